@@ -72,7 +72,7 @@ fn shards_of_one_sample_are_warned_of() {
         place
             .pack(command)
             .succeeds()
-            .says("warning: 40 samples are larger than --shard-size 256 bytes, and each has a shard of its own")
+            .says("warning: 40 samples are larger than --shard-size 256 bytes, and each has its own shard")
             .says("each: readers lose time with each shard that they open");
     }
     let run =
@@ -91,7 +91,7 @@ fn one_large_sample_is_a_warning_with_a_count() {
     let place = Place::new();
     place.folder("photos", 4).pair("photos/z").file("photos/z.bin", vec![7; 50_000]);
     let run = place.pack("build photos -o out --shard-size 20kB").succeeds();
-    run.says("warning: 1 sample is larger than --shard-size 20.0 kB, and has a shard of its own");
+    run.says("warning: 1 sample is larger than --shard-size 20.0 kB, and has its own shard");
 }
 
 /// A folder of two samples whose JPEGs are not JPEGs.
@@ -110,7 +110,7 @@ fn misnamed() -> Place {
 fn an_image_of_another_name_says_what_it_is_and_what_to_do() {
     let place = misnamed();
     let run = place.pack("build photos -o out --names dot=allow --require json").exits(1);
-    run.says("a.jpg: byte 0: key a: it is not a JPEG but a PNG: rename it to .png, or have")
+    run.says("a.jpg: byte 0: key a: it is not a JPEG but a PNG: rename it to .png, or use")
         .says("b.seg.jpeg: byte 0: key b: it is not a JPEG but a GIF")
         .says("--ext-by-content");
 }

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use tarflume::decode::image::Image;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::{Loader, OnBad};
+use tarflume::{Image, Loader, OnBad, RandomResizedCrop};
 use tarflume_fixtures::Fault;
 
 use crate::harness::Place;

@@ -3,7 +3,7 @@
 
     python3 bench/order/run.py [--rounds 3] [--append] [--figures]
 
-Ours is the example `mixing` of tarflume. Rivals: shuffled tables (Rust, Python's list, numpy) and the reservoir
+Ours is the example `mixing` of tarflume-order. Rivals: shuffled tables (Rust, Python's list, numpy) and the reservoir
 of webdataset, whose order is scored by the same program. Scores are of fixed seeds and do not vary; times are
 medians over the rounds, each round starting one case later. --figures rewrites docs/mixing.json, from which
 docs/mixing.py draws the picture of docs/MIXING.md. --work DIR/venv is used if it is there.
@@ -49,7 +49,7 @@ class Bench:
         self.work = x.work.resolve()
         self.work.mkdir(parents=True, exist_ok=True)
         self.python = make_venv(self.work)
-        common.cargo("build", "--release", "-p", "tarflume", "--example", "mixing")
+        common.cargo("build", "--release", "-p", "tarflume-order", "--example", "mixing")
         self.example = common.TARGET / "release" / "examples" / "mixing"
         self.times = collections.defaultdict(list)  # (name, size, key) -> values
         self.scores = collections.defaultdict(dict)  # name -> key -> value

@@ -39,11 +39,14 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+// Hidden modules are for the crates of this project. They carry no promise of semver.
+
 pub mod blame;
 pub mod checksum;
 pub mod content;
 pub mod dataset;
 pub mod error;
+#[doc(hidden)]
 pub mod files;
 pub mod index;
 mod le;
@@ -53,16 +56,21 @@ pub mod name;
 pub mod npy;
 pub mod place;
 pub mod plan;
+#[doc(hidden)]
 pub mod poison;
 pub mod publish;
 pub mod reading;
+#[doc(hidden)]
 pub mod recheck;
 pub mod record;
+#[doc(hidden)]
 pub mod repeat;
 pub mod resident;
 pub mod shard;
+#[doc(hidden)]
 pub mod shown;
 pub mod tar;
+#[doc(hidden)]
 pub mod varint;
 
 pub use blame::Blame;

@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume::column::Row;
-use tarflume::decode::json::Json;
-use tarflume::decode::{Decode, Sample, Scratch};
+use tarflume::{Decode, Json, Row, Sample, Scratch};
 
 fuzz_target!(|data: &[u8]| {
     let columns = [

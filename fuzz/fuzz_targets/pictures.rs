@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume::decode::formats;
+use tarflume::internal::formats;
 
 /// Bytes that decoding may take.
 const GIVEN: u64 = 64 << 20;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use tarflume::loader::{BadSample, Stats};
-use tarflume::order::{Ledger, Order};
-use tarflume::{DeviceLoader, Error, Loader, LoaderState, ResidentSize};
+use tarflume::{
+    BadSample, DeviceLoader, Error, Ledger, Loader, LoaderState, Order, ResidentSize, Stats,
+};
 
 use crate::epoch::Running;
 

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
-use tarflume::column::{DType, PictureShape, Row, RowShape};
-use tarflume::decode::image::pixels_of;
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::{Error, ErrorKind, Result};
+use tarflume::internal::{DecodeHooks, pixels_of};
+use tarflume::{
+    DType, Decode, Error, ErrorKind, PictureShape, Result, Row, RowShape, Sample, Scratch,
+};
 
 use crate::errors::usage;
 use crate::gate::with_python;
@@ -187,10 +187,6 @@ impl Decode for Applied {
         self.inner.optional()
     }
 
-    fn wants_entry_points(&self) -> bool {
-        self.inner.wants_entry_points()
-    }
-
     fn validate(&self) -> Result<()> {
         self.inner.validate()
     }
@@ -205,6 +201,10 @@ impl Decode for Applied {
 
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
         self.inner.prepare(samples, scratch);
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
@@ -225,5 +225,11 @@ impl Decode for Applied {
             scratch.get::<Held>().0 = held;
         }
         row.put(&made.map_err(|error| self.failed(error))?)
+    }
+}
+
+impl DecodeHooks for Applied {
+    fn wants_entry_points(&self) -> bool {
+        self.inner.wants_entry_points()
     }
 }

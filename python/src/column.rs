@@ -14,8 +14,7 @@ use pyo3::exceptions::{PyBufferError, PyIndexError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::Batch;
-use tarflume::column::DType;
+use tarflume::{Batch, DType};
 
 use crate::dlpack::{Array, HOST, export};
 use crate::errors::OrRaise;

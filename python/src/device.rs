@@ -10,8 +10,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::DeviceBatch;
-use tarflume::device::Stream;
+use tarflume::{DeviceBatch, DeviceStream};
 
 use crate::column::{packed, typestr};
 use crate::dlpack::{Array, export};
@@ -43,13 +42,13 @@ impl DeviceColumn {
 /// A stream as the array API defines it: `None` and 1 are the legacy default stream, 2 is that of each
 /// thread, other numbers are handles. Objects with a handle are allowed, too (`cuda_stream` of PyTorch,
 /// `ptr` of CuPy). Returns `None` for -1: the caller orders the work.
-pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Stream>> {
-    let Some(stream) = stream else { return Ok(Some(Stream::LEGACY)) };
+pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DeviceStream>> {
+    let Some(stream) = stream else { return Ok(Some(DeviceStream::LEGACY)) };
     for name in ["cuda_stream", "ptr"] {
         if let Ok(handle) = stream.getattr(name) {
             let handle = handle.extract()?;
             // SAFETY: the handle of a stream object of PyTorch or CuPy, which keeps the stream alive.
-            return Ok(Some(unsafe { Stream::raw(handle) }));
+            return Ok(Some(unsafe { DeviceStream::raw(handle) }));
         }
     }
     match stream.extract::<i64>() {
@@ -59,7 +58,7 @@ pub(crate) fn stream_of(stream: Option<&Bound<'_, PyAny>>) -> PyResult<Option<St
             "stream=0 is ambiguous: give 1 for the legacy default stream, or 2 for that of each thread",
         )),
         // SAFETY: the contract of the array API, see the head of this file.
-        Ok(handle) => Ok(Some(unsafe { Stream::raw(handle as u64) })),
+        Ok(handle) => Ok(Some(unsafe { DeviceStream::raw(handle as u64) })),
         Err(_) => Err(usage(stream.py(), format!("not a stream: {}", stream.repr()?))),
     }
 }
@@ -123,7 +122,7 @@ impl DeviceColumn {
         match stream_of(stream.as_ref())? {
             Some(stream) => py.detach(|| self.batch.ready_on(stream)).or_raise(py)?,
             // The user is unknown: only the work of the legacy stream protects the memory.
-            None => self.batch.used_on(Stream::LEGACY),
+            None => self.batch.used_on(DeviceStream::LEGACY),
         }
         let array = Array::device(self.batch.clone(), &self.column, &self.shape, &self.strides);
         export(py, &array, max_version.is_some_and(|version| version >= (1, 0)))
@@ -132,14 +131,14 @@ impl DeviceColumn {
     /// The CUDA array interface, version 3, synchronized with the legacy default stream.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        py.detach(|| self.batch.ready_on(Stream::LEGACY)).or_raise(py)?;
+        py.detach(|| self.batch.ready_on(DeviceStream::LEGACY)).or_raise(py)?;
         let said = PyDict::new(py);
         said.set_item("version", 3)?;
         said.set_item("typestr", typestr(self.column.dtype)?)?;
         said.set_item("shape", self.shape(py)?)?;
         said.set_item("strides", py.None())?;
         said.set_item("data", (self.column.pointer, true))?;
-        said.set_item("stream", Stream::LEGACY.handle())?;
+        said.set_item("stream", DeviceStream::LEGACY.handle())?;
         Ok(said)
     }
 

@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use tarflume::column::DType;
-use tarflume::{DeviceBatch, DeviceColumn};
+use tarflume::{DType, DeviceBatch, DeviceColumn};
 
 use crate::memory::Memory;
 

@@ -72,7 +72,7 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
 /// Called by `atexit`: ends the uploads of loaders that are still open.
 #[pyfunction]
 fn end_devices(py: Python<'_>) {
-    py.detach(tarflume::end_device_epochs);
+    py.detach(tarflume::internal::end_device_epochs);
 }
 
 /// Registers `end_devices` for the end of the program. It runs before everything that is registered already:

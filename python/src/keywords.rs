@@ -2,14 +2,10 @@
 //! spellings of other loaders. Pure text; which keywords exist is decided in `settings`.
 
 /// Setters of the builder whose keyword has another name.
-const SETTERS: [(&str, &str); 4] = [
-    ("batch", "batch_size"),
-    ("memory", "memory_limit"),
-    ("remainder", "drop_last"),
-    ("threads", "num_threads"),
-];
+const SETTERS: [(&str, &str); 3] =
+    [("batch", "batch_size"), ("remainder", "drop_last"), ("threads", "num_threads")];
 
-/// Setters of the builder as keywords: `.memory()` as `memory_limit=`.
+/// Setters of the builder as keywords: `.threads()` as `num_threads=`.
 pub(crate) fn of_setters(text: &str) -> String {
     let text = text.replace("Split::new(rank, world)", "rank= and world_size=");
     let text = text.replace(".device(..)", "device=\"cuda\"");

@@ -8,7 +8,7 @@ use crate::errors::OrRaise;
 /// epoch delivered each sample once. Repeated samples of the last batch (`batch.padding`) are not counted.
 #[pyclass(frozen, eq, module = "tarflume")]
 #[derive(PartialEq)]
-pub struct Ledger(pub(crate) tarflume::order::Ledger);
+pub struct Ledger(pub(crate) tarflume::Ledger);
 
 #[pymethods]
 impl Ledger {

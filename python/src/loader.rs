@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::LoaderState;
-use tarflume::loader::{IdleStats, Stats};
+use tarflume::{IdleStats, LoaderState, Stats};
 
 use crate::any_loader::AnyLoader;
 use crate::epoch::Epoch;
@@ -106,7 +105,7 @@ impl Loader {
             }
             let before = self.held().replace(Arc::new(made?));
             drop(before);
-            Ok(())
+            Ok::<(), tarflume::Error>(())
         });
         made.or_raise(py)
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tarflume::decode::{Decode, class, image, json, npy, raw, text};
-use tarflume::picture::output::Normalize;
+use tarflume::{Decode, JsonDefault, Normalize};
 
 use crate::again::{Again, NewArgs, again};
 use crate::apply::{Applied, Wanted};
@@ -97,7 +96,7 @@ impl Image {
             (None, None) => Normalize::imagenet(),
             (mean, std) => Normalize::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
         };
-        let image = image::Image::new(part, transform)
+        let image = tarflume::Image::new(part, transform)
             .layout(words::layout(py, layout)?)
             .channels(words::channels(py, channels)?)
             .filter(words::filter(py, filter)?)
@@ -163,7 +162,7 @@ impl Json {
     ) -> PyResult<Self> {
         let shape = shape.map(plain);
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
-        let mut json = json::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
+        let mut json = tarflume::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
             json = json.shape(shape);
         }
@@ -187,9 +186,9 @@ impl Json {
     }
 }
 
-fn json_default(value: &Bound<'_, PyAny>) -> PyResult<json::JsonDefault> {
+fn json_default(value: &Bound<'_, PyAny>) -> PyResult<JsonDefault> {
     if let Ok(text) = value.cast::<PyString>() {
-        return Ok(json::JsonDefault::Text(text.to_string()));
+        return Ok(JsonDefault::Text(text.to_string()));
     }
     if let Ok(whole) = value.extract::<i64>() {
         return Ok(whole.into());
@@ -215,7 +214,7 @@ impl ClassLabel {
     #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
     fn new(py: Python<'_>, part: &str, dtype: &str) -> PyResult<Self> {
         let again = again!(py, part, dtype);
-        ClassLabel::of(py, class::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
+        ClassLabel::of(py, tarflume::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -242,7 +241,7 @@ impl Raw {
     ) -> PyResult<Self> {
         let shape = shape.map(plain);
         let again = again!(py, part, dtype, shape, optional);
-        let mut raw = raw::Raw::new(part).dtype(words::dtype(py, dtype)?);
+        let mut raw = tarflume::Raw::new(part).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
             raw = raw.shape(shape);
         }
@@ -265,7 +264,7 @@ impl Text {
     #[pyo3(signature = (part = "txt"))]
     fn new(py: Python<'_>, part: &str) -> PyResult<Self> {
         let again = again!(py, part);
-        Text::of(py, text::Text::new(part), true, again)
+        Text::of(py, tarflume::Text::new(part), true, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -292,7 +291,7 @@ impl Npy {
     ) -> PyResult<Self> {
         let (shape, tail) = (shape.map(plain), tail.map(plain));
         let again = again!(py, dtype, part, shape, tail);
-        let npy = npy::Npy::new(part, words::dtype(py, dtype)?);
+        let npy = tarflume::Npy::new(part, words::dtype(py, dtype)?);
         let npy = match (shape, tail) {
             (None, None) => npy,
             (Some(shape), None) => npy.shape(shape),
@@ -362,7 +361,7 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
     }
     known!(Image, Json, ClassLabel, Raw, Text, Npy, Apply);
     if let Ok(name) = object.extract::<String>() {
-        return Ok((Arc::new(raw::Raw::new(name)), false));
+        return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
     let text =
         "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Apply";
@@ -372,7 +371,7 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
 /// The value of `image=`: a transform, an `Image`, or an `Apply` to one.
 pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     match transform_of(object) {
-        Some(transform) => Ok((Arc::new(image::Image::new(PICTURES, transform)), false)),
+        Some(transform) => Ok((Arc::new(tarflume::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
             part(py, object)
         }
@@ -387,8 +386,8 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part>
 pub(crate) fn label(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
     let Ok(name) = object.extract::<String>() else { return part(py, object) };
     let decode: Arc<dyn Decode> = match name.starts_with('/') {
-        true => Arc::new(json::Json::new(JSON, name)),
-        false => Arc::new(class::Class::new(name)),
+        true => Arc::new(tarflume::Json::new(JSON, name)),
+        false => Arc::new(tarflume::Class::new(name)),
     };
     decode.validate().or_raise(py)?;
     Ok((decode, false))

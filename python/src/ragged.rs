@@ -5,8 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use tarflume::Batch;
-use tarflume::column::{DType, Element};
+use tarflume::{Batch, DType, Element};
 
 use crate::column::{Column, own};
 use crate::errors::{OrRaise, bug, usage};
@@ -43,7 +42,7 @@ impl Ragged {
         Ragged { batch: batch.clone(), name: name.to_string(), text }
     }
 
-    fn column(&self, py: Python<'_>) -> PyResult<tarflume::batch::Column<'_>> {
+    fn column(&self, py: Python<'_>) -> PyResult<tarflume::Column<'_>> {
         self.batch.column(&self.name).or_raise(py)
     }
 
@@ -73,7 +72,7 @@ impl Ragged {
     /// The `length` bytes of a row as an array of `shape`.
     fn part(
         &self,
-        column: &tarflume::batch::Column<'_>,
+        column: &tarflume::Column<'_>,
         row: usize,
         length: usize,
         shape: &[usize],

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tarflume::{Residency, ResidentSize};
+use tarflume::{Residency, ResidentSize, Size};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
@@ -27,7 +27,7 @@ impl Resident {
     fn new(py: Python<'_>, budget: &str, side: Number<u32>, format: &str) -> PyResult<Resident> {
         let Number(side) = side;
         let again = again!(py, budget, side, format);
-        let residency = Residency::device(budget).or_raise(py)?.side(side);
+        let residency = Residency::within(budget.parse::<Size>().or_raise(py)?).side(side);
         let residency = match format {
             "rgb" => residency,
             "yuv420" => residency.yuv420(),
@@ -53,7 +53,7 @@ pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<R
         return Ok(resident.get().0.clone());
     }
     match object.extract::<String>() {
-        Ok(budget) => Residency::device(&budget).or_raise(py),
+        Ok(budget) => budget.parse::<Size>().map(Residency::within).or_raise(py),
         Err(_) => {
             let text = format!(
                 "resident= takes a size such as \"100GiB\", or a tarflume.Resident, not {}",

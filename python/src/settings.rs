@@ -7,11 +7,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tarflume::decode::Decode;
-use tarflume::device::libraries::Libraries;
 use tarflume::{
-    Dataset, Device, Error, Loader, LoaderBuilder, LoaderState, OnBad, Remainder, Residency,
-    Shuffle, SourceKind, Split, Verify,
+    Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
+    Remainder, Residency, Shuffle, SourceKind, Split, Verify,
 };
 
 use crate::any_loader::AnyLoader;
@@ -150,7 +148,7 @@ impl Settings {
     /// # Errors
     /// Those of the builder.
     pub(crate) fn build(&self, state: Option<LoaderState>) -> Result<AnyLoader, Error> {
-        let mut builder = self.builder();
+        let mut builder = self.builder()?;
         if let Some(state) = state {
             builder = builder.resume(state);
         }
@@ -169,12 +167,12 @@ impl Settings {
     }
 
     /// The builder of a loader in host memory.
-    fn builder(&self) -> LoaderBuilder {
+    fn builder(&self) -> tarflume::Result<LoaderBuilder> {
         let mixed: Option<Vec<_>> =
             self.datasets.iter().map(|(data, weight)| Some((data.clone(), (*weight)?))).collect();
         let mut builder = match (mixed, &self.datasets[..]) {
             (Some(mixed), _) => Loader::mixture(mixed),
-            (None, [(dataset, _), ..]) => Loader::of(dataset.clone()),
+            (None, [(dataset, _), ..]) => Loader::from_dataset(dataset.clone()),
             (None, []) => Loader::builder(""),
         };
         for (name, decode) in &self.columns {
@@ -200,9 +198,9 @@ impl Settings {
         }
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
         if let Some(memory) = &self.memory {
-            builder = builder.memory(memory);
+            builder = builder.memory_limit(memory.parse()?);
         }
-        builder
+        Ok(builder)
     }
 }
 

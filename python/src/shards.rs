@@ -53,7 +53,7 @@ impl Dataset {
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        sample: &tarflume::dataset::sample::Sample,
+        sample: &tarflume::DatasetSample,
     ) -> PyResult<Bound<'py, PyDict>> {
         let made = PyDict::new(py);
         made.set_item("__key__", key_text(py, sample.key())?)?;

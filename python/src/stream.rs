@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use tarflume::stream::{Next, Samples, Stream, StreamSample};
+use tarflume::internal::Next;
+use tarflume::{Samples, Stream, StreamSample};
 
 use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
@@ -97,7 +98,8 @@ impl TarStream {
         let bell = Arc::clone(&rung);
         let begin = || {
             let stream = Stream::open(path)?.ahead(AHEAD);
-            let stream = memory_limit.into_iter().fold(stream, |stream, n| stream.memory(n.0));
+            let stream =
+                memory_limit.into_iter().fold(stream, |stream, n| stream.memory_limit(n.0.into()));
             stream.samples_with_bell(0, Arc::new(move || bell.ring()))
         };
         let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));
@@ -121,7 +123,9 @@ impl TarStream {
                 None => return Ok(None),
             };
             match next {
-                Next::Ready(sample) => return Ok(Some(self.dict(py, &sample.or_raise(py)?)?)),
+                Next::Ready(sample) => {
+                    return Ok(Some(self.dict(py, &sample.or_raise(py)?)?));
+                }
                 Next::End => return Ok(None),
                 Next::NotYet => {
                     py.check_signals()?;

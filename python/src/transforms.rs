@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume::decode::{fixed_crop, random_crop};
-use tarflume::picture::geometry::{Size, Transform};
+use tarflume::{ImageSize, Transform};
 
 use crate::again::{Again, NewArgs, again};
 use crate::errors::{OrRaise, usage};
@@ -39,8 +38,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Sides {
     }
 }
 
-impl From<Sides> for Size {
-    fn from(sides: Sides) -> Size {
+impl From<Sides> for ImageSize {
+    fn from(sides: Sides) -> ImageSize {
         match sides {
             Sides::Square(side) => side.into(),
             Sides::Both(height_width) => height_width.into(),
@@ -91,7 +90,7 @@ impl RandomResizedCrop {
         flip: f64,
     ) -> PyResult<Self> {
         let again = again!(py, size, scale, ratio, flip);
-        let crop = random_crop::RandomResizedCrop::new(size)
+        let crop = tarflume::RandomResizedCrop::new(size)
             .scale(scale.0..=scale.1)
             .ratio(ratio.0..=ratio.1)
             .flip(flip);
@@ -125,8 +124,8 @@ impl Resize {
         let (shorter, longest) = (shorter.map(|n| n.0), longest.map(|n| n.0));
         let again = again!(py, size, shorter, longest);
         let mut resize = match (size, shorter) {
-            (Some(size), None) => fixed_crop::Resize::exact(size),
-            (None, Some(side)) => fixed_crop::Resize::shorter(side),
+            (Some(size), None) => tarflume::Resize::exact(size),
+            (None, Some(side)) => tarflume::Resize::shorter(side),
             _ => return Err(usage(py, "Resize takes a size, or shorter=PIXELS: one of them")),
         };
         if let Some(longest) = longest {
@@ -154,7 +153,7 @@ impl CenterCrop {
     #[new]
     fn new(py: Python<'_>, size: Sides) -> PyResult<Self> {
         let again = again!(py, size);
-        let crop = fixed_crop::CenterCrop::new(size);
+        let crop = tarflume::CenterCrop::new(size);
         Ok(CenterCrop(checked(py, crop)?, again))
     }
 
@@ -178,7 +177,7 @@ impl ResizeCenterCrop {
     fn new(py: Python<'_>, side: Number<u32>, size: Sides) -> PyResult<Self> {
         let Number(side) = side;
         let again = again!(py, side, size);
-        let crop = fixed_crop::ResizeCenterCrop::new(side, size);
+        let crop = tarflume::ResizeCenterCrop::new(side, size);
         Ok(ResizeCenterCrop(checked(py, crop)?, again))
     }
 
@@ -202,7 +201,7 @@ impl OriginalSize {
     fn new(py: Python<'_>, max_pixels: Number<u64>) -> PyResult<Self> {
         let Number(max_pixels) = max_pixels;
         let again = again!(py, max_pixels);
-        let whole = fixed_crop::Whole::up_to(max_pixels);
+        let whole = tarflume::Whole::up_to(max_pixels);
         Ok(OriginalSize(checked(py, whole)?, again))
     }
 

@@ -1,12 +1,7 @@
 //! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
-use tarflume::column::DType;
-use tarflume::decode::hybrid::balance::Share;
-use tarflume::picture::output::Layout;
-use tarflume::picture::pixels::Channels;
-use tarflume::picture::resize::Filter;
-use tarflume::{OnBad, SourceKind, Verify};
+use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, Verify};
 
 use crate::errors::usage;
 
@@ -85,13 +80,13 @@ pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
 }
 
 /// A share of the pictures: 0 to 1, or "auto".
-pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<Share> {
+pub(crate) fn share(py: Python<'_>, share: &Bound<'_, PyAny>) -> PyResult<DeviceShare> {
     if share.extract::<String>().is_ok_and(|word| word == "auto") {
-        return Ok(Share::auto(500));
+        return Ok(DeviceShare::auto(500));
     }
     match share.extract::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => {
-            Ok(Share::fixed((share * 1000.0).round() as u16))
+            Ok(DeviceShare::fixed((share * 1000.0).round() as u16))
         }
         _ => {
             let text = format!(

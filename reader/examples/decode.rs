@@ -10,13 +10,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use tarflume::column::Row;
-use tarflume::decode::fixed_crop::{ResizeCenterCrop, Whole};
-use tarflume::decode::image::Image;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::resize::Filter;
+use tarflume::{
+    Decode, Filter, Image, Layout, Normalize, RandomResizedCrop, ResizeCenterCrop, Row, Sample,
+    Scratch, Whole,
+};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

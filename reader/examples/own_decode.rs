@@ -3,9 +3,7 @@
 //!     cargo run --release -p tarflume --example own_decode -- shards/
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::{Error, ErrorKind, Loader, Result};
+use tarflume::{DType, Decode, Error, ErrorKind, Loader, Result, Row, RowShape, Sample, Scratch};
 
 struct Brightness;
 

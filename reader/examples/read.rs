@@ -11,12 +11,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use tarflume::RandomResizedCrop;
-use tarflume::decode::image::Image;
-use tarflume::fetch::fetched::Verify;
-use tarflume::picture::resize::Filter;
-use tarflume::source::open::SourceKind;
-use tarflume::{Error, Loader, LoaderBuilder, Result, Shuffle};
+use tarflume::{
+    Error, Filter, Image, Loader, LoaderBuilder, RandomResizedCrop, Result, Shuffle, SourceKind,
+    Verify,
+};
 
 fn main() {
     let mut words = std::env::args().skip(1);
@@ -74,7 +72,7 @@ fn builder(dir: &str, flags: &HashMap<String, String>) -> Result<LoaderBuilder> 
         .threads(number(flags, "threads", 2)? as usize)
         .prefetch(number(flags, "prefetch", 4)? as usize)
         .remainder(tarflume::Remainder::Uneven)
-        .memory(flag(flags, "memory", "2GiB"))
+        .memory_limit(flag(flags, "memory", "2GiB").parse()?)
         .source(match flag(flags, "source", "") {
             "file" => SourceKind::File,
             "mapped" => SourceKind::Mapped,

@@ -15,10 +15,9 @@ use std::io::{Read, Write, stdin, stdout};
 use std::thread;
 use std::time::Instant;
 
-use tarflume::fetch::plan::{Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
-use tarflume::order::{Contents, Order, Remainder, Selection, Steps};
+use tarflume::internal::{Draw, Limits, Plan, Wanted};
 use tarflume::{Dataset, Error, Result, Shuffle, Split};
+use tarflume_order::{Contents, Order, Remainder, Selection, Steps};
 
 const BATCH: u64 = 256;
 

@@ -18,13 +18,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
-use tarflume::Dataset;
-use tarflume::fetch::fetched::{Fetched, Verify};
-use tarflume::fetch::plan::{Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
-use tarflume::source::Source;
-use tarflume::source::identity::Identity;
-use tarflume::source::open::{Open, SourceKind};
+use tarflume::internal::{Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::{Dataset, Identity, Open, Source, SourceKind, Verify};
 use tarflume_formats::checksum::crc32c;
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::map::{Access, Mapped};

@@ -6,8 +6,7 @@
 
 use std::time::Instant;
 
-use tarflume::order::shuffle::Shuffle;
-use tarflume::stream::Stream;
+use tarflume::{Shuffle, Stream};
 
 fn main() -> tarflume::Result<()> {
     let mut args = std::env::args().skip(1);

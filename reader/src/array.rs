@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::files;
-pub use tarflume_formats::map::Access;
+use tarflume_formats::map::Access;
 use tarflume_formats::map::Mapped;
 use tarflume_formats::npy::{self, Header};
 
@@ -118,7 +118,7 @@ impl ArrayDataset {
     /// Says in which order rows will be wanted. At first that is [`Access::Random`]: of what is not
     /// in memory, the pages of a row are read and nothing around them. Who reads all rows from first
     /// to last says [`Access::Sequential`].
-    pub fn expect(&self, access: Access) {
+    pub fn advise(&self, access: Access) {
         self.0.file.advise(access);
     }
 

@@ -16,6 +16,19 @@ use crate::error::{Error, Result};
 use crate::slab::{Pictured, Slab};
 
 /// What is known of one row of a batch.
+///
+/// ```
+/// use tarflume::{Loader, RowState};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// assert!(batch.rows().all(|row| row.state == RowState::Whole && !row.padding));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowFacts {
     /// The sample that the order dealt here.
@@ -29,6 +42,20 @@ pub struct RowFacts {
 }
 
 /// What became of the sample that was planned for a row.
+///
+/// ```
+/// use tarflume::{Loader, OnBad, RowState};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Substitute).batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let replaced = batch.rows().filter(|row| row.state == RowState::Replaced).count();
+/// assert_eq!(replaced, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
     /// Here it is.
@@ -116,6 +143,20 @@ impl BatchPool {
 pub(crate) type Names = Arc<[String]>;
 
 /// Some samples, decoded: rows of named columns.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).label("json", "/class").batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// assert_eq!((batch.len(), batch.key(0)), (4, &b"photo/000"[..]));
+/// assert_eq!(batch.names().collect::<Vec<_>>(), ["label"]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Batch {
     content: Option<Box<Content>>,
     names: Names,
@@ -241,6 +282,21 @@ impl fmt::Debug for Batch {
 }
 
 /// One column of a batch.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).label("json", "/class").text("txt").batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let label = batch.column("label")?; // all rows, one behind the other
+/// assert_eq!((label.dtype().to_string().as_str(), label.elements::<i64>()?), ("int64", &[0, 1, 2, 3][..]));
+/// assert_eq!(batch.column("txt")?.row(2), b"photo 2"); // rows of different lengths
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'a> {
     name: &'a str,

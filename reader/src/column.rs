@@ -10,6 +10,12 @@ use tarflume_formats::npy::Dtype;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The type of one element, little-endian as the machine's own.
+///
+/// ```
+/// use tarflume::DType;
+///
+/// assert_eq!((DType::F16.size(), DType::F16.to_string()), (2, "float16".into()));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DType {
     /// Unsigned byte.
@@ -93,6 +99,15 @@ impl DType {
 }
 
 /// A Rust type that is one of the [`DType`]s.
+///
+/// ```
+/// use tarflume::Element;
+///
+/// fn mean<T: Element + Into<f64>>(values: &[T]) -> f64 {
+///     values.iter().map(|&value| value.into()).sum::<f64>() / values.len() as f64
+/// }
+/// assert_eq!(mean(&[1u8, 2, 3]), 2.0);
+/// ```
 pub trait Element: AnyBitPattern + bytemuck::NoUninit {
     /// Which one.
     const DTYPE: DType;
@@ -105,6 +120,14 @@ elements!(u8 => U8, i8 => I8, u16 => U16, i16 => I16, u32 => U32, i32 => I32, u6
           half::f16 => F16, half::bf16 => Bf16, f32 => F32, f64 => F64);
 
 /// What one row of a column holds.
+///
+/// ```
+/// use tarflume::{DType, RowShape};
+///
+/// let picture = RowShape::Fixed(DType::U8, vec![224, 224, 3]);
+/// assert_eq!(picture.bytes(), Some(224 * 224 * 3));
+/// assert_eq!(RowShape::Variable(DType::U16).bytes(), None); // each row has its own length
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowShape {
     /// The same number of elements in every row; `[]` for one number a row.
@@ -133,6 +156,21 @@ impl RowShape {
 }
 
 /// The shape of a picture whose row has a size of its own.
+///
+/// ```
+/// use tarflume::{Image, Loader, Whole};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let whole = Image::new("jpg", Whole::up_to(1 << 20));
+/// let loader = Loader::builder(shards).column("image", whole).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let shape = batch.column("image")?.picture(0).unwrap();
+/// assert_eq!((shape.dims().len(), shape.channels), (3, 3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureShape {
     /// Rows of pixels.
@@ -162,6 +200,17 @@ impl PictureShape {
 
 /// The bytes of one row, to be written by a `Decode`. They may hold an earlier batch's values: all
 /// of a fixed row must be written.
+///
+/// ```
+/// use tarflume::Row;
+///
+/// let mut memory = [0; 4];
+/// Row::fixed(&mut memory).put(&[1, 2, 3, 4])?;
+/// let mut used = 0;
+/// Row::variable(&mut memory, &mut used).put(&[9])?; // at most four bytes
+/// assert_eq!((memory[0], used), (9, 1));
+/// # Ok::<(), tarflume::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Row<'a> {
     bytes: &'a mut [u8],

@@ -5,16 +5,16 @@
 //! open the data set, too. Without one, the head of every sidecar is read for its count. Which sample
 //! comes when is not decided here.
 
-pub mod braces;
-pub mod check;
-pub mod exclude;
+pub(crate) mod braces;
+pub(crate) mod check;
+pub(crate) mod exclude;
 mod fingerprint;
-pub mod get;
-pub mod pattern;
-pub mod sample;
-pub mod select;
-pub mod shard;
-pub mod sidecars;
+pub(crate) mod get;
+pub(crate) mod pattern;
+pub(crate) mod sample;
+pub(crate) mod select;
+pub(crate) mod shard;
+pub(crate) mod sidecars;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -38,11 +38,25 @@ use crate::source::shelf::Shelf;
 /// `LoaderBuilder::source`. Measured (`examples/sources.rs`): a map is the faster way where pages are in
 /// memory, and as fast as `pread` where they come from a disk, if what will be wanted is advised ahead;
 /// without that, page faults at random places are far slower.
-pub const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
+pub(crate) const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer; all threads
 /// may use it at once. Unless asked for otherwise, tars and small sidecars are mapped, so processes of one machine share their
-/// memory; of large sidecars ([`sidecars::MAPPED_SIDECARS`]) nothing stays in memory.
+/// memory; of large sidecars ([`Dataset::with_mapped_sidecars`]) nothing stays in memory.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let dataset = Dataset::open(shards)?;
+/// assert_eq!((dataset.len(), dataset.shards().len()), (16, 2));
+/// let sample = dataset.get(3)?;
+/// assert_eq!(sample.part("txt").unwrap().as_slice(), b"photo 3");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Dataset(Arc<Inner>);
 
@@ -181,7 +195,7 @@ impl Dataset {
     }
 
     /// The same data set, whose sidecars are mapped if they have at most so many bytes together, and
-    /// otherwise read row by row; see [`sidecars::MAPPED_SIDECARS`], which holds unless this says something else.
+    /// otherwise read row by row. The default is 256 MiB.
     #[must_use]
     pub fn with_mapped_sidecars(&self, bytes: u64) -> Dataset {
         self.again(Ways { mapped_sidecars: bytes, ..self.0.ways.clone() })

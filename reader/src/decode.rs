@@ -3,27 +3,27 @@
 //! The trait and what it is handed. Implementations stand in the files below; a user's own takes ten
 //! lines. Nothing here reads files, starts threads or knows of batches.
 
-pub mod blocks;
-pub mod calls;
-pub mod class;
+pub(crate) mod blocks;
+pub(crate) mod calls;
+pub(crate) mod class;
 mod drawing;
-pub mod fixed_crop;
+pub(crate) mod fixed_crop;
 pub mod formats;
-pub mod hybrid;
-pub mod image;
+pub(crate) mod hybrid;
+pub(crate) mod image;
 mod jpeg;
-pub mod json;
+pub(crate) mod json;
 mod json_scan;
 mod json_value;
-pub mod npy;
-pub mod number;
+pub(crate) mod npy;
+pub(crate) mod number;
 mod opened;
-pub mod random_crop;
-pub mod raw;
+pub(crate) mod random_crop;
+pub(crate) mod raw;
 pub(crate) mod resident;
 mod scratch;
-pub mod sequence;
-pub mod text;
+pub(crate) mod sequence;
+pub(crate) mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,27 +31,27 @@ use std::sync::Arc;
 use tarflume_jpeg::Scale;
 
 use crate::column::{Row, RowShape};
-use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::Result;
 use crate::picture::convert::Finish;
-use crate::picture::geometry::{Size, Transform};
+use crate::picture::geometry::{ImageSize, Transform};
 use crate::picture::row_header::Format;
 
-pub use self::scratch::{Memory, Scratch};
+pub(crate) use self::scratch::Memory;
+pub use self::scratch::Scratch;
 
-/// Turns a sample into one row of one column.
+/// Turns the parts of a sample into one row of a column.
 ///
-/// One value serves all threads; what a thread wants to keep between samples goes into its
-/// [`Scratch`].
+/// One value serves all threads. A thread keeps what it needs between samples in its [`Scratch`].
 ///
-/// One of your own:
+/// `parts`, `shape` and `decode` are required. `room` bounds a variable row, `validate` checks parameters before
+/// anything is read, `optional` accepts a missing part, and `group` and `prepare` see several samples at once.
+///
 /// ```
-/// use tarflume::Result;
-/// use tarflume::column::{DType, Row, RowShape};
-/// use tarflume::decode::{Decode, Sample, Scratch};
+/// use tarflume::{DType, Decode, Loader, Result, Row, RowShape, Sample, Scratch};
 ///
-/// /// How long the part is, in bytes.
+/// /// The length of a part in bytes.
 /// struct Length(&'static str);
 ///
 /// impl Decode for Length {
@@ -65,111 +65,163 @@ pub use self::scratch::{Memory, Scratch};
 ///         row.put(&(sample.part(0).len() as u64).to_ne_bytes())
 ///     }
 /// }
+///
+/// # fn main() -> Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).column("length", Length("txt")).batch(4).build()?;
+/// for batch in loader.epoch(0) {
+///     let batch = batch?;
+///     let lengths = batch.column("length")?.elements::<u64>()?; // "photo 0" has seven bytes
+///     assert_eq!(lengths.iter().min(), Some(&7));
+///     # break;
+/// }
+/// # Ok(())
+/// # }
 /// ```
 pub trait Decode: Send + Sync + 'static {
-    /// The extensions it needs. A sample must have the first of each entry's alternatives that is
-    /// there: `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
+    /// The extensions that it needs. A sample must have one part for each entry; of the alternatives in an entry the
+    /// first that exists is taken. `["jpg;jpeg;png"]` needs one of three, `["jpg", "json"]` needs both.
     fn parts(&self) -> Vec<String>;
 
     /// What each row holds.
     fn shape(&self) -> RowShape;
 
-    /// True if a part that a sample lacks is handed over as no bytes under an empty extension; by
-    /// default such a sample is bad.
+    /// True if a part that a sample lacks is passed as no bytes under an empty extension. By default such a sample is
+    /// bad.
     fn optional(&self) -> bool {
         false
     }
 
+    /// Checks the parameters. Called once, before anything is read.
+    ///
+    /// # Errors
+    /// A parameter is impossible; the text names what is possible.
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The most bytes of a variable row, from the length of each needed part in bytes. By default their sum.
+    fn room(&self, lengths: &[u64]) -> u64 {
+        lengths.iter().sum()
+    }
+
+    /// How many samples [`Decode::prepare`] gets at once.
+    fn group(&self) -> usize {
+        1
+    }
+
+    /// Called before [`Decode::decode`] with the next samples in order, up to [`Decode::group`] of them, and the same
+    /// scratch. What is cheaper for several samples at once may be computed here and kept in the scratch. The rows must
+    /// not depend on it. [`Decode::decode`] returns the error of a sample that can't be prepared.
+    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
+        let _ = (samples, scratch);
+    }
+
+    /// Writes the row. It may depend on the sample and on random numbers of [`Sample::seed`], and on nothing else: then
+    /// threads, ranks and resumes do not change it.
+    ///
+    /// # Errors
+    /// The part can't be decoded. The text says why; the caller adds path, byte and key.
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
+
+    /// What decoders of this crate offer to devices and to the plan of reads. Not for other decoders.
+    #[doc(hidden)]
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        None
+    }
+}
+
+/// What a decoder of this crate offers beside [`Decode`]. Each method has a default: nothing is offered.
+pub trait DecodeHooks {
     /// True if a row is the part as it is stored: statistics then call its writing copying, not decoding.
     fn copies(&self) -> bool {
         false
     }
 
-    /// True if it wants the entry points of its JPEGs, which [`Sample::entry_points`] then has of those
-    /// whose sidecar does; asked once.
+    /// True if [`Sample::entry_points`] shall have the entry points of JPEGs whose sidecar has them.
     fn wants_entry_points(&self) -> bool {
         false
     }
 
-    /// True if [`Decode::room_of`] gains by the pixels that the sidecar says; asked once.
+    /// True if [`DecodeHooks::room_of`] gives a better bound than [`Decode::room`].
     fn wants_pixels(&self) -> bool {
         false
     }
 
-    /// Whether what it was built with makes sense; asked once, before anything is read.
-    ///
-    /// # Errors
-    /// It does not: say what would.
-    fn validate(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// The most bytes a variable row may take, from the length of each needed part in bytes.
-    fn room(&self, lengths: &[u64]) -> u64 {
-        lengths.iter().sum()
-    }
-
-    /// The same where the sidecar says how many pixels the pictures in the needed parts have; by default
-    /// [`Decode::room`].
-    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+    /// The most bytes of a variable row, from the pixels of the picture in each needed part, as far as sidecars have
+    /// them. `None`: [`Decode::room`] is the bound.
+    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
         let _ = pixels;
-        self.room(lengths)
+        None
     }
 
-    /// What the host still has to do if a device does the rest: pictures as u8 `[height, width,
-    /// channels]`, and what becomes of them there. To the bit what this one writes. `None`: nothing is
-    /// gained.
+    /// What the host still does if a device does the rest: pictures as u8 `[height, width, channels]`, and their
+    /// conversion there, with the same bits as [`Decode::decode`]. `None`: the device saves nothing.
     fn for_device(&self) -> Option<ForDevice> {
         None
     }
 
-    /// What stays on a device, and what an epoch makes of it there, if the data set is resident. `None`:
-    /// rows of one length stay as they are.
+    /// What stays on a device, and what an epoch makes of it there, if the data set is resident. `None`: rows of one
+    /// length stay as they are.
     ///
     /// # Errors
-    /// It can't be done there: say what can.
+    /// The device can't do it; the text names what it can do.
     fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
         let _ = residing;
         Ok(None)
     }
-
-    /// How many samples it would rather see at once; see [`Decode::prepare`].
-    fn group(&self) -> usize {
-        1
-    }
-
-    /// Samples whose rows are asked for next, in this order and with the same scratch: what is done
-    /// for several at once may be kept there until then. The rows must not depend on it. An error, or
-    /// a sample that can't be prepared, is told by [`Decode::decode`].
-    fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        let _ = (samples, scratch);
-    }
-
-    /// Writes the row. What it writes may depend on the sample, random numbers of [`Sample::seed`] and
-    /// nothing else, so that threads, ranks and resumes change nothing.
-    ///
-    /// # Errors
-    /// The part can't be decoded: say why; path, byte and key are added by the caller.
-    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
 }
 
-/// A column's work, shared by host and device; see [`Decode::for_device`].
+/// The hooks of any decoder, or their defaults.
+#[doc(hidden)]
+impl dyn Decode {
+    pub(crate) fn copies(&self) -> bool {
+        self.hooks().is_some_and(DecodeHooks::copies)
+    }
+
+    pub(crate) fn for_device(&self) -> Option<ForDevice> {
+        self.hooks().and_then(DecodeHooks::for_device)
+    }
+
+    pub(crate) fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        self.hooks().map_or(Ok(None), |hooks| hooks.for_resident(residing))
+    }
+
+    /// See [`DecodeHooks::wants_entry_points`].
+    pub fn wants_entry_points(&self) -> bool {
+        self.hooks().is_some_and(DecodeHooks::wants_entry_points)
+    }
+
+    /// See [`DecodeHooks::wants_pixels`].
+    pub fn wants_pixels(&self) -> bool {
+        self.hooks().is_some_and(DecodeHooks::wants_pixels)
+    }
+
+    /// See [`DecodeHooks::room_of`].
+    pub fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
+        let better = self.hooks().and_then(|hooks| hooks.room_of(pixels));
+        better.unwrap_or_else(|| self.room(lengths))
+    }
+}
+
+/// A column's work, shared by host and device; see [`DecodeHooks::for_device`].
 pub struct ForDevice {
     /// The host's part: rows of u8 `[height, width, channels]`, unless `drawn` says otherwise.
     pub decode: Arc<dyn Decode>,
     /// The device's.
     pub finish: Finish,
     /// If rows of u8 begin with a `RowHeader` each, the size and the channels of the pictures that come out.
-    pub drawn: Option<(Size, usize)>,
+    pub drawn: Option<(ImageSize, usize)>,
     /// What a device may decode of it, too.
     pub shared: Option<Shared>,
 }
 
 /// JPEGs of a column that a device's decoder may share in.
 pub struct Shared {
-    pub(crate) share: Share,
+    pub(crate) share: DeviceShare,
     /// Of what comes out.
-    pub(crate) size: Size,
+    pub(crate) size: ImageSize,
     /// 1 or 3.
     pub(crate) channels: usize,
     pub(crate) asks: Arc<dyn Asks>,
@@ -191,7 +243,7 @@ pub struct Residing {
     pub format: Format,
 }
 
-/// A column of pictures that stay on a device; see [`Decode::for_resident`].
+/// A column of pictures that stay on a device; see [`DecodeHooks::for_resident`].
 pub struct ForResident {
     /// Writes what stays: rows of u8 that begin with a `RowHeader`, which says how large the picture is.
     pub keep: Arc<dyn Decode>,
@@ -202,7 +254,7 @@ pub struct ForResident {
     /// Which of a sample's streams of random numbers decides.
     pub stream: u64,
     /// What comes out: the size of a picture, its channels and elements.
-    pub size: Size,
+    pub size: ImageSize,
     /// 1, 3 or 4.
     pub channels: usize,
     /// What becomes of it.
@@ -232,36 +284,16 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
         (**self).optional()
     }
 
-    fn copies(&self) -> bool {
-        (**self).copies()
-    }
-
-    fn wants_entry_points(&self) -> bool {
-        (**self).wants_entry_points()
-    }
-
     fn validate(&self) -> Result<()> {
         (**self).validate()
     }
 
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        (**self).hooks()
+    }
+
     fn room(&self, lengths: &[u64]) -> u64 {
         (**self).room(lengths)
-    }
-
-    fn wants_pixels(&self) -> bool {
-        (**self).wants_pixels()
-    }
-
-    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
-        (**self).room_of(lengths, pixels)
-    }
-
-    fn for_device(&self) -> Option<ForDevice> {
-        (**self).for_device()
-    }
-
-    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        (**self).for_resident(residing)
     }
 
     fn group(&self) -> usize {
@@ -277,18 +309,26 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
     }
 }
 
-/// A sample as a [`Decode`] sees it.
+/// The parts of a sample that a [`Decode`] needs.
+///
+/// ```
+/// use tarflume::Sample;
+///
+/// let parts = [("json", &b"{}"[..])];
+/// let sample = Sample { key: b"cat/001", seed: 42, parts: &parts, ..Sample::default() };
+/// assert_eq!((sample.ext(0), sample.part(0)), ("json", &b"{}"[..]));
+/// ```
 #[derive(Clone, Copy, Default)]
 pub struct Sample<'a> {
-    /// Its key.
+    /// The key.
     pub key: &'a [u8],
-    /// Its place in the data set.
+    /// The ordinal in the data set.
     pub ordinal: u64,
-    /// The seed of its random numbers: of (seed, pass, ordinal) and nothing else.
+    /// The seed of the sample's random numbers, a function of (seed, pass, ordinal); see [`Random`](crate::Random).
     pub seed: u64,
-    /// The needed parts, in the order of [`Decode::parts`]: the extension found and its bytes.
+    /// The needed parts in the order of [`Decode::parts`]: the extension that was found, and the bytes.
     pub parts: &'a [(&'a str, &'a [u8])],
-    /// The entry points of each of these; none at all where they are not wanted.
+    /// The entry points of each part; empty where no decoder uses them.
     pub entry_points: &'a [Option<&'a [u8]>],
 }
 
@@ -298,13 +338,13 @@ impl<'a> Sample<'a> {
         self.parts[n].1
     }
 
-    /// The entry points of the `n`th needed part: if [`Decode::wants_entry_points`], there is a sidecar
-    /// and it has them. The bytes come from a file and may say anything.
+    /// The entry points of the `n`th needed part, if the decoder uses them and the sidecar has them. They come from a
+    /// file and may have any content.
     pub fn entry_points(&self, n: usize) -> Option<&'a [u8]> {
         self.entry_points.get(n).copied().flatten()
     }
 
-    /// The extension under which the `n`th needed part was found.
+    /// The extension of the `n`th needed part.
     pub fn ext(&self, n: usize) -> &'a str {
         self.parts[n].0
     }

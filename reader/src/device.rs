@@ -11,7 +11,7 @@ mod cuda;
 pub(crate) mod driver;
 #[cfg(test)]
 pub(crate) mod fake;
-pub mod kernels;
+pub(crate) mod kernels;
 pub(crate) mod memory;
 #[cfg(feature = "cuda")]
 #[doc(hidden)] // for this crate and its Python package, until their shape is settled
@@ -31,10 +31,18 @@ use crate::error::ErrorKind;
 use crate::error::{Error, Result};
 use crate::libraries::Libraries;
 
-pub use self::driver::Stream;
-pub use crate::libraries;
+pub use self::driver::DeviceStream;
 
 /// A device that batches are copied to.
+///
+/// ```
+/// use tarflume::Device;
+///
+/// match "cuda:0".parse::<Device>() {
+///     Ok(device) => println!("{}", device.name()),
+///     Err(error) => println!("{error}"), // no driver, no such device, or the feature `cuda` is off
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Device(pub(crate) Arc<dyn Driver>, Option<Arc<str>>);
 

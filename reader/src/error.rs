@@ -11,8 +11,17 @@ use std::path::Path;
 use tarflume_formats::Blame;
 use tarflume_formats::error as formats;
 pub use tarflume_formats::place::Place;
+use tarflume_order as order;
 
 /// What went wrong, for callers that act on it.
+///
+/// ```
+/// use tarflume::{Error, ErrorKind};
+///
+/// fn is_worth_a_retry(error: &Error) -> bool {
+///     error.kind() == ErrorKind::Machine
+/// }
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -46,6 +55,13 @@ pub enum ErrorKind {
 }
 
 /// An error with its kind and its place.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// let error = Loader::builder("no/such/folder").build().unwrap_err();
+/// println!("{:?}: {error}", error.kind()); // one line: the place, what was found, what to do
+/// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -161,6 +177,23 @@ impl From<formats::Error> for Error {
         });
         let (place, text) = (error.place().clone(), error.text().to_string());
         Error(Box::new(Inner { kind, place, text, source }))
+    }
+}
+
+impl From<order::Error> for Error {
+    fn from(error: order::Error) -> Self {
+        use order::ErrorKind as O;
+        let kind = match error.kind() {
+            O::WrongFormat => ErrorKind::WrongFormat,
+            O::Stale => ErrorKind::Stale,
+            O::Limit => ErrorKind::Limit,
+            _ => ErrorKind::Usage,
+        };
+        let made = Error::new(kind, error.text());
+        match error.cause() {
+            Some(cause) => made.with_source(cause),
+            None => made,
+        }
     }
 }
 

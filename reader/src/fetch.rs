@@ -4,6 +4,6 @@
 //! does one run of them and lends the parts. No thread is started here, and once the vectors have
 //! grown to a batch's size nothing is allocated for a sample that is good.
 
-pub mod fetched;
-pub mod plan;
-pub mod wanted;
+pub(crate) mod fetched;
+pub(crate) mod plan;
+pub(crate) mod wanted;

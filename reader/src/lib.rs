@@ -1,21 +1,25 @@
-//! Streams WebDataset shards to whoever trains: order, splitting, resume, decoding, batches.
+//! A data loader for WebDataset shards: exact shuffling, equal steps on all ranks, resume at the exact sample, image
+//! decoding and batching in one pool of threads, batches in host or GPU memory.
 //!
-//! ```no_run
+//! ```
 //! use tarflume::{Loader, RandomResizedCrop, Shuffle, Split};
 //!
 //! # fn main() -> tarflume::Result<()> {
-//! let loader = Loader::builder("shards/") // folder, dataset.json, one tar, glob or {000..765} braces
+//! # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+//! # let shards = made.path();
+//! let loader = Loader::builder(shards) // a folder, dataset.json, one tar, a glob or {000..765} braces
 //!     .shuffle(Shuffle::Full { seed: 42 })
-//!     .split(Split::from_env()?) // rank and world
-//!     .image("jpg", RandomResizedCrop::new(224).flip(0.5))
+//!     .split(Split::from_env()?) // rank and world size
+//!     .image("jpg", RandomResizedCrop::new(64).flip(0.5))
 //!     .label("json", "/class")
-//!     .batch(256)
+//!     .batch(4)
 //!     .build()?;
-//! for epoch in loader.current_epoch()..90 {
+//! for epoch in loader.current_epoch()..2 {
 //!     for batch in loader.epoch(epoch) {
 //!         let batch = batch?;
-//!         let images = batch.column("image")?; // u8 [256, 224, 224, 3]
-//!         assert_eq!(images.shape(), [256, 224, 224, 3]);
+//!         let images = batch.column("image")?; // u8 [4, 64, 64, 3]
+//!         let labels = batch.column("label")?.elements::<i64>()?;
+//!         assert_eq!((images.shape(), labels.len()), (vec![4, 64, 64, 3], 4));
 //!     }
 //!     println!("{}", loader.stats());
 //! }
@@ -23,60 +27,108 @@
 //! # }
 //! ```
 //!
-//! Which sample comes when is arithmetic: a function of (data set, seed, epoch, shuffle) and of nothing
-//! else. Threads, ranks, prefetch and memory change how fast it goes. [`Loader::state`] is a few
-//! integers, with which any number of ranks goes on at the next sample; [`Loader::ledger`] proves
-//! that each was seen once.
+//! The order of samples is a function of data set, seed, epoch and shuffle. Threads, ranks, prefetch and memory limits
+//! do not change it. [`Loader::state`] is a few integers, from which any number of ranks continues at the next sample.
+//! [`Loader::ledger`] proves that each sample was delivered once.
 //!
-//! Where things are: [`order`] decides which sample comes when, without I/O. [`source`] reads bytes of a shard, and
-//! [`dataset`] opens shards with their sidecars. [`fetch`] plans the reads of a batch, [`decode`] makes rows of parts with
-//! the arithmetic of [`picture`], [`batch`] and [`slab`] hold them. [`stream`] reads tars without a sidecar, [`device`]
-//! brings batches to a GPU, and [`loader`] puts all of it together.
+//! # Where to start
+//!
+//! The [`cookbook`] has recipes for common tasks.
+//!
+//! | task | types |
+//! |---|---|
+//! | train on indexed shards | [`Loader`], [`LoaderBuilder`], [`Epoch`], [`Batch`], [`Column`] |
+//! | train on a GPU | [`Device`], [`DeviceLoader`], [`DeviceBatch`], [`Residency`] |
+//! | read tars without an index | [`Stream`], [`StreamLoader`] |
+//! | read single samples | [`Dataset`], [`ArrayDataset`] |
+//! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
+//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`]; your own: [`Decode`] |
+//! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
+//! | find what limits the rate | [`Stats`], [`Bottleneck`] |
+//! | read from another storage | [`Open`], [`Source`] |
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `cuda` | batches in the memory of an NVIDIA GPU; the driver is loaded at run time, so the program also runs without one |
+//! | `nvtx` | ranges for NVIDIA's profilers |
+//!
+//! Linux only, on x86-64 and aarch64.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod array;
-pub mod batch;
-pub mod column;
-pub mod dataset;
-pub mod decode;
-pub mod device;
-pub mod error;
-pub mod fetch;
-pub mod libraries;
-pub mod loader;
-pub mod order;
-pub mod picture;
+mod array;
+mod batch;
+mod column;
+pub mod cookbook;
+mod dataset;
+mod decode;
+mod device;
+mod error;
+mod fetch;
+#[doc(hidden)]
+pub mod internal;
+mod libraries;
+mod loader;
+mod picture;
 mod pool;
 mod range;
-pub mod rank;
-pub mod size;
-pub mod slab;
-pub mod source;
-pub mod stream;
+mod size;
+mod slab;
+mod source;
+mod stream;
 mod sync;
 
+use tarflume_order as order;
+
+pub use crate::array::{ArrayDataset, RowView};
+pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
+pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
+pub use crate::dataset::Dataset;
+pub use crate::dataset::exclude::Exclude;
+pub use crate::dataset::pattern::Shards;
+pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
+pub use crate::dataset::select::{Excluded, SampleFacts};
+pub use crate::dataset::shard::Shard;
+pub use crate::decode::blocks::Blocks;
+pub use crate::decode::calls::Calls;
+pub use crate::decode::class::Class;
+pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
+pub use crate::decode::hybrid::balance::DeviceShare;
+pub use crate::decode::image::{Image, ImageSizes};
+pub use crate::decode::json::{Json, JsonDefault};
+pub use crate::decode::npy::Npy;
+pub use crate::decode::number::Number;
+pub use crate::decode::random_crop::RandomResizedCrop;
+pub use crate::decode::raw::Raw;
+pub use crate::decode::sequence::{Sequence, SequenceLengths};
+pub use crate::decode::text::Text;
+pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
-pub use array::ArrayDataset;
-pub use batch::{Batch, Column};
-pub use dataset::Dataset;
-pub use dataset::pattern::Shards;
-pub use decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop};
-pub use decode::image::Image;
-pub use decode::json::Json;
-pub use decode::random_crop::RandomResizedCrop;
-pub use device::Device;
-pub use error::{Error, ErrorKind, Result};
-pub use fetch::fetched::Verify;
-pub use loader::{
-    DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch, Loader, LoaderBuilder, OnBad, Residency,
-    ResidentSize, StreamEpoch, StreamLoader, StreamLoaderBuilder, end_device_epochs,
+pub use crate::device::{Device, DeviceStream};
+pub use crate::error::{Error, ErrorKind, Place, Result};
+pub use crate::fetch::fetched::Verify;
+pub use crate::libraries::Libraries;
+pub use crate::loader::{
+    BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
+    IdleStats, Loader, LoaderBuilder, OnBad, Residency, ResidentSize, RingStats, SampledTime,
+    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder,
 };
-pub use order::{LoaderState, Remainder, Shuffle, Split};
-pub use range::tell_profilers_by;
-pub use size::Size;
-pub use source::open::SourceKind;
-pub use stream::Stream;
+pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
+pub use crate::picture::output::{Layout, Normalize};
+pub use crate::picture::pixels::Channels;
+pub use crate::picture::random::Random;
+pub use crate::picture::resize::Filter;
+pub use crate::range::tell_profilers_by;
+pub use crate::size::Size;
+pub use crate::source::Source;
+pub use crate::source::identity::Identity;
+pub use crate::source::memory::MemorySource;
+pub use crate::source::open::{Open, SourceKind};
+pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
+pub use tarflume_formats::map::Access;
+pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

@@ -7,6 +7,12 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Where to look beside the places that the system knows.
+///
+/// ```
+/// use tarflume::Libraries;
+///
+/// let libraries = Libraries::beside(["venv/lib/python3.12/site-packages".into()]);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Libraries {
     packages: Vec<PathBuf>,

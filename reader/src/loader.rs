@@ -82,7 +82,20 @@ impl Loader {
     }
 
     /// A loader of a data set that is open already.
-    pub fn of(dataset: Dataset) -> LoaderBuilder {
+    ///
+    /// ```
+    /// use tarflume::{Dataset, Loader};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let dataset = Dataset::open(shards)?;
+    /// println!("{} samples", dataset.len());
+    /// let loader = Loader::from_dataset(dataset).bytes("jpg").batch(4).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_dataset(dataset: Dataset) -> LoaderBuilder {
         LoaderBuilder::new(Ok(dataset))
     }
 
@@ -90,12 +103,34 @@ impl Loader {
     /// from the beginning each has its share, to within one sample; each is gone through in an order
     /// and in passes of its own. Ordinals count on from data set to data set. An epoch has as many
     /// samples as all of them, unless [`LoaderBuilder::epoch_length`] says otherwise.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let (cats, dogs) = (Dataset::open(shards)?, Dataset::open(shards)?);
+    /// let loader = Loader::mixture([(cats, 70), (dogs, 30)]).bytes("txt").build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn mixture(parts: impl IntoIterator<Item = (Dataset, u64)>) -> LoaderBuilder {
         LoaderBuilder::mixture(parts.into_iter().collect())
     }
 
     /// A loader of tars without an index: the same columns, threads and batches from what arrives front
     /// to back. What needs an index is refused by name; see [`crate::stream::Refusal`].
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// # let stream = Stream::open(format!("{}/*.tar", shards.display()))?;
+    /// let loader = Loader::stream(stream).bytes("txt").batch(4).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream(stream: Stream) -> StreamLoaderBuilder {
         StreamLoaderBuilder::new(stream)
     }
@@ -122,12 +157,36 @@ impl Loader {
 
     /// Where the whole job is: what was handed out, not what was prepared. The same on every rank that
     /// took as many batches; save one.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+    /// loader.epoch(0).next().unwrap()?;
+    /// assert_eq!((loader.state().epoch(), loader.state().position()), (0, 4));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn state(&self) -> LoaderState {
         self.inner.state()
     }
 
     /// The digest of all samples that this loader has handed out, over all its epochs. Added up over
     /// ranks and resumes it is [`Loader::expected`], or a sample was lost or seen twice.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+    /// loader.epoch(0).for_each(drop);
+    /// loader.ledger().prove(&loader.expected(0)?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn ledger(&self) -> Ledger {
         *self.inner.ledger()
     }

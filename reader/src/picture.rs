@@ -5,12 +5,12 @@
 
 pub mod convert;
 pub mod crop;
-pub mod geometry;
+pub(crate) mod geometry;
 pub(crate) mod orientation;
-pub mod output;
-pub mod pixels;
-pub mod random;
+pub(crate) mod output;
+pub(crate) mod pixels;
+pub(crate) mod random;
 pub mod resample;
-pub mod resize;
+pub(crate) mod resize;
 pub mod row_header;
-pub mod yuv420;
+pub(crate) mod yuv420;

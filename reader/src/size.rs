@@ -23,7 +23,7 @@ const UNITS: [(&str, u64); 8] = [
 /// A number of bytes that is written with its unit.
 ///
 /// ```
-/// use tarflume::size::Size;
+/// use tarflume::Size;
 ///
 /// # fn main() -> tarflume::Result<()> {
 /// let limit: Size = "1.5 GiB".parse()?;

@@ -34,7 +34,7 @@ const COLUMN_ALIGN: usize = 64;
 
 /// Where the columns of a batch stand in its slab.
 #[derive(Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     shapes: Vec<RowShape>,
     /// For each column its start in the fixed block, or its number among the variable columns.
     places: Vec<usize>,
@@ -48,7 +48,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the batch has more bytes than a machine can address.
-    pub fn new(shapes: Vec<RowShape>, rows: usize) -> Result<Layout> {
+    pub(crate) fn new(shapes: Vec<RowShape>, rows: usize) -> Result<Layout> {
         let (mut fixed, mut variable, mut places) = (0usize, 0, Vec::new());
         for shape in &shapes {
             let Some(bytes) = shape.bytes() else {
@@ -67,12 +67,12 @@ impl Layout {
     }
 
     /// Bytes of all fixed columns.
-    pub fn fixed_bytes(&self) -> usize {
+    pub(crate) fn fixed_bytes(&self) -> usize {
         self.fixed
     }
 
     /// Rows of a batch.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
@@ -82,14 +82,14 @@ impl Layout {
     }
 
     /// What the columns hold.
-    pub fn shapes(&self) -> &[RowShape] {
+    pub(crate) fn shapes(&self) -> &[RowShape] {
         &self.shapes
     }
 }
 
 /// The memory of one batch.
 #[derive(Debug)]
-pub struct Slab {
+pub(crate) struct Slab {
     layout: Arc<Layout>,
     fixed: Block,
     /// All variable columns, one behind the other.
@@ -112,7 +112,8 @@ impl Slab {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the system has no memory for it.
-    pub fn new(layout: Arc<Layout>) -> Result<Slab> {
+    #[cfg(test)]
+    pub(crate) fn new(layout: Arc<Layout>) -> Result<Slab> {
         Slab::in_memory(layout, None)
     }
 
@@ -140,12 +141,13 @@ impl Slab {
     }
 
     /// Where its columns stand.
-    pub fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Bytes of memory it holds.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
         self.fixed.length() + self.tail.length()
     }
 
@@ -153,7 +155,7 @@ impl Slab {
     ///
     /// # Panics
     /// The slab is not sealed: a mistake in this crate.
-    pub fn used_bytes(&self) -> usize {
+    pub(crate) fn used_bytes(&self) -> usize {
         (0..self.layout.shapes.len()).map(|column| self.column(column).len()).sum()
     }
 
@@ -162,7 +164,7 @@ impl Slab {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the system has no memory for it.
-    pub fn make_room(
+    pub(crate) fn make_room(
         &mut self,
         rows: usize,
         mut room: impl FnMut(usize, usize) -> usize,
@@ -200,7 +202,7 @@ impl Slab {
     ///
     /// # Panics
     /// The row is lent already, or the slab is sealed: a mistake in this crate.
-    pub fn lend(&self, row: usize) -> Lent<'_> {
+    pub(crate) fn lend(&self, row: usize) -> Lent<'_> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         assert!(!self.lent[row].swap(true, Ordering::SeqCst), "row {row} is lent already");
         self.lent_now.fetch_add(1, Ordering::SeqCst);
@@ -223,7 +225,7 @@ impl Slab {
     ///
     /// # Panics
     /// A row is still lent: a mistake in this crate.
-    pub fn seal(&mut self, keep: impl Fn(usize) -> bool) {
+    pub(crate) fn seal(&mut self, keep: impl Fn(usize) -> bool) {
         assert!(*self.lent_now.get_mut() == 0, "a row is still lent");
         let rows = self.rows;
         for column in 0..self.layout.shapes.len() {
@@ -276,7 +278,7 @@ impl Slab {
     }
 
     /// Rows that count.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
@@ -296,7 +298,7 @@ impl Slab {
     ///
     /// # Panics
     /// The slab is not sealed: a mistake in this crate.
-    pub fn column(&self, column: usize) -> &[u8] {
+    pub(crate) fn column(&self, column: usize) -> &[u8] {
         assert!(self.sealed.load(Ordering::SeqCst), "a batch is read before it is whole");
         let place = self.layout.places[column];
         match self.layout.shapes[column].bytes() {
@@ -312,7 +314,7 @@ impl Slab {
 
     /// Where the rows of a variable column begin in its bytes, counted from `offsets()[0]`; one entry
     /// more than rows. `None` for a fixed column.
-    pub fn offsets(&self, column: usize) -> Option<&[usize]> {
+    pub(crate) fn offsets(&self, column: usize) -> Option<&[usize]> {
         let variable = self.layout.shapes[column].bytes().is_none();
         variable.then(|| &self.rooms[self.layout.places[column]][..=self.rows])
     }
@@ -328,14 +330,14 @@ impl Slab {
 
 /// One row of a slab, lent to one thread.
 #[derive(Debug)]
-pub struct Lent<'a> {
+pub(crate) struct Lent<'a> {
     slab: &'a Slab,
     row: usize,
 }
 
 impl Lent<'_> {
     /// Lets `write` write the row's part of a column.
-    pub fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
+    pub(crate) fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
         let (slab, row) = (self.slab, self.row);
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {

@@ -2,19 +2,29 @@
 //!
 //! The trait; implementations stand in the files below. A source knows nothing of samples.
 
-pub mod file;
-pub mod identity;
+pub(crate) mod file;
+pub(crate) mod identity;
 mod limit;
-pub mod mapped;
-pub mod memory;
-pub mod open;
-pub mod shelf;
+pub(crate) mod mapped;
+pub(crate) mod memory;
+pub(crate) mod open;
+pub(crate) mod shelf;
 
 use std::fmt;
 
 use crate::error::Result;
 
 /// Bytes that can be read at any place by many threads at once.
+///
+/// ```
+/// use tarflume::{MemorySource, Source};
+///
+/// let source = MemorySource::new(vec![1, 2, 3, 4]);
+/// let mut bytes = [0; 2];
+/// source.read_at(1, &mut bytes)?;
+/// assert_eq!(bytes, [2, 3]);
+/// # Ok::<(), tarflume::Error>(())
+/// ```
 pub trait Source: fmt::Debug + Send + Sync {
     /// Bytes in all.
     fn len(&self) -> u64;

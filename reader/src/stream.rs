@@ -10,7 +10,7 @@
 //! #     let mut tar = tarflume_fixtures::TarBytes::new();
 //! #     tar.member(b"cat.txt", b"meow").member(b"dog.txt", b"woof").ended()
 //! # };
-//! use tarflume::stream::Stream;
+//! use tarflume::Stream;
 //!
 //! let stream = Stream::from_reader("animals", std::io::Cursor::new(tar));
 //! for sample in stream.samples(0)? {
@@ -43,17 +43,33 @@ use std::path::Path;
 pub use self::ahead::StreamStats;
 use self::ahead::{Ahead, Task};
 use self::list::Shard;
+use self::queue::Bell;
 pub(crate) use self::queue::Item;
-pub use self::queue::{Bell, Next};
-pub use self::refusal::{Refusal, Remedy};
+pub use self::queue::Next;
+pub use self::refusal::Refusal;
+use self::refusal::Remedy;
 pub use self::sample::StreamSample;
 use self::shares::Shares;
 use crate::error::{Error, Result};
-use crate::order::mix::Key;
-use crate::order::permutation::Permutation;
-use crate::order::shuffle::Shuffle;
+use crate::order::Key;
+use crate::order::Permutation;
+use crate::order::Shuffle;
+use crate::size::Size;
 
 /// Shards without an index, and how to read them.
+///
+/// ```
+/// use tarflume::{Shuffle, Stream};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// let stream = Stream::open(format!("{shards}/*.tar"))?.shuffle(Shuffle::Shards { seed: 42 });
+/// assert_eq!(stream.samples(0)?.count(), 16);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Stream {
     shards: Vec<Shard>,
@@ -130,7 +146,11 @@ impl Stream {
     /// is said. A sample may take an eighth. Samples that the caller keeps while waiting for the
     /// next are the caller's own matter.
     #[must_use]
-    pub fn memory(self, bytes: u64) -> Stream {
+    pub fn memory_limit(self, limit: Size) -> Stream {
+        self.memory(limit.bytes())
+    }
+
+    pub(crate) fn memory(self, bytes: u64) -> Stream {
         Stream { memory: Some(bytes), ..self }
     }
 
@@ -141,7 +161,7 @@ impl Stream {
         Stream { ahead: bytes, ..self }
     }
 
-    /// What [`Stream::memory`] was told.
+    /// The limit of [`Stream::memory_limit`].
     pub(crate) fn memory_said(&self) -> Option<u64> {
         self.memory
     }
@@ -188,6 +208,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`Stream::samples`].
+    #[doc(hidden)]
     pub fn samples_with_bell(&self, epoch: u64, bell: Bell) -> Result<Samples> {
         Ok(Samples { ahead: Ahead::start(self.task(epoch)?, Some(bell))?, ended: false })
     }
@@ -240,6 +261,20 @@ impl fmt::Debug for Stream {
 /// follows, or, if the shard can't be read on, the next shard.
 ///
 /// Dropping it ends the thread that reads, at once for files and for what [`Stream::from_fd`] took.
+///
+/// ```
+/// use tarflume::Stream;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// for sample in Stream::open(format!("{shards}/*.tar"))?.samples(0)? {
+///     println!("{:?}", sample?.part("txt"));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Samples {
     ahead: Ahead,
     ended: bool,
@@ -248,6 +283,7 @@ pub struct Samples {
 impl Samples {
     /// The next sample if there is one now. What the caller holds counts as the stream's memory: if
     /// that is full, there is nothing new until samples are dropped.
+    #[doc(hidden)]
     pub fn try_next(&mut self) -> Next {
         match self.ahead.try_next() {
             Next::Ready(item) => Next::Ready(item.into_result()),

@@ -6,9 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use tarflume::ArrayDataset;
-use tarflume::column::DType;
-use tarflume::error::ErrorKind;
+use tarflume::{ArrayDataset, DType, ErrorKind};
 use tarflume_formats::npy;
 
 /// `np.save(file, np.arange(6, dtype='<f4').reshape(3, 2))`, NumPy 2.4.6.

@@ -12,11 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
-use tarflume::column::DType;
-use tarflume::decode::raw::Raw;
-use tarflume::device::Stream;
 use tarflume::{
-    Device, DeviceBatch, DeviceLoader, DeviceLoaderBuilder, ErrorKind, Loader, Shuffle,
+    DType, Device, DeviceBatch, DeviceLoader, DeviceLoaderBuilder, DeviceStream, ErrorKind, Loader,
+    Raw, Shuffle,
 };
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -70,9 +68,9 @@ impl Consumer {
         Consumer { context, stream }
     }
 
-    fn stream(&self) -> Stream {
+    fn stream(&self) -> DeviceStream {
         // SAFETY: a stream of this device, which lives as long as this value, longer than any batch.
-        unsafe { Stream::raw(self.stream.cu_stream() as u64) }
+        unsafe { DeviceStream::raw(self.stream.cu_stream() as u64) }
     }
 
     /// Has the stream copy the batch back, slowly perhaps, and lets go of it at once.
@@ -126,7 +124,7 @@ fn child_epochs() {
     }
 }
 
-fn expected(loader: &DeviceLoader, last: u64) -> tarflume::order::Ledger {
+fn expected(loader: &DeviceLoader, last: u64) -> tarflume::Ledger {
     let mut all = loader.expected(0).unwrap();
     (1..=last).for_each(|epoch| all.merge(&loader.expected(epoch).unwrap()).unwrap());
     all

@@ -9,18 +9,11 @@ mod played;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tarflume::column::DType;
-use tarflume::decode::fixed_crop::Resize;
-use tarflume::decode::hybrid::balance::Share;
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::libraries::Libraries;
-use tarflume::picture::geometry::Size;
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::pixels::Channels;
-use tarflume::picture::row_header::RowHeader;
-use tarflume::{Device, Loader, LoaderBuilder, Remainder, Shuffle};
+use tarflume::internal::row_header::RowHeader;
+use tarflume::{
+    Channels, DType, Device, DeviceShare, Image, ImageSize, Json, Layout, Libraries, Loader,
+    LoaderBuilder, Normalize, RandomResizedCrop, Remainder, Resize, Shuffle,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -195,12 +188,12 @@ fn child_resized() {
         let rows = batch.host().column("image").unwrap();
         for head in (0..right.len()).map(|row| &rows.row(row)[..64]) {
             let head: RowHeader = bytemuck::pod_read_unaligned(head);
-            let whole = head.picture().unwrap().size == Size::new(24, 24);
+            let whole = head.picture().unwrap().size == ImageSize::new(24, 24);
             *(if whole { &mut ready } else { &mut decoded }) += 1;
         }
     }
     assert!(decoded > 0 && ready > 0, "{decoded} were resized by the device, {ready} by the host");
-    let both = crop().resize_on_device(40).device_decoder(Share::fixed(1000));
+    let both = crop().resize_on_device(40).device_decoder(DeviceShare::fixed(1000));
     let error = Loader::builder(dir.path()).column("image", both).build().unwrap_err();
     assert!(error.text().contains("does not go together"), "{error}");
 }

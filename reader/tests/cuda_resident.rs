@@ -6,15 +6,10 @@ mod played;
 
 use std::path::Path;
 
-use tarflume::column::DType;
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::pixels::Channels;
 use tarflume::{
-    Batch, Device, DeviceBatch, ErrorKind, Loader, LoaderBuilder, LoaderState, OnBad, Remainder,
-    Residency, Shuffle, Split,
+    Batch, Channels, DType, Device, DeviceBatch, ErrorKind, Image, Json, Layout, Loader,
+    LoaderBuilder, LoaderState, Normalize, OnBad, RandomResizedCrop, Remainder, Residency, Shuffle,
+    Split,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
@@ -65,7 +60,7 @@ fn builder(dir: &Path) -> LoaderBuilder {
 }
 
 fn residency() -> Residency {
-    Residency::device("64MiB").unwrap()
+    Residency::within("64MiB".parse().unwrap())
 }
 
 fn read(consumer: &Consumer, batch: &DeviceBatch, name: &str) -> Vec<u8> {
@@ -250,7 +245,7 @@ fn child_refused() {
         let host = builder(dir.path()).on_bad(on_bad);
         host.device(device.clone()).device_slots(2).resident(residency).build()
     };
-    let error = build(Residency::device("1MB").unwrap(), OnBad::Error).unwrap_err();
+    let error = build(Residency::within("1MB".parse().unwrap()), OnBad::Error).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     for says in ["21 samples of 262280 bytes are", "of 1MB allowed", "yuv420", "a side of "] {
         assert!(error.text().contains(says), "{says}: {error}");

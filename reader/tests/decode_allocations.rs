@@ -7,18 +7,10 @@
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume::column::{DType, Row};
-use tarflume::decode::class::Class;
-use tarflume::decode::fixed_crop::{CenterCrop, Resize};
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::decode::npy::Npy;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::decode::raw::Raw;
-use tarflume::decode::sequence::Sequence;
-use tarflume::decode::text::Text;
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::picture::output::{Layout, Normalize};
+use tarflume::{
+    CenterCrop, Class, DType, Decode, Image, Json, Layout, Normalize, Npy, RandomResizedCrop, Raw,
+    Resize, Row, Sample, Scratch, Sequence, Text,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 struct Counting;

@@ -12,12 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use harness::{Shards, key};
-use tarflume::decode::fixed_crop::Resize;
-use tarflume::decode::formats;
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::picture::pixels::Channels;
-use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume::internal::formats;
+use tarflume::{Channels, ErrorKind, Image, Json, Loader, LoaderBuilder, OnBad, Resize};
 use tarflume_fixtures::{Bomb, SplitMix64, bombs};
 
 struct Counting;
@@ -90,7 +86,8 @@ fn no_picture_takes_more_than_the_bound() {
         for (memory, bound, threads, channels) in [few, ("256MiB", 256 << 20, 4, Channels::Rgba)] {
             let column = Image::new("part", Resize::exact(224)).channels(channels);
             let loader = Loader::builder(shards.path()).column("image", column).batch(2);
-            let (bytes, bad, refused) = peak(loader.memory(memory).threads(threads));
+            let (bytes, bad, refused) =
+                peak(loader.memory_limit(memory.parse().unwrap()).threads(threads));
             if bytes > bound + CONSUMER || (good && (bad > 0 || refused)) {
                 broken.push(format!(
                     "{name}: {bytes} bytes with {threads} threads, {bad} bad, refused: {refused}"
@@ -168,7 +165,7 @@ fn no_json_text_takes_more_than_the_bound() {
         let shards = shards(text.as_bytes());
         for column in [Json::new("part", "/a").labels(["x"]), Json::new("part", "/a").text()] {
             let loader = Loader::builder(shards.path()).column("label", column).batch(1);
-            let (bytes, ..) = peak(loader.memory(memory).threads(1));
+            let (bytes, ..) = peak(loader.memory_limit(memory.parse().unwrap()).threads(1));
             assert!(bytes <= bound, "{bytes} bytes for {} bytes of JSON", text.len());
         }
     }

@@ -11,19 +11,19 @@ mod runner;
 
 use half::{bf16, f16};
 use runner::{Dice, Run, each, finish};
-use tarflume::device::kernels::args;
-use tarflume::picture::convert::Pictures;
-use tarflume::picture::geometry::Size;
+use tarflume::ImageSize;
+use tarflume::internal::args;
+use tarflume::internal::convert::Pictures;
 
 #[test]
 fn finished_pictures_are_those_of_the_host_to_the_bit() {
     let mut dice = Dice(1);
     each(|element, layout, channels| {
         for (rows, size, grid, block) in [
-            (1, Size::new(1, 1), (1, 1), 1),
-            (3, Size::new(7, 5), (1, 1), 3), // each thread strides over pixels and rows
-            (2, Size::new(33, 31), (2, 3), 256), // more rows of blocks than rows
-            (5, Size::new(16, 24), args::grid(5, 16 * 24), args::BLOCK),
+            (1, ImageSize::new(1, 1), (1, 1), 1),
+            (3, ImageSize::new(7, 5), (1, 1), 3), // each thread strides over pixels and rows
+            (2, ImageSize::new(33, 31), (2, 3), 256), // more rows of blocks than rows
+            (5, ImageSize::new(16, 24), args::grid(5, 16 * 24), args::BLOCK),
         ] {
             let pictures = Pictures::new(rows, size, channels).unwrap();
             let (from, flips) = (dice.bytes(pictures.bytes()), dice.bytes(rows));

@@ -6,8 +6,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tarflume::order::Shuffle;
-use tarflume::{Error, ErrorKind, Loader, OnBad};
+use tarflume::{Error, ErrorKind, Loader, OnBad, Shuffle};
 
 #[path = "loader/harness.rs"]
 mod harness;

@@ -14,9 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use harness::{Shards, key};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
-use tarflume::decode::fixed_crop::Resize;
-use tarflume::order::Shuffle;
-use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad, Resize, Shuffle};
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 struct Counting;
@@ -104,7 +102,9 @@ fn peak(loader: LoaderBuilder) -> (u64, u64) {
 fn memory_stays_within_its_bound_however_large_the_samples() {
     let _turn = TURN.lock();
     let shards = huge();
-    let loader = || Loader::builder(shards.path()).repeat(4).memory("256MiB").threads(4);
+    let loader = || {
+        Loader::builder(shards.path()).repeat(4).memory_limit("256MiB".parse().unwrap()).threads(4)
+    };
     let (bytes, batches) = peak(loader().image("img", Resize::exact(224)).batch(8));
     let consumer = 8 * 224 * 224 * 3;
     assert_eq!(batches, 2);
@@ -117,8 +117,11 @@ fn memory_stays_within_its_bound_however_large_the_samples() {
     wide.write(0, [(key(0), vec![("img", png(4000, &vec![0; 4000 * 4000 * 3]))])]);
     let wide = Loader::builder(wide.path()).image("img", Resize::exact(224)).on_bad(OnBad::Skip);
     for (loader, words) in [
-        (loader().image("img", Resize::exact(224)).memory("100MiB"), "reading this sample"),
-        (wide.memory("160MiB").threads(1), "decoding this sample"),
+        (
+            loader().image("img", Resize::exact(224)).memory_limit("100MiB".parse().unwrap()),
+            "reading this sample",
+        ),
+        (wide.memory_limit("160MiB".parse().unwrap()).threads(1), "decoding this sample"),
         (loader().bytes("img").batch(8), "the parts of batch 0 of epoch 0"),
     ] {
         let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();

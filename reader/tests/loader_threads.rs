@@ -13,10 +13,7 @@ mod truth;
 use std::time::{Duration, Instant};
 
 use harness::Shards;
-use tarflume::Loader;
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::order::Shuffle;
+use tarflume::{DType, Decode, Loader, Row, RowShape, Sample, Scratch, Shuffle};
 use tarflume_fixtures::SplitMix64;
 
 /// Takes some time for each sample.

@@ -8,9 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tarflume::decode::raw::Raw;
-use tarflume::libraries::Libraries;
-use tarflume::{Loader, LoaderBuilder, Shuffle};
+use tarflume::{Libraries, Loader, LoaderBuilder, Raw, Shuffle};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 

@@ -12,11 +12,11 @@ use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
 use harness::Shards;
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::stream::Stream;
-use tarflume::{Batch, CenterCrop, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop};
-use tarflume::{Remainder, Result, Shuffle, Split, StreamLoader, StreamLoaderBuilder};
+use tarflume::{
+    Batch, CenterCrop, DType, Decode, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop,
+    Remainder, Result, Row, RowShape, Sample, Scratch, Shuffle, Size, Split, Stream, StreamLoader,
+    StreamLoaderBuilder,
+};
 
 /// Extensions and bytes of a sample.
 type Parts = Vec<(&'static str, Vec<u8>)>;
@@ -339,15 +339,24 @@ fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
     let tar = tar_of(keys.into_iter().enumerate().map(|(n, key)| (key, large(n))));
     let loader = |batch: u64| {
-        let stream = memory(&tar).memory(16 << 20);
-        Loader::stream(stream).bytes("txt").memory("512MiB").batch(batch).threads(2).build()
+        let stream = memory(&tar).memory_limit(Size::new(16 << 20));
+        Loader::stream(stream)
+            .bytes("txt")
+            .memory_limit("512MiB".parse().unwrap())
+            .batch(batch)
+            .threads(2)
+            .build()
     };
     // Of 16 MiB ten are for samples in hand: batches of four wait for each other, one of sixteen can't be.
     assert_eq!(rows(&loader(4).unwrap(), 0).len(), 16);
     let error = epoch(&loader(16).unwrap(), 0).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("a batch of 16 has no room"), "{error}");
-    let error = Loader::stream(memory(&tar)).bytes("txt").memory("17MiB").build().unwrap_err();
+    let error = Loader::stream(memory(&tar))
+        .bytes("txt")
+        .memory_limit("17MiB".parse().unwrap())
+        .build()
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
 }
 
@@ -355,7 +364,9 @@ fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
 fn what_the_shuffle_buffer_could_not_hold_is_noted() {
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let tar = tar_of(keys.map(|key| (key, vec![("txt", vec![b'a'; 1 << 20])])));
-    let stream = memory(&tar).memory(16 << 20).shuffle(Shuffle::Buffer { size: 9, seed: 0 });
+    let stream = memory(&tar)
+        .memory_limit(Size::new(16 << 20))
+        .shuffle(Shuffle::Buffer { size: 9, seed: 0 });
     let loader = Loader::stream(stream).bytes("txt").build().unwrap();
     assert_eq!(rows(&loader, 0).len(), 10);
     assert!(loader.notes()[0].contains("the shuffle buffer of 9 samples was full"));
@@ -408,5 +419,4 @@ fn what_makes_no_sense_is_said_before_anything_is_read() {
     said(wanting(stream()).batch(0), "at least one row");
     said(wanting(stream()).threads(0), "needs a thread");
     said(wanting(stream().split(0, 2)), "can't be split among 2 ranks");
-    said(wanting(stream()).memory("much"), "much");
 }

@@ -6,8 +6,7 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
-use tarflume::order::shuffle::Shuffle;
-use tarflume::stream::Stream;
+use tarflume::{Shuffle, Size, Stream};
 use tarflume_fixtures::TarBytes;
 
 fn threads() -> usize {
@@ -24,7 +23,8 @@ fn dropped_at_any_moment_no_thread_is_left() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.tar"), &tar).unwrap();
     fs::write(dir.path().join("b.tar"), &tar).unwrap();
-    let files = Stream::open(dir.path().to_str().unwrap()).unwrap().memory(16 << 20);
+    let files =
+        Stream::open(dir.path().to_str().unwrap()).unwrap().memory_limit(Size::new(16 << 20));
     let before = threads();
     for round in 0..200u64 {
         let (pipe, mut writer) = std::io::pipe().unwrap();

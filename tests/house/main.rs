@@ -12,12 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("formats", &[]),
     ("jpeg", &[]),
-    ("reader", &["tarflume-formats", "tarflume-jpeg"]),
+    ("order", &[]),
+    ("reader", &["tarflume-formats", "tarflume-jpeg", "tarflume-order"]),
     ("packer", &["tarflume-formats", "tarflume-jpeg", "tarflume"]),
-    ("command", &["tarflume-formats", "tarflume", "tarflume-packer"]),
+    ("command", &["tarflume-formats", "tarflume-order", "tarflume", "tarflume-packer"]),
     ("python", &["tarflume-formats", "tarflume", "tarflume-packer", "tarflume-cli"]),
     ("fixtures", &[]),
     ("adapters/burn", &["tarflume"]),

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use burn_std::{AllocationProperty, BoolStore, Bytes, DType as Burn, TensorData};
-use tarflume::column::DType;
-use tarflume::{Batch, Column, Error, Result};
+use tarflume::{Batch, Column, DType, Error, Result};
 
 use crate::held::Held;
 

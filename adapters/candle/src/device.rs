@@ -19,8 +19,7 @@ use candle_core::{
     CudaDevice, CudaStorage, DType as Candle, DeviceLocation, Result as CandleResult, Storage,
     Tensor,
 };
-use tarflume::device::Stream;
-use tarflume::{DeviceBatch, DeviceColumn, Error, Result};
+use tarflume::{DeviceBatch, DeviceColumn, DeviceStream, Error, Result};
 
 use crate::dtype::{of, refused};
 
@@ -43,7 +42,7 @@ pub(crate) fn taken<T>(
     same_gpu(&batch, cuda)?;
     let stream = cuda.cuda_stream();
     // SAFETY: a stream of this GPU; `cuda` holds it until the batch is gone.
-    let told = unsafe { Stream::raw(stream.cu_stream() as usize as u64) };
+    let told = unsafe { DeviceStream::raw(stream.cu_stream() as usize as u64) };
     batch.ready_on(told)?;
     let made = make(&Readable { batch: &batch, cuda, stream })?;
     batch.release(&[told])?;

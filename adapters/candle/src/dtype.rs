@@ -1,8 +1,7 @@
 //! Which types of ours candle has. Words only.
 
 use candle_core::{DType as Candle, Error as CandleError};
-use tarflume::column::DType;
-use tarflume::{Error, ErrorKind, Result};
+use tarflume::{DType, Error, ErrorKind, Result};
 
 /// The type of candle's for a column. Truths are bytes there: 0 and 1, as candle's comparisons give them.
 pub(crate) fn of(name: &str, dtype: DType) -> Result<Candle> {

@@ -1,8 +1,7 @@
 //! Columns in host memory as tensors: one copy, by candle.
 
 use candle_core::{DType as Candle, Device, Tensor, WithDType};
-use tarflume::column::Element;
-use tarflume::{Batch, Column, Error, Result};
+use tarflume::{Batch, Column, Element, Error, Result};
 
 use crate::dtype::{of, refused};
 

@@ -1,9 +1,7 @@
 //! `Samples`: one shard in a folder of its own, and loaders of it.
 #![allow(clippy::unwrap_used)] // for tests alone
 
-use tarflume::column::DType;
-use tarflume::decode::raw::Raw;
-use tarflume::{Batch, Loader, LoaderBuilder, OnBad, Remainder};
+use tarflume::{Batch, DType, Loader, LoaderBuilder, OnBad, Raw, Remainder};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 use tempfile::TempDir;

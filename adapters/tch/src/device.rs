@@ -8,8 +8,7 @@
 //!   waits for (`release`).
 #![allow(unsafe_code)]
 
-use tarflume::device::Stream;
-use tarflume::{DeviceBatch, DeviceColumn, Error, Result};
+use tarflume::{DeviceBatch, DeviceColumn, DeviceStream, Error, Result};
 use tch::{Device, Kind, TchError, Tensor};
 
 use crate::host::truths;
@@ -37,9 +36,9 @@ pub(crate) fn taken<T>(
             column.device.1
         )));
     }
-    batch.ready_on(Stream::LEGACY)?;
+    batch.ready_on(DeviceStream::LEGACY)?;
     let made = make(&Readable { batch: &batch, gpu })?;
-    batch.release(&[Stream::LEGACY])?;
+    batch.release(&[DeviceStream::LEGACY])?;
     Ok(made)
 }
 

@@ -1,7 +1,6 @@
 //! Columns in host memory as tensors: one copy, by libtorch.
 
-use tarflume::column::DType;
-use tarflume::{Batch, Column, Error, Result};
+use tarflume::{Batch, Column, DType, Error, Result};
 use tch::{Device, Tensor};
 
 use crate::kind::{of, refused, size};

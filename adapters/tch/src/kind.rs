@@ -1,7 +1,6 @@
 //! Which types of ours libtorch has by tch. Words only.
 
-use tarflume::column::DType;
-use tarflume::{Error, ErrorKind, Result};
+use tarflume::{DType, Error, ErrorKind, Result};
 use tch::{Kind, TchError};
 
 /// The kind of a column's elements.

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tarflume::Shuffle;
-use tarflume::fetch::fetched::Verify;
-use tarflume::source::open::SourceKind;
+use tarflume::{Shuffle, SourceKind, Verify};
 
 /// The options of a measurement.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tarflume::loader::Stats;
+use tarflume::Stats;
 
 /// The measurements of a data set.
 #[derive(Debug, Serialize)]
@@ -103,7 +103,7 @@ pub(crate) struct Stage {
 impl Account {
     /// Takes the loader's statistics; calls of its builder become flags of the command.
     pub(super) fn of(stats: &Stats) -> Account {
-        let stage = |stage: &tarflume::loader::StageStats| Stage {
+        let stage = |stage: &tarflume::StageStats| Stage {
             name: stage.name,
             busy_s: stage.busy.as_secs_f64(),
             waiting_input_s: stage.waiting_input.as_secs_f64(),
@@ -119,12 +119,16 @@ impl Account {
     }
 }
 
-/// Replaces setters of the library by flags of the command: `.memory()` is `--memory`, `.threads()`
+/// Replaces setters of the library by flags of the command: `.memory_limit()` is `--memory`, `.threads()`
 /// is `--jobs`.
 pub(super) fn as_flags(text: &str) -> String {
     let mut text = text.to_string();
-    let flags =
-        [("memory", "memory"), ("prefetch", "prefetch"), ("threads", "jobs"), ("batch", "batch")];
+    let flags = [
+        ("memory_limit", "memory"),
+        ("prefetch", "prefetch"),
+        ("threads", "jobs"),
+        ("batch", "batch"),
+    ];
     for (setter, flag) in flags {
         text = text.replace(&format!(".{setter}()"), &format!("--{flag}"));
     }

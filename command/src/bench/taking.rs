@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tarflume::decode::image::Image;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::{Batch, Dataset, Loader, LoaderBuilder, Result};
+use tarflume::{Batch, Dataset, Image, Loader, LoaderBuilder, RandomResizedCrop, Result};
 
 use super::images::Images;
 use super::options::{Options, Until};
@@ -16,7 +14,7 @@ const ENDLESS: u64 = 1 << 50;
 
 /// Returns a loader of `dataset` with these options, without columns.
 pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
-    let builder = Loader::of(dataset)
+    let builder = Loader::from_dataset(dataset)
         .shuffle(options.shuffle)
         .batch(options.batch)
         .prefetch(options.prefetch)
@@ -24,7 +22,7 @@ pub(super) fn builder(dataset: Dataset, options: &Options) -> LoaderBuilder {
         .verify(options.verify)
         .epoch_length(ENDLESS);
     let builder = match options.memory {
-        Some(bytes) => builder.memory(&bytes.to_string()),
+        Some(bytes) => builder.memory_limit(bytes.into()),
         None => builder,
     };
     match options.threads {

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use console::Term;
-use tarflume::fetch::fetched::Verify;
-use tarflume::source::open::SourceKind;
-use tarflume::{Shuffle, Size};
+use tarflume::{Shuffle, Size, SourceKind, Verify};
 use tarflume_formats::shown;
 use tarflume_packer::{Exit, Outcome, size, units};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume::rank;
+use tarflume_order::rank;
 use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 

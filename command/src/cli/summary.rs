@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use serde_json::json;
-use tarflume::rank::Rank;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
+use tarflume_order::rank::Rank;
 use tarflume_packer::build::{Ready, Scanned};
 use tarflume_packer::run::RunReport;
 use tarflume_packer::{Problem, build, counts, units};

@@ -21,12 +21,12 @@ pub(crate) fn right(
     color: Color,
 ) -> Result<Decoded, String> {
     let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
-    let color = match color {
+    let stored = match color {
         _ if four => turbo::Color::Inks,
         Color::Rgb => turbo::Color::Rgb,
         Color::Gray => turbo::Color::Gray,
     };
-    let decoded = turbo.decode(jpeg, 1 << scale as u32, color)?;
+    let decoded = turbo.decode(jpeg, 1 << scale as u32, stored)?;
     let picture = if four { from_inks(&decoded.picture, color) } else { decoded.picture };
     Ok(Decoded { picture, ..decoded })
 }

@@ -1,7 +1,7 @@
 //! Checks images other than JPEGs with the reader's decoders: headers and pixels.
 
-use tarflume::decode::formats;
-use tarflume::picture::geometry::Size;
+use tarflume::ImageSize;
+use tarflume::internal::formats;
 
 use super::fault::{Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
@@ -17,7 +17,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Dimensions, Fault> {
     dimensions(formats::check(bytes, MEMORY))
 }
 
-fn dimensions(found: tarflume::Result<Size>) -> Result<Dimensions, Fault> {
+fn dimensions(found: tarflume::Result<ImageSize>) -> Result<Dimensions, Fault> {
     // The decoders return no position.
     let fault =
         |reason: &str| Fault { kind: ProblemKind::BadImage, byte: 0, reason: reason.into() };

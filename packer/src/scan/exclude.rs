@@ -1,7 +1,7 @@
 //! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use tarflume::dataset::exclude::Exclude;
+use tarflume::Exclude;
 
 use super::exclude_list::Listed;
 use crate::failure::Failure;

@@ -4,6 +4,20 @@ use crate::column::PictureShape;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A variable column, filled up to equal rows.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").batch(16).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let padded = batch.column("txt")?.padded(b' ')?; // "photo 0  ", .., "photo 15"
+/// assert_eq!(padded.values.len(), 16 * 8);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Padded<T> {
     /// The elements, row after row.
@@ -15,6 +29,21 @@ pub struct Padded<T> {
 }
 
 /// Pictures of a variable column, filled up to one size.
+///
+/// ```
+/// use tarflume::{Image, Loader, Whole};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let whole = Image::new("jpg", Whole::up_to(1 << 20));
+/// let loader = Loader::builder(shards).column("image", whole).batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let padded = batch.column("image")?.padded_pictures(0u8)?;
+/// println!("{:?}", padded.shape);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddedPictures<T> {
     /// The elements, row after row.

@@ -7,7 +7,7 @@
 use crate::error::{Error, ErrorKind, Result};
 
 /// More names than this are no shard list.
-pub const MAX_NAMES: usize = 1 << 22;
+pub(crate) const MAX_NAMES: usize = 1 << 22;
 /// Braces in braces: more are refused, for each level takes a piece of the stack.
 const MAX_DEPTH: usize = 64;
 
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`]: a brace without its partner. [`ErrorKind::Limit`]: more than [`MAX_NAMES`].
-pub fn expand(pattern: &str) -> Result<Vec<String>> {
+pub(crate) fn expand(pattern: &str) -> Result<Vec<String>> {
     let pattern: Vec<char> = pattern.chars().collect();
     if depth(&pattern) > MAX_DEPTH {
         let text =

@@ -13,6 +13,19 @@ use serde::Deserialize;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Samples to leave out, by key and perhaps shard.
+///
+/// ```
+/// use tarflume::{Dataset, Exclude};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let dataset = Dataset::open(shards)?;
+/// let excluded = dataset.exclude(&Exclude::keys(["photo/003", "photo/099"]))?;
+/// assert_eq!((excluded.ordinals, excluded.absent), (vec![3], 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exclude(Vec<Line>);
 

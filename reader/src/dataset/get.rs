@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tarflume_formats::index::{self, Found};
 
 use crate::dataset::Dataset;
-use crate::dataset::sample::{Bytes, Part, Sample};
+use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
@@ -16,7 +16,7 @@ impl Dataset {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`]: there is no such sample. What opening the shard or reading it gives.
-    pub fn get(&self, ordinal: u64) -> Result<Sample> {
+    pub fn get(&self, ordinal: u64) -> Result<DatasetSample> {
         self.sample(ordinal, None)
     }
 
@@ -25,7 +25,7 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Dataset::get`]; [`ErrorKind::MissingPart`]: it does not have one of them.
-    pub fn get_parts(&self, ordinal: u64, exts: &[&str]) -> Result<Sample> {
+    pub fn get_parts(&self, ordinal: u64, exts: &[&str]) -> Result<DatasetSample> {
         self.sample(ordinal, Some(exts))
     }
 
@@ -33,7 +33,7 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Dataset::get`] and [`Dataset::find`].
-    pub fn get_key(&self, key: impl AsRef<[u8]>) -> Result<Option<Sample>> {
+    pub fn get_key(&self, key: impl AsRef<[u8]>) -> Result<Option<DatasetSample>> {
         let found = self.find(key.as_ref())?;
         let ordinal = found.and_then(|(shard, row)| self.ordinal(shard, row));
         ordinal.map(|ordinal| self.get(ordinal)).transpose()
@@ -58,7 +58,7 @@ impl Dataset {
         })
     }
 
-    fn sample(&self, ordinal: u64, exts: Option<&[&str]>) -> Result<Sample> {
+    fn sample(&self, ordinal: u64, exts: Option<&[&str]>) -> Result<DatasetSample> {
         let (number, row) = self.place_of(ordinal)?;
         let shard = self.shard(number);
         let mut found = Found::new();
@@ -82,14 +82,15 @@ impl Dataset {
         let points = points.map_err(|e| e.with_path(shard.path()).with_key(found.shown_key()))?;
         let bytes = read(&shard.source()?, &parts).map_err(|e| e.with_path(shard.path()));
         let bytes = bytes.map_err(|e| e.with_key(found.shown_key()))?;
-        let parts = parts.iter().zip(bytes).zip(points).map(|((part, bytes), entry_points)| Part {
-            ext: part.ext.into(),
-            bytes,
-            entry_points,
-            at: part.offset,
-            checksum: part.checksum,
-        });
-        Ok(Sample {
+        let parts =
+            parts.iter().zip(bytes).zip(points).map(|((part, bytes), entry_points)| SamplePart {
+                ext: part.ext.into(),
+                bytes,
+                entry_points,
+                at: part.offset,
+                checksum: part.checksum,
+            });
+        Ok(DatasetSample {
             key: found.key().into(),
             ordinal,
             parts: parts.collect(),
@@ -111,12 +112,12 @@ fn wanted<'a>(sample: &'a Found, ext: &str) -> Result<index::Part<'a>> {
 }
 
 /// The bytes of parts: views where the source lends them, else all in one buffer.
-fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Bytes>> {
+fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<SampleBytes>> {
     let lengths: Result<Vec<usize>> = parts.iter().map(|part| fits(part.length)).collect();
     let lengths = lengths?;
     let view = |(part, &length)| {
         let part: &index::Part<'_> = part;
-        Bytes::view(source, part.offset, length)
+        SampleBytes::view(source, part.offset, length)
     };
     if let Some(views) = parts.iter().zip(&lengths).map(view).collect() {
         source.check()?;
@@ -141,7 +142,7 @@ fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Bytes
         (rest, at) = (behind, at + length);
     }
     let buffer = Arc::new(buffer);
-    Ok(ranges.into_iter().map(|range| Bytes::owned(&buffer, range)).collect())
+    Ok(ranges.into_iter().map(|range| SampleBytes::owned(&buffer, range)).collect())
 }
 
 fn fits(length: u64) -> Result<usize> {

@@ -16,6 +16,13 @@ use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A data set as it was named; see [`crate::Dataset::open`] for what may be named.
+///
+/// ```
+/// use tarflume::Shards;
+///
+/// let folder = Shards::from("shards/");
+/// let list = Shards::from(vec!["a.tar", "b.tar"]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shards(Vec<PathBuf>);
 

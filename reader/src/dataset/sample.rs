@@ -1,4 +1,4 @@
-//! `Sample`: a sample with its parts in memory, as a data set hands it out.
+//! `DatasetSample`: a sample with its parts in memory, as a data set hands it out.
 //!
 //! Where the source is mapped or in memory, parts are views that keep it alive; else they share one
 //! buffer. Which bytes these are was decided before.
@@ -14,8 +14,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 /// Bytes that are shared: a clone copies none.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let sample = Dataset::open(shards)?.get(0)?;
+/// let text = sample.part("txt").unwrap().clone(); // keeps its memory alive, copies nothing
+/// assert_eq!(text.as_slice(), b"photo 0");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
-pub struct Bytes(Held);
+pub struct SampleBytes(Held);
 
 #[derive(Clone)]
 enum Held {
@@ -23,15 +36,15 @@ enum Held {
     Owned { buffer: Arc<Vec<u8>>, range: Range<usize> },
 }
 
-impl Bytes {
+impl SampleBytes {
     /// The `length` bytes at `at`, if the source lends them.
-    pub(crate) fn view(source: &Arc<dyn Source>, at: u64, length: usize) -> Option<Bytes> {
+    pub(crate) fn view(source: &Arc<dyn Source>, at: u64, length: usize) -> Option<SampleBytes> {
         source.view(at, length)?;
-        Some(Bytes(Held::View { source: source.clone(), at, length }))
+        Some(SampleBytes(Held::View { source: source.clone(), at, length }))
     }
 
-    pub(crate) fn owned(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> Bytes {
-        Bytes(Held::Owned { buffer: buffer.clone(), range })
+    pub(crate) fn owned(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> SampleBytes {
+        SampleBytes(Held::Owned { buffer: buffer.clone(), range })
     }
 
     /// The bytes.
@@ -56,7 +69,7 @@ impl Bytes {
     }
 }
 
-impl Deref for Bytes {
+impl Deref for SampleBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -64,37 +77,50 @@ impl Deref for Bytes {
     }
 }
 
-impl AsRef<[u8]> for Bytes {
+impl AsRef<[u8]> for SampleBytes {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl fmt::Debug for Bytes {
+impl fmt::Debug for SampleBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Bytes({})", self.len())
+        write!(f, "SampleBytes({})", self.len())
     }
 }
 
 /// One part of a sample.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let sample = Dataset::open(shards)?.get(0)?;
+/// let exts: Vec<String> = sample.parts().iter().map(|part| part.ext()).collect();
+/// assert_eq!(exts, ["jpg", "json", "txt"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct SamplePart {
     pub(crate) ext: Box<[u8]>,
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: SampleBytes,
     /// Byte of the tar at which it begins.
     pub(crate) at: u64,
     pub(crate) checksum: Option<u32>,
     pub(crate) entry_points: Option<Box<[u8]>>,
 }
 
-impl Part {
+impl SamplePart {
     /// Its extension; what is not UTF-8 in it is escaped.
     pub fn ext(&self) -> String {
         name::shown(&self.ext)
     }
 
     /// Its bytes.
-    pub fn bytes(&self) -> &Bytes {
+    pub fn bytes(&self) -> &SampleBytes {
         &self.bytes
     }
 
@@ -107,7 +133,7 @@ impl Part {
     /// headers alone does not have.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] if they differ; what [`Bytes::check`] finds.
+    /// [`ErrorKind::Damaged`] if they differ; what [`SampleBytes::check`] finds.
     pub fn verify(&self) -> Result<()> {
         match_checksum(&self.bytes, self.checksum, &self.ext, || self.bytes.check())
             .map_err(|e| e.with_byte(self.at))
@@ -137,15 +163,27 @@ pub(crate) fn match_checksum(
 }
 
 /// One sample.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let sample = Dataset::open(shards)?.get_key("photo/005")?.unwrap();
+/// assert_eq!((sample.ordinal(), sample.parts().len()), (5, 3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Sample {
+pub struct DatasetSample {
     pub(crate) key: Box<[u8]>,
     pub(crate) ordinal: u64,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<SamplePart>,
     pub(crate) path: Arc<std::path::Path>,
 }
 
-impl Sample {
+impl DatasetSample {
     /// Its key.
     pub fn key(&self) -> &[u8] {
         &self.key
@@ -157,28 +195,28 @@ impl Sample {
     }
 
     /// Its parts: all in the order of the tar, or those that were asked for, in that order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[SamplePart] {
         &self.parts
     }
 
     /// The bytes of the part with this extension.
-    pub fn part(&self, ext: &str) -> Option<&Bytes> {
+    pub fn part(&self, ext: &str) -> Option<&SampleBytes> {
         self.find(ext).map(|part| &part.bytes)
     }
 
     /// The entry points of the part with this extension; `None` if it, or they, are not there.
     pub fn entry_points(&self, ext: &str) -> Option<&[u8]> {
-        self.find(ext).and_then(Part::entry_points)
+        self.find(ext).and_then(SamplePart::entry_points)
     }
 
-    fn find(&self, ext: &str) -> Option<&Part> {
+    fn find(&self, ext: &str) -> Option<&SamplePart> {
         self.parts.iter().find(|part| part.ext.eq_ignore_ascii_case(ext.as_bytes()))
     }
 
     /// Compares every part with its checksum.
     ///
     /// # Errors
-    /// As [`Part::verify`], with path and key.
+    /// As [`SamplePart::verify`], with path and key.
     pub fn verify(&self) -> Result<()> {
         for part in &self.parts {
             part.verify().map_err(|e| e.with_path(&self.path).with_key(name::shown(&self.key)))?;

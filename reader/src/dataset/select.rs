@@ -8,13 +8,26 @@ use crate::dataset::exclude::Exclude;
 use crate::error::{Error, Result};
 
 /// What a sidecar knows of a sample.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let dataset = Dataset::open(shards)?;
+/// let other = dataset.filter(|facts| facts.key().ends_with(b"7"))?; // ordinals that the rule leaves out
+/// assert_eq!(other.len(), 15);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct SampleFacts<'a> {
     ordinal: u64,
     sample: index::Sample<'a>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> SampleFacts<'a> {
     /// Its place in the data set.
     pub fn ordinal(&self) -> u64 {
         self.ordinal
@@ -43,6 +56,19 @@ impl<'a> Facts<'a> {
 }
 
 /// What an exclude list comes to in a data set.
+///
+/// ```
+/// use tarflume::{Dataset, Exclude};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let list = Exclude::keys(["photo/001"]);
+/// let excluded = Dataset::open(shards)?.exclude(&list)?;
+/// assert_eq!((excluded.ordinals, excluded.first_absent), (vec![1], None));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excluded {
     /// Ordinals to leave out, rising.
@@ -59,7 +85,7 @@ impl Dataset {
     ///
     /// # Errors
     /// A sidecar that can't be opened, or is damaged.
-    pub fn filter(&self, mut keep: impl FnMut(&Facts<'_>) -> bool) -> Result<Vec<u64>> {
+    pub fn filter(&self, mut keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Result<Vec<u64>> {
         let mut left_out = Vec::new();
         self.each(|facts| {
             // What the rule sees of the parts must be all of them.
@@ -145,12 +171,12 @@ impl Dataset {
     }
 
     /// Shows every sample.
-    fn each(&self, mut look: impl FnMut(&Facts<'_>) -> Result<()>) -> Result<()> {
+    fn each(&self, mut look: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
             let index = shard.index()?;
             for sample in index.iter() {
                 let sample = sample.map_err(Error::from)?;
-                look(&Facts { ordinal: start + sample.row, sample })?;
+                look(&SampleFacts { ordinal: start + sample.row, sample })?;
             }
             index.intact()?; // what was looked at stands in the map
             shard.forget();

@@ -21,6 +21,19 @@ use crate::source::identity::Identity;
 use crate::source::shelf::Shelf;
 
 /// One tar of a data set.
+///
+/// ```
+/// use tarflume::Dataset;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// for shard in Dataset::open(shards)?.shards() {
+///     println!("{}: {} samples", shard.path().display(), shard.samples());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Shard {
     facts: Arc<Facts>,

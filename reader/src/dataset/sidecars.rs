@@ -20,7 +20,7 @@ use crate::source::shelf::Shelf;
 
 /// Sidecars of more bytes than this together are read and not mapped: 256 MiB, some 2.5 million
 /// samples, a fraction of these where their images have entry points. Below that all processes of a machine together hold no more than this, once.
-pub const MAPPED_SIDECARS: u64 = 256 << 20;
+pub(crate) const MAPPED_SIDECARS: u64 = 256 << 20;
 
 /// A shelf for sidecars that are to be read; `None` if they are to be mapped.
 pub(crate) fn to_be_read(facts: &[Arc<Facts>], mapped: u64) -> Option<Shelf> {

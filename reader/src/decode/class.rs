@@ -6,6 +6,12 @@ use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of whole numbers: ASCII digits, perhaps a sign, perhaps blanks around.
+///
+/// ```
+/// use tarflume::{Class, DType};
+///
+/// let class = Class::new("cls").dtype(DType::U16); // "42" is 42
+/// ```
 #[derive(Debug, Clone)]
 pub struct Class {
     ext: String,

@@ -3,22 +3,29 @@
 //! Pure arithmetic on sizes, as torchvision rounds them.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Area, Cut, Extent, Placement, Size, Transform};
+use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 
 /// The whole picture, resized.
+///
+/// ```
+/// use tarflume::{Extent, ImageSize, Resize, Transform};
+///
+/// assert_eq!(Resize::exact((240, 320)).extent(), Extent::Fixed(ImageSize::new(320, 240)));
+/// let keeps_shape = Resize::shorter(256); // a variable column
+/// ```
 #[derive(Debug, Clone)]
 pub struct Resize(To);
 
 #[derive(Debug, Clone)]
 enum To {
-    Exactly(Size),
+    Exactly(ImageSize),
     Shorter { side: u32, longest: u32 },
 }
 
 impl Resize {
     /// To `size`, whatever the picture's shape: one number for a square, or `(height, width)`.
-    pub fn exact(size: impl Into<Size>) -> Resize {
+    pub fn exact(size: impl Into<ImageSize>) -> Resize {
         Resize(To::Exactly(size.into()))
     }
 
@@ -47,7 +54,7 @@ impl Transform for Resize {
         }
     }
 
-    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         let size = match self.0 {
             To::Exactly(size) => size,
             To::Shorter { side, longest } => shorter_to(source, side, longest)?,
@@ -57,7 +64,7 @@ impl Transform for Resize {
 }
 
 /// The size of `source` with its shorter side made `side`.
-fn shorter_to(source: Size, side: u32, longest: u32) -> Result<Size> {
+fn shorter_to(source: ImageSize, side: u32, longest: u32) -> Result<ImageSize> {
     let (short, long) = (source.width.min(source.height), source.width.max(source.height));
     let scaled = u64::from(side) * u64::from(long) / u64::from(short.max(1));
     let Some(longer) = u32::try_from(scaled).ok().filter(|&longer| longer <= longest) else {
@@ -68,17 +75,23 @@ fn shorter_to(source: Size, side: u32, longest: u32) -> Result<Size> {
         return Err(Error::new(ErrorKind::Limit, text));
     };
     let wide = source.width >= source.height;
-    Ok(if wide { Size::new(longer, side) } else { Size::new(side, longer) })
+    Ok(if wide { ImageSize::new(longer, side) } else { ImageSize::new(side, longer) })
 }
 
 /// The middle of the picture, pixel by pixel.
+///
+/// ```
+/// use tarflume::{CenterCrop, Image};
+///
+/// let middle = Image::new("png", CenterCrop::new(32));
+/// ```
 #[derive(Debug, Clone)]
-pub struct CenterCrop(Size);
+pub struct CenterCrop(ImageSize);
 
 impl CenterCrop {
     /// The middle `size` pixels: one number for a square, or `(height, width)`. A smaller picture is
     /// an error; [`ResizeCenterCrop`] takes any.
-    pub fn new(size: impl Into<Size>) -> CenterCrop {
+    pub fn new(size: impl Into<ImageSize>) -> CenterCrop {
         CenterCrop(size.into())
     }
 }
@@ -88,7 +101,7 @@ impl Transform for CenterCrop {
         Extent::Fixed(self.0)
     }
 
-    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         if source.width < self.0.width || source.height < self.0.height {
             let text = format!(
                 "a picture of {source} has no center of {}; ResizeCenterCrop takes any size",
@@ -109,15 +122,21 @@ fn middle(all: u32, part: u32) -> u32 {
 
 /// The usual transform of an evaluation: the shorter side resized, then the middle taken. Both are
 /// done at once, and give what the two steps give.
+///
+/// ```
+/// use tarflume::{Image, ResizeCenterCrop};
+///
+/// let evaluation = Image::new("jpg", ResizeCenterCrop::new(256, 224));
+/// ```
 #[derive(Debug, Clone)]
 pub struct ResizeCenterCrop {
     side: u32,
-    crop: Size,
+    crop: ImageSize,
 }
 
 impl ResizeCenterCrop {
     /// The shorter side to `side`, then the middle `crop` pixels: `new(256, 224)`.
-    pub fn new(side: u32, crop: impl Into<Size>) -> ResizeCenterCrop {
+    pub fn new(side: u32, crop: impl Into<ImageSize>) -> ResizeCenterCrop {
         ResizeCenterCrop { side, crop: crop.into() }
     }
 }
@@ -127,7 +146,7 @@ impl Transform for ResizeCenterCrop {
         Extent::Fixed(self.crop)
     }
 
-    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         let resized = shorter_to(source, self.side, u32::MAX)?;
         let left = middle(resized.width, self.crop.width);
         let top = middle(resized.height, self.crop.height);
@@ -154,6 +173,12 @@ impl Transform for ResizeCenterCrop {
 
 /// The whole picture as it is: a variable column whose rows have a shape each, see
 /// [`crate::batch::Column::picture`].
+///
+/// ```
+/// use tarflume::{Image, Whole};
+///
+/// let pictures = Image::new("jpg", Whole::up_to(4096 * 4096));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Whole(u64);
 
@@ -169,7 +194,7 @@ impl Transform for Whole {
         Extent::UpTo(self.0)
     }
 
-    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         if source.pixels() > self.0 {
             let text =
                 format!("a picture of {source} has more than the {} pixels of `Whole`", self.0);
@@ -188,7 +213,7 @@ mod tests {
     use super::*;
 
     fn place(transform: &impl Transform, width: u32, height: u32) -> Placement {
-        let source = Size::new(width, height);
+        let source = ImageSize::new(width, height);
         let placement = transform.place(source, &mut Random::new(0)).unwrap();
         placement.check(source).unwrap();
         placement
@@ -197,28 +222,28 @@ mod tests {
     #[test]
     fn the_shorter_side_becomes_what_was_asked_and_the_longer_is_rounded_down() {
         let resize = Resize::shorter(256);
-        assert_eq!(place(&resize, 500, 375).size, Size::new(341, 256));
-        assert_eq!(place(&resize, 375, 500).size, Size::new(256, 341));
-        assert_eq!(place(&resize, 100, 100).size, Size::new(256, 256));
-        let narrow = Size::new(10_000, 100);
+        assert_eq!(place(&resize, 500, 375).size, ImageSize::new(341, 256));
+        assert_eq!(place(&resize, 375, 500).size, ImageSize::new(256, 341));
+        assert_eq!(place(&resize, 100, 100).size, ImageSize::new(256, 256));
+        let narrow = ImageSize::new(10_000, 100);
         assert!(resize.place(narrow, &mut Random::new(0)).unwrap_err().text().contains("longest"));
         let wider = resize.longest(30_000);
-        assert_eq!(place(&wider, 10_000, 100).size, Size::new(25_600, 256));
-        assert_eq!(place(&Resize::exact((10, 20)), 7, 9).size, Size::new(20, 10));
+        assert_eq!(place(&wider, 10_000, 100).size, ImageSize::new(25_600, 256));
+        assert_eq!(place(&Resize::exact((10, 20)), 7, 9).size, ImageSize::new(20, 10));
     }
 
     #[test]
     fn the_center_is_rounded_as_python_rounds() {
         let at = |all| place(&CenterCrop::new(224), all, 224).cut.left;
         assert_eq!((at(224), at(225), at(227), at(229)), (0, 0, 2, 2));
-        assert!(CenterCrop::new(224).place(Size::new(300, 200), &mut Random::new(0)).is_err());
+        assert!(CenterCrop::new(224).place(ImageSize::new(300, 200), &mut Random::new(0)).is_err());
     }
 
     #[test]
     fn resize_and_center_crop_take_the_same_pixels_as_the_two_steps() {
         let placed = place(&ResizeCenterCrop::new(256, 224), 500, 375);
         // 500 x 375 becomes 341 x 256; the crop begins at (58, 16) of it.
-        assert_eq!(placed.cut, Cut::whole(Size::new(500, 375)));
+        assert_eq!(placed.cut, Cut::whole(ImageSize::new(500, 375)));
         assert!((placed.area.left - 58.0 * 500.0 / 341.0).abs() < 1e-9);
         assert!((placed.area.top - 16.0 * 375.0 / 256.0).abs() < 1e-9);
         assert!((placed.area.width - 224.0 * 500.0 / 341.0).abs() < 1e-9);
@@ -230,7 +255,7 @@ mod tests {
 
     #[test]
     fn whole_pictures_have_a_limit() {
-        assert_eq!(place(&Whole::up_to(12), 3, 4).size, Size::new(3, 4));
-        assert!(Whole::up_to(11).place(Size::new(3, 4), &mut Random::new(0)).is_err());
+        assert_eq!(place(&Whole::up_to(12), 3, 4).size, ImageSize::new(3, 4));
+        assert!(Whole::up_to(11).place(ImageSize::new(3, 4), &mut Random::new(0)).is_err());
     }
 }

@@ -25,7 +25,7 @@ use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
 
@@ -36,7 +36,7 @@ const BUFFERS: u64 = 64 << 10;
 pub(super) struct Other<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
     /// Stored size, before any turn.
-    pub(super) size: Size,
+    pub(super) size: ImageSize,
     /// How it lies.
     pub(super) turn: Turn,
     /// Bytes that its decoder takes beside the pixels.
@@ -101,7 +101,7 @@ impl<'a> Other<'a> {
     fn new(decoder: ImageResult<impl ImageDecoder + 'a>) -> Result<Other<'a>> {
         let decoder = decoder.map_err(|e| fault(&e))?;
         let (width, height) = decoder.dimensions();
-        let size = Size::new(width, height);
+        let size = ImageSize::new(width, height);
         if size.pixels() == 0 {
             return Err(damaged(format!("a picture of {size} pixels is none")));
         }
@@ -161,7 +161,7 @@ impl<'a> Other<'a> {
 ///
 /// # Errors
 /// It is none of these, or its header is damaged.
-pub fn size(bytes: &[u8]) -> Result<Size> {
+pub fn size(bytes: &[u8]) -> Result<ImageSize> {
     Other::open(bytes).map(|other| other.size)
 }
 
@@ -169,7 +169,7 @@ pub fn size(bytes: &[u8]) -> Result<Size> {
 ///
 /// # Errors
 /// It is damaged. [`ErrorKind::Limit`]: decoding takes more memory.
-pub fn check(bytes: &[u8], memory: u64) -> Result<Size> {
+pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
     let other = Other::open(bytes)?;
     let (size, needed) = (other.size, other.memory());
     if needed > memory {

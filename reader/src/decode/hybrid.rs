@@ -2,10 +2,10 @@
 //!
 //! Calls the device through the trait [`JpegDecoder`](jpeg_decoder) alone.
 
-pub mod balance;
+pub(crate) mod balance;
 #[doc(hidden)]
-pub mod jpeg_decoder;
+pub(crate) mod jpeg_decoder;
 pub(crate) mod request;
 pub(crate) mod row;
 #[doc(hidden)]
-pub mod support;
+pub(crate) mod support;

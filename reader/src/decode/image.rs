@@ -15,10 +15,10 @@ use fast_image_resize::Resizer;
 
 use super::drawing::{Drawing, Drawn, GROUP, Owner};
 use super::opened::{Opened, Source, What};
-use super::{Decode, ForDevice, ForResident, Residing, Sample, Scratch};
+use super::{Decode, DecodeHooks, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Extent, Placement, Size};
+use crate::picture::geometry::{Extent, ImageSize, Placement};
 use crate::picture::orientation::Turn;
 use crate::picture::output::{Elements, Layout, Picture};
 use crate::picture::pixels::{Pixels, make_room};
@@ -49,7 +49,11 @@ impl Image {
     }
 
     /// What the transform makes of a picture: how it lies, and where it goes.
-    fn placed(&self, sample: &Sample<'_>, source: &Source<'_>) -> Result<(Turn, Size, Placement)> {
+    fn placed(
+        &self,
+        sample: &Sample<'_>,
+        source: &Source<'_>,
+    ) -> Result<(Turn, ImageSize, Placement)> {
         let turn = if self.orientation { source.turn() } else { Turn::default() };
         let upright = turn.size(source.size());
         let mut random = Random::stream(sample.seed, self.stream);
@@ -146,7 +150,7 @@ impl Image {
     }
 
     /// The shape of a row of its own size.
-    fn pictured(&self, size: Size) -> PictureShape {
+    fn pictured(&self, size: ImageSize) -> PictureShape {
         PictureShape {
             height: size.height,
             width: size.width,
@@ -178,7 +182,7 @@ impl Image {
     }
 
     /// A user's own transform must keep to its extent.
-    fn check_size(&self, size: Size) -> Result<()> {
+    fn check_size(&self, size: ImageSize) -> Result<()> {
         let kept = match self.transform.extent() {
             Extent::Fixed(fixed) => size == fixed,
             Extent::UpTo(most) => size.pixels() <= most,
@@ -246,28 +250,6 @@ impl Decode for Image {
         pixels.saturating_mul(each as u64)
     }
 
-    fn wants_pixels(&self) -> bool {
-        matches!(self.transform.extent(), Extent::UpTo(_))
-    }
-
-    fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> u64 {
-        let Some(&[Some(pixels)]) = pixels.get(..1) else { return self.room(lengths) };
-        let each = self.channels.count() * self.elements.dtype().size();
-        self.transform.most(pixels).saturating_mul(each as u64)
-    }
-
-    fn wants_entry_points(&self) -> bool {
-        true
-    }
-
-    fn for_device(&self) -> Option<ForDevice> {
-        onto_device::for_device(self)
-    }
-
-    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        onto_device::for_resident(self, residing)
-    }
-
     fn group(&self) -> usize {
         GROUP
     }
@@ -287,9 +269,52 @@ impl Decode for Image {
         scratch.put(kept);
         result
     }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for Image {
+    fn wants_pixels(&self) -> bool {
+        matches!(self.transform.extent(), Extent::UpTo(_))
+    }
+
+    fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
+        let &[Some(pixels)] = pixels.get(..1)? else { return None };
+        let each = self.channels.count() * self.elements.dtype().size();
+        Some(self.transform.most(pixels).saturating_mul(each as u64))
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
+    fn for_device(&self) -> Option<ForDevice> {
+        onto_device::for_device(self)
+    }
+
+    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
+        onto_device::for_resident(self, residing)
+    }
 }
 
 /// The sizes of the pictures of an [`Image`] column; see [`Image::sizes`].
+///
+/// ```
+/// use tarflume::{Image, Loader, Resize};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let image = Image::new("jpg", Resize::shorter(64));
+/// let loader = Loader::builder(shards).column("size", image.sizes()).column("image", image).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// let size = batch.column("size")?.elements::<u32>()?; // height and width
+/// assert_eq!(size.iter().min(), Some(&64));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ImageSizes(Image);
 

@@ -6,7 +6,7 @@ use tarflume_jpeg::{Color, Header, Job, Region, Scale};
 
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Area, Cut, Placement, Size};
+use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Pixels};
 
@@ -34,8 +34,8 @@ impl<'a> Jpeg<'a> {
     }
 
     /// Stored size, before any turn.
-    pub(super) fn size(&self) -> Size {
-        Size::new(self.header.width(), self.header.height())
+    pub(super) fn size(&self) -> ImageSize {
+        ImageSize::new(self.header.width(), self.header.height())
     }
 
     pub(super) fn has_entry_points(&self) -> bool {
@@ -53,8 +53,8 @@ impl<'a> Jpeg<'a> {
         view(self.stored(), placement, gap, Scale::Eighth)
     }
 
-    fn stored(&self) -> Size {
-        Size::new(self.header.width(), self.header.height())
+    fn stored(&self) -> ImageSize {
+        ImageSize::new(self.header.width(), self.header.height())
     }
 
     pub(super) fn is_gray(&self) -> bool {
@@ -95,7 +95,7 @@ impl<'a> Jpeg<'a> {
         let gray = self.header.channels() == 1 || wanted == Channels::Gray;
         let color = if gray { Color::Gray } else { Color::Rgb };
         let View { scale, region } = *view;
-        pixels.set(Size::new(region.width, region.height), color.bytes())?;
+        pixels.set(ImageSize::new(region.width, region.height), color.bytes())?;
         Ok(Job {
             bytes: self.bytes,
             header: &self.header,
@@ -110,7 +110,7 @@ impl<'a> Jpeg<'a> {
 }
 
 /// What must be decoded for a placement on a picture of this size as it is stored, at no scale smaller than `smallest`.
-fn view(stored: Size, placement: &Placement, gap: Option<f64>, smallest: Scale) -> View {
+fn view(stored: ImageSize, placement: &Placement, gap: Option<f64>, smallest: Scale) -> View {
     let Placement { cut, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     let scale = gap.map_or(Scale::Full, |gap| {
@@ -132,7 +132,7 @@ fn view(stored: Size, placement: &Placement, gap: Option<f64>, smallest: Scale) 
 /// What is wanted of a JPEG of this size as it is stored, by a decoder that makes the whole picture, at no scale smaller
 /// than `least`.
 pub(super) fn asked(
-    stored: Size,
+    stored: ImageSize,
     placement: &Placement,
     gap: Option<f64>,
     least: Scale,
@@ -141,7 +141,7 @@ pub(super) fn asked(
     let (width, height) = scale.of(stored.width, stored.height);
     let whole = View { scale, region: Region { left: 0, top: 0, width, height } };
     let Placement { area, flip, .. } = whole.place(placement);
-    DecodeRequest { scale, size: Size::new(width, height), area, flip }
+    DecodeRequest { scale, size: ImageSize::new(width, height), area, flip }
 }
 
 impl View {
@@ -151,7 +151,7 @@ impl View {
         let shrink = 1.0 / f64::from(1u32 << self.scale as u32);
         let Area { left: x, top: y, width: across, height: down } = placement.area;
         Placement {
-            cut: Cut::whole(Size::new(width, height)),
+            cut: Cut::whole(ImageSize::new(width, height)),
             area: Area {
                 left: x * shrink - f64::from(left),
                 top: y * shrink - f64::from(top),

@@ -16,8 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// A column of numbers, labels or texts out of a JSON part.
 ///
 /// ```
-/// use tarflume::column::{DType, RowShape};
-/// use tarflume::decode::{Decode, json::Json};
+/// use tarflume::{DType, Decode, Json, RowShape};
 ///
 /// let class = Json::new("json", "/class");
 /// assert_eq!(Decode::shape(&class), RowShape::Fixed(DType::I64, vec![]));
@@ -46,6 +45,13 @@ enum Kind {
 }
 
 /// What stands in a row whose sample has no value at the pointer.
+///
+/// ```
+/// use tarflume::{Json, JsonDefault};
+///
+/// let unknown: JsonDefault = "unknown".into();
+/// let kind = Json::new("json", "/kind").text().default(unknown);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonDefault {
     /// One number for each element of the row, or one for all of them.

@@ -13,8 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Fortran's order are refused, unless that makes no difference.
 ///
 /// ```
-/// use tarflume::column::{DType, RowShape};
-/// use tarflume::decode::{Decode, npy::Npy};
+/// use tarflume::{DType, Decode, Npy, RowShape};
 ///
 /// let masks = Npy::new("mask.npy", DType::U8).shape([224, 224]);
 /// let tokens = Npy::new("tokens.npy", DType::U16); // one dimension, any length

@@ -6,6 +6,13 @@ use half::{bf16, f16};
 use crate::column::DType;
 
 /// A number as a file has it.
+///
+/// ```
+/// use tarflume::{Json, Number};
+///
+/// let number: Number = 0.5.into();
+/// let column = Json::new("json", "/weight").default(number);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Without a fraction.

@@ -5,7 +5,7 @@
 use super::formats::Other;
 use super::jpeg::{Jpeg, View};
 use crate::error::Result;
-use crate::picture::geometry::{Placement, Size};
+use crate::picture::geometry::{ImageSize, Placement};
 use crate::picture::orientation::Turn;
 
 /// A picture whose header was read.
@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     }
 
     /// Stored size.
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size(&self) -> ImageSize {
         match self {
             Source::Jpeg(jpeg) => jpeg.size(),
             Source::Other(other) => other.size,

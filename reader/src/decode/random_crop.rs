@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::picture::geometry::{Cut, Extent, Placement, Size, Transform};
+use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 
 /// A crop of random area and shape at a random place, resized, perhaps mirrored.
@@ -14,9 +14,16 @@ use crate::picture::random::Random;
 /// The algorithm is that of torchvision's `RandomResizedCrop.get_params`: up to ten times, area
 /// uniform in `scale`, logarithm of width over height uniform in `ratio`, place uniform; if none
 /// fits, the largest centered crop whose shape is within `ratio`.
+///
+/// ```
+/// use tarflume::{Image, RandomResizedCrop};
+///
+/// let crop = RandomResizedCrop::new(224).scale(0.2..=1.0).flip(0.5);
+/// let pictures = Image::new("jpg", crop);
+/// ```
 #[derive(Debug, Clone)]
 pub struct RandomResizedCrop {
-    size: Size,
+    size: ImageSize,
     scale: RangeInclusive<f64>,
     ratio: RangeInclusive<f64>,
     flip: f64,
@@ -26,7 +33,7 @@ pub struct RandomResizedCrop {
 impl RandomResizedCrop {
     /// Crops of `size`: one number for a square, or `(height, width)`; 8 to 100 % of the area,
     /// shapes from 3:4 to 4:3, never mirrored.
-    pub fn new(size: impl Into<Size>) -> RandomResizedCrop {
+    pub fn new(size: impl Into<ImageSize>) -> RandomResizedCrop {
         let crop = RandomResizedCrop {
             size: size.into(),
             scale: 0.08..=1.0,
@@ -59,7 +66,7 @@ impl RandomResizedCrop {
         self
     }
 
-    fn cut(&self, source: Size, random: &mut Random) -> Cut {
+    fn cut(&self, source: ImageSize, random: &mut Random) -> Cut {
         for _ in 0..10 {
             let area =
                 source.pixels() as f64 * random.between(*self.scale.start(), *self.scale.end());
@@ -68,7 +75,7 @@ impl RandomResizedCrop {
             let height = (area / ratio).sqrt().round_ties_even();
             let fits = |side: f64, all: u32| 0.0 < side && side <= f64::from(all);
             if fits(width, source.width) && fits(height, source.height) {
-                let size = Size::new(width as u32, height as u32);
+                let size = ImageSize::new(width as u32, height as u32);
                 let top = random.below(u64::from(source.height - size.height) + 1) as u32;
                 let left = random.below(u64::from(source.width - size.width) + 1) as u32;
                 return Cut { left, top, size };
@@ -78,14 +85,14 @@ impl RandomResizedCrop {
     }
 
     /// What is taken where no random crop fits.
-    fn centered(&self, source: Size) -> Cut {
+    fn centered(&self, source: ImageSize) -> Cut {
         let (width, height) = (f64::from(source.width), f64::from(source.height));
         let ratio = width / height;
         let side = |length: f64, all: u32| (length.round_ties_even() as u32).clamp(1, all);
         let size = if ratio < *self.ratio.start() {
-            Size::new(source.width, side(width / self.ratio.start(), source.height))
+            ImageSize::new(source.width, side(width / self.ratio.start(), source.height))
         } else if ratio > *self.ratio.end() {
-            Size::new(side(height * self.ratio.end(), source.width), source.height)
+            ImageSize::new(side(height * self.ratio.end(), source.width), source.height)
         } else {
             source
         };
@@ -99,7 +106,7 @@ impl Transform for RandomResizedCrop {
         Extent::Fixed(self.size)
     }
 
-    fn place(&self, source: Size, random: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement> {
         let mut placement = Placement::of(self.cut(source, random), self.size);
         placement.flip = random.chance(self.flip);
         Ok(placement)

@@ -1,11 +1,18 @@
 //! `Raw`: the bytes of a part as they are.
 
-use super::{Decode, Sample, Scratch};
+use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of bytes, or of elements that stand in the file as this machine has them in memory
 /// (little-endian).
+///
+/// ```
+/// use tarflume::{DType, Raw};
+///
+/// let bytes = Raw::new("bin"); // rows of any length
+/// let vectors = Raw::new("emb").dtype(DType::F32).shape([768]); // 3,072 bytes each
+/// ```
 #[derive(Debug, Clone)]
 pub struct Raw {
     ext: String,
@@ -57,10 +64,6 @@ impl Decode for Raw {
         self.optional
     }
 
-    fn copies(&self) -> bool {
-        true
-    }
-
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0);
         let size = self.shape.dtype().size();
@@ -75,6 +78,16 @@ impl Decode for Raw {
             }
             _ => row.put(bytes),
         }
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for Raw {
+    fn copies(&self) -> bool {
+        true
     }
 }
 

@@ -10,7 +10,7 @@ use super::calls::Calls;
 use crate::error::Result;
 
 /// Grants memory to decoders, so that all of them together stay within the loader's bound.
-pub trait Memory: Send + Sync {
+pub(crate) trait Memory: Send + Sync {
     /// Waits until `bytes` more may be taken beside the `held` ones that the caller has.
     ///
     /// # Errors
@@ -21,6 +21,14 @@ pub trait Memory: Send + Sync {
 }
 
 /// What a thread keeps between samples: one value of each type that is asked for.
+///
+/// ```
+/// use tarflume::Scratch;
+///
+/// let mut scratch = Scratch::default(); // one for each thread
+/// scratch.get::<Vec<u8>>().push(1);
+/// assert_eq!(scratch.get::<Vec<u8>>().len(), 1); // kept for the next sample
+/// ```
 #[derive(Default)]
 pub struct Scratch {
     kept: Vec<Box<dyn Any + Send>>,
@@ -43,7 +51,7 @@ impl Scratch {
     pub const KEEP: usize = 8 << 20;
 
     /// A scratch whose reservations are granted by `memory`.
-    pub fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
+    pub(crate) fn with_memory(memory: Arc<dyn Memory>) -> Scratch {
         Scratch { memory: Some(memory), ..Scratch::default() }
     }
 

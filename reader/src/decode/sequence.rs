@@ -13,8 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// A column of sequences of one length.
 ///
 /// ```
-/// use tarflume::column::{DType, RowShape};
-/// use tarflume::decode::{Decode, json::Json, sequence::Sequence};
+/// use tarflume::{DType, Decode, Json, RowShape, Sequence};
 ///
 /// let tokens = Json::new("json", "/tokens").dtype(DType::U16).variable();
 /// let tokens = Sequence::new(tokens).pad_to(512, 0).truncate();

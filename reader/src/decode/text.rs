@@ -1,10 +1,22 @@
 //! `Text`: a part that is UTF-8, as a variable column of bytes.
 
-use super::{Decode, Sample, Scratch};
+use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of text. What is not UTF-8 is an error; [`Raw`](super::raw::Raw) takes any bytes.
+///
+/// ```
+/// use tarflume::{Loader, Text};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).column("caption", Text::new("txt")).build()?;
+/// assert_eq!(loader.epoch(0).next().unwrap()?.column("caption")?.row(0), b"photo 0");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Text(String);
 
@@ -24,10 +36,6 @@ impl Decode for Text {
         RowShape::Variable(DType::U8)
     }
 
-    fn copies(&self) -> bool {
-        true
-    }
-
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0);
         if let Err(e) = std::str::from_utf8(bytes) {
@@ -36,6 +44,16 @@ impl Decode for Text {
             return Err(Error::new(ErrorKind::Decode, text));
         }
         row.put(bytes)
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for Text {
+    fn copies(&self) -> bool {
+        true
     }
 }
 

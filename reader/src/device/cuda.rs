@@ -3,7 +3,7 @@
 //! A room with unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
 //! - contexts, streams and events that are handed to the driver are alive: two streams and all events are
 //!   this value's own, found by number in tables that are emptied when it is dropped; the consumer's
-//!   streams are alive by the promise of `Stream::raw`;
+//!   streams are alive by the promise of `DeviceStream::raw`;
 //! - a copy reads its batch until it is done: the batch is kept in `flights` until the event behind the
 //!   copy is reached, and for ever if the device says neither yes nor no;
 //! - device memory is only ever a number here.

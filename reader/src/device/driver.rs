@@ -14,14 +14,20 @@ use crate::error::Result;
 use crate::slab::HostMemory;
 
 /// A stream of the consumer's on a device. Work in a stream runs in order.
+///
+/// ```
+/// use tarflume::DeviceStream;
+///
+/// assert_eq!(DeviceStream::LEGACY.handle(), 1); // the legacy default stream of CUDA
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stream(u64);
+pub struct DeviceStream(u64);
 
-impl Stream {
+impl DeviceStream {
     /// CUDA's legacy default stream: what PyTorch uses unless told otherwise.
-    pub const LEGACY: Stream = Stream(1);
+    pub const LEGACY: DeviceStream = DeviceStream(1);
     /// CUDA's default stream of each thread.
-    pub const PER_THREAD: Stream = Stream(2);
+    pub const PER_THREAD: DeviceStream = DeviceStream(2);
 
     /// The stream with this handle (a `cudaStream_t` as a number). The null handle and 1 are the legacy default
     /// stream, 2 is the default stream of each thread, as in CUDA's headers and in DLPack.
@@ -30,14 +36,14 @@ impl Stream {
     /// The handle is a stream of the device that its batches are on, and stays valid until those batches are dropped:
     /// the driver dereferences it.
     #[allow(unsafe_code)] // a promise of the caller's; nothing is done here
-    pub unsafe fn raw(handle: u64) -> Stream {
-        Stream(handle.max(1))
+    pub unsafe fn raw(handle: u64) -> DeviceStream {
+        DeviceStream(handle.max(1))
     }
 
     /// A stream of the fake device.
     #[cfg(test)]
-    pub(crate) fn fake(number: u64) -> Stream {
-        Stream(number)
+    pub(crate) fn fake(number: u64) -> DeviceStream {
+        DeviceStream(number)
     }
 
     /// The handle as a number.
@@ -62,7 +68,7 @@ pub(crate) enum WorkStream {
     /// Our own stream for the JPEG decoder.
     Decode,
     /// A stream of the consumer's.
-    Consumer(Stream),
+    Consumer(DeviceStream),
 }
 
 /// A completed upload.

@@ -15,7 +15,7 @@ use crate::decode::hybrid::jpeg_decoder::{
     Abilities, Compressed, JpegDecoder, Stored, Verdict, Wanted,
 };
 use crate::device::driver::{
-    Copied, DeviceMemory, DevicePtr, Driver, Event, Events, KernelLauncher, OnCopied, Stream,
+    Copied, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnCopied,
     Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
@@ -127,7 +127,7 @@ impl FakeDevice {
     /// What a consumer's stream does with a batch: looks at its memory, slowly, and tells what it saw.
     pub(crate) fn read(
         &self,
-        stream: Stream,
+        stream: DeviceStream,
         memory: u64,
         see: impl FnOnce(&[u8]) + Send + 'static,
     ) {
@@ -145,7 +145,7 @@ impl FakeDevice {
     }
 
     /// How many marks were set in a stream.
-    pub(crate) fn marked(&self, stream: Stream) -> u64 {
+    pub(crate) fn marked(&self, stream: DeviceStream) -> u64 {
         self.set.lock().unwrap().get(&WorkStream::Consumer(stream)).copied().unwrap_or(0)
     }
 
@@ -155,7 +155,7 @@ impl FakeDevice {
     }
 
     /// Waits until a stream is done with all that was put into it.
-    pub(crate) fn drain(&self, stream: Stream) {
+    pub(crate) fn drain(&self, stream: DeviceStream) {
         let mark = Event(self.next.fetch_add(1, Ordering::Relaxed));
         self.record(mark, WorkStream::Consumer(stream)).unwrap();
         self.marks.wait(mark, 1);

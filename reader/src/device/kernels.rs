@@ -3,4 +3,4 @@
 //! Pure: a driver compiles and launches them.
 
 pub mod args;
-pub mod launch;
+pub(crate) mod launch;

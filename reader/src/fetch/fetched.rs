@@ -12,6 +12,17 @@ use crate::fetch::wanted::Wanted;
 use crate::source::Source;
 
 /// Of how many parts the checksum is compared.
+///
+/// ```
+/// use tarflume::{Loader, Verify};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("jpg").verify(Verify::All).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Verify {
     /// Of none.

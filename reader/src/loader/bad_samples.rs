@@ -10,6 +10,17 @@ use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::poison::IgnorePoison;
 
 /// What is done about a bad sample.
+///
+/// ```
+/// use tarflume::{Loader, OnBad};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Substitute).build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnBad {
     /// Its batch is an error, and the epoch ends there.
@@ -23,6 +34,21 @@ pub enum OnBad {
 }
 
 /// A sample that was bad.
+///
+/// ```
+/// use tarflume::{Loader, OnBad};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).label("json", "/class").on_bad(OnBad::Skip).build()?;
+/// loader.epoch(0).for_each(drop);
+/// for bad in loader.bad_samples() {
+///     println!("{bad:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadSample {
     /// Its shard.

@@ -2,5 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod builder;
+pub(crate) mod columns;
 pub(crate) mod device_builder;
 pub(crate) mod sampler;
+pub(crate) mod samples;

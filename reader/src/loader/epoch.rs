@@ -11,6 +11,20 @@ use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
 
 /// The batches of one epoch, in order. Dropping it ends the work for it.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+/// let mut epoch = loader.epoch(0); // an iterator
+/// let first = epoch.next().unwrap()?;
+/// assert_eq!((first.len(), epoch.count()), (4, 3));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Epoch {
     inner: Arc<LoaderShared>,
     line: BatchReceiver,

@@ -64,7 +64,7 @@ impl LoaderShared {
     }
 
     pub(crate) fn steps(&self, position: u64) -> Result<Steps> {
-        self.share.steps(position, self.batch, self.remainder)
+        Ok(self.share.steps(position, self.batch, self.remainder)?)
     }
 
     /// Begins an epoch: its queue of batches, the number of steps, and whether that is all of the epoch. Slabs come from
@@ -101,7 +101,7 @@ impl LoaderShared {
 
     /// What ledgers add up to: by position those of all ranks, by shard this rank's own.
     pub(crate) fn expected(&self, epoch: u64) -> Result<Ledger> {
-        self.share.order().ledger(epoch, self.steps(0)?.covered())
+        Ok(self.share.order().ledger(epoch, self.steps(0)?.covered())?)
     }
 
     pub(crate) fn state(&self) -> LoaderState {

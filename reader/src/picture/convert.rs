@@ -6,7 +6,7 @@
 use half::{bf16, f16};
 
 use crate::error::{Error, Result};
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 use crate::picture::output::{Layout, Normalize};
 
 /// The type of a finished picture's elements.
@@ -38,7 +38,7 @@ impl Element {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pictures {
     rows: usize,
-    size: Size,
+    size: ImageSize,
     channels: usize,
 }
 
@@ -48,7 +48,7 @@ impl Pictures {
     /// # Errors
     /// The channels are not 1, 3 or 4, a side is 0, one picture has 2^31 pixels or more, or the bytes
     /// of all can't be counted.
-    pub fn new(rows: usize, size: Size, channels: usize) -> Result<Pictures> {
+    pub fn new(rows: usize, size: ImageSize, channels: usize) -> Result<Pictures> {
         if ![1, 3, 4].contains(&channels) {
             let text = format!("pictures have 1, 3 or 4 channels on a device, not {channels}");
             return Err(Error::usage(text));
@@ -70,7 +70,7 @@ impl Pictures {
     }
 
     /// Width and height of each, in pixels.
-    pub fn size(&self) -> Size {
+    pub fn size(&self) -> ImageSize {
         self.size
     }
 
@@ -101,7 +101,7 @@ impl Pictures {
     ///
     /// # Errors
     /// As [`Pictures::new`].
-    pub fn resized(&self, size: Size) -> Result<Pictures> {
+    pub fn resized(&self, size: ImageSize) -> Result<Pictures> {
         Pictures::new(self.rows, size, self.channels)
     }
 
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_pixel_goes_where_the_layout_says_and_the_mirror_puts_it() {
-        let pictures = Pictures::new(2, Size::new(2, 1), 3).unwrap();
+        let pictures = Pictures::new(2, ImageSize::new(2, 1), 3).unwrap();
         let from: Vec<u8> = (0..12).collect();
         let mut out = vec![0; 12];
         let flips = [0, 1];
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_to_the_element() {
-        let pictures = Pictures::new(1, Size::new(1, 1), 1).unwrap();
+        let pictures = Pictures::new(1, ImageSize::new(1, 1), 1).unwrap();
         for (element, expected) in [
             (Element::F32, (100.0f32 * (1.0 / 255.0)).to_ne_bytes().to_vec()),
             (Element::F16, f16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
@@ -291,13 +291,13 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        assert!(Pictures::new(1, Size::new(4, 4), 2).is_err());
-        assert!(Pictures::new(1, Size::new(0, 4), 3).is_err());
-        assert!(Pictures::new(1, Size::new(1 << 16, 1 << 15), 3).is_err());
-        assert!(Pictures::new(usize::MAX / 4, Size::new(4, 4), 3).is_err());
+        assert!(Pictures::new(1, ImageSize::new(4, 4), 2).is_err());
+        assert!(Pictures::new(1, ImageSize::new(0, 4), 3).is_err());
+        assert!(Pictures::new(1, ImageSize::new(1 << 16, 1 << 15), 3).is_err());
+        assert!(Pictures::new(usize::MAX / 4, ImageSize::new(4, 4), 3).is_err());
         assert!(Finish::floats(Element::U8, Normalize::unit()).is_err());
         assert!(Finish::floats(Element::F32, Normalize::new([0.0; 3], [0.0; 3])).is_err());
-        let pictures = Pictures::new(2, Size::new(2, 2), 1).unwrap();
+        let pictures = Pictures::new(2, ImageSize::new(2, 2), 1).unwrap();
         let finish = Finish::bytes();
         assert!(finish.on_host(&pictures, &[0; 7], None, &mut [0; 8]).is_err());
         assert!(finish.on_host(&pictures, &[0; 8], Some(&[0]), &mut [0; 8]).is_err());

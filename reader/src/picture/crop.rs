@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::picture::convert::{Finish, Pictures};
-use crate::picture::geometry::{Area, Cut, Size};
+use crate::picture::geometry::{Area, Cut, ImageSize};
 
 /// A part of a picture, in pixels and parts of pixels from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +54,7 @@ impl CropBox {
     ///
     /// # Errors
     /// It is empty or lies outside by more than a rounding error.
-    pub fn check(&self, size: Size) -> Result<()> {
+    pub fn check(&self, size: ImageSize) -> Result<()> {
         let within = |start: f32, length: f32, all: u32| {
             let end = f64::from(start) + f64::from(length);
             start >= 0.0 && length > 0.0 && end <= f64::from(all) * (1.0 + 1e-6)
@@ -108,7 +108,7 @@ impl Finish {
         from: &[u8],
         boxes: &[CropBox],
         flips: Option<&[u8]>,
-        size: Size,
+        size: ImageSize,
         out: &mut [u8],
     ) -> Result<()> {
         let finished = pictures.resized(size)?;
@@ -130,7 +130,7 @@ impl Finish {
     /// The box of one picture of `size`, mirrored or not, as a row of `finished`.
     pub(crate) fn draw_row(
         &self,
-        size: Size,
+        size: ImageSize,
         from: &[u8],
         (area, flip): (&CropBox, bool),
         finished: &Pictures,
@@ -148,7 +148,12 @@ impl Finish {
 }
 
 /// The box of one picture at another size: `[height, width, channels]` on a scale of 0 to 255.
-fn resized((all, channels): (Size, usize), from: &[u8], area: &CropBox, size: Size) -> Vec<f64> {
+fn resized(
+    (all, channels): (ImageSize, usize),
+    from: &[u8],
+    area: &CropBox,
+    size: ImageSize,
+) -> Vec<f64> {
     let stride = all.width as usize * channels;
     let across = shares(area.left, area.width, size.width, all.width);
     let down = shares(area.top, area.height, size.height, all.height);
@@ -176,9 +181,9 @@ fn resized((all, channels): (Size, usize), from: &[u8], area: &CropBox, size: Si
 mod tests {
     use super::*;
 
-    fn cropped(from: &[u8], width: u32, area: [f32; 4], size: Size, flip: u8) -> Vec<u8> {
+    fn cropped(from: &[u8], width: u32, area: [f32; 4], size: ImageSize, flip: u8) -> Vec<u8> {
         let height = from.len() as u32 / width;
-        let pictures = Pictures::new(1, Size::new(width, height), 1).unwrap();
+        let pictures = Pictures::new(1, ImageSize::new(width, height), 1).unwrap();
         let [left, top, width, height] = area;
         let area = CropBox { left, top, width, height };
         let mut out = vec![0; size.pixels() as usize];
@@ -191,28 +196,28 @@ mod tests {
     #[test]
     fn whole_pixels_at_their_own_size_stay_as_they_are() {
         let from: Vec<u8> = (0..20).map(|n| n * 10).collect();
-        let out = cropped(&from, 5, [1.0, 1.0, 3.0, 2.0], Size::new(3, 2), 0);
+        let out = cropped(&from, 5, [1.0, 1.0, 3.0, 2.0], ImageSize::new(3, 2), 0);
         assert_eq!(out, [60, 70, 80, 110, 120, 130]);
-        let out = cropped(&from, 5, [1.0, 1.0, 3.0, 2.0], Size::new(3, 2), 1);
+        let out = cropped(&from, 5, [1.0, 1.0, 3.0, 2.0], ImageSize::new(3, 2), 1);
         assert_eq!(out, [80, 70, 60, 130, 120, 110]);
     }
 
     #[test]
     fn what_becomes_smaller_is_smoothed() {
         // Weights 1/4, 3/4, 3/4, 1/4 where four pixels are in reach, three at the ends.
-        let out = cropped(&[0, 0, 255, 255], 4, [0.0, 0.0, 4.0, 1.0], Size::new(2, 1), 0);
+        let out = cropped(&[0, 0, 255, 255], 4, [0.0, 0.0, 4.0, 1.0], ImageSize::new(2, 1), 0);
         assert_eq!(out, [36, 219]);
     }
 
     #[test]
     fn nothing_outside_the_box_is_seen() {
-        let out = cropped(&[255, 0, 0, 255], 4, [1.0, 0.0, 2.0, 1.0], Size::new(8, 1), 0);
+        let out = cropped(&[255, 0, 0, 255], 4, [1.0, 0.0, 2.0, 1.0], ImageSize::new(8, 1), 0);
         assert_eq!(out, [0; 8]);
     }
 
     #[test]
     fn boxes_that_are_no_part_of_the_picture_are_refused() {
-        let size = Size::new(10, 10);
+        let size = ImageSize::new(10, 10);
         let area = |left, top, width, height| CropBox { left, top, width, height };
         assert!(area(0.0, 0.0, 10.0, 10.0).check(size).is_ok());
         for outside in [

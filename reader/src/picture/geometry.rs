@@ -9,18 +9,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::picture::random::Random;
 
 /// Width and height in pixels.
+///
+/// ```
+/// use tarflume::ImageSize;
+///
+/// assert_eq!(ImageSize::from((480, 640)), ImageSize { width: 640, height: 480 }); // (height, width)
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Size {
+pub struct ImageSize {
     /// Pixels in a row.
     pub width: u32,
     /// Rows.
     pub height: u32,
 }
 
-impl Size {
+impl ImageSize {
     /// `width` x `height`.
-    pub fn new(width: u32, height: u32) -> Size {
-        Size { width, height }
+    pub fn new(width: u32, height: u32) -> ImageSize {
+        ImageSize { width, height }
     }
 
     /// The number of pixels.
@@ -30,31 +36,37 @@ impl Size {
 
     /// Width and height exchanged.
     #[must_use]
-    pub fn transposed(self) -> Size {
-        Size::new(self.height, self.width)
+    pub fn transposed(self) -> ImageSize {
+        ImageSize::new(self.height, self.width)
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ImageSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} x {}", self.width, self.height)
     }
 }
 
 /// One number for a square, `(height, width)` for another shape.
-impl From<u32> for Size {
-    fn from(side: u32) -> Size {
-        Size::new(side, side)
+impl From<u32> for ImageSize {
+    fn from(side: u32) -> ImageSize {
+        ImageSize::new(side, side)
     }
 }
 
-impl From<(u32, u32)> for Size {
-    fn from((height, width): (u32, u32)) -> Size {
-        Size::new(width, height)
+impl From<(u32, u32)> for ImageSize {
+    fn from((height, width): (u32, u32)) -> ImageSize {
+        ImageSize::new(width, height)
     }
 }
 
 /// Whole pixels of a picture.
+///
+/// ```
+/// use tarflume::{Cut, ImageSize};
+///
+/// let middle = Cut { left: 16, top: 16, size: ImageSize::new(32, 32) };
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The first column.
@@ -62,17 +74,24 @@ pub struct Cut {
     /// The first row.
     pub top: u32,
     /// How many columns and rows.
-    pub size: Size,
+    pub size: ImageSize,
 }
 
 impl Cut {
     /// The whole of a picture.
-    pub fn whole(size: Size) -> Cut {
+    pub fn whole(size: ImageSize) -> Cut {
         Cut { left: 0, top: 0, size }
     }
 }
 
 /// A rectangle in pixels and parts of pixels, counted from the picture's upper left corner.
+///
+/// ```
+/// use tarflume::{Area, Cut, ImageSize};
+///
+/// let area = Area::from(Cut::whole(ImageSize::new(640, 480)));
+/// assert_eq!((area.left, area.width), (0.0, 640.0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
     /// Left edge.
@@ -97,6 +116,15 @@ impl From<Cut> for Area {
 }
 
 /// What becomes of one picture.
+///
+/// ```
+/// use tarflume::{Cut, ImageSize, Placement};
+///
+/// let source = ImageSize::new(640, 480);
+/// let placement = Placement::of(Cut::whole(source), ImageSize::new(64, 48));
+/// placement.check(source)?;
+/// # Ok::<(), tarflume::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     /// The pixels that may be looked at: a resize filter reads nothing outside, as if the picture
@@ -105,14 +133,14 @@ pub struct Placement {
     /// What is mapped to the output, inside `cut`.
     pub area: Area,
     /// The size of the output.
-    pub size: Size,
+    pub size: ImageSize,
     /// Whether the output is mirrored left to right.
     pub flip: bool,
 }
 
 impl Placement {
     /// `cut`, resized to `size`, as it is.
-    pub fn of(cut: Cut, size: Size) -> Placement {
+    pub fn of(cut: Cut, size: ImageSize) -> Placement {
         Placement { cut, area: cut.into(), size, flip: false }
     }
 
@@ -131,7 +159,7 @@ impl Placement {
     ///
     /// # Errors
     /// Something lies outside, or is empty.
-    pub fn check(&self, source: Size) -> Result<()> {
+    pub fn check(&self, source: ImageSize) -> Result<()> {
         let (cut, area) = (self.cut, self.area);
         let ends = |start: u32, length: u32, all: u32| {
             length > 0 && u64::from(start) + u64::from(length) <= u64::from(all)
@@ -155,15 +183,40 @@ impl Placement {
 }
 
 /// How large the output is.
+///
+/// ```
+/// use tarflume::{Extent, Resize, Transform};
+///
+/// assert_eq!(Resize::exact(64).extent(), Extent::Fixed(64.into()));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The same for every picture.
-    Fixed(Size),
+    Fixed(ImageSize),
     /// It depends on the picture, and has at most so many pixels.
     UpTo(u64),
 }
 
 /// Decides for each picture which part of it is used and how large it becomes.
+///
+/// ```
+/// use tarflume::{Cut, Extent, ImageSize, Placement, Random, Result, Transform};
+///
+/// /// A square of 64 pixels at a random place.
+/// #[derive(Debug)]
+/// struct Square;
+///
+/// impl Transform for Square {
+///     fn extent(&self) -> Extent {
+///         Extent::Fixed(64.into())
+///     }
+///     fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement> {
+///         let left = random.below(u64::from(source.width.saturating_sub(63))) as u32;
+///         let cut = Cut { left, top: 0, size: 64.into() };
+///         Ok(Placement::of(cut, cut.size))
+///     }
+/// }
+/// ```
 pub trait Transform: fmt::Debug + Send + Sync + 'static {
     /// How large the output is.
     fn extent(&self) -> Extent;
@@ -172,7 +225,7 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The picture can't be used: say why.
-    fn place(&self, source: Size, random: &mut Random) -> Result<Placement>;
+    fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement>;
 
     /// The most pixels of the output for a picture of `pixels` pixels: what is reserved for it.
     fn most(&self, pixels: u64) -> u64 {
@@ -203,7 +256,7 @@ impl<T: Transform + ?Sized> Transform for Arc<T> {
         (**self).extent()
     }
 
-    fn place(&self, source: Size, random: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, random: &mut Random) -> Result<Placement> {
         (**self).place(source, random)
     }
 

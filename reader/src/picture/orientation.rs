@@ -5,7 +5,7 @@
 
 use image::metadata::Orientation;
 
-use crate::picture::geometry::{Area, Cut, Placement, Size};
+use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
 
 /// From the stored picture to the upright one: perhaps exchange rows and columns, then perhaps
 /// mirror left to right, then perhaps top to bottom.
@@ -41,13 +41,13 @@ impl Turn {
     }
 
     /// The size of the upright picture from that of the stored one; and the other way round.
-    pub(crate) fn size(self, size: Size) -> Size {
+    pub(crate) fn size(self, size: ImageSize) -> ImageSize {
         if self.transpose { size.transposed() } else { size }
     }
 
     /// A decision about the upright picture of `source` pixels as one about the stored picture: it
     /// is not mirrored; its output must be read by [`Turn::and_flip`]'s turn.
-    pub(crate) fn stored(self, placement: Placement, source: Size) -> Placement {
+    pub(crate) fn stored(self, placement: Placement, source: ImageSize) -> Placement {
         let Placement { mut cut, mut area, size, .. } = placement;
         if self.mirror {
             cut.left = source.width - cut.left - cut.size.width;
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn boxes_are_mapped_as_pixels_are() {
-        let stored = Size::new(5, 3);
+        let stored = ImageSize::new(5, 3);
         for exif in 1..=8 {
             let turn = Turn::of(Orientation::from_exif(exif).unwrap());
             let upright = turn.size(stored);
@@ -96,8 +96,8 @@ mod tests {
             let image = image.into_luma8();
             assert_eq!((image.width(), image.height()), (upright.width, upright.height));
             for (x, y, pixel) in image.enumerate_pixels() {
-                let cut = Cut { left: x, top: y, size: Size::new(1, 1) };
-                let found = turn.stored(Placement::of(cut, Size::new(1, 1)), upright);
+                let cut = Cut { left: x, top: y, size: ImageSize::new(1, 1) };
+                let found = turn.stored(Placement::of(cut, ImageSize::new(1, 1)), upright);
                 assert_eq!(found.cut.top * 5 + found.cut.left, u32::from(pixel[0]), "EXIF {exif}");
                 assert_eq!(Area::from(found.cut), found.area);
             }

@@ -8,10 +8,17 @@ use half::{bf16, f16};
 
 use crate::column::{DType, Element, Row};
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 
 /// The order of a row's elements.
+///
+/// ```
+/// use tarflume::{DType, Decode, Image, Layout, Resize, RowShape};
+///
+/// let image = Image::new("jpg", Resize::exact(64)).layout(Layout::Chw);
+/// assert_eq!(image.shape(), RowShape::Fixed(DType::U8, vec![3, 64, 64]));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Layout {
     /// Pixel by pixel: `[height, width, channels]`.
@@ -22,6 +29,12 @@ pub enum Layout {
 }
 
 /// Makes a byte a number: `(byte / 255 - mean) / std`, for each channel.
+///
+/// ```
+/// use tarflume::{Image, Normalize, Resize};
+///
+/// let image = Image::new("jpg", Resize::exact(64)).to_f32(Normalize::imagenet());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Normalize {
     scale: [f32; 4],
@@ -102,7 +115,7 @@ pub(crate) struct Picture<'a> {
     /// Their channels: 1, 3 or 4.
     pub(crate) channels: usize,
     /// The output's size.
-    pub(crate) size: Size,
+    pub(crate) size: ImageSize,
     /// From the stored to the output's order.
     pub(crate) turn: Turn,
     /// The output's channels: no fewer than there are, unless one is opacity.

@@ -3,9 +3,15 @@
 //! Words of decoding; which decoder fills the buffer is decided above.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 
 /// The channels of a row's pixels.
+///
+/// ```
+/// use tarflume::{Channels, Image, Resize};
+///
+/// let masks = Image::new("mask.png", Resize::exact(64)).channels(Channels::Gray);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Channels {
     /// One: luma. Of a color JPEG its own Y, of other colors 0.299 R + 0.587 G + 0.114 B.
@@ -47,7 +53,7 @@ impl Pixels {
     ///
     /// # Errors
     /// The size does not fit this machine's memory.
-    pub(crate) fn set(&mut self, size: Size, channels: usize) -> Result<()> {
+    pub(crate) fn set(&mut self, size: ImageSize, channels: usize) -> Result<()> {
         let bytes = buffer_bytes(size, channels as u64)?;
         make_room(&mut self.bytes, bytes)?;
         (self.channels, self.width, self.height) = (channels, size.width, size.height);
@@ -59,7 +65,7 @@ impl Pixels {
 ///
 /// # Errors
 /// [`ErrorKind::Limit`]: no machine has so much.
-pub(crate) fn buffer_bytes(size: Size, each: u64) -> Result<usize> {
+pub(crate) fn buffer_bytes(size: ImageSize, each: u64) -> Result<usize> {
     let bytes = size.pixels().checked_mul(each).and_then(|bytes| isize::try_from(bytes).ok());
     bytes.map(isize::cast_unsigned).ok_or_else(|| {
         Error::new(ErrorKind::Limit, format!("a picture of {size} does not fit in memory"))
@@ -104,14 +110,14 @@ mod tests {
     #[test]
     fn a_picture_too_large_for_memory_is_an_error() {
         let mut pixels = Pixels::default();
-        let size = Size::new(u32::MAX, u32::MAX);
+        let size = ImageSize::new(u32::MAX, u32::MAX);
         assert_eq!(pixels.set(size, 4).unwrap_err().kind(), ErrorKind::Limit);
         assert_eq!(pixels.set(size, 1).unwrap_err().kind(), ErrorKind::Limit);
         // A machine could have so much, but this one does not.
-        let size = Size::new(1 << 31, 1 << 31);
+        let size = ImageSize::new(1 << 31, 1 << 31);
         let error = pixels.set(size, 1).unwrap_err();
         assert!(error.is_machine(), "{error}");
-        pixels.set(Size::new(3, 2), 4).unwrap();
+        pixels.set(ImageSize::new(3, 2), 4).unwrap();
         assert_eq!((pixels.bytes.len(), pixels.width, pixels.height), (24, 3, 2));
     }
 }

@@ -7,6 +7,13 @@
 ///
 /// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014),
 /// with the constants of Vigna's public-domain version.
+///
+/// ```
+/// use tarflume::Random;
+///
+/// let mut random = Random::new(42); // of a sample: Random::new(sample.seed)
+/// assert!(random.unit() < 1.0 && random.below(6) < 6);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Random {
     state: u64,

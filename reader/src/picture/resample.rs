@@ -116,16 +116,16 @@ impl Finish {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::geometry::{Cut, Size};
+    use crate::picture::geometry::{Cut, ImageSize};
     use crate::picture::row_header::Described;
 
-    fn whole(size: Size, flip: bool) -> Described {
+    fn whole(size: ImageSize, flip: bool) -> Described {
         Described { format: Format::Pixels, size, area: Cut::whole(size).into(), flip }
     }
 
     #[test]
     fn each_row_comes_from_where_its_head_says() {
-        let (tall, wide) = (Size::new(1, 2), Size::new(2, 1));
+        let (tall, wide) = (ImageSize::new(1, 2), ImageSize::new(2, 1));
         let heads = [
             RowHeader::row(whole(wide, true), 1, 16).unwrap(),
             RowHeader::store(whole(tall, false), 1, 1, 3).unwrap(),
@@ -147,7 +147,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let rows = bytemuck::bytes_of(&RowHeader::nothing()).repeat(2);
         let none = Strides { bytes: &[], stride: 0 };
-        let drawn = Pictures::new(2, Size::new(1, 1), 3).unwrap();
+        let drawn = Pictures::new(2, ImageSize::new(1, 1), 3).unwrap();
         let draw = |bytes: &[u8], stride, out: &mut [u8]| {
             Finish::bytes().draw_on_host(Strides { bytes, stride }, none, &drawn, out)
         };

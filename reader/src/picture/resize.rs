@@ -9,7 +9,7 @@ use fast_image_resize::pixels::{InnerPixel, U8, U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Placement, Size};
+use crate::picture::geometry::{ImageSize, Placement};
 use crate::picture::pixels::Pixels;
 
 /// How an output pixel is made of the picture's.
@@ -19,6 +19,12 @@ use crate::picture::pixels::Pixels;
 /// weights have 16 bits here and the two directions come in another order; RGBA, which is
 /// multiplied by its opacity and divided again, by 1 more as it shows. `Nearest` may take
 /// another of two pixels that are equally near.
+///
+/// ```
+/// use tarflume::{Filter, Image, Resize};
+///
+/// let masks = Image::new("mask.png", Resize::exact(64)).filter(Filter::Nearest);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
     /// Triangles: what training pipelines use.
@@ -81,7 +87,7 @@ pub(crate) fn memory(placement: &Placement, filter: Filter, channels: usize) -> 
         return resized;
     }
     let lines = u64::from(cut.size.width) * u64::from(size.height);
-    let sides = |size: Size| u64::from(size.width) + u64::from(size.height);
+    let sides = |size: ImageSize| u64::from(size.width) + u64::from(size.height);
     let weights = (6 * sides(cut.size) + 3 * sides(size)).saturating_mul(16);
     let opaque = if channels == 4 { cut.size.pixels().saturating_mul(4) } else { 0 };
     lines

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 use crate::picture::yuv420::yuv420_bytes;
 
 /// Where a row's pixels are.
@@ -36,7 +36,7 @@ impl Format {
     ///
     /// # Errors
     /// It has no pixels, or 2^31 or more; the channels are not 1, 3 or 4, or planes become other than 3.
-    pub fn bytes(self, size: Size, channels: usize) -> Result<usize> {
+    pub fn bytes(self, size: ImageSize, channels: usize) -> Result<usize> {
         if !(1..1 << 31).contains(&size.pixels()) {
             let text = format!("a picture of {size} pixels can't be drawn on a device");
             return Err(Error::usage(text));
@@ -71,7 +71,7 @@ pub struct Described {
     /// How its bytes lie.
     pub format: Format,
     /// Its width and height in pixels.
-    pub size: Size,
+    pub size: ImageSize,
     /// The part of it that is wanted.
     pub area: CropBox,
     /// Whether that is mirrored, left to right.
@@ -192,7 +192,7 @@ impl RowHeader {
         };
         let [left, top, width, height] = self.area;
         let area = CropBox { left, top, width, height };
-        let size = Size::new(self.width, self.height);
+        let size = ImageSize::new(self.width, self.height);
         Some(Described { format, size, area, flip: self.flip != 0 })
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::picture::geometry::Cut;
 
-    fn whole(format: Format, size: Size) -> Described {
+    fn whole(format: Format, size: ImageSize) -> Described {
         Described { format, size, area: Cut::whole(size).into(), flip: true }
     }
 
@@ -210,7 +210,7 @@ mod tests {
     fn the_fields_lie_where_the_kernel_reads_them() {
         let picture = Described {
             area: CropBox { left: 1.0, top: 0.5, width: 4.0, height: 2.0 },
-            ..whole(Format::Yuv420, Size::new(7, 3))
+            ..whole(Format::Yuv420, ImageSize::new(7, 3))
         };
         let head =
             RowHeader::store(picture, 3, 1 << 40, 37).unwrap().with_bytes(9).with_origin(2, 77);
@@ -230,17 +230,17 @@ mod tests {
 
     #[test]
     fn pictures_that_do_not_fit_are_refused() {
-        let size = Size::new(5, 4);
+        let size = ImageSize::new(5, 4);
         assert!(RowHeader::row(whole(Format::Pixels, size), 3, 60).is_ok());
         assert!(RowHeader::row(whole(Format::Pixels, size), 3, 59).is_err());
         assert!(RowHeader::row(whole(Format::Yuv420, size), 3, 32).is_ok());
         assert!(RowHeader::store(whole(Format::Yuv420, size), 3, 0, 31).is_err());
         assert!(RowHeader::row(whole(Format::Yuv420, size), 4, 1000).is_err());
         assert!(RowHeader::row(whole(Format::Pixels, size), 2, 1000).is_err());
-        assert!(RowHeader::row(whole(Format::Pixels, Size::new(0, 4)), 3, 1000).is_err());
-        let large = Size::new(1 << 16, 1 << 15);
+        assert!(RowHeader::row(whole(Format::Pixels, ImageSize::new(0, 4)), 3, 1000).is_err());
+        let large = ImageSize::new(1 << 16, 1 << 15);
         assert!(RowHeader::row(whole(Format::Pixels, large), 1, usize::MAX).is_err());
-        let outside = Described { size: Size::new(5, 3), ..whole(Format::Pixels, size) };
+        let outside = Described { size: ImageSize::new(5, 3), ..whole(Format::Pixels, size) };
         assert!(RowHeader::row(outside, 3, 1000).is_err());
     }
 }

@@ -5,15 +5,15 @@
 
 use crate::error::{Error, Result};
 use crate::picture::convert::Pictures;
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 
 /// Columns and lines of each plane of chroma.
-fn halves(size: Size) -> (usize, usize) {
+fn halves(size: ImageSize) -> (usize, usize) {
     (size.width.div_ceil(2) as usize, size.height.div_ceil(2) as usize)
 }
 
 /// Bytes of a picture of `size`, of fewer than 2^31 pixels, as planes without gaps.
-pub fn yuv420_bytes(size: Size) -> usize {
+pub(crate) fn yuv420_bytes(size: ImageSize) -> usize {
     let (columns, lines) = halves(size);
     size.pixels() as usize + 2 * columns * lines
 }
@@ -24,7 +24,7 @@ pub fn yuv420_bytes(size: Size) -> usize {
 ///
 /// # Errors
 /// The pictures have other than 3 channels or another length, or do not fit the rows.
-pub fn planes_on_host(
+pub(crate) fn planes_on_host(
     pictures: &Pictures,
     from: &[u8],
     (store, stride): (&mut [u8], usize),
@@ -49,7 +49,7 @@ pub fn planes_on_host(
 }
 
 /// The colors of one picture, pixel by pixel, as planes.
-fn to_planes(size: Size, picture: &[u8], planes: &mut [u8]) {
+fn to_planes(size: ImageSize, picture: &[u8], planes: &mut [u8]) {
     let (columns, lines) = halves(size);
     let (width, height) = (size.width as usize, size.height as usize);
     let (luma, chroma) = planes.split_at_mut(width * height);
@@ -76,7 +76,7 @@ fn to_planes(size: Size, picture: &[u8], planes: &mut [u8]) {
 
 /// Planes as RGB, pixel by pixel. Chroma goes through the triangle filter that libjpeg calls fancy: 3/4
 /// of the nearer sample and 1/4 of the farther one in each direction.
-pub(crate) fn from_planes(size: Size, planes: &[u8]) -> Vec<u8> {
+pub(crate) fn from_planes(size: ImageSize, planes: &[u8]) -> Vec<u8> {
     let (columns, lines) = halves(size);
     let (width, pixels) = (size.width as usize, size.pixels() as usize);
     let samples = columns * lines;
@@ -112,7 +112,7 @@ pub(crate) fn from_planes(size: Size, planes: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn planes(size: Size, from: &[u8]) -> Vec<u8> {
+    fn planes(size: ImageSize, from: &[u8]) -> Vec<u8> {
         let mut planes = vec![0; yuv420_bytes(size)];
         let stride = planes.len();
         let pictures = Pictures::new(1, size, 3).unwrap();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn known_colors_have_known_planes() {
-        let one = Size::new(1, 1);
+        let one = ImageSize::new(1, 1);
         assert_eq!(planes(one, &[255, 0, 0]), [76, 85, 255]);
         assert_eq!(planes(one, &[0, 255, 0]), [150, 44, 21]);
         assert_eq!(planes(one, &[0, 0, 255]), [29, 255, 107]);
@@ -135,23 +135,23 @@ mod tests {
     #[test]
     fn chroma_is_a_mean_of_four_and_the_edge_stands_for_what_is_beyond() {
         // Two columns of blue, one of black; 3 x 1 pixels.
-        let made = planes(Size::new(3, 1), &[0, 0, 255, 0, 0, 0, 0, 0, 255]);
+        let made = planes(ImageSize::new(3, 1), &[0, 0, 255, 0, 0, 0, 0, 0, 255]);
         assert_eq!(made, [29, 0, 29, 192, 255, 118, 107]);
-        assert_eq!(yuv420_bytes(Size::new(3, 1)), 7);
-        assert_eq!(yuv420_bytes(Size::new(224, 224)), 224 * 224 * 3 / 2);
+        assert_eq!(yuv420_bytes(ImageSize::new(3, 1)), 7);
+        assert_eq!(yuv420_bytes(ImageSize::new(224, 224)), 224 * 224 * 3 / 2);
     }
 
     #[test]
     fn chroma_between_samples_is_three_parts_of_the_nearer() {
         // Luma 100; blue 128 and 144, red 128: of blue come 128, 132, 140, 144.
-        let rgb = from_planes(Size::new(4, 1), &[100, 100, 100, 100, 128, 144, 128, 128]);
+        let rgb = from_planes(ImageSize::new(4, 1), &[100, 100, 100, 100, 128, 144, 128, 128]);
         let blue: Vec<u8> = rgb.chunks(3).map(|pixel| pixel[2]).collect();
         assert_eq!(blue, [100, 107, 121, 128]);
     }
 
     #[test]
     fn a_smooth_picture_comes_back() {
-        let size = Size::new(33, 21);
+        let size = ImageSize::new(33, 21);
         let of = |at: u64| [at % 33 * 7, at / 33 * 11, 90 + at % 33 * 2].map(|n| n as u8);
         let from: Vec<u8> = (0..size.pixels()).flat_map(of).collect();
         let back = from_planes(size, &planes(size, &from));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn pictures_that_do_not_fit_the_store_are_refused() {
-        let pictures = Pictures::new(2, Size::new(2, 2), 3).unwrap();
+        let pictures = Pictures::new(2, ImageSize::new(2, 2), 3).unwrap();
         let mut store = [7; 24];
         assert!(planes_on_host(&pictures, &[0; 24], (&mut store, 5), 0).is_err());
         assert!(planes_on_host(&pictures, &[0; 23], (&mut store, 8), 0).is_err());

@@ -17,7 +17,7 @@ use crate::source::identity::{Identity, named_folder, refused};
 
 /// An open file.
 #[derive(Debug)]
-pub struct FileSource {
+pub(crate) struct FileSource {
     file: File,
     path: PathBuf,
     identity: Identity,
@@ -28,14 +28,14 @@ impl FileSource {
     ///
     /// # Errors
     /// The operating system's refusal; a folder, a pipe, a device.
-    pub fn open(path: &Path) -> Result<FileSource> {
+    pub(crate) fn open(path: &Path) -> Result<FileSource> {
         let (file, found) = files::open(path).map_err(|e| named_folder(e, path))?;
         let identity = Identity::from(&found);
         Ok(FileSource { file, path: path.to_path_buf(), identity })
     }
 
     /// Which file it is.
-    pub fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 

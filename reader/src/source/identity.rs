@@ -12,6 +12,18 @@ use tarflume_formats::files;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What tells one state of one file from any other: device, inode, length, time of the last write.
+///
+/// ```
+/// use tarflume::Identity;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let identity = Identity::at(&shards.join("000.tar"))?;
+/// assert!(identity.length() > 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     device: u64,
@@ -100,6 +112,6 @@ pub(crate) fn named_folder(error: tarflume_formats::Error, path: &Path) -> Error
 }
 
 /// The operating system's refusal to do something with `path`, as this crate's error.
-pub fn refused(error: io::Error, doing: &str, path: &Path) -> Error {
+pub(crate) fn refused(error: io::Error, doing: &str, path: &Path) -> Error {
     tarflume_formats::Error::io(error, doing, path).into()
 }

@@ -14,7 +14,7 @@ use crate::source::identity::Identity;
 
 /// A mapped file. It stands open beside its map: hints and checks go to the file.
 #[derive(Debug)]
-pub struct MappedSource {
+pub(crate) struct MappedSource {
     map: Mapped,
     file: File,
     path: PathBuf,
@@ -26,14 +26,14 @@ impl MappedSource {
     ///
     /// # Errors
     /// The operating system's refusal; a folder.
-    pub fn open(path: &Path) -> Result<MappedSource> {
+    pub(crate) fn open(path: &Path) -> Result<MappedSource> {
         let (file, path, identity) = FileSource::open(path)?.parts();
         let map = Mapped::of(&file, identity.length(), &path)?;
         Ok(MappedSource { map, file, path, identity })
     }
 
     /// Which file it is.
-    pub fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 

@@ -9,6 +9,12 @@ use crate::source::Source;
 use crate::source::file::past_the_end;
 
 /// Bytes in memory; a clone shares them.
+///
+/// ```
+/// use tarflume::{MemorySource, Source};
+///
+/// assert_eq!(MemorySource::new(vec![0; 512]).len(), 512);
+/// ```
 #[derive(Clone)]
 pub struct MemorySource(Arc<[u8]>);
 

@@ -20,7 +20,7 @@ use super::shares::Shares;
 use super::tar::Tar;
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
-use crate::order::mix::Key;
+use crate::order::Key;
 use tarflume_formats::poison::IgnorePoison;
 
 /// How long a drop waits for a thread that may be inside a user's `Read`.

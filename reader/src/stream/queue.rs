@@ -18,7 +18,7 @@ const ERROR_COST: u64 = 1024;
 
 /// Called, from the reading thread, whenever something new can be had, when only samples that the
 /// caller holds are in the way of the next, and at the end.
-pub type Bell = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Bell = Arc<dyn Fn() + Send + Sync>;
 
 /// What a caller gets that does not wait.
 #[derive(Debug)]

@@ -7,6 +7,19 @@ use std::path::Path;
 use crate::error::Error;
 
 /// What a stream can't do.
+///
+/// ```
+/// use tarflume::{Refusal, Stream};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// let stream = Stream::open(format!("{shards}/*.tar"))?;
+/// println!("{}", stream.refuse(Refusal::Resume)); // names `pack index`
+/// # Ok(())
+/// # }
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {

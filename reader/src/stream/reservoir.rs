@@ -3,7 +3,7 @@
 //! What it gives follows from seed, epoch and the costs of what it was given, never from time. It is
 //! bounded in number and in bytes.
 
-use crate::order::mix::{Key, below};
+use crate::order::{Key, below};
 
 /// Holds things back and gives them out mixed.
 #[derive(Debug)]

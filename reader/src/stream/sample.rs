@@ -12,6 +12,20 @@ use super::pool::{Body, Pool};
 use tarflume_formats::shown::ShowPath;
 
 /// A sample: its key and its parts, in one buffer that goes back to its stream when this is dropped.
+///
+/// ```
+/// use tarflume::Stream;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// let stream = Stream::open(format!("{shards}/*.tar"))?;
+/// let sample = stream.samples(0)?.next().unwrap()?;
+/// assert_eq!((sample.key(), sample.part("txt")), (&b"photo/000"[..], Some(&b"photo 0"[..])));
+/// # Ok(())
+/// # }
+/// ```
 pub struct StreamSample {
     pub(super) shard: Arc<Path>,
     pub(super) shard_number: u64,

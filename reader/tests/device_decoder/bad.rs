@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use tarflume::decode::hybrid::balance::Share;
-use tarflume::loader::BadSample;
-use tarflume::{Image, Loader, OnBad, RandomResizedCrop};
+use tarflume::{BadSample, DeviceShare, Image, Loader, OnBad, RandomResizedCrop};
 
 use crate::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};
 use crate::on;
@@ -23,7 +21,8 @@ fn child_error() {
     let (dir, consumer) = (shards(&[(13, damaged())]), Consumer::new());
     // Only the column that the device has sees the damage.
     let begin = || {
-        let crop = Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(Share::fixed(1000));
+        let crop =
+            Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(DeviceShare::fixed(1000));
         Loader::builder(dir.path()).column("image", crop).batch(4)
     };
     let ours = on(&consumer, begin());
@@ -57,8 +56,8 @@ fn child_goes_on() {
     let (dir, consumer) = (shards(&bad()), Consumer::new());
     for on_bad in [OnBad::Skip, OnBad::Substitute] {
         let (host, ours) = (
-            builder(&dir, &Share::fixed(0)).on_bad(on_bad).build().unwrap(),
-            on(&consumer, builder(&dir, &Share::fixed(1000)).on_bad(on_bad)),
+            builder(&dir, &DeviceShare::fixed(0)).on_bad(on_bad).build().unwrap(),
+            on(&consumer, builder(&dir, &DeviceShare::fixed(1000)).on_bad(on_bad)),
         );
         consumer.compare_epochs((&host, &ours), 0..2, Duration::ZERO);
         let ordinals = |bad: Vec<BadSample>| {
@@ -78,7 +77,7 @@ fn bad_jpegs_are_left_out_or_replaced_as_by_the_host_alone() {
 #[ignore = "a child of the test below"]
 fn child_found_late() {
     let (dir, consumer) = (shards(&bad()), Consumer::new());
-    let begin = |share: Share| {
+    let begin = |share: DeviceShare| {
         let crop = |stream| {
             let crop = Image::new("jpg", RandomResizedCrop::new(24).flip(0.5)).stream(stream);
             crop.device_decoder(share.clone())
@@ -87,7 +86,7 @@ fn child_found_late() {
         let columns = columns.text("json").label("json", "/class");
         columns.batch(5).threads(2).on_bad(OnBad::Skip)
     };
-    let share = |per_mille| Share::fixed(per_mille);
+    let share = |per_mille| DeviceShare::fixed(per_mille);
     let host = begin(share(0)).build().unwrap();
     let ours = on(&consumer, begin(share(1000)));
     let (mut batches, mut rows) = (ours.epoch(0), 0);
@@ -121,7 +120,8 @@ fn what_the_device_finds_late_leaves_all_columns() {
 fn child_all_bad() {
     let all: Vec<_> = (0..SAMPLES).map(|n| (n, damaged())).collect();
     let (dir, consumer) = (shards(&all), Consumer::new());
-    let crop = Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(Share::fixed(1000));
+    let crop =
+        Image::new("jpg", RandomResizedCrop::new(24)).device_decoder(DeviceShare::fixed(1000));
     let ours = Loader::builder(dir.path()).column("image", crop).batch(5).on_bad(OnBad::Skip);
     let ours = on(&consumer, ours);
     let error = ours.epoch(0).find_map(Result::err).unwrap();

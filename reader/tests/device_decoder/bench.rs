@@ -5,15 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
-use tarflume::decode::fixed_crop::{Resize, ResizeCenterCrop};
-use tarflume::decode::hybrid::balance::Share;
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::device::Stream;
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::pixels::Channels;
-use tarflume::{Device, DeviceBatch, DeviceLoader, Loader, LoaderBuilder, Remainder, Shuffle};
+use tarflume::{
+    Channels, Device, DeviceBatch, DeviceLoader, DeviceShare, DeviceStream, Image, Json, Layout,
+    Loader, LoaderBuilder, Normalize, RandomResizedCrop, Remainder, Resize, ResizeCenterCrop,
+    Shuffle,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -82,7 +78,7 @@ pub(crate) fn shards(other: &[(u32, Vec<u8>)]) -> tempfile::TempDir {
 }
 
 /// Columns that may be shared, by all ways in which they are finished, and others.
-pub(crate) fn builder(dir: &tempfile::TempDir, share: &Share) -> LoaderBuilder {
+pub(crate) fn builder(dir: &tempfile::TempDir, share: &DeviceShare) -> LoaderBuilder {
     let crop = |ext: &str| Image::new(ext, RandomResizedCrop::new(24).flip(0.5));
     Loader::builder(dir.path())
         .column("image", crop("jpg").device_decoder(share.clone()))
@@ -155,7 +151,7 @@ impl Consumer {
     /// The bytes of a column on the device, as this stream sees them.
     pub(crate) fn read(&self, batch: &DeviceBatch, name: &str) -> Vec<u8> {
         // SAFETY: a stream of this device, which lives longer than any batch.
-        batch.ready_on(unsafe { Stream::raw(self.stream.cu_stream() as u64) }).unwrap();
+        batch.ready_on(unsafe { DeviceStream::raw(self.stream.cu_stream() as u64) }).unwrap();
         let column = batch.column(name).unwrap();
         let bytes = column.shape.iter().product::<usize>() * column.dtype.size();
         self.context.bind_to_thread().unwrap();

@@ -4,13 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::pixels::Channels;
 use tarflume::{
-    DeviceLoader, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Residency, Result,
-    Shuffle,
+    Channels, DeviceLoader, Image, Json, Layout, Loader, LoaderBuilder, Normalize, OnBad,
+    RandomResizedCrop, Remainder, Residency, Result, Shuffle, Size,
 };
 use tarflume_fixtures::PhotoKind;
 
@@ -37,7 +33,7 @@ fn large() -> Vec<(u32, Vec<u8>)> {
 
 /// With room for the largest of the pictures, decoded.
 pub(crate) fn jpegs() -> Residency {
-    Residency::device("256MiB").unwrap().side(400).compressed()
+    Residency::within("256MiB".parse().unwrap()).side(400).compressed()
 }
 
 pub(crate) fn stays(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
@@ -128,7 +124,7 @@ fn an_epoch_goes_on_where_a_state_was_taken_and_reads_no_file() {
 fn child_does_not_fit() {
     let (dir, consumer) = (shards(&large()), Consumer::new());
     let builder = || columns(dir.path(), None).device(consumer.device()).device_slots(2);
-    let small = Residency::device("100kB").unwrap().compressed();
+    let small = Residency::within("100kB".parse().unwrap()).compressed();
     let error = builder().resident(small).build().unwrap_err();
     assert_eq!(error.kind(), tarflume::ErrorKind::Limit);
     for says in ["30 samples of 8 bytes and", "bytes of JPEGs are", "of 100kB allowed", "yuv420"] {
@@ -137,7 +133,7 @@ fn child_does_not_fit() {
     // What stays decoded is found when the memory is filled.
     let roomy = builder().resident(jpegs()).build().unwrap();
     let fit = roomy.resident().unwrap();
-    let exact = Residency::device(&format!("{}", fit.bytes())).unwrap().side(400).compressed();
+    let exact = Residency::within(Size::new(fit.bytes())).side(400).compressed();
     let error = builder().resident(exact).build().unwrap().epoch(0).next().unwrap();
     let error = error.unwrap_err();
     assert!(error.text().contains("stay decoded"), "{error}");

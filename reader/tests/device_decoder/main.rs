@@ -14,14 +14,13 @@ mod trial;
 
 use std::time::Duration;
 
-use tarflume::decode::hybrid::balance::Share;
-use tarflume::{DeviceLoader, LoaderBuilder};
+use tarflume::{DeviceLoader, DeviceShare, LoaderBuilder};
 
 use crate::bench::{Consumer, builder, child, number, shards};
 
 /// The share that the parent set, of a thousand; or one that is found.
-fn share() -> Share {
-    number("SHARE").map_or(Share::auto(500), |per_mille| Share::fixed(per_mille as u16))
+fn share() -> DeviceShare {
+    number("SHARE").map_or(DeviceShare::auto(500), |per_mille| DeviceShare::fixed(per_mille as u16))
 }
 
 fn on(consumer: &Consumer, builder: LoaderBuilder) -> DeviceLoader {
@@ -93,10 +92,10 @@ fn calls_of_the_library_that_fail_cost_no_picture() {
 #[ignore = "a child of the test below"]
 fn child_host_does_all() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
-    let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
+    let host = builder(&dir, &DeviceShare::fixed(1000)).build().unwrap();
     assert!(host.stats().warning.unwrap().contains("the loader has no device"));
     assert!(!host.stats().to_string().contains("decoded by the device"));
-    let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
+    let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)));
     let apart = consumer.compare_epochs((&host, &ours), 0..1, Duration::ZERO);
     assert_eq!(apart.elements, 0);
     let stats = ours.stats();
@@ -125,7 +124,7 @@ fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
 #[ignore = "a child of the test below"]
 fn child_repeats() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
-    let begin = || builder(&dir, &Share::fixed(500));
+    let begin = || builder(&dir, &DeviceShare::fixed(500));
     let names = ["image", "f32", "gray"];
     let bytes = |loader: &DeviceLoader, epoch, most: usize| -> Vec<Vec<u8>> {
         let batches = loader.epoch(epoch).take(most).map(Result::unwrap);
@@ -155,8 +154,8 @@ fn a_fixed_share_gives_the_same_bits_in_every_run_epoch_and_resume() {
 #[ignore = "a child of the test below"]
 fn child_epochs_at_once() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
-    let host = builder(&dir, &Share::fixed(1000)).build().unwrap();
-    let ours = on(&consumer, builder(&dir, &Share::fixed(1000)));
+    let host = builder(&dir, &DeviceShare::fixed(1000)).build().unwrap();
+    let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(1000)));
     let mut epochs: Vec<_> = (0..4).map(|n| (host.epoch(n), ours.epoch(n))).collect();
     // Those that wait for their consumer have the region's halves; the last goes on without.
     for (right, batches) in epochs.iter_mut().rev() {
@@ -178,8 +177,8 @@ fn several_epochs_at_once_neither_hang_nor_meet() {
 #[ignore = "a child of the test below"]
 fn child_share_falls() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
-    let host = builder(&dir, &Share::auto(800)).build().unwrap();
-    let ours = on(&consumer, builder(&dir, &Share::auto(800)));
+    let host = builder(&dir, &DeviceShare::auto(800)).build().unwrap();
+    let ours = on(&consumer, builder(&dir, &DeviceShare::auto(800)));
     consumer.compare_epochs((&host, &ours), 0..3, Duration::ZERO);
     let stats = ours.stats();
     let decoder = stats.decoder.clone().unwrap();
@@ -196,7 +195,7 @@ fn an_auto_share_goes_away_from_a_decoder_that_is_waited_for() {
 #[ignore = "a child of the test below"]
 fn child_wrong_use() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
-    let ours = on(&consumer, builder(&dir, &Share::fixed(10)));
+    let ours = on(&consumer, builder(&dir, &DeviceShare::fixed(10)));
     let lost = ours.epoch(0).find_map(Result::err).unwrap();
     assert_eq!(lost.kind(), tarflume::ErrorKind::Device);
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
-use tarflume::DeviceBatch;
-use tarflume::device::Stream;
+use tarflume::{DeviceBatch, DeviceStream};
 
 use crate::bench::{Consumer, builder, child, shards};
 use crate::{on, share};
@@ -64,7 +63,7 @@ fn child_takes_in_a_capture() {
     let (dir, consumer) = (shards(&[]), Consumer::new());
     let raw = consumer.another_stream();
     // SAFETY: a stream of this device, which lives longer than any batch.
-    let stream = unsafe { Stream::raw(raw as u64) };
+    let stream = unsafe { DeviceStream::raw(raw as u64) };
     let ours = on(&consumer, builder(&dir, &share()));
     let mut epoch = ours.epoch(0);
     let (first, second) = (epoch.next().unwrap().unwrap(), epoch.next().unwrap().unwrap());

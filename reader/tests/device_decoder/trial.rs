@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, sys};
-use tarflume::device::libraries::Libraries;
-use tarflume::{Device, DeviceLoader};
+use tarflume::{Device, DeviceLoader, Libraries};
 
 use crate::bench::{Consumer, builder, child, shards};
 use crate::compressed::{columns, stays};

@@ -1,23 +1,22 @@
 //! Batches whose pictures differ, drawn by the kernel and on the host: from rows, from a store, from
 //! nowhere, in both formats, in every element and layout.
 
-use tarflume::device::kernels::args;
-use tarflume::picture::convert::{Element, Finish, Pictures};
-use tarflume::picture::crop::CropBox;
-use tarflume::picture::geometry::Size;
-use tarflume::picture::output::Layout;
-use tarflume::picture::resample::Strides;
-use tarflume::picture::row_header::{Described, Format, RowHeader};
+use tarflume::internal::args;
+use tarflume::internal::convert::{Finish, Pictures};
+use tarflume::internal::crop::CropBox;
+use tarflume::internal::resample::Strides;
+use tarflume::internal::row_header::{Described, Format, RowHeader};
+use tarflume::{Element, ImageSize, Layout};
 
 use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
 
-const SIZES: [Size; 6] = [
-    Size { width: 61, height: 47 },
-    Size { width: 8, height: 6 },
-    Size { width: 200, height: 3 },
-    Size { width: 1, height: 1 },
-    Size { width: 2, height: 9 },
-    Size { width: 128, height: 96 }, // eight times what the smallest output is
+const SIZES: [ImageSize; 6] = [
+    ImageSize { width: 61, height: 47 },
+    ImageSize { width: 8, height: 6 },
+    ImageSize { width: 200, height: 3 },
+    ImageSize { width: 1, height: 1 },
+    ImageSize { width: 2, height: 9 },
+    ImageSize { width: 128, height: 96 }, // eight times what the smallest output is
 ];
 
 /// The longest of them, in four channels, and a little more.
@@ -56,7 +55,7 @@ fn any_batch_is_drawn_as_on_the_host() {
         let store = Strides { bytes: &store, stride: STORE_STRIDE };
         let (heads, stride) = batch(&mut dice, channels, store.bytes);
         let heads = Strides { bytes: &heads, stride };
-        for size in [Size::new(16, 12), Size::new(7, 31), Size::new(61, 47)] {
+        for size in [ImageSize::new(16, 12), ImageSize::new(7, 31), ImageSize::new(61, 47)] {
             let drawn = Pictures::new(24, size, channels).unwrap();
             let finish = finish(element, layout);
             let mut expected = vec![0; finish.output_bytes(&drawn)];
@@ -73,7 +72,7 @@ fn any_batch_is_drawn_as_on_the_host() {
 fn whole_pictures_are_finished_to_the_bit() {
     let mut dice = Dice(3);
     each(|element, layout, channels| {
-        for size in [Size::new(33, 31), Size::new(1, 2)] {
+        for size in [ImageSize::new(33, 31), ImageSize::new(1, 2)] {
             let finish = finish(element, layout);
             let pictures = Pictures::new(2, size, channels).unwrap();
             let from = dice.bytes(pictures.bytes());
@@ -106,9 +105,11 @@ fn whole_pictures_are_finished_to_the_bit() {
 fn planes_are_copied_as_the_converted_picture_is() {
     let mut dice = Dice(4);
     let finish = Finish::bytes().layout(Layout::Chw);
-    for size in [Size::new(9, 7), Size::new(10, 8), Size::new(1, 5), Size::new(2, 1)] {
+    for size in
+        [ImageSize::new(9, 7), ImageSize::new(10, 8), ImageSize::new(1, 5), ImageSize::new(2, 1)]
+    {
         let planes = dice.bytes(Format::Yuv420.bytes(size, 3).unwrap());
-        for cut in [size, Size::new(1, 1), Size::new(size.width.min(5), 1)] {
+        for cut in [size, ImageSize::new(1, 1), ImageSize::new(size.width.min(5), 1)] {
             let (left, top) = ((size.width - cut.width) as f32, (size.height - cut.height) as f32);
             let (width, height) = (cut.width as f32, cut.height as f32);
             let area = CropBox { left, top, width, height };
@@ -130,8 +131,8 @@ fn planes_are_copied_as_the_converted_picture_is() {
 #[test]
 fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
     let mut dice = Dice(5);
-    let size = Size::new(20_000, 3);
-    let drawn = Pictures::new(2, Size::new(512, 2), 1).unwrap();
+    let size = ImageSize::new(20_000, 3);
+    let drawn = Pictures::new(2, ImageSize::new(512, 2), 1).unwrap();
     let from = dice.bytes(60_000);
     let far = CropBox { left: 19_900.25, top: 0.5, width: 99.5, height: 2.0 };
     let row = |area| {
@@ -153,7 +154,7 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
 fn boxes_that_are_none_read_nothing_outside() {
     // 2 pixels from the fifth on would be copied, were there as many.
     let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.5, 0.0, 1e30, 2.0, 4.0];
-    let size = Size::new(5, 4);
+    let size = ImageSize::new(5, 4);
     for format in [Format::Pixels, Format::Yuv420] {
         let bytes = format.bytes(size, 3).unwrap();
         let head = RowHeader::store(Described { format, ..whole(size) }, 3, 0, bytes).unwrap();
@@ -170,7 +171,7 @@ fn boxes_that_are_none_read_nothing_outside() {
         };
         let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
         let store = Strides { bytes: &store, stride: bytes };
-        let drawn = Pictures::new(4096, Size::new(2, 2), 3).unwrap();
+        let drawn = Pictures::new(4096, ImageSize::new(2, 2), 3).unwrap();
         let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
         let out = run.grid((1, 64), 8).output(drawn.bytes());
         assert!(out.iter().all(|&byte| byte == color || byte == 0), "a mean of {color} alone");
@@ -180,7 +181,7 @@ fn boxes_that_are_none_read_nothing_outside() {
 /// Heads that lie about what is there: zeros, and nothing outside is read.
 #[test]
 fn heads_that_lie_give_zeros() {
-    let size = Size::new(4, 4);
+    let size = ImageSize::new(4, 4);
     let right = bytemuck::bytes_of(&RowHeader::store(whole(size), 3, 1, 48).unwrap()).to_vec();
     // Where a word stands, and what stands there instead.
     let lies: [(usize, u32); 16] = [

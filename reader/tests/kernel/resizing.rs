@@ -2,8 +2,8 @@
 
 use fast_image_resize::images::Image as Pixels;
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
-use tarflume::picture::convert::{Finish, Pictures};
-use tarflume::picture::geometry::Size;
+use tarflume::ImageSize;
+use tarflume::internal::convert::{Finish, Pictures};
 
 use crate::runner::{Dice, any_box};
 
@@ -12,8 +12,8 @@ use crate::runner::{Dice, any_box};
 #[test]
 fn the_crop_is_the_filter_that_decoding_uses() {
     let mut dice = Dice(4);
-    let size = Size::new(97, 83);
-    for out_size in [Size::new(32, 32), Size::new(120, 100), Size::new(97, 20)] {
+    let size = ImageSize::new(97, 83);
+    for out_size in [ImageSize::new(32, 32), ImageSize::new(120, 100), ImageSize::new(97, 20)] {
         let pictures = Pictures::new(6, size, 3).unwrap();
         let from = dice.bytes(pictures.bytes());
         let boxes: Vec<_> = (0..6).map(|_| any_box(&mut dice, size, true)).collect();

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tarflume::device::kernels::args;
-use tarflume::picture::convert::{Element, Finish, Pictures};
-use tarflume::picture::crop::CropBox;
-use tarflume::picture::geometry::{Cut, Size};
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::picture::resample::Strides;
-use tarflume::picture::row_header::{Described, Format, RowHeader};
+use tarflume::internal::args;
+use tarflume::internal::convert::{Finish, Pictures};
+use tarflume::internal::crop::CropBox;
+use tarflume::internal::resample::Strides;
+use tarflume::internal::row_header::{Described, Format, RowHeader};
+use tarflume::{Cut, Element, ImageSize, Layout, Normalize};
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
 fn program() -> &'static Path {
@@ -147,7 +146,7 @@ pub(crate) fn each(mut body: impl FnMut(Element, Layout, usize)) {
 }
 
 /// All of a picture, pixel by pixel.
-pub(crate) fn whole(size: Size) -> Described {
+pub(crate) fn whole(size: ImageSize) -> Described {
     Described { format: Format::Pixels, size, area: Cut::whole(size).into(), flip: false }
 }
 
@@ -164,7 +163,7 @@ pub(crate) fn rows_of(rows: &[(RowHeader, &[u8])]) -> (Vec<u8>, usize) {
 }
 
 /// A box that begins and ends anywhere, from one pixel to the whole picture; of whole pixels, if wanted.
-pub(crate) fn any_box(dice: &mut Dice, size: Size, pixels: bool) -> CropBox {
+pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox {
     let mut side = |all: u32| {
         let length = 1.0 + dice.part() * (all as f32 - 1.0);
         let start = dice.part() * (all as f32 - length);

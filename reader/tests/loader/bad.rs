@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use tarflume::batch::RowState;
-use tarflume::decode::fixed_crop::Resize;
-use tarflume::fetch::fetched::Verify;
-use tarflume::order::{Ledger, Remainder, Shuffle, Split};
-use tarflume::{Batch, Error, ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume::{
+    Batch, Error, ErrorKind, Ledger, Loader, LoaderBuilder, OnBad, Remainder, Resize, RowState,
+    Shuffle, Split, Verify,
+};
 
 use crate::harness::{Shards, bin, json, key, parts};
 use crate::orders::sum;
@@ -182,7 +181,11 @@ fn substitutes_depend_on_nothing_but_the_sample_and_the_pass() {
         [(1, 4, 4, 6), (1, 1, 2, 2), (1, 60, 4, 1), (3, 2, 2, 3), (8, 5, 1, 4)]
     {
         let again = substitutes(&shards, world, |loader| {
-            loader.batch(batch).threads(threads).prefetch(prefetch).memory("4GiB")
+            loader
+                .batch(batch)
+                .threads(threads)
+                .prefetch(prefetch)
+                .memory_limit("4GiB".parse().unwrap())
         });
         assert_eq!(again, first, "world {world}, batch {batch}, {threads} threads");
     }

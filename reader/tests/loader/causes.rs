@@ -6,13 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::loader::Bottleneck;
-use tarflume::source::Source;
-use tarflume::source::identity::Identity;
-use tarflume::source::open::{Open, SourceKind};
-use tarflume::{Loader, LoaderBuilder, Result, Shuffle};
+use tarflume::{
+    Bottleneck, DType, Decode, Identity, Loader, LoaderBuilder, Open, Result, Row, RowShape,
+    Sample, Scratch, Shuffle, Source, SourceKind,
+};
 
 use crate::harness::Shards;
 
@@ -138,7 +135,7 @@ fn a_slow_consumer_is_the_consumer() {
 fn a_bound_of_two_batches_is_memory() {
     let loader = |builder: LoaderBuilder| {
         let heavy = Heavy(Work::Sleep(8 * MS, 36 << 20));
-        builder.column("x", heavy).batch(1).threads(6).memory("256MiB")
+        builder.column("x", heavy).batch(1).threads(6).memory_limit("256MiB".parse().unwrap())
     };
     always(&[Bottleneck::Memory], loader, (48, NOTHING));
 }

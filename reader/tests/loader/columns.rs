@@ -1,18 +1,10 @@
 //! All kinds of columns side by side, and the sentences that refuse what can't be.
 
 use half::f16;
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::Sample;
-use tarflume::decode::class::Class;
-use tarflume::decode::fixed_crop::Resize;
-use tarflume::decode::image::Image;
-use tarflume::decode::json::Json;
-use tarflume::decode::npy::Npy;
-use tarflume::decode::raw::Raw;
-use tarflume::decode::sequence::Sequence;
-use tarflume::order::{Remainder, Shuffle, Split};
-use tarflume::picture::output::{Layout, Normalize};
-use tarflume::{Batch, ErrorKind, Loader, LoaderBuilder, Result};
+use tarflume::{
+    Batch, Class, DType, ErrorKind, Image, Json, Layout, Loader, LoaderBuilder, Normalize, Npy,
+    Raw, Remainder, Resize, Result, Row, RowShape, Sample, Sequence, Shuffle, Split,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
 
@@ -30,7 +22,8 @@ fn a_sequence_of_a_long_text_with_escapes_is_read() {
     let text = Sequence::new(Json::new("json", "").text()).pad_to(60_000, b' ');
     for threads in [1, 4] {
         let loader = Loader::builder(shards.path()).column("text", text.clone()).batch(2);
-        let loader = loader.threads(threads).memory("128MiB").build().unwrap();
+        let loader =
+            loader.threads(threads).memory_limit("128MiB".parse().unwrap()).build().unwrap();
         for batch in loader.epoch(0) {
             let batch = batch.unwrap();
             let rows = batch.column("text").unwrap();
@@ -100,7 +93,7 @@ fn all_kinds(shards: &Shards) -> LoaderBuilder {
         .threads(3)
 }
 
-fn elements<T: tarflume::column::Element>(batch: &Batch, name: &str) -> Vec<T> {
+fn elements<T: tarflume::Element>(batch: &Batch, name: &str) -> Vec<T> {
     batch.column(name).unwrap().elements::<T>().unwrap().to_vec()
 }
 
@@ -213,16 +206,15 @@ fn what_cannot_be_is_refused_in_one_sentence() {
         (loader().column("x", Raw::new(";")), "no extension"),
         (loader().batch(0), "at least one row"),
         (loader().batch(SAMPLES + 1), "21"),
-        (loader().batch(u64::MAX), ".memory()"),
-        (loader().batch(1 << 50).remainder(Remainder::Uneven), ".memory()"),
-        (loader().batch(1 << 50).remainder(Remainder::Pad), ".memory()"),
+        (loader().batch(u64::MAX), ".memory_limit()"),
+        (loader().batch(1 << 50).remainder(Remainder::Uneven), ".memory_limit()"),
+        (loader().batch(1 << 50).remainder(Remainder::Pad), ".memory_limit()"),
         (loader().column("x", Raw::new("bin").shape([usize::MAX, 4])), "can't be addressed"),
         (loader().global_batch(10).split(split(0, 4)), "evenly"),
         (loader().threads(0), "needs a thread"),
         (loader().threads(100_000), "4,096 at most"),
-        (loader().memory("1MiB"), "give .memory() at least"),
-        (loader().memory("lots"), "no size 'lots'"),
-        (loader().image("jpg", Resize::exact(9000)).batch(20_000), "give .memory() at least"),
+        (loader().memory_limit("1MiB".parse().unwrap()), "give .memory_limit() at least"),
+        (loader().image("jpg", Resize::exact(9000)).batch(20_000), "give .memory_limit() at least"),
         (loader().image("jpg", Resize::exact(0)), "column 'image'"),
         (loader().column("x", Sequence::new(Raw::new("bin"))), "call pad_to"),
         (loader().filter(|_| false), "none is selected"),

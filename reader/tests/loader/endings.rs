@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::order::Shuffle;
-use tarflume::{Batch, ErrorKind, OnBad, Result};
+use tarflume::{
+    Batch, DType, Decode, ErrorKind, OnBad, Result, Row, RowShape, Sample, Scratch, Shuffle,
+};
 
 use crate::harness::{Shards, key};
 use crate::truth::{batches, is_true};
@@ -53,7 +52,11 @@ fn a_batch_outlives_its_loader_and_is_still_right() {
 #[test]
 fn who_keeps_all_batches_keeps_them_unchanged() {
     let shards = Shards::of(&[100, 100]);
-    let loader = shards.loader().shuffle(Shuffle::Full { seed: 1 }).memory("64MiB").threads(2);
+    let loader = shards
+        .loader()
+        .shuffle(Shuffle::Full { seed: 1 })
+        .memory_limit("64MiB".parse().unwrap())
+        .threads(2);
     let loader = loader.build().unwrap();
     let all: Vec<Batch> = (0..3).flat_map(|n| loader.epoch(n)).map(Result::unwrap).collect();
     assert_eq!(all.len(), 150);

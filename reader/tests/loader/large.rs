@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::source::open::SourceKind;
-use tarflume::{ErrorKind, Loader, Result, Shuffle};
+use tarflume::{
+    DType, Decode, ErrorKind, Loader, Result, Row, RowShape, Sample, Scratch, Shuffle, SourceKind,
+};
 
 use crate::harness::{Shards, parts};
 use crate::truth::batches;

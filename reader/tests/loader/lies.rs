@@ -3,9 +3,7 @@
 
 use std::fs;
 
-use tarflume::fetch::fetched::Verify;
-use tarflume::source::open::SourceKind;
-use tarflume::{Error, Loader, OnBad, Result};
+use tarflume::{Error, Loader, OnBad, Result, SourceKind, Verify};
 use tarflume_fixtures::{Lie, good_shard};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::shard::index_path;
@@ -42,7 +40,11 @@ fn load(tar: &[u8], sidecar: &[u8], name: &str) -> Vec<Error> {
     for source in [SourceKind::File, SourceKind::Mapped] {
         for on_bad in [OnBad::Error, OnBad::Skip, OnBad::Substitute] {
             let loader = Loader::builder(path.as_path()).source(source).on_bad(on_bad).batch(1);
-            let loader = loader.verify(Verify::All).memory("128MiB").threads(2).build();
+            let loader = loader
+                .verify(Verify::All)
+                .memory_limit("128MiB".parse().unwrap())
+                .threads(2)
+                .build();
             let read = |loader: Loader| -> Result<()> {
                 for batch in loader.epoch(0) {
                     for column in batch?.columns() {

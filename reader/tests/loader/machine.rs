@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume::order::Shuffle;
-use tarflume::source::Source;
-use tarflume::source::identity::Identity;
-use tarflume::source::open::{Open, SourceKind};
-use tarflume::{Dataset, Error, ErrorKind, Loader, LoaderBuilder, OnBad, Result};
+use tarflume::{
+    Dataset, Error, ErrorKind, Identity, Loader, LoaderBuilder, OnBad, Open, Result, Shuffle,
+    Source, SourceKind,
+};
 
 use crate::harness::Shards;
 
@@ -88,7 +87,7 @@ fn loader(shards: &Shards, trouble: Trouble, times: u64, on_bad: OnBad) -> Loade
     let left = Arc::new(AtomicU64::new(times));
     let dataset = Dataset::open(shards.path()).unwrap();
     let opener = Arc::new(Failing { trouble, left });
-    let builder: LoaderBuilder = Loader::of(dataset).bytes("bin").text("txt").batch(4);
+    let builder: LoaderBuilder = Loader::from_dataset(dataset).bytes("bin").text("txt").batch(4);
     builder
         .opener(opener)
         .threads(3)

@@ -1,7 +1,6 @@
 //! What comes when does not depend on threads, prefetch, memory or world: only on the order.
 
-use tarflume::order::{Ledger, Remainder, Shuffle, Split};
-use tarflume::source::open::SourceKind;
+use tarflume::{Ledger, Remainder, Shuffle, SourceKind, Split};
 
 use crate::harness::Shards;
 use crate::truth::batches;
@@ -37,7 +36,8 @@ fn batches_follow_the_order_whatever_makes_them() {
             (2, 3, "128MiB", SourceKind::Mapped),
         ] {
             let loader = shards.loader().shuffle(shuffle).threads(threads).prefetch(prefetch);
-            let loader = loader.memory(memory).source(source).build().unwrap();
+            let loader =
+                loader.memory_limit(memory.parse().unwrap()).source(source).build().unwrap();
             for epoch in [0, 1, 7] {
                 let expected: Vec<u64> = (0..SAMPLES / 4 * 4)
                     .map(|position| loader.order().ordinal(epoch, position).unwrap().unwrap())

@@ -1,11 +1,9 @@
 //! JPEGs through the whole loader: with entry points or without, alone or together, the rows are the
 //! same; what was spared is told.
 
-use tarflume::decode::blocks::Blocks;
-use tarflume::decode::image::Image;
-use tarflume::decode::random_crop::RandomResizedCrop;
-use tarflume::stream::Stream;
-use tarflume::{Dataset, Loader, LoaderBuilder, OnBad, Shuffle};
+use tarflume::{
+    Blocks, Dataset, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Shuffle, Stream,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -98,7 +96,8 @@ fn rows_do_not_depend_on_entry_points_nor_on_what_is_decoded_together() {
         for (points, folder) in &folders {
             // Batches of 2 leave nothing to decode together; of 70, eight at once.
             for batch in [2, 70] {
-                let loader = Loader::of(Dataset::open(folder.path()).unwrap()).shuffle(shuffle);
+                let loader =
+                    Loader::from_dataset(Dataset::open(folder.path()).unwrap()).shuffle(shuffle);
                 let (rows, blocks) = epoch(&columns(loader, batch).build().unwrap());
                 assert_eq!(rows.len() as u64, SAMPLES - SAMPLES / 11);
                 assert!(expected.get_or_insert_with(|| rows.clone()) == &rows);

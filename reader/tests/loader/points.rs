@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume::column::{DType, Row, RowShape};
-use tarflume::decode::{Decode, Sample, Scratch};
-use tarflume::stream::Stream;
-use tarflume::{Dataset, Error, ErrorKind, Loader, LoaderBuilder, OnBad, Result, Shuffle};
+use tarflume::internal::DecodeHooks;
+use tarflume::{
+    DType, Dataset, Decode, Error, ErrorKind, Loader, LoaderBuilder, OnBad, Result, Row, RowShape,
+    Sample, Scratch, Shuffle, Stream,
+};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
 
@@ -28,10 +29,6 @@ impl Decode for Seen {
         RowShape::Variable(DType::U8)
     }
 
-    fn wants_entry_points(&self) -> bool {
-        self.wants
-    }
-
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         self.looked.fetch_add(1, Ordering::Relaxed);
         if sample.part(0).starts_with(b"bad") {
@@ -40,6 +37,16 @@ impl Decode for Seen {
         assert_eq!(sample.entry_points(7), None);
         let [jpg, json] = [0, 1].map(|n| sample.entry_points(n).unwrap_or(b"none"));
         row.put(&[jpg, b"|", json].concat())
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for Seen {
+    fn wants_entry_points(&self) -> bool {
+        self.wants
     }
 }
 
@@ -88,7 +95,7 @@ fn a_decoder_that_wants_them_is_given_those_of_its_own_sample() {
             [Shuffle::None, Shuffle::Full { seed: 5 }, Shuffle::Buffer { size: 40, seed: 5 }]
         {
             for on_bad in [OnBad::Skip, OnBad::Substitute] {
-                let loader = Loader::of(dataset.clone()).shuffle(shuffle).on_bad(on_bad);
+                let loader = Loader::from_dataset(dataset.clone()).shuffle(shuffle).on_bad(on_bad);
                 let loader = columns(loader).build().unwrap();
                 let (mut rows, mut replaced) = (0, 0);
                 for batch in loader.epoch(0) {

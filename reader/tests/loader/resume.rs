@@ -1,8 +1,7 @@
 //! Stopping anywhere and going on with another world, batch, threads or prefetch is never having
 //! stopped.
 
-use tarflume::order::{LoaderState, Remainder, Shuffle, Split};
-use tarflume::{ErrorKind, Loader};
+use tarflume::{ErrorKind, Loader, LoaderState, Remainder, Shuffle, Split};
 
 use crate::harness::Shards;
 use crate::orders::sum;

@@ -5,10 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use tarflume::fetch::fetched::Verify;
-use tarflume::order::Shuffle;
-use tarflume::source::open::SourceKind;
-use tarflume::{Error, Loader, LoaderBuilder, OnBad};
+use tarflume::{Error, Loader, LoaderBuilder, OnBad, Shuffle, SourceKind, Verify};
 use tarflume_formats::shard::index_path;
 
 use crate::harness::Shards;

@@ -1,11 +1,8 @@
 //! Pictures of their own sizes: every row has its shape, and takes what its picture needs.
 
-use tarflume::column::PictureShape;
-use tarflume::decode::fixed_crop::Whole;
-use tarflume::decode::image::Image;
-use tarflume::picture::output::Layout;
-use tarflume::stream::Stream;
-use tarflume::{ErrorKind, Loader, LoaderBuilder, OnBad};
+use tarflume::{
+    ErrorKind, Image, Layout, Loader, LoaderBuilder, OnBad, PictureShape, Stream, Whole,
+};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::ShardWriter;
 use tarflume_formats::shard::Durability;
@@ -49,7 +46,7 @@ fn as_it_is(ordinal: u64) -> Option<(u32, u32)> {
 
 fn loader(folder: &tempfile::TempDir, image: Image) -> LoaderBuilder {
     let loader = Loader::builder(folder.path()).column("image", image).batch(8).threads(2);
-    loader.on_bad(OnBad::Skip).memory("64MiB")
+    loader.on_bad(OnBad::Skip).memory_limit("64MiB".parse().unwrap())
 }
 
 #[test]
@@ -80,7 +77,7 @@ fn every_row_has_the_shape_of_its_picture() {
 }
 
 /// Padded pictures are the rows where the mask says so, and the value elsewhere.
-fn check_padded(column: &tarflume::batch::Column<'_>, layout: Layout) {
+fn check_padded(column: &tarflume::Column<'_>, layout: Layout) {
     let padded = column.padded_pictures::<u8>(7).unwrap();
     let [rows, a, b, c] = padded.shape;
     let (mask, mut own) = (padded.mask().unwrap(), vec![Vec::new(); rows]);
@@ -151,7 +148,8 @@ fn rows_of_a_stream_take_what_their_pictures_need() {
     let stream = Stream::open(folder.path().join("0.tar").to_str().unwrap()).unwrap();
     let image = Image::new("jpg", Whole::up_to(1 << 28));
     let loader = Loader::stream(stream).column("image", image).batch(8).threads(2);
-    let loader = loader.on_bad(OnBad::Skip).memory("128MiB").build().unwrap();
+    let loader =
+        loader.on_bad(OnBad::Skip).memory_limit("128MiB".parse().unwrap()).build().unwrap();
     let rows: usize = loader.epoch(0).map(|batch| batch.unwrap().len()).sum();
     assert_eq!(rows as u64, SAMPLES - 1);
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, result};
-use tarflume::device::libraries::Libraries;
-use tarflume::device::nvjpeg::{
+use tarflume::Libraries;
+use tarflume::internal::nvjpeg::{
     Backend, Compressed, Found, Library, Nvjpeg, Scale, Verdict, checked,
 };
 use tarflume_jpeg::{Color, Decoder, Header, Job};

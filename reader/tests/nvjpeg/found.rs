@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use tarflume::ErrorKind;
-use tarflume::device::libraries::Libraries;
-use tarflume::device::nvjpeg::{Found, Library, Nvjpeg};
+use tarflume::internal::nvjpeg::{Found, Library, Nvjpeg};
+use tarflume::{ErrorKind, Libraries};
 
 use crate::bench::{child, library, played};
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
-use tarflume::device::nvjpeg::{Backend, Compressed, Nvjpeg, Scale, Verdict, takes};
+use tarflume::internal::nvjpeg::{Backend, Compressed, Nvjpeg, Scale, Verdict, takes};
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_jpeg::Header;
 

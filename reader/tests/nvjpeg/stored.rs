@@ -2,7 +2,7 @@
 
 use cudarc::driver::result;
 use tarflume::ErrorKind;
-use tarflume::device::nvjpeg::{Backend, Nvjpeg, Scale, Stored, Verdict};
+use tarflume::internal::nvjpeg::{Backend, Nvjpeg, Scale, Stored, Verdict};
 use tarflume_fixtures::PhotoKind;
 use tarflume_jpeg::Header;
 

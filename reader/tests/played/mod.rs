@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaStream, result};
-use tarflume::device::Stream;
+use tarflume::DeviceStream;
 
 /// The played libraries, newer than their sources.
 pub fn libraries() -> &'static Path {
@@ -57,9 +57,9 @@ impl Consumer {
         Consumer { context, stream }
     }
 
-    pub fn stream(&self) -> Stream {
+    pub fn stream(&self) -> DeviceStream {
         // SAFETY: a stream of this device, which lives longer than any batch.
-        unsafe { Stream::raw(self.stream.cu_stream() as u64) }
+        unsafe { DeviceStream::raw(self.stream.cu_stream() as u64) }
     }
 
     /// The bytes of an array, as this stream sees them.

@@ -3,11 +3,8 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use tarflume::Dataset;
-use tarflume::error::ErrorKind;
-use tarflume::fetch::fetched::{Fetched, Verify};
-use tarflume::fetch::plan::{Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
+use tarflume::internal::{Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::{Dataset, ErrorKind, Verify};
 use tarflume_fixtures::{Lie, good_shard};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::FILE_NAME;

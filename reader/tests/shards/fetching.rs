@@ -3,12 +3,8 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use tarflume::Dataset;
-use tarflume::error::ErrorKind;
-use tarflume::fetch::fetched::{Fetched, Verify};
-use tarflume::fetch::plan::{Bad, Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
-use tarflume::source::open::SourceKind;
+use tarflume::internal::{Bad, Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 
 use crate::harness::{KINDS, Made, Watched};
 

@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tarflume::error::Result;
-use tarflume::source::Source;
-use tarflume::source::identity::Identity;
-use tarflume::source::open::{Open, SourceKind};
+use tarflume::{Identity, Open, Result, Source, SourceKind};
 use tarflume_fixtures::SplitMix64;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shard::{Durability, ShardWriter};

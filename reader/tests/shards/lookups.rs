@@ -4,11 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::dataset::select::Facts;
-use tarflume::error::ErrorKind;
-use tarflume::fetch::plan::{Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
-use tarflume::{Dataset, Loader, Shuffle};
+use tarflume::internal::{Draw, Limits, Plan, Wanted};
+use tarflume::{Dataset, ErrorKind, Loader, SampleFacts, Shuffle};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::shard::index_path;
 
@@ -47,7 +44,7 @@ fn both_ways_plan_and_read_the_same() {
         assert_eq!(read.key(ordinal as u64).unwrap(), key.as_bytes());
         assert_eq!(read.get_key(key).unwrap().unwrap().ordinal(), ordinal as u64);
     }
-    let short = |facts: &Facts<'_>| facts.length("jpg").unwrap() < 2000;
+    let short = |facts: &SampleFacts<'_>| facts.length("jpg").unwrap() < 2000;
     assert_eq!(read.filter(short).unwrap(), mapped.filter(short).unwrap());
     assert_eq!(read.extensions().unwrap(), mapped.extensions().unwrap());
     read.check().unwrap();
@@ -57,7 +54,8 @@ fn both_ways_plan_and_read_the_same() {
 fn a_loader_gives_the_same_rows() {
     let made = Made::new(&[40, 5, 33]);
     let rows = |dataset: Dataset| -> Vec<(Vec<u8>, Vec<u8>)> {
-        let loader = Loader::of(dataset).shuffle(Shuffle::Full { seed: 3 }).bytes("jpg").batch(6);
+        let loader =
+            Loader::from_dataset(dataset).shuffle(Shuffle::Full { seed: 3 }).bytes("jpg").batch(6);
         let loader = loader.build().unwrap();
         let batches = loader.epoch(1).map(|batch| {
             let batch = batch.unwrap();

@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tarflume::dataset::pattern::Shards;
-use tarflume::error::ErrorKind;
-use tarflume::{Dataset, Error};
+use tarflume::{Dataset, Error, ErrorKind, Shards};
 use tarflume_formats::manifest::FILE_NAME;
 
 use crate::harness::{Made, cut, write_shard};

@@ -4,10 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::Dataset;
-use tarflume::error::ErrorKind;
-use tarflume::fetch::plan::{Draw, Limits, Plan};
-use tarflume::fetch::wanted::Wanted;
+use tarflume::internal::{Draw, Limits, Plan, Wanted};
+use tarflume::{Dataset, ErrorKind};
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::shard::{Durability, ShardWriter, index_path};
 

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tarflume::Dataset;
-use tarflume::dataset::sample::Sample;
-use tarflume::error::ErrorKind;
+use tarflume::{Dataset, DatasetSample, ErrorKind};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 
 use crate::harness::{KINDS, Made, Watched, write_shard};
 
-fn all_parts(sample: &Sample) -> BTreeMap<String, Vec<u8>> {
+fn all_parts(sample: &DatasetSample) -> BTreeMap<String, Vec<u8>> {
     sample.parts().iter().map(|part| (part.ext(), part.bytes().to_vec())).collect()
 }
 

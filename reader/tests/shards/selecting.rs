@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use tarflume::Dataset;
-use tarflume::dataset::exclude::Exclude;
-use tarflume::error::ErrorKind;
+use tarflume::{Dataset, ErrorKind, Exclude};
 
 use crate::harness::{KINDS, Made, Watched, write_shard};
 

@@ -4,10 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume::error::ErrorKind;
-use tarflume::source::Source;
-use tarflume::source::open::SourceKind;
-use tarflume::source::shelf::Shelf;
+use tarflume::internal::Shelf;
+use tarflume::{ErrorKind, Source, SourceKind};
 
 /// A shelf of `count` files, each of which holds its number.
 fn shelf(folder: &Path, count: usize, cap: usize) -> Shelf {

@@ -6,10 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tarflume::error::ErrorKind;
-use tarflume::source::Source;
-use tarflume::source::memory::MemorySource;
-use tarflume::source::open::{Open, SourceKind};
+use tarflume::{ErrorKind, MemorySource, Open, Source, SourceKind};
 
 use crate::harness::{KINDS, cut};
 

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use tarflume::ErrorKind;
-use tarflume::stream::Stream;
+use tarflume::{ErrorKind, Stream};
 use tarflume_fixtures::{TarBytes, good_shard};
 
 use super::{gzip, read_until, zstd};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Cursor, Read};
 
 use proptest::prelude::*;
-use tarflume::stream::Stream;
+use tarflume::Stream;
 use tarflume_fixtures::{GOLDEN, GOLDEN_GZIP, TarBytes};
 use tarflume_formats::name;
 use tarflume_formats::reading::{Reading, TarReader};

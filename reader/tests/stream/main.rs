@@ -12,8 +12,7 @@ mod stalls;
 
 use std::io::{Cursor, Write};
 
-use tarflume::Result;
-use tarflume::stream::{Stream, StreamSample};
+use tarflume::{Result, Stream, StreamSample};
 
 /// A sample as tests compare it: key, then extension and bytes of each part.
 pub(crate) type Plain = (Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>);

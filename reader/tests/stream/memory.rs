@@ -2,9 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use tarflume::ErrorKind;
-use tarflume::order::shuffle::Shuffle;
-use tarflume::stream::Stream;
+use tarflume::{ErrorKind, Shuffle, Size, Stream};
 use tarflume_fixtures::{Header, TarBytes};
 
 use super::zstd;
@@ -46,7 +44,7 @@ impl Read for Made {
 fn large_samples_stay_within_the_bound_and_the_buffer_says_it_is_short() {
     let memory = 256 << 20;
     let sizes = [20_000_000, 3000, 5_000_000, 20_000_001, 100];
-    let stream = Stream::from_reader("made", Made::new(60, &sizes)).memory(memory);
+    let stream = Stream::from_reader("made", Made::new(60, &sizes)).memory_limit(Size::new(memory));
     let stream = stream.shuffle(Shuffle::Buffer { size: 50, seed: 0 });
     let mut epoch = stream.samples(0).unwrap();
     let mut keys = Vec::new();
@@ -67,7 +65,8 @@ fn large_samples_stay_within_the_bound_and_the_buffer_says_it_is_short() {
 
 #[test]
 fn a_caller_that_does_not_take_stops_the_reading() {
-    let stream = Stream::from_reader("made", Made::new(1000, &[1_000_000])).memory(64 << 20);
+    let stream = Stream::from_reader("made", Made::new(1000, &[1_000_000]))
+        .memory_limit(Size::new(64 << 20));
     let mut epoch = stream.samples(0).unwrap();
     let held: Vec<_> = epoch.by_ref().take(60).map(|s| s.unwrap()).collect();
     assert_eq!(held.len(), 60, "what the caller holds must not keep the next sample away");
@@ -96,7 +95,8 @@ fn yielded() -> bool {
 #[test]
 fn a_sample_over_its_share_is_bad_and_the_next_one_follows() {
     let sizes = [1000, 3_000_000, 2000];
-    let stream = Stream::from_reader("made", Made::new(3, &sizes)).memory(16 << 20);
+    let stream =
+        Stream::from_reader("made", Made::new(3, &sizes)).memory_limit(Size::new(16 << 20));
     let items: Vec<_> = stream.samples(0).unwrap().collect();
     let error = items[1].as_ref().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
@@ -106,7 +106,7 @@ fn a_sample_over_its_share_is_bad_and_the_next_one_follows() {
     // What the error asks for is enough.
     let words = error.text().rsplit("its memory to ").next().unwrap();
     let enough: u64 = words.split(' ').next().unwrap().parse().unwrap();
-    let stream = Stream::from_reader("made", Made::new(3, &sizes)).memory(enough);
+    let stream = Stream::from_reader("made", Made::new(3, &sizes)).memory_limit(Size::new(enough));
     assert!(stream.samples(0).unwrap().all(|item| item.is_ok()));
 }
 
@@ -116,7 +116,7 @@ fn a_claim_of_a_terabyte_takes_no_memory() {
     tar.member(b"a.bin", b"a");
     tar.header(&Header::file(b"b.bin", 0).size_base256(1 << 40).seal());
     let bytes = [tar.open(), vec![0; 4096]].concat();
-    let stream = Stream::from_reader("liar", Cursor::new(bytes)).memory(16 << 20);
+    let stream = Stream::from_reader("liar", Cursor::new(bytes)).memory_limit(Size::new(16 << 20));
     let items: Vec<_> = stream.samples(0).unwrap().collect();
     assert_eq!(items.len(), 3);
     assert_eq!(items[1].as_ref().unwrap_err().kind(), ErrorKind::Limit);
@@ -129,7 +129,7 @@ fn a_bomb_is_a_bad_sample() {
     let tar = tar.member(b"bomb.bin", &vec![0; 200 << 20]).member(b"c.txt", b"c").ended();
     let packed = zstd(&tar);
     assert!(packed.len() < 100_000);
-    let stream = Stream::from_reader("bomb", Cursor::new(packed)).memory(16 << 20);
+    let stream = Stream::from_reader("bomb", Cursor::new(packed)).memory_limit(Size::new(16 << 20));
     let mut epoch = stream.samples(0).unwrap();
     assert_eq!(epoch.next().unwrap().unwrap_err().kind(), ErrorKind::Limit);
     assert_eq!(epoch.next().unwrap().unwrap().key(), b"c");
@@ -147,7 +147,9 @@ fn a_zstd_window_over_its_share_is_an_error_that_says_so() {
         (0..40_000_000u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
     std::io::copy(&mut &tar.member(b"a.bin", &noise).ended()[..], &mut out).unwrap();
     let packed = out.finish().unwrap();
-    let stream = |memory| Stream::from_reader("wide", Cursor::new(packed.clone())).memory(memory);
+    let stream = |memory| {
+        Stream::from_reader("wide", Cursor::new(packed.clone())).memory_limit(Size::new(memory))
+    };
     let error = stream(32 << 20).samples(0).unwrap().next().unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     assert!(error.text().contains("window"), "{error}");

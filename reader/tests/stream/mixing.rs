@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use tarflume::order::shuffle::Shuffle;
-use tarflume::stream::{Refusal, Stream};
-use tarflume::{Error, ErrorKind};
+use tarflume::{Error, ErrorKind, Refusal, Shuffle, Size, Stream};
 use tarflume_fixtures::TarBytes;
 use tempfile::TempDir;
 
@@ -102,7 +100,7 @@ fn impossible_requests_name_their_numbers() {
     assert!(full.starts_with("a full shuffle needs to know"), "{full}");
     usage(stream.clone().shuffle(Shuffle::Blocks { block: 8, window: 8, seed: 1 }));
     usage(stream.clone().split(0, 0));
-    usage(stream.clone().memory(1000));
+    usage(stream.clone().memory_limit(Size::new(1000)));
     usage(stream.clone().shuffle(Shuffle::Buffer { size: 0, seed: 0 }));
 }
 

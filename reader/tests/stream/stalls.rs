@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use tarflume::ErrorKind;
-use tarflume::stream::{Next, Stream};
+use tarflume::internal::Next;
+use tarflume::{ErrorKind, Stream};
 use tarflume_fixtures::{TarBytes, good_shard};
 
 /// Generous: the machine may be busy.

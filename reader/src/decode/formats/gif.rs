@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::bytes::le16;
 use super::pieces::Pieces;
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 
 /// Bytes before the colors of the screen.
 const SCREEN: usize = 13;
@@ -21,15 +21,15 @@ pub(super) fn pieces(bytes: &[u8]) -> Pieces<'_> {
 /// Bytes that the decoder takes beside the pixels. A frame may be larger than the screen, and is then
 /// decoded whole: indices, and four bytes a pixel.
 pub(super) fn beside(bytes: &[u8]) -> u64 {
-    first_frame(bytes).map_or(0, Size::pixels).saturating_mul(5).saturating_add(BUFFERS)
+    first_frame(bytes).map_or(0, ImageSize::pixels).saturating_mul(5).saturating_add(BUFFERS)
 }
 
 /// The size of the first frame.
-fn first_frame(bytes: &[u8]) -> Option<Size> {
+fn first_frame(bytes: &[u8]) -> Option<ImageSize> {
     let mut at = screen(bytes)?;
     loop {
         match bytes.get(at)? {
-            0x2c => return Some(Size::new(le16(bytes, at + 5)?, le16(bytes, at + 7)?)),
+            0x2c => return Some(ImageSize::new(le16(bytes, at + 5)?, le16(bytes, at + 7)?)),
             0x21 => at = extension(bytes, at)?,
             _ => at += 1,
         }

@@ -172,7 +172,7 @@ fn codes_of_a_lossless_webp_are_counted() {
     other.decode(Channels::Rgb, &mut Pixels::default()).unwrap();
     // Opacity is stored in the same way, but for the sides.
     let codes = &bomb.bytes[25..];
-    let size = Size::new(4, 4);
+    let size = ImageSize::new(4, 4);
     let file =
         [&[0; 12][..], b"ALPH", &(codes.len() as u32 + 1).to_le_bytes(), &[1], codes].concat();
     assert!(webp::Chunks::of(&file, size).beside().unwrap() >= tables);

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::bytes::{array, le16, le24, le32, part};
 use super::codes;
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 
 /// Bytes before the first chunk.
 const RIFF: usize = 12;
@@ -21,7 +21,7 @@ const BUFFERS: u64 = 512 << 10;
 pub(super) struct Chunks<'a> {
     pub(super) exif: Option<&'a [u8]>,
     /// The size of the picture, or of the frame whose chunks are looked at.
-    size: Size,
+    size: ImageSize,
     /// What the head of an extended file says besides, if there is one.
     flags: Option<u8>,
     /// The largest sides of a bitstream.
@@ -41,7 +41,7 @@ const MOVES: u8 = 2;
 impl<'a> Chunks<'a> {
     /// Those of a file, and of its first frame if it is an animation; the decoder says that the picture is of
     /// `size`.
-    pub(super) fn of(bytes: &'a [u8], size: Size) -> Chunks<'a> {
+    pub(super) fn of(bytes: &'a [u8], size: ImageSize) -> Chunks<'a> {
         let (exif, flags, codes) = (None, None, Some(0));
         let (width, height, longest) = (0, 0, 0);
         let (opacity, animated) = (false, false);
@@ -75,7 +75,7 @@ impl<'a> Chunks<'a> {
                 if let Some((info, content)) = content.split_first()
                     && info & 3 == 1
                 {
-                    let Size { width, height } = self.size;
+                    let ImageSize { width, height } = self.size;
                     self.count(codes::memory(content, Some((width, height))));
                 }
             }
@@ -92,8 +92,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    fn bitstream(&mut self, size: Option<Size>, length: usize) {
-        let Size { width, height } = size.unwrap_or(Size::new(0, 0));
+    fn bitstream(&mut self, size: Option<ImageSize>, length: usize) {
+        let ImageSize { width, height } = size.unwrap_or(ImageSize::new(0, 0));
         self.width = self.width.max(width);
         self.height = self.height.max(height);
         self.longest = self.longest.max(length as u64);
@@ -133,18 +133,18 @@ fn chunk(bytes: &[u8], at: usize) -> Option<([u8; 4], Range<usize>)> {
 }
 
 /// The size that a frame of an animation says.
-fn frame(content: &[u8]) -> Option<Size> {
-    Some(Size::new(le24(content, 6)? + 1, le24(content, 9)? + 1))
+fn frame(content: &[u8]) -> Option<ImageSize> {
+    Some(ImageSize::new(le24(content, 6)? + 1, le24(content, 9)? + 1))
 }
 
 /// The size of a lossy bitstream.
-fn lossy(content: &[u8]) -> Option<Size> {
+fn lossy(content: &[u8]) -> Option<ImageSize> {
     (part(content, 3, 3)? == [0x9d, 0x01, 0x2a]).then_some(())?;
-    Some(Size::new(le16(content, 6)? & 0x3fff, le16(content, 8)? & 0x3fff))
+    Some(ImageSize::new(le16(content, 6)? & 0x3fff, le16(content, 8)? & 0x3fff))
 }
 
 /// The size of a lossless bitstream.
-fn lossless(content: &[u8]) -> Option<Size> {
+fn lossless(content: &[u8]) -> Option<ImageSize> {
     let sides = le32(content, 1)?;
-    Some(Size::new((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1))
+    Some(ImageSize::new((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1))
 }

@@ -1,4 +1,4 @@
-//! `Share`: which pictures go to the device's decoder, and which stay with the CPU. Pure: no clock, no
+//! `DeviceShare`: which pictures go to the device's decoder, and which stay with the CPU. Pure: no clock, no
 //! thread; what it is told is all that it knows.
 
 use std::time::Duration;
@@ -33,8 +33,14 @@ pub struct Waited {
 }
 
 /// The share of pictures that the device decodes.
+///
+/// ```
+/// use tarflume::{DeviceShare, Image, RandomResizedCrop};
+///
+/// let image = Image::new("jpg", RandomResizedCrop::new(224)).device_decoder(DeviceShare::auto(500));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Share {
+pub enum DeviceShare {
     /// So many of a thousand: the same pictures in every run.
     Fixed(u16),
     /// As many as make both sides finish at once. Two decoders don't agree in every bit, so pixels then
@@ -57,22 +63,27 @@ pub struct Auto {
     streak: u32,
 }
 
-impl Share {
+impl DeviceShare {
     /// So many pictures of a thousand, at most all.
-    pub fn fixed(per_mille: u16) -> Share {
-        Share::Fixed(per_mille.min(ALL))
+    pub fn fixed(per_mille: u16) -> DeviceShare {
+        DeviceShare::Fixed(per_mille.min(ALL))
     }
 
     /// A share that is found while it is used, from this one on.
-    pub fn auto(per_mille: u16) -> Share {
-        Share::Auto(Auto { per_mille: per_mille.min(ALL), step: STRIDE, up: false, streak: 0 })
+    pub fn auto(per_mille: u16) -> DeviceShare {
+        DeviceShare::Auto(Auto {
+            per_mille: per_mille.min(ALL),
+            step: STRIDE,
+            up: false,
+            streak: 0,
+        })
     }
 
     /// Pictures of a thousand that go to the device.
     pub fn per_mille(&self) -> u16 {
         match self {
-            Share::Fixed(per_mille) => (*per_mille).min(ALL),
-            Share::Auto(auto) => auto.per_mille,
+            DeviceShare::Fixed(per_mille) => (*per_mille).min(ALL),
+            DeviceShare::Auto(auto) => auto.per_mille,
         }
     }
 
@@ -84,7 +95,7 @@ impl Share {
 
     /// Tells of a batch that was put together.
     pub fn told(&mut self, waited: Waited) {
-        if let Share::Auto(auto) = self {
+        if let DeviceShare::Auto(auto) = self {
             auto.told(waited);
         }
     }

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use tarflume_jpeg::{Header, Scale, Scanner};
 
 use crate::column::{DType, Row, RowShape};
-use crate::decode::hybrid::balance::{Share, Waited};
+use crate::decode::hybrid::balance::{DeviceShare, Waited};
 use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, Wanted};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::support::checked;
-use crate::decode::{Asks, Decode, Sample, Scratch, Shared};
+use crate::decode::{Asks, Decode, DecodeHooks, Sample, Scratch, Shared};
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
-use crate::picture::geometry::{Cut, Size};
+use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_formats::poison::IgnorePoison;
 
@@ -32,11 +32,11 @@ const GROUP: usize = 8;
 /// The share in force: read by threads that decode, told of each batch.
 pub(crate) struct Sharing {
     per_mille: AtomicU16,
-    share: Mutex<Share>,
+    share: Mutex<DeviceShare>,
 }
 
 impl Sharing {
-    fn new(share: Share) -> Sharing {
+    fn new(share: DeviceShare) -> Sharing {
         Sharing { per_mille: AtomicU16::new(share.per_mille()), share: Mutex::new(share) }
     }
 
@@ -58,7 +58,7 @@ pub(crate) struct HybridRows {
     /// Rows of u8 `[height, width, channels]`.
     host: Arc<dyn Decode>,
     asks: Arc<dyn Asks>,
-    size: Size,
+    size: ImageSize,
     channels: usize,
     pub(crate) sharing: Sharing,
     /// Decides which JPEGs the device decodes.
@@ -103,7 +103,7 @@ impl HybridRows {
     }
 
     /// Of what comes out: its size and channels.
-    pub(crate) fn output(&self) -> (Size, usize) {
+    pub(crate) fn output(&self) -> (ImageSize, usize) {
         (self.size, self.channels)
     }
 
@@ -119,7 +119,7 @@ impl HybridRows {
 
     /// What the device is to do with a sample; none if it is the host's by what is seen of it at once.
     fn asked(&self, sample: &Sample<'_>) -> Option<DecodeRequest> {
-        let picked = Share::fixed(self.sharing.per_mille()).picks(sample.seed);
+        let picked = DeviceShare::fixed(self.sharing.per_mille()).picks(sample.seed);
         let jpeg = sample.part(0);
         let begins = picked && jpeg.starts_with(&[0xff, 0xd8]);
         if !begins || jpeg.len() > self.stride() - RowHeader::BYTES {
@@ -168,7 +168,7 @@ impl HybridRows {
 }
 
 /// A picture of pixels.
-fn described(size: Size, area: CropBox, flip: bool) -> Described {
+fn described(size: ImageSize, area: CropBox, flip: bool) -> Described {
     Described { format: Format::Pixels, size, area, flip }
 }
 
@@ -214,10 +214,6 @@ impl Decode for HybridRows {
         RowShape::Fixed(DType::U8, vec![self.stride()])
     }
 
-    fn wants_entry_points(&self) -> bool {
-        self.host.wants_entry_points()
-    }
-
     fn validate(&self) -> Result<()> {
         self.host.validate()
     }
@@ -248,6 +244,16 @@ impl Decode for HybridRows {
         behind.get_mut(..jpeg.len()).ok_or_else(|| too_short(room))?.copy_from_slice(jpeg);
         to.copy_from_slice(bytemuck::bytes_of(&head));
         Ok(())
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for HybridRows {
+    fn wants_entry_points(&self) -> bool {
+        self.host.wants_entry_points()
     }
 }
 

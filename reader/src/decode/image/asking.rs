@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tarflume_jpeg::Scale;
 
 use super::settings::Image;
-use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::opened::Source;
 use crate::decode::{Asks, Sample, Shared};
@@ -27,18 +27,17 @@ impl Image {
     /// ([`ResizeCenterCrop`](crate::ResizeCenterCrop)).
     ///
     /// Both decoders round in their own way: pixels differ by up to 4 of 255 before they are resized.
-    /// With [`Share::fixed`] the same pictures go to the device in every run. Of a JPEG that is damaged
+    /// With [`DeviceShare::fixed`] the same pictures go to the device in every run. Of a JPEG that is damaged
     /// among its codes a device may make something and say nothing.
     ///
     /// ```
-    /// use tarflume::decode::hybrid::balance::Share;
-    /// use tarflume::{Image, RandomResizedCrop};
+    /// use tarflume::{DeviceShare, Image, RandomResizedCrop};
     ///
     /// let crop = RandomResizedCrop::new(224).flip(0.5);
-    /// let pictures = Image::new("jpg", crop).device_decoder(Share::fixed(650)); // 65 %
+    /// let pictures = Image::new("jpg", crop).device_decoder(DeviceShare::fixed(650)); // 65 %
     /// ```
     #[must_use]
-    pub fn device_decoder(mut self, share: Share) -> Self {
+    pub fn device_decoder(mut self, share: DeviceShare) -> Self {
         self.share = Some(share);
         self
     }

@@ -3,7 +3,7 @@
 
 use super::super::drawing::Drawn;
 use crate::error::Result;
-use crate::picture::geometry::{Cut, Size};
+use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::pixels::Pixels;
 use crate::picture::row_header::{Described, Format, RowHeader};
 
@@ -11,7 +11,7 @@ use crate::picture::row_header::{Described, Format, RowHeader};
 const ALIGNED: usize = 64;
 
 /// Bytes of a row for pictures of `side * side` pixels, and for finished ones of `size`.
-pub(super) fn row_bytes(side: u32, size: Size, channels: usize) -> usize {
+pub(super) fn row_bytes(side: u32, size: ImageSize, channels: usize) -> usize {
     let pixels = (u64::from(side) * u64::from(side)).max(size.pixels());
     let pixels = usize::try_from(pixels).unwrap_or(usize::MAX);
     let bytes = pixels.saturating_mul(channels).saturating_add(RowHeader::BYTES);
@@ -27,7 +27,7 @@ pub(super) fn write_decoded(
     channels: usize,
 ) -> Result<bool> {
     let (to, payload) = row.split_at_mut(RowHeader::BYTES);
-    let size = Size::new(pixels.width, pixels.height);
+    let size = ImageSize::new(pixels.width, pixels.height);
     let bytes = size.pixels() as usize * pixels.channels;
     let turned = drawn.turn.transpose || drawn.turn.upend;
     // A filter sees what the device sees: no more than the box's own pixels.
@@ -44,7 +44,7 @@ pub(super) fn write_decoded(
 }
 
 /// A head for a picture that the host made ready behind it.
-pub(super) fn write_ready(row: &mut [u8], size: Size, channels: usize) -> Result<&mut [u8]> {
+pub(super) fn write_ready(row: &mut [u8], size: ImageSize, channels: usize) -> Result<&mut [u8]> {
     let (to, payload) = row.split_at_mut(RowHeader::BYTES);
     let area = Cut::whole(size).into();
     let picture = Described { format: Format::Pixels, size, area, flip: false };

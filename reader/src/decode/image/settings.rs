@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::decode::hybrid::balance::Share;
+use crate::decode::hybrid::balance::DeviceShare;
 use crate::error::Result;
 use crate::picture::convert::{Element, Finish};
 use crate::picture::geometry::Transform;
@@ -19,10 +19,7 @@ use crate::picture::resize::Filter;
 /// decides.
 ///
 /// ```
-/// use tarflume::decode::image::Image;
-/// use tarflume::picture::output::{Layout, Normalize};
-/// use tarflume::decode::random_crop::RandomResizedCrop;
-/// # use tarflume::{column::{DType, RowShape}, decode::Decode};
+/// use tarflume::{DType, Decode, Image, Layout, Normalize, RandomResizedCrop, RowShape};
 ///
 /// let crop = RandomResizedCrop::new(224).flip(0.5);
 /// let pictures = Image::new("jpg;jpeg;png", crop).layout(Layout::Chw).to_f16(Normalize::imagenet());
@@ -40,7 +37,7 @@ pub struct Image {
     pub(super) most_pixels: u64,
     pub(super) reducing_gap: Option<f64>,
     pub(super) stream: u64,
-    pub(super) share: Option<Share>,
+    pub(super) share: Option<DeviceShare>,
     /// Pictures of up to so many pixels squared go to a device as they were decoded.
     pub(super) decoded: Option<u32>,
     /// Rows begin with a head, and hold those.

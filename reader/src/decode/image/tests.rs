@@ -46,7 +46,7 @@ impl Transform for Fixed {
         Extent::Fixed(self.0.size)
     }
 
-    fn place(&self, _: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, _: ImageSize, _: &mut Random) -> Result<Placement> {
         Ok(self.0)
     }
 }
@@ -54,8 +54,8 @@ impl Transform for Fixed {
 /// The cases of tests/golden/make.py.
 fn cases() -> [Placement; 4] {
     let cut = |left, top, right: u32, bottom: u32, width, height| {
-        let cut = Cut { left, top, size: Size::new(right - left, bottom - top) };
-        Placement::of(cut, Size::new(width, height))
+        let cut = Cut { left, top, size: ImageSize::new(right - left, bottom - top) };
+        Placement::of(cut, ImageSize::new(width, height))
     };
     let mut boxed = cut(0, 0, 120, 90, 32, 32);
     boxed.area = Area { left: 14.5, top: 9.25, width: 86.25, height: 70.75 };
@@ -266,14 +266,14 @@ fn memory_is_asked_for_before_it_is_taken() {
 #[test]
 fn a_transform_that_lies_is_an_error_and_no_panic() {
     let photo = Photo::new(20, 10, PhotoKind::Yuv444).encode(1).unwrap();
-    let cut = |left, top, width, height| Cut { left, top, size: Size::new(width, height) };
+    let cut = |left, top, width, height| Cut { left, top, size: ImageSize::new(width, height) };
     for bad in [cut(0, 0, 21, 10), cut(0, 1, 20, 10), cut(u32::MAX, 0, 1, 1), cut(0, 0, 0, 5)] {
-        let placement = Placement::of(bad, Size::new(4, 4));
+        let placement = Placement::of(bad, ImageSize::new(4, 4));
         assert!(decode(&Image::new("jpg", Fixed(placement)), &photo).is_err());
     }
     let good = cut(2, 2, 5, 5);
     for area in [f64::NAN, -1.0, 1e300] {
-        let mut placement = Placement::of(good, Size::new(4, 4));
+        let mut placement = Placement::of(good, ImageSize::new(4, 4));
         placement.area.left = area;
         assert!(decode(&Image::new("jpg", Fixed(placement)), &photo).is_err());
     }

@@ -59,7 +59,7 @@ fn every_kind_decodes_nearly_as_the_image_crate_does() {
 fn a_region_is_the_same_part_of_the_whole() {
     for (name, bytes) in photographs() {
         let whole = decode(&bytes, Channels::Rgb, None).unwrap();
-        let size = Size::new((whole.width / 2).max(1), (whole.height / 3).max(1));
+        let size = ImageSize::new((whole.width / 2).max(1), (whole.height / 3).max(1));
         let cut = Cut { left: whole.width / 3, top: whole.height / 4, size };
         let found = decode(&bytes, Channels::Rgb, Some(cut)).unwrap();
         let channels = whole.channels;
@@ -77,13 +77,13 @@ fn pictures_are_decoded_smaller_only_as_long_as_enough_is_left() {
     let bytes = Photo::new(640, 480, PhotoKind::Yuv420).encode(7).unwrap();
     let jpeg = Jpeg::open(&bytes, None).unwrap();
     let view =
-        |cut: Cut, side: u32, gap| jpeg.view(&Placement::of(cut, Size::new(side, side)), gap);
-    let cut = Cut { left: 101, top: 7, size: Size::new(400, 450) };
+        |cut: Cut, side: u32, gap| jpeg.view(&Placement::of(cut, ImageSize::new(side, side)), gap);
+    let cut = Cut { left: 101, top: 7, size: ImageSize::new(400, 450) };
     let scales = [None, Some(1.0), Some(2.0), Some(4.0)].map(|gap| view(cut, 100, gap).scale);
     assert_eq!(scales, [Scale::Full, Scale::Quarter, Scale::Half, Scale::Full]);
     let view = view(cut, 100, Some(1.0));
     assert_eq!(view.region, Region { left: 25, top: 1, width: 101, height: 114 });
-    let placed = view.place(&Placement::of(cut, Size::new(100, 100)));
+    let placed = view.place(&Placement::of(cut, ImageSize::new(100, 100)));
     assert_eq!((placed.area.left, placed.area.top), (0.25, 0.75));
     assert_eq!((placed.area.width, placed.area.height), (100.0, 112.5));
 }

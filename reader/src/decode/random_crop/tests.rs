@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn cuts(crop: &RandomResizedCrop, source: Size, seeds: u64) -> impl Iterator<Item = Cut> + '_ {
+fn cuts(crop: &RandomResizedCrop, source: ImageSize, seeds: u64) -> impl Iterator<Item = Cut> + '_ {
     (0..seeds).map(move |seed| crop.place(source, &mut Random::new(seed)).unwrap().cut)
 }
 
@@ -18,7 +18,7 @@ fn the_exponential_and_its_inverse_are_right() {
 fn area_is_uniform_and_shapes_are_log_uniform() {
     // So large and square that every first try fits and rounding is nothing.
     let crop = RandomResizedCrop::new(224).scale(0.1..=0.5);
-    let source = Size::new(20_000, 20_000);
+    let source = ImageSize::new(20_000, 20_000);
     let n = 40_000;
     let (mut areas, mut shapes) = ([0u32; 8], [0u32; 8]);
     for cut in cuts(&crop, source, n) {
@@ -37,10 +37,15 @@ fn area_is_uniform_and_shapes_are_log_uniform() {
 #[test]
 fn places_are_uniform_and_within_the_picture() {
     let crop = RandomResizedCrop::new((32, 64));
-    for source in [Size::new(500, 375), Size::new(61, 97), Size::new(1, 1), Size::new(3, 2)] {
+    for source in [
+        ImageSize::new(500, 375),
+        ImageSize::new(61, 97),
+        ImageSize::new(1, 1),
+        ImageSize::new(3, 2),
+    ] {
         let mut center = (0.0, 0.0, 0.0);
         for cut in cuts(&crop, source, 4000) {
-            let placement = Placement::of(cut, Size::new(64, 32));
+            let placement = Placement::of(cut, ImageSize::new(64, 32));
             placement.check(source).unwrap();
             let free = (source.width - cut.size.width, source.height - cut.size.height);
             if free.0 > 8 && free.1 > 8 {
@@ -59,11 +64,11 @@ fn places_are_uniform_and_within_the_picture() {
 #[test]
 fn where_no_crop_fits_the_largest_centered_one_is_taken() {
     let crop = RandomResizedCrop::new(224).scale(1.0..=1.0);
-    let centered = |width, height| crop.centered(Size::new(width, height));
-    assert_eq!(centered(1000, 100), Cut { left: 433, top: 0, size: Size::new(133, 100) });
-    assert_eq!(centered(100, 1000), Cut { left: 0, top: 433, size: Size::new(100, 133) });
-    assert_eq!(centered(100, 100), Cut::whole(Size::new(100, 100)));
-    let cut = cuts(&crop, Size::new(1000, 100), 1).next().unwrap();
+    let centered = |width, height| crop.centered(ImageSize::new(width, height));
+    assert_eq!(centered(1000, 100), Cut { left: 433, top: 0, size: ImageSize::new(133, 100) });
+    assert_eq!(centered(100, 1000), Cut { left: 0, top: 433, size: ImageSize::new(100, 133) });
+    assert_eq!(centered(100, 100), Cut::whole(ImageSize::new(100, 100)));
+    let cut = cuts(&crop, ImageSize::new(1000, 100), 1).next().unwrap();
     assert_eq!(cut, centered(1000, 100), "a crop of all the area fits only its own shape");
 }
 
@@ -71,7 +76,7 @@ fn where_no_crop_fits_the_largest_centered_one_is_taken() {
 fn half_of_the_crops_are_mirrored_where_half_are_asked_for() {
     let flips = |p| {
         let crop = RandomResizedCrop::new(224).flip(p);
-        let placed = |seed| crop.place(Size::new(500, 375), &mut Random::new(seed)).unwrap();
+        let placed = |seed| crop.place(ImageSize::new(500, 375), &mut Random::new(seed)).unwrap();
         (0..2000).filter(|&seed| placed(seed).flip).count()
     };
     assert_eq!((flips(0.0), flips(1.0)), (0, 2000));
@@ -122,8 +127,8 @@ fn frozen_crops_stay_as_they_are() {
     ];
     let crop = RandomResizedCrop::new(224).flip(0.5);
     for (width, height, seed, (left, top, w, h), flip) in FROZEN {
-        let placed = crop.place(Size::new(width, height), &mut Random::new(seed)).unwrap();
-        assert_eq!(placed.cut, Cut { left, top, size: Size::new(w, h) }, "seed {seed}");
+        let placed = crop.place(ImageSize::new(width, height), &mut Random::new(seed)).unwrap();
+        assert_eq!(placed.cut, Cut { left, top, size: ImageSize::new(w, h) }, "seed {seed}");
         assert_eq!(placed.flip, flip, "seed {seed}");
     }
 }

@@ -11,9 +11,9 @@ use crate::decode::hybrid::row::Verifier;
 use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::asked;
 use crate::decode::resident::row::Rows;
-use crate::decode::{Asks, Decode, Sample, Scratch};
+use crate::decode::{Asks, Decode, DecodeHooks, Sample, Scratch};
 use crate::error::{Error, Result};
-use crate::picture::geometry::{Cut, Size, Transform};
+use crate::picture::geometry::{Cut, ImageSize, Transform};
 use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 use tarflume_jpeg::{Header, Scale};
@@ -72,10 +72,6 @@ impl Decode for KeptJpeg {
         self.pixels.validate()
     }
 
-    fn wants_entry_points(&self) -> bool {
-        self.pixels.wants_entry_points()
-    }
-
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let head = self.head(sample, scratch);
         let bytes = row.bytes();
@@ -88,6 +84,16 @@ impl Decode for KeptJpeg {
         let to = bytes.get_mut(RowHeader::BYTES..).and_then(|behind| behind.get_mut(..jpeg.len()));
         to.ok_or_else(|| Error::usage("a row is too short for its JPEG"))?.copy_from_slice(jpeg);
         Ok(())
+    }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for KeptJpeg {
+    fn wants_entry_points(&self) -> bool {
+        self.pixels.wants_entry_points()
     }
 }
 
@@ -131,7 +137,7 @@ impl Decode for StoredJpeg {
         let number = self.rows.of(sample.ordinal)?;
         let entry = self.entries.get().and_then(|all| all.get(number as usize).copied());
         let entry = entry.ok_or_else(|| Error::usage("the device's memory was not filled"))?;
-        let size = Size::new(entry.size[0], entry.size[1]);
+        let size = ImageSize::new(entry.size[0], entry.size[1]);
         let mut random = Random::stream(sample.seed, self.stream);
         let placement = self.transform.place(size, &mut random)?;
         placement.check(size)?;

@@ -5,10 +5,10 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::column::{DType, Row, RowShape};
-use crate::decode::{Decode, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::error::Result;
 use crate::picture::convert::Pictures;
-use crate::picture::geometry::{Cut, Extent, Placement, Size, Transform};
+use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
@@ -29,12 +29,12 @@ impl Within {
     }
 
     /// What a picture becomes. No side is longer than four times `side`, nor vanishes.
-    pub(crate) fn size(self, source: Size) -> Size {
+    pub(crate) fn size(self, source: ImageSize) -> ImageSize {
         let longest = f64::from(source.width.max(source.height).max(1));
         let area = (self.pixels() as f64 / source.pixels().max(1) as f64).sqrt();
         let factor = area.min(4.0 * f64::from(self.side) / longest).min(1.0);
         let scaled = |side: u32| ((f64::from(side) * factor) as u32).max(1);
-        Size::new(scaled(source.width), scaled(source.height))
+        ImageSize::new(scaled(source.width), scaled(source.height))
     }
 }
 
@@ -43,7 +43,7 @@ impl Transform for Within {
         Extent::UpTo(self.pixels())
     }
 
-    fn place(&self, source: Size, _: &mut Random) -> Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         Ok(Placement::of(Cut::whole(source), self.size(source)))
     }
 }
@@ -75,7 +75,7 @@ impl KeptImage {
         format: Format,
     ) -> Result<KeptImage> {
         // Sides that are rounded up cost planes half a sample for each pixel of a side.
-        let square = Size::new(within.side, within.side);
+        let square = ImageSize::new(within.side, within.side);
         let bytes = match format {
             Format::Pixels => format.bytes(square, channels)?,
             Format::Yuv420 => format.bytes(square, channels)? + 4 * within.side as usize,
@@ -98,7 +98,7 @@ impl KeptImage {
     /// Writes its planes, by way of pixels in a buffer that is kept.
     fn draw_planes(
         &self,
-        size: Size,
+        size: ImageSize,
         sample: &Sample<'_>,
         to: &mut [u8],
         scratch: &mut Scratch,
@@ -128,14 +128,10 @@ impl Decode for KeptImage {
         self.pixels.validate()
     }
 
-    fn wants_entry_points(&self) -> bool {
-        self.pixels.wants_entry_points()
-    }
-
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let mut sides = [0u32; 2];
         self.sizes.decode(sample, Row::fixed(bytemuck::bytes_of_mut(&mut sides)), scratch)?;
-        let size = Size::new(sides[1], sides[0]);
+        let size = ImageSize::new(sides[1], sides[0]);
         let area = Cut::whole(size).into();
         let picture = Described { format: self.format, size, area, flip: false };
         let head = RowHeader::row(picture, self.channels, self.room)?;
@@ -147,6 +143,16 @@ impl Decode for KeptImage {
             Format::Yuv420 => self.draw_planes(size, sample, rest, scratch),
         }
     }
+
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+}
+
+impl DecodeHooks for KeptImage {
+    fn wants_entry_points(&self) -> bool {
+        self.pixels.wants_entry_points()
+    }
 }
 
 #[cfg(test)]
@@ -156,12 +162,12 @@ mod tests {
     #[test]
     fn pictures_keep_their_shape_and_never_grow() {
         let within = Within { side: 256 };
-        assert_eq!(within.size(Size::new(500, 375)), Size::new(295, 221));
-        assert_eq!(within.size(Size::new(100, 600)), Size::new(100, 600));
-        assert_eq!(within.size(Size::new(256, 256)), Size::new(256, 256));
-        assert_eq!(within.size(Size::new(1 << 20, 1)), Size::new(1 << 10, 1));
+        assert_eq!(within.size(ImageSize::new(500, 375)), ImageSize::new(295, 221));
+        assert_eq!(within.size(ImageSize::new(100, 600)), ImageSize::new(100, 600));
+        assert_eq!(within.size(ImageSize::new(256, 256)), ImageSize::new(256, 256));
+        assert_eq!(within.size(ImageSize::new(1 << 20, 1)), ImageSize::new(1 << 10, 1));
         for (width, height) in [(1, 1 << 20), (70_000, 3), (4000, 3000), (3, 5)] {
-            let size = within.size(Size::new(width, height));
+            let size = within.size(ImageSize::new(width, height));
             assert!((1..=1 << 16).contains(&size.pixels()), "{size}");
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::column::{DType, Row, RowShape};
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Size, Transform};
+use crate::picture::geometry::{ImageSize, Transform};
 use crate::picture::random::Random;
 use crate::picture::row_header::{Described, Format, RowHeader};
 
@@ -86,7 +86,7 @@ impl Decode for StoredPicture {
         let number = self.rows.of(sample.ordinal)?;
         let found = self.sizes.get().and_then(|sizes| sizes.get(number as usize).copied());
         let [width, height] = found.unwrap_or_default();
-        let size = Size::new(width, height);
+        let size = ImageSize::new(width, height);
         let mut random = Random::stream(sample.seed, self.stream);
         let placement = self.transform.place(size, &mut random)?;
         placement.check(size)?;

@@ -2,7 +2,7 @@
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
 //! - an event that is in the table is alive: it is removed before it is destroyed;
-//! - streams are our own two, or the consumer's by the promise of `Stream::raw`.
+//! - streams are our own two, or the consumer's by the promise of `DeviceStream::raw`.
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
@@ -57,7 +57,7 @@ impl Cuda {
         self.expect_no_capture(on)?;
         let (event, stream) = (self.known(handle)?, self.stream(on));
         self.call("marking a stream", || {
-            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's by the promise of `Stream::raw`.
+            // SAFETY: an event of ours that is alive; a stream of ours, or the consumer's by the promise of `DeviceStream::raw`.
             unsafe { result::event::record(event, stream) }
         })
     }

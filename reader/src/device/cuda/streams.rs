@@ -2,7 +2,7 @@
 //!
 //! A room with unsafe code. What it relies on, and why it holds:
 //! - our streams are alive until `destroy`, which their one owner calls last; the consumer's by the promise of
-//!   `Stream::raw`;
+//!   `DeviceStream::raw`;
 //! - the driver writes into variables here.
 #![allow(unsafe_code)]
 

@@ -156,13 +156,13 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::picture::geometry::Size;
+    use crate::picture::geometry::ImageSize;
     use crate::picture::row_header::{Format, PixelSource};
 
     #[test]
     fn arguments_stand_in_the_order_of_the_parameters() {
         use Argument::{F32, U32, U64};
-        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         let finish = Finish::bytes().layout(Layout::Chw);
         let launch = finish_launch(&finish, &pictures, 16, None, 32);
         assert_eq!((launch.entry, launch.grid), (FINISH, (1, 5)));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_with_as_many_parameters_as_something() {
-        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
         let draw = draw_launch(&Finish::bytes(), (16, 64), None, &pictures, 32).unwrap();
         let gather = gather_launch((16, 9), 64, 2, 4097, 32);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_would_reach_outside_is_not_started() {
-        let pictures = Pictures::new(5, Size::new(7, 4), 3).unwrap();
+        let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
             let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);
             assert!(drawn.is_err(), "{heads} {stride}");

@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 
 use crate::batch::Batch;
 use crate::column::DType;
-use crate::device::driver::Stream;
+use crate::device::driver::DeviceStream;
 use crate::device::upload::queue::Shared;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
@@ -27,23 +27,23 @@ pub struct DeviceBatch {
     streams: Mutex<Vec<(User, bool)>>,
 }
 
-/// A stream that uses a batch. [`Stream::PER_THREAD`] is another stream in each thread.
+/// A stream that uses a batch. [`DeviceStream::PER_THREAD`] is another stream in each thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct User {
-    stream: Stream,
+    stream: DeviceStream,
     thread: Option<ThreadId>,
 }
 
 impl User {
-    fn here(stream: Stream) -> User {
-        let own = stream == Stream::PER_THREAD;
+    fn here(stream: DeviceStream) -> User {
+        let own = stream == DeviceStream::PER_THREAD;
         User { stream, thread: own.then(|| thread::current().id()) }
     }
 
     /// Where a mark set in this thread stands behind what it has put into the stream. Another thread's
     /// own stream has no handle here, but the legacy stream waits for all of them.
-    fn marked_in(self) -> Stream {
-        if self == User::here(self.stream) { self.stream } else { Stream::LEGACY }
+    fn marked_in(self) -> DeviceStream {
+        if self == User::here(self.stream) { self.stream } else { DeviceStream::LEGACY }
     }
 }
 
@@ -88,7 +88,7 @@ impl DeviceBatch {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Device`].
-    pub fn ready_on(&self, stream: Stream) -> Result<()> {
+    pub fn ready_on(&self, stream: DeviceStream) -> Result<()> {
         let Some((number, slot)) = &self.slot else { return Ok(()) };
         let (user, mut streams) = (User::here(stream), self.streams());
         if !streams.contains(&(user, true)) {
@@ -106,7 +106,7 @@ impl DeviceBatch {
 
     /// Something in `stream` uses the memory, too, and was ordered behind the copy by other means: it is
     /// not written again before what was put into the stream until this is dropped is done.
-    pub fn used_on(&self, stream: Stream) {
+    pub fn used_on(&self, stream: DeviceStream) {
         let (user, mut streams) = (User::here(stream), self.streams());
         if !streams.iter().any(|(known, _)| *known == user) {
             streams.push((user, false));
@@ -154,7 +154,7 @@ impl DeviceBatch {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Device`].
-    pub fn release(mut self, streams: &[Stream]) -> Result<()> {
+    pub fn release(mut self, streams: &[DeviceStream]) -> Result<()> {
         for &stream in streams {
             self.ready_on(stream)?;
         }
@@ -168,7 +168,7 @@ impl DeviceBatch {
             std::mem::forget((slot, self.shared.clone()));
             return Ok(());
         }
-        let streams: Vec<Stream> =
+        let streams: Vec<DeviceStream> =
             self.streams().drain(..).map(|(user, _)| user.marked_in()).collect();
         queue::give_back(&self.shared, slot, &streams)
     }

@@ -11,7 +11,7 @@ use crate::device::kernels::launch::Launch;
 use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, Result};
 use crate::picture::convert::{Element, Finish, Pictures};
-use crate::picture::geometry::Size;
+use crate::picture::geometry::ImageSize;
 use crate::picture::row_header::RowHeader;
 use crate::slab::Layout;
 
@@ -24,7 +24,7 @@ pub(crate) enum Make {
     /// Of rows of u8 `[height, width, channels]`.
     Finished(Finish),
     /// Of rows that begin with a [`RowHeader`], and of the store that it may speak of: pictures of this size.
-    Drawn { finish: Finish, size: Size, channels: usize, store: Option<Arc<RowStore>> },
+    Drawn { finish: Finish, size: ImageSize, channels: usize, store: Option<Arc<RowStore>> },
     /// Of rows of one u64: the store's row of this number.
     Gathered { store: Arc<RowStore>, dtype: DType, shape: Vec<usize> },
 }
@@ -116,7 +116,7 @@ fn piece(
     let pictures = match (&make, shape) {
         (Make::Finished(_), RowShape::Fixed(DType::U8, row)) => {
             let &[height, width, channels] = &row[..] else { return Err(no_rows()) };
-            Some(Pictures::new(layout.rows(), Size::new(side(width), side(height)), channels)?)
+            Some(Pictures::new(layout.rows(), ImageSize::new(side(width), side(height)), channels)?)
         }
         (Make::Drawn { size, channels, .. }, _)
             if from.1 >= RowHeader::BYTES && from.1 % 16 == 0 =>

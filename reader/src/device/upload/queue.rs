@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::{Batch, RowFacts};
-use crate::device::driver::{OnCopied, Stream};
+use crate::device::driver::{DeviceStream, OnCopied};
 use crate::device::upload::ring;
 use crate::device::upload::ring::{Next, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
@@ -184,7 +184,7 @@ impl Shared {
 pub(crate) fn give_back(
     shared: &Shared,
     (number, slot): (usize, Arc<DeviceSlot>),
-    streams: &[Stream],
+    streams: &[DeviceStream],
 ) -> Result<()> {
     let calls = shared.slots.calls(&slot, None);
     let marks = ring::give_back(&calls, number, streams);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::batch::Batch;
-use crate::device::driver::{DevicePtr, Driver, Event, OnCopied, Stream, WorkStream};
+use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnCopied, WorkStream};
 use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ pub(crate) struct Calls<'a> {
 }
 
 impl Queue for Calls<'_> {
-    type Stream = Stream;
+    type Stream = DeviceStream;
     type Error = Error;
 
     fn await_use(&self, _: usize, n: usize) -> Result<()> {
@@ -96,11 +96,11 @@ impl Queue for Calls<'_> {
         self.driver.record(self.slot.ready, WorkStream::Copy)
     }
 
-    fn await_ready(&self, _: usize, stream: Stream) -> Result<()> {
+    fn await_ready(&self, _: usize, stream: DeviceStream) -> Result<()> {
         self.driver.wait_event(self.slot.ready, WorkStream::Consumer(stream))
     }
 
-    fn mark_use(&self, _: usize, n: usize, stream: Stream) -> Result<()> {
+    fn mark_use(&self, _: usize, n: usize, stream: DeviceStream) -> Result<()> {
         self.driver.record(self.slot.nth_use(n)?, WorkStream::Consumer(stream))
     }
 }

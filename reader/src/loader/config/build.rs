@@ -23,6 +23,7 @@ use crate::loader::pipeline::memory_budget::{
 use crate::loader::shared::{JobPosition, LoaderShared};
 use crate::order::{Ledger, Order, Share};
 use crate::pool::Pool;
+use crate::size::Size;
 use crate::source::open::SourceKind;
 
 /// A builder's data set, and the rows of its batches.
@@ -78,7 +79,7 @@ impl LoaderBuilder {
         let threads = threads(self.threads)?;
         let fixed = recipe.batch_bytes();
         let default = default_memory(fixed, self.prefetch, slabs, threads);
-        let memory = self.memory.unwrap_or(Ok(default))?;
+        let memory = self.memory.map_or(default, Size::bytes);
         let shares = MemoryBudget::beside_slots((memory, slabs), fixed, self.prefetch, threads)?;
         // Slabs that a device holds come back in its own time and are expensive to make: all are kept.
         let spare = SPARE_SLABS + if slabs == 0 { 0 } else { slabs + shares.depth as u64 };
@@ -147,10 +148,6 @@ impl LoaderBuilder {
         chosen.order()
     }
 
-    pub(crate) fn memory_again(&self) -> Option<Result<u64>> {
-        self.memory.as_ref().map(|bound| bound.as_ref().map_err(again).copied())
-    }
-
     pub(crate) fn left_out_again(&self) -> Result<Vec<u64>> {
         self.left_out.as_ref().map_err(again).cloned()
     }
@@ -162,12 +159,10 @@ fn again(error: &Error) -> Error {
 
 fn rows(batch: BatchSize, world: u64) -> Result<u64> {
     match batch {
-        BatchSize::Rank(0) | BatchSize::PendingBatch(0) => {
-            Err(Error::usage("a batch has at least one row"))
-        }
+        BatchSize::Rank(0) | BatchSize::Job(0) => Err(Error::usage("a batch has at least one row")),
         BatchSize::Rank(rows) => Ok(rows),
-        BatchSize::PendingBatch(rows) if rows % world == 0 => Ok(rows / world),
-        BatchSize::PendingBatch(rows) => Err(Error::usage(format!(
+        BatchSize::Job(rows) if rows % world == 0 => Ok(rows / world),
+        BatchSize::Job(rows) => Err(Error::usage(format!(
             "a global batch of {rows} rows can't be dealt to {world} ranks evenly: take a multiple of {world}"
         ))),
     }

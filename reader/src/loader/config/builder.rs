@@ -1,43 +1,50 @@
-//! `LoaderBuilder`: what the user wants, in his words. `building` makes a loader of it.
+//! `LoaderBuilder`: the options of a loader, with the setters for order, epochs and resources. `columns` and `samples`
+//! have the other setters, `build` makes the loader.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
-use crate::dataset::exclude::Exclude;
-use crate::dataset::select::Facts;
-use crate::decode::Decode;
-use crate::decode::image::Image;
-use crate::decode::json::Json;
-use crate::decode::raw::Raw;
-use crate::decode::text::Text;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fetch::fetched::Verify;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::indexed::worker::Policy;
 use crate::loader::pipeline::columns::Columns;
-use crate::loader::pipeline::panics::caught;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
-use crate::picture::geometry::Transform;
 use crate::size::Size;
 use crate::source::open::{Open, SourceKind};
 
-/// Batches in preparation at once, unless the user says otherwise.
+/// Batches in preparation at once by default.
 pub(crate) const PREFETCH: usize = 4;
-/// Bad samples that are put up with under `Skip` and `Substitute`, unless the user says otherwise.
+/// The most bad samples with `Skip` and `Substitute` by default.
 pub(crate) const BAD_BUDGET: u64 = 1000;
 
-/// How many rows a batch has.
+/// The rows of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BatchSize {
     /// On each rank.
     Rank(u64),
     /// On all ranks together.
-    PendingBatch(u64),
+    Job(u64),
 }
 
-/// What a loader is to do; see [`crate::loader::Loader::builder`].
+/// The options of a [`Loader`](crate::Loader); made by [`Loader::builder`](crate::Loader::builder).
+///
+/// ```
+/// # use tarflume::*;
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards)
+///     .shuffle(Shuffle::Full { seed: 42 })
+///     .image("jpg", ResizeCenterCrop::new(72, 64))
+///     .label("json", "/class")
+///     .batch(4)
+///     .build()?;
+/// assert_eq!(loader.steps()?, 4);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct LoaderBuilder {
     pub(crate) dataset: Result<Dataset>,
@@ -55,10 +62,10 @@ pub struct LoaderBuilder {
     pub(crate) policy: Policy,
     pub(crate) bad_budget: u64,
     pub(crate) source: SourceKind,
-    /// What opens shards instead, if it was said.
+    /// Opens shards in place of `source`, if set.
     pub(crate) opener: Option<Arc<dyn Open>>,
     /// The memory bound; without one, [`default_memory`](crate::loader::pipeline::memory_budget::default_memory).
-    pub(crate) memory: Option<Result<u64>>,
+    pub(crate) memory: Option<Size>,
     pub(crate) threads: Option<usize>,
     pub(crate) prefetch: usize,
     pub(crate) resume: Option<LoaderState>,
@@ -94,180 +101,296 @@ impl LoaderBuilder {
         LoaderBuilder { mixed: parts, ..LoaderBuilder::new(Dataset::concat(&datasets)) }
     }
 
-    /// From position `position` of epoch `epoch` on, the data sets of a mixture have these weights.
-    pub fn weights_from(mut self, epoch: u64, position: u64, weights: Vec<u64>) -> Self {
-        self.reweighed.push((epoch, position, weights));
-        self
-    }
-
     /// The order of the samples; by default that of the shards.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).shuffle(Shuffle::Full { seed: 42 }).bytes("txt").build()?;
+    /// let order: Vec<u64> = loader.epoch(0).flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect();
+    /// assert_ne!(order, (0..16).collect::<Vec<_>>());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
         self.shuffle = shuffle;
         self
     }
 
-    /// Which rank this is, of how many; by default the only one.
+    /// The rank of this process among those of the job; by default the only one.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).split(Split::new(1, 2)?).bytes("txt").batch(4).build()?;
+    /// assert_eq!(loader.steps()?, 2); // half of 16 samples
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn split(mut self, split: Split) -> Self {
         self.split = split;
         self
     }
 
-    /// What becomes of the samples that don't fill a batch on every rank; dropped by default.
+    /// What happens to the samples that don't fill a batch on every rank; by default they are dropped.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).remainder(Remainder::Uneven).bytes("txt").batch(5).build()?;
+    /// assert_eq!(loader.steps()?, 4); // 5, 5, 5 and 1 rows
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remainder(mut self, remainder: Remainder) -> Self {
         self.remainder = remainder;
         self
     }
 
-    /// Rows of a batch on each rank.
+    /// Rows of a batch on each rank; 1 by default.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+    /// assert_eq!(loader.epoch(0).next().unwrap()?.len(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn batch(mut self, rows: u64) -> Self {
         self.batch = BatchSize::Rank(rows);
         self
     }
 
-    /// Rows of a batch on all ranks together, which must divide it.
+    /// Rows of a batch on all ranks together: a multiple of their number.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).split(Split::new(0, 2)?).bytes("txt").global_batch(8).build()?;
+    /// assert_eq!(loader.epoch(0).next().unwrap()?.len(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn global_batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::PendingBatch(rows);
+        self.batch = BatchSize::Job(rows);
         self
     }
 
-    /// Column `image`: the image in the part `ext`, cut and resized by `transform`, u8 in rows, columns,
-    /// channels. More choices: `.column("image", Image::new(ext, transform)..)`.
-    pub fn image(self, ext: &str, transform: impl Transform) -> Self {
-        self.column("image", Image::new(ext, transform))
-    }
-
-    /// Column `label`: the number at `pointer` (RFC 6901) in the JSON part `ext`, i64. More choices:
-    /// `.column("label", Json::new(ext, pointer)..)`.
-    pub fn label(self, ext: &str, pointer: &str) -> Self {
-        self.column("label", Json::new(ext, pointer))
-    }
-
-    /// Column `ext`: the part's bytes as they are.
-    pub fn bytes(self, ext: &str) -> Self {
-        self.column(ext, Raw::new(ext))
-    }
-
-    /// Column `ext`: the part as UTF-8 text.
-    pub fn text(self, ext: &str) -> Self {
-        self.column(ext, Text::new(ext))
-    }
-
-    /// A column `name` whose rows `decode` writes.
-    pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
-        self.columns.push((name.to_string(), Arc::new(decode)));
-        self
-    }
-
-    /// Leaves out the samples for which `keep` says no. Asked of the sidecars, before any I/O on
-    /// shards.
-    pub fn filter(mut self, keep: impl FnMut(&Facts<'_>) -> bool) -> Self {
-        self.leave_out(|dataset| caught("the filter", || dataset.filter(keep)));
-        self
-    }
-
-    /// Leaves out the samples that the file at `path` lists: keys, one a line, or lines of JSON with a
-    /// field `key`, as `bad_samples` and `problems.jsonl` have them.
-    pub fn exclude(mut self, path: impl AsRef<Path>) -> Self {
-        self.leave_out(|dataset| {
-            let excluded = dataset.exclude(&Exclude::file(path.as_ref())?)?;
-            match excluded.first_absent {
-                None => Ok(excluded.ordinals),
-                Some(key) => Err(Error::usage(format!(
-                    "{} of the listed samples are not in the data set, the first is '{key}': the list \
-                     belongs to another one",
-                    excluded.absent
-                ))
-                .with_path(path.as_ref())),
-            }
-        });
-        self
-    }
-
-    fn leave_out(&mut self, what: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
-        let (Ok(dataset), Ok(left_out)) = (&self.dataset, &mut self.left_out) else { return };
-        match what(dataset) {
-            Ok(more) => left_out.extend(more),
-            Err(error) => self.left_out = Err(error),
-        }
-    }
-
-    /// Only the first `samples` samples of the data set, of those that [`LoaderBuilder::skip`] leaves.
-    pub fn take(mut self, samples: u64) -> Self {
-        self.range.1 = Some(samples);
-        self
-    }
-
-    /// Without the first `samples` samples of the data set.
-    pub fn skip(mut self, samples: u64) -> Self {
-        self.range.0 = samples;
-        self
-    }
-
-    /// An epoch is `passes` passes over the samples, each in an order of its own.
+    /// An epoch is `passes` passes over the samples, each in a different order; 1 by default.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").batch(4).repeat(3).build()?;
+    /// assert_eq!(loader.steps()?, 12);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn repeat(mut self, passes: u64) -> Self {
         self.epoch = EpochLength::Passes(passes);
         self
     }
 
-    /// An epoch is `samples` samples, wherever passes end: the next epoch goes on from there.
+    /// An epoch is `samples` samples, wherever passes end. The next epoch continues there.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").batch(4).epoch_length(8).build()?;
+    /// assert_eq!(loader.steps()?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn epoch_length(mut self, samples: u64) -> Self {
         self.epoch = EpochLength::Samples(samples);
         self
     }
 
-    /// What is done about bad samples; by default they are errors.
+    /// Weights of a mixture that hold from position `position` of epoch `epoch` on.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let (cats, dogs) = (Dataset::open(shards)?, Dataset::open(shards)?);
+    /// let loader = Loader::mixture([(cats, 70), (dogs, 30)])
+    ///     .weights_from(1, 0, vec![1, 1]) // equal parts from epoch 1 on
+    ///     .bytes("txt")
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn weights_from(mut self, epoch: u64, position: u64, weights: Vec<u64>) -> Self {
+        self.reweighed.push((epoch, position, weights));
+        self
+    }
+
+    /// What happens with bad samples; by default the first one is an error.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Substitute).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn on_bad(mut self, on_bad: OnBad) -> Self {
         self.policy.on_bad = on_bad;
         self
     }
 
-    /// How many bad samples are put up with; 1,000 by default.
+    /// The most bad samples with [`OnBad::Skip`] and [`OnBad::Substitute`]; 1,000 by default. One more is an error.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Skip).bad_budget(10).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn bad_budget(mut self, samples: u64) -> Self {
         self.bad_budget = samples;
         self
     }
 
-    /// Which checksums are asked while parts are read; none by default.
+    /// Which checksums are compared while parts are read; none by default.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").verify(Verify::All).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn verify(mut self, verify: Verify) -> Self {
         self.policy.verify = verify;
         self
     }
 
-    /// How shards are read; by default [`SourceKind::File`], whatever a given data set was opened with:
-    /// memory is then what was promised, and a shard that is cut is an error code.
+    /// How shards are read; by default [`SourceKind::File`], also for a data set that was opened in another way: memory then
+    /// stays within its limit, and a shard that is cut is an error.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").source(SourceKind::Mapped).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn source(mut self, source: SourceKind) -> Self {
         self.source = source;
         self
     }
 
-    /// Has the shards opened by `opener`, which may read them from a storage of its own; instead of
-    /// [`LoaderBuilder::source`].
+    /// Opens the shards with `opener`, which may read them from another storage, in place of [`LoaderBuilder::source`].
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let opener = std::sync::Arc::new(SourceKind::File); // or a type of your own
+    /// let loader = Loader::builder(shards).bytes("txt").opener(opener).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn opener(mut self, opener: Arc<dyn Open>) -> Self {
         self.opener = Some(opener);
         self
     }
 
-    /// The most memory for batches in preparation, threads and decoding, as `"2GiB"`. The default is 2
-    /// GiB, and more where it is needed: 48 MiB a thread and twice `prefetch + 2` batches, up to half of
-    /// the machine's memory. Batches that the consumer keeps are not counted.
-    pub fn memory(mut self, bound: &str) -> Self {
-        self.memory = Some(bound.parse::<Size>().map(Size::bytes));
+    /// The most memory for batches in preparation, threads and decoding. The default is 2 GiB, and more where it is needed:
+    /// 48 MiB for each thread and twice `prefetch + 2` batches, up to half of the machine's memory. Batches that the
+    /// consumer keeps are not counted.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").memory_limit("2GiB".parse()?).build()?;
+    /// let same = Loader::builder(shards).bytes("txt").memory_limit(Size::new(2 << 30)).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn memory_limit(mut self, limit: Size) -> Self {
+        self.memory = Some(limit);
         self
     }
 
-    /// Threads that work for this loader at once; by default one a core.
+    /// Threads that work for this loader at once; by default one for each core.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").threads(2).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Batches in preparation at once; 4 by default, fewer if memory has no room.
+    /// Batches in preparation at once; 4 by default, fewer if the memory limit has no room for them.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("txt").prefetch(8).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
         self.prefetch = batches;
         self
     }
 
-    /// Goes on where `state` was taken, with any world, batch, threads and prefetch.
+    /// Continues where `state` was saved, with any world size, batch size, number of threads and prefetch.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = || Loader::builder(shards).shuffle(Shuffle::Full { seed: 42 }).bytes("txt");
+    /// let first = loader().batch(4).build()?;
+    /// first.epoch(0).next().unwrap()?;
+    /// let saved = first.state().to_string();
+    ///
+    /// let second = loader().batch(2).resume(saved.parse()?).build()?;
+    /// assert_eq!(second.epoch(second.current_epoch()).count(), 6); // 12 samples are left
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resume(mut self, state: LoaderState) -> Self {
         self.resume = Some(state);
         self

@@ -73,6 +73,19 @@ impl DeviceLoaderBuilder {
     }
 
     /// Batches in device memory at once: ready, being uploaded, or held by the consumer; 3 by default.
+    ///
+    /// ```no_run
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let shards = "shards/";
+    /// let loader = Loader::builder(shards)
+    ///     .bytes("bin")
+    ///     .device(Device::cuda(0)?)
+    ///     .device_slots(4)
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn device_slots(mut self, slots: usize) -> Self {
         self.slots = slots;
         self
@@ -81,6 +94,21 @@ impl DeviceLoaderBuilder {
     /// Keeps the data set, or this rank's shards of it with a split by shard, in device memory. The first epoch begins
     /// with preloading it; later epochs read, decode and copy nothing. Columns whose rows differ in length are read in
     /// each epoch.
+    ///
+    /// ```no_run
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let shards = "shards/";
+    /// let loader = Loader::builder(shards)
+    ///     .image("jpg", RandomResizedCrop::new(224))
+    ///     .batch(256)
+    ///     .device(Device::cuda(0)?)
+    ///     .resident(Residency::within("40GiB".parse()?))
+    ///     .build()?;
+    /// println!("{}", loader.resident().unwrap());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resident(mut self, residency: Residency) -> Self {
         self.resident = Some(residency);
         self
@@ -149,7 +177,7 @@ impl DeviceLoaderBuilder {
             bad_budget: from.bad_budget,
             source: from.source,
             opener: from.opener.clone(),
-            memory: from.memory_again(),
+            memory: from.memory,
             threads: from.threads,
             prefetch: from.prefetch,
             ..LoaderBuilder::new(Ok(dataset.clone()))

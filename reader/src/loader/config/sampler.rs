@@ -76,5 +76,5 @@ fn one(
     if let Some(take) = take {
         selection = selection.take(take)?;
     }
-    Order::new(contents, selection, shuffle)
+    Ok(Order::new(contents, selection, shuffle)?)
 }

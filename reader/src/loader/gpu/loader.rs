@@ -39,6 +39,23 @@ impl DeviceLoader {
     /// Preloads the resident data set, as the first epoch does otherwise. Calls `goes_on` between batches with the number
     /// of samples that are preloaded. If it returns false, this ends with false, and the next call begins again.
     ///
+    /// ```no_run
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let shards = "shards/";
+    /// let loader = Loader::builder(shards)
+    ///     .image("jpg", RandomResizedCrop::new(224))
+    ///     .device(Device::cuda(0)?)
+    ///     .resident(Residency::within("40GiB".parse()?))
+    ///     .build()?;
+    /// loader.preload(|samples| {
+    ///     println!("{samples} samples");
+    ///     true // false ends it
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// A sample that can't be read, if `on_bad` makes that an error; the device's.
     pub fn preload(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<bool> {

@@ -3,11 +3,18 @@
 use std::fmt;
 
 use crate::decode::Residing;
-use crate::error::Result;
 use crate::picture::row_header::Format;
 use crate::size::Size;
 
-/// How a data set stays in the memory of a device.
+/// How a data set stays in the memory of a device; see [`DeviceLoaderBuilder::resident`](crate::DeviceLoaderBuilder::resident).
+///
+/// ```
+/// use tarflume::Residency;
+///
+/// // Pictures of 256 x 256 pixels at most, as planes of luma and chroma.
+/// let residency = Residency::within("100GiB".parse()?).side(256).yuv420();
+/// # Ok::<(), tarflume::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Residency {
     pub(crate) budget: Size,
@@ -16,14 +23,11 @@ pub struct Residency {
 }
 
 impl Residency {
-    /// In at most `budget` of the device's memory (`"100GiB"`); pictures with at most 256 x 256 pixels each,
-    /// in their own shape, as RGB.
-    ///
-    /// # Errors
-    /// The text is no size.
-    pub fn device(budget: &str) -> Result<Residency> {
+    /// The data set takes at most `budget` of the device's memory. Each picture has at most 256 x 256 pixels, in its own
+    /// shape, as RGB.
+    pub fn within(budget: Size) -> Residency {
         let residing = Residing { side: 256, format: Format::Pixels };
-        Ok(Residency { budget: budget.parse()?, residing, compressed: false })
+        Residency { budget, residing, compressed: false }
     }
 
     /// Pictures are made smaller until they have at most `side * side` pixels; what an epoch cuts out of

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fetch::plan::{Bad, Draw, Item, Limits, Plan};
 use crate::loader::indexed::worker::{IndexedWorker, Materials, WorkerState, whole};
 use crate::loader::pipeline::pending_batch::{Dealt, PendingBatch};
-use crate::order::mix::{Key, below};
+use crate::order::{Key, below};
 
 /// Substitutes that are tried before the sample is an error after all.
 const TRIES: u64 = 16;

@@ -16,8 +16,8 @@ use crate::loader::metrics::counters::{Counters, Watch};
 use crate::loader::pipeline::columns::{ColumnSet, Facts, Given, MAX_GROUP};
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::queue::BatchWorker;
+use crate::order::Key;
 use crate::order::Order;
-use crate::order::mix::Key;
 use crate::range;
 use tarflume_formats::poison::IgnorePoison;
 

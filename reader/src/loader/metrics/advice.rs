@@ -136,14 +136,14 @@ impl Stats {
             ),
             Bottleneck::Memory if facts.clamped => format!(
                 "The memory bound is the limit: it has room for {} of {} batches in preparation, and threads were \
-                 idle for {} of their time. {consumer} Raise .memory(), or take smaller batches.",
+                 idle for {} of their time. {consumer} Raise .memory_limit(), or take smaller batches.",
                 self.setting.depth,
                 self.setting.asked,
                 percent(facts.memory + facts.prefetch)
             ),
             Bottleneck::Memory => format!(
                 "The memory bound is the limit: threads waited for room in {} of their time. {consumer} Raise \
-                 .memory(), or take smaller batches.",
+                 .memory_limit(), or take smaller batches.",
                 percent(facts.memory)
             ),
             Bottleneck::Prefetch => format!(

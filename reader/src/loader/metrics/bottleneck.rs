@@ -8,6 +8,19 @@ use std::time::Duration;
 use crate::loader::metrics::stats::{Stats, share};
 
 /// What limits the rate of batches.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").build()?;
+/// loader.epoch(0).for_each(drop);
+/// println!("{}", loader.stats().verdict());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bottleneck {
     /// It can't be told; the verdict says why, and what to do.

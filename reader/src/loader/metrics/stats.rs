@@ -8,6 +8,21 @@ use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").build()?;
+/// loader.epoch(0).for_each(drop);
+/// for stage in &loader.stats().stages {
+///     println!("{stage:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageStats {
     /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if something
@@ -87,6 +102,19 @@ pub(crate) struct Setting {
 }
 
 /// Where the time of a loader went since it was made.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").build()?;
+/// loader.epoch(0).for_each(drop);
+/// println!("{}", loader.stats()); // a table, and what limits the rate
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// Threads that may work for this loader at once.

@@ -29,14 +29,14 @@ const DEFAULT_LEAST: u64 = 2 << 30;
 /// to decode in.
 const DEFAULT_PER_THREAD: u64 = 48 << 20;
 
-/// The memory bound of a loader without `.memory()`: enough for `depth` batches of `fixed` bytes in
+/// The memory bound of a loader without `.memory_limit()`: enough for `depth` batches of `fixed` bytes in
 /// preparation, `slabs` batches more beside a device, and `threads` threads; no more than half of the
 /// machine's memory, unless that is less than 2 GiB.
 pub(crate) fn default_memory(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
     default_within(machine_memory(), comfortable(fixed, depth, slabs, threads))
 }
 
-/// The memory bound of a stream and its batches together without `.memory()`, where the stream was
+/// The memory bound of a stream and its batches together without `.memory_limit()`, where the stream was
 /// given `said` bytes or none.
 pub(crate) fn default_beside_stream(
     fixed: u64,
@@ -68,7 +68,7 @@ pub(crate) fn fewer_batches(asked: usize, shares: &MemoryBudget, fixed: u64) -> 
         let missing = (asked - shares.depth) as u64;
         format!(
             "the memory bound has room to prepare {} of the {asked} batches of prefetch at once; give \
-             .memory() about {} more, or take smaller batches",
+             .memory_limit() about {} more, or take smaller batches",
             shares.depth,
             Size::new(fixed.saturating_mul(2 * missing))
         )
@@ -112,7 +112,7 @@ impl MemoryBudget {
         if held < 1 + SPARE_SLABS || memory <= kept {
             let least = MemoryBudget::least(kept, fixed);
             let text = format!(
-                "{} are too little for {threads} threads and batches of {}: give .memory() at least {}, \
+                "{} are too little for {threads} threads and batches of {}: give .memory_limit() at least {}, \
                  or take smaller batches",
                 Size::new(memory),
                 Size::new(fixed).about(),
@@ -137,7 +137,7 @@ impl MemoryBudget {
     }
 
     /// Lets a batch through whose variable columns take `bytes`, if they have room. Of `times` bytes
-    /// more in `.memory()` about one is for them.
+    /// more in `.memory_limit()` about one is for them.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: they have not; says which batch of which epoch, and what would help.
@@ -147,7 +147,7 @@ impl MemoryBudget {
         }
         let text = format!(
             "the parts of batch {step} of epoch {epoch} take {}, and the memory bound leaves {} for \
-             them: give .memory() about {} more, or take smaller batches",
+             them: give .memory_limit() about {} more, or take smaller batches",
             Size::new(bytes).about(),
             Size::new(self.variable).about(),
             Size::new((bytes - self.variable).saturating_mul(times)).at_least()
@@ -178,7 +178,7 @@ impl MemoryBudget {
         let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
         let text = format!(
             "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
-             .memory() at least {}, or take smaller batches",
+             .memory_limit() at least {}, or take smaller batches",
             Size::new(memory),
             Size::new(fixed).about(),
             Size::new(least.saturating_add(taken)).at_least()
@@ -208,7 +208,7 @@ impl MemoryBudget {
             None => least.max(STREAM_LEAST).saturating_mul(2),
         };
         let text = format!(
-            "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory() at \
+            "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory_limit() at \
              least {}, or take smaller batches",
             Size::new(memory),
             Size::new(stream).about(),
@@ -248,7 +248,7 @@ impl Memory for MemoryShare {
         }
         if bytes > self.share {
             let text = format!(
-                "{} this sample takes {}, and the memory bound leaves {} for it: give .memory() about \
+                "{} this sample takes {}, and the memory bound leaves {} for it: give .memory_limit() about \
                  {} more",
                 self.purpose,
                 Size::new(bytes).about(),

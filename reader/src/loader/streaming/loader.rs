@@ -109,7 +109,7 @@ impl StreamLoader {
     }
 
     /// The stream.
-    pub fn of(&self) -> &Stream {
+    pub fn stream(&self) -> &Stream {
         &self.inner.stream
     }
 
@@ -161,6 +161,19 @@ impl fmt::Debug for StreamLoader {
 }
 
 /// The batches of one epoch of a stream. Dropping it ends the work for it, and the reading.
+///
+/// ```
+/// use tarflume::{Loader, Stream};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// # let shards = shards.display();
+/// let loader = Loader::stream(Stream::open(format!("{shards}/*.tar"))?).bytes("txt").batch(4).build()?;
+/// assert_eq!(loader.epoch(0).count(), 4);
+/// # Ok(())
+/// # }
+/// ```
 pub struct StreamEpoch {
     inner: Arc<StreamInner>,
     line: BatchReceiver,

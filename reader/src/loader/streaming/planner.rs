@@ -159,7 +159,7 @@ impl StreamPlanner {
         let each = bytes / self.taken.rows().max(1) as u64;
         let text = format!(
             "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory leaves \
-             for those in hand: raise .memory(), that of the stream if it was told one, by about {}, or take \
+             for those in hand: raise .memory_limit(), that of the stream if it was told one, by about {}, or take \
              smaller batches",
             self.taken.rows(),
             Size::new(bytes).about(),

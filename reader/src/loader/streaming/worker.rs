@@ -12,7 +12,7 @@ use crate::loader::pipeline::columns::{ColumnSet, Facts, Given, MAX_GROUP};
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::queue::BatchWorker;
 use crate::loader::pipeline::stream_samples::of;
-use crate::order::mix::Key;
+use crate::order::Key;
 use crate::range;
 use tarflume_formats::poison::IgnorePoison;
 

@@ -25,7 +25,8 @@ fn each(mut with: impl FnMut(&Picture<'_>)) {
         for flip in [false, true] {
             for (channels, wanted) in [(1, 1), (1, 3), (1, 4), (3, 3), (3, 4), (4, 4)] {
                 for layout in [Layout::Hwc, Layout::Chw] {
-                    for size in [Size::new(70, 5), Size::new(5, 70), Size::new(1, 1)] {
+                    for size in [ImageSize::new(70, 5), ImageSize::new(5, 70), ImageSize::new(1, 1)]
+                    {
                         let turn = Turn::of(Orientation::from_exif(exif).unwrap()).and_flip(flip);
                         with(&Picture { bytes: &bytes, channels, size, turn, wanted, layout });
                     }
@@ -105,7 +106,7 @@ fn the_ready_made_ranges_are_what_they_say() {
 
 #[test]
 fn a_row_too_short_is_an_error() {
-    let size = Size::new(2, 2);
+    let size = ImageSize::new(2, 2);
     let turn = Turn::default();
     let (layout, bytes) = (Layout::Hwc, &[0; 12]);
     let picture = Picture { bytes, channels: 3, size, turn, wanted: 3, layout };

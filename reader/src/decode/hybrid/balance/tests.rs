@@ -35,7 +35,7 @@ const PAIRS: [Speeds; 5] = [
     Speeds { device: 0.05, cpu: 9.0 },
 ];
 
-fn run(share: &mut Share, speeds: Speeds, batches: usize) {
+fn run(share: &mut DeviceShare, speeds: Speeds, batches: usize) {
     (0..batches).for_each(|_| share.told(speeds.waited(share.per_mille(), (1.0, 1.0))));
 }
 
@@ -43,7 +43,7 @@ fn run(share: &mut Share, speeds: Speeds, batches: usize) {
 fn it_comes_to_the_ratio_of_speeds_within_40_batches_from_any_start_and_stays() {
     for speeds in PAIRS {
         for start in (0..=1000).step_by(25) {
-            let mut share = Share::auto(start);
+            let mut share = DeviceShare::auto(start);
             run(&mut share, speeds, 40);
             for _ in 0..200 {
                 run(&mut share, speeds, 1);
@@ -57,7 +57,7 @@ fn it_comes_to_the_ratio_of_speeds_within_40_batches_from_any_start_and_stays() 
 #[test]
 fn a_step_that_is_seen_three_batches_later_does_not_make_it_swing() {
     for speeds in PAIRS {
-        let mut share = Share::auto(500);
+        let mut share = DeviceShare::auto(500);
         let mut under_way: VecDeque<u16> = [500; 3].into();
         for batch in 0..400 {
             under_way.push_back(share.per_mille());
@@ -72,7 +72,7 @@ fn a_step_that_is_seen_three_batches_later_does_not_make_it_swing() {
 fn uneven_batches_move_it_little() {
     let mut random = Random::new(8);
     for speeds in PAIRS {
-        let mut share = Share::auto(500);
+        let mut share = DeviceShare::auto(500);
         let mut worst: f64 = 0.0;
         for batch in 0..600 {
             let noise = (random.between(0.8, 1.25), random.between(0.8, 1.25));
@@ -86,7 +86,7 @@ fn uneven_batches_move_it_little() {
 
 #[test]
 fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
-    let mut share = Share::auto(0);
+    let mut share = DeviceShare::auto(0);
     for (speeds, batches) in
         [(PAIRS[4], 60), (PAIRS[1], 60), (PAIRS[3], 60), (PAIRS[2], 60), (PAIRS[0], 60)]
     {
@@ -104,7 +104,7 @@ fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
 
 #[test]
 fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
-    let mut share = Share::auto(300);
+    let mut share = DeviceShare::auto(300);
     for (device, cpu) in [(0, 0), (20, 10), (1000, 1000), (1100, 1000), (0, 49)] {
         let (device, cpu) = (Duration::from_micros(device), Duration::from_micros(cpu));
         share.told(Waited { device, cpu });
@@ -114,14 +114,15 @@ fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
 
 #[test]
 fn a_fixed_share_picks_the_same_pictures_always_and_so_many_of_them() {
-    let mut share = Share::fixed(250);
+    let mut share = DeviceShare::fixed(250);
     share.told(Waited { cpu: Duration::from_secs(1), ..Waited::default() });
-    let picked = |share: &Share| (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>();
+    let picked =
+        |share: &DeviceShare| (0..40_000).filter(|&seed| share.picks(seed)).collect::<Vec<_>>();
     let quarter = picked(&share);
-    assert_eq!(quarter, picked(&Share::fixed(250)));
+    assert_eq!(quarter, picked(&DeviceShare::fixed(250)));
     assert!((9_600..10_400).contains(&quarter.len()), "{}", quarter.len());
-    let more = picked(&Share::fixed(251));
+    let more = picked(&DeviceShare::fixed(251));
     assert!(quarter.iter().all(|seed| more.contains(seed)), "a larger share has others");
-    assert_eq!(picked(&Share::fixed(0)).len(), 0);
-    assert_eq!(picked(&Share::fixed(2000)).len(), 40_000);
+    assert_eq!(picked(&DeviceShare::fixed(0)).len(), 0);
+    assert_eq!(picked(&DeviceShare::fixed(2000)).len(), 40_000);
 }

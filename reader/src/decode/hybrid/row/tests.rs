@@ -8,7 +8,7 @@ use crate::decode::random_crop::RandomResizedCrop;
 use crate::device::fake::FakeDevice;
 use crate::picture::row_header::PixelSource;
 
-fn staged(share: Share, scales: bool, verifies: bool) -> HybridRows {
+fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let crop = RandomResizedCrop::new(16).flip(0.5);
     let image = Image::new("jpg", crop).device_decoder(share);
     let part = image.for_device().unwrap();
@@ -38,7 +38,7 @@ fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
 fn a_row_for_the_device_has_the_jpeg_and_says_how_it_is_wanted() {
     let jpeg = photo(PhotoKind::Yuv420, 400, 300);
     for (scales, least) in [(true, 1), (false, 0)] {
-        let staged = staged(Share::fixed(1000), scales, true);
+        let staged = staged(DeviceShare::fixed(1000), scales, true);
         let row = row(&staged, &jpeg, 7).unwrap();
         let head = head_of(&row).unwrap();
         assert_eq!(
@@ -58,7 +58,7 @@ fn a_row_for_the_device_has_the_jpeg_and_says_how_it_is_wanted() {
 #[test]
 fn a_row_of_the_host_has_the_pixels_that_the_host_alone_writes() {
     let jpeg = photo(PhotoKind::Yuv420, 80, 60);
-    let staged = staged(Share::fixed(0), true, false);
+    let staged = staged(DeviceShare::fixed(0), true, false);
     let row = row(&staged, &jpeg, 7).unwrap();
     let head = head_of(&row).unwrap();
     assert_eq!(head.from(), PixelSource::Row);
@@ -68,12 +68,12 @@ fn a_row_of_the_host_has_the_pixels_that_the_host_alone_writes() {
     image.decode(&sample, Row::fixed(&mut pixels), &mut Scratch::default()).unwrap();
     assert!(row[RowHeader::BYTES..][..pixels.len()] == pixels);
     let picture = head.picture().unwrap();
-    assert_eq!((picture.size, picture.flip), (Size::new(16, 16), false));
+    assert_eq!((picture.size, picture.flip), (ImageSize::new(16, 16), false));
 }
 
 #[test]
 fn what_the_device_does_not_take_is_the_hosts() {
-    let staged = staged(Share::fixed(1000), true, false);
+    let staged = staged(DeviceShare::fixed(1000), true, false);
     let from = |jpeg: &[u8]| head_of(&row(&staged, jpeg, 3).unwrap()).unwrap().from();
     assert_eq!(from(&photo(PhotoKind::Yuv422, 80, 60)), PixelSource::Store);
     for kind in [PhotoKind::Progressive, PhotoKind::Cmyk, PhotoKind::Gray, PhotoKind::Exif(3)] {
@@ -97,15 +97,15 @@ fn damage_among_the_codes_is_found_where_it_must_be() {
     let (start, end) = (jpeg.len() / 2, jpeg.len() - 2);
     jpeg[start..end].fill(0);
     jpeg.splice(start..start + 2, [0xff, 0xd9]);
-    assert!(row(&staged(Share::fixed(1000), true, false), &jpeg, 3).is_ok());
-    assert!(row(&staged(Share::fixed(1000), true, true), &jpeg, 3).is_err());
+    assert!(row(&staged(DeviceShare::fixed(1000), true, false), &jpeg, 3).is_ok());
+    assert!(row(&staged(DeviceShare::fixed(1000), true, true), &jpeg, 3).is_err());
 }
 
 #[test]
 fn pictures_that_are_too_large_when_decoded_are_the_hosts() {
     let jpeg = photo(PhotoKind::Yuv420, 1300, 900);
     let froms = |scales| {
-        let staged = staged(Share::fixed(1000), scales, false);
+        let staged = staged(DeviceShare::fixed(1000), scales, false);
         let of = |seed| head_of(&row(&staged, &jpeg, seed).unwrap()).unwrap().from();
         (0..8).map(of).collect::<Vec<_>>()
     };
@@ -120,9 +120,9 @@ fn a_share_decides_by_the_seed_and_follows_what_it_is_told() {
         let of = |seed| head_of(&row(staged, &jpeg, seed).unwrap()).unwrap().from();
         (0..200).filter(|&seed| of(seed) == PixelSource::Store).count()
     };
-    let half = count(&staged(Share::fixed(500), false, false));
+    let half = count(&staged(DeviceShare::fixed(500), false, false));
     assert!((70..130).contains(&half), "{half}");
-    let auto = staged(Share::auto(500), false, false);
+    let auto = staged(DeviceShare::auto(500), false, false);
     assert_eq!(count(&auto), half);
     let cpu = std::time::Duration::from_millis(9);
     auto.sharing.told(Waited { cpu, ..Waited::default() });

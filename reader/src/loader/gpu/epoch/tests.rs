@@ -9,7 +9,7 @@ use tarflume_formats::shard::Durability;
 
 use crate::column::DType;
 use crate::decode::raw::Raw;
-use crate::device::driver::Stream;
+use crate::device::driver::DeviceStream;
 use crate::device::fake::FakeDevice;
 use crate::error::ErrorKind;
 use crate::{Device, DeviceBatch, DeviceLoaderBuilder, Loader, LoaderBuilder, Shuffle};
@@ -56,7 +56,7 @@ fn on(played: &Arc<FakeDevice>, columns: LoaderBuilder, slots: usize) -> DeviceL
 }
 
 /// Has a stream of the consumer's look at the batch, and compares it with the host's.
-fn look(played: &FakeDevice, batch: &DeviceBatch, stream: Stream, seen: &Arc<AtomicU64>) {
+fn look(played: &FakeDevice, batch: &DeviceBatch, stream: DeviceStream, seen: &Arc<AtomicU64>) {
     batch.ready_on(stream).unwrap();
     let column = batch.column("row").unwrap();
     assert_eq!((column.shape.as_slice(), column.dtype), (&[4, 64][..], DType::U64));
@@ -90,16 +90,16 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
                 for (number, batch) in loader.epoch(epoch).enumerate() {
                     let batch = batch.unwrap();
                     // Two streams in turn, and sometimes both.
-                    look(&played, &batch, Stream::fake(10 + number as u64 % 2), &seen);
+                    look(&played, &batch, DeviceStream::fake(10 + number as u64 % 2), &seen);
                     if number % 3 == 0 {
-                        look(&played, &batch, Stream::LEGACY, &seen);
+                        look(&played, &batch, DeviceStream::LEGACY, &seen);
                     }
                     device.push(batch.host().ordinals().collect::<Vec<_>>());
                     std::thread::sleep(own);
                 }
                 assert_eq!(device, host);
             }
-            for stream in [Stream::fake(10), Stream::fake(11), Stream::LEGACY] {
+            for stream in [DeviceStream::fake(10), DeviceStream::fake(11), DeviceStream::LEGACY] {
                 played.drain(stream);
             }
             assert_eq!(seen.load(Ordering::SeqCst), 2 * (10 + 4));
@@ -124,10 +124,10 @@ fn a_stream_that_was_named_before_waits_all_the_same() {
     let loader = builder(&dir, &played, 3).build().unwrap();
     for batch in loader.epoch(0) {
         let batch = batch.unwrap();
-        batch.used_on(Stream::LEGACY);
-        look(&played, &batch, Stream::LEGACY, &seen);
+        batch.used_on(DeviceStream::LEGACY);
+        look(&played, &batch, DeviceStream::LEGACY, &seen);
     }
-    played.drain(Stream::LEGACY);
+    played.drain(DeviceStream::LEGACY);
     assert_eq!(seen.load(Ordering::SeqCst), 10);
 }
 
@@ -136,18 +136,20 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
-    for (elsewhere, marked) in [(false, Stream::PER_THREAD), (true, Stream::LEGACY)] {
+    for (elsewhere, marked) in [(false, DeviceStream::PER_THREAD), (true, DeviceStream::LEGACY)] {
         let batch = loader.epoch(0).next().unwrap().unwrap();
         std::thread::scope(|scope| {
-            let tell = || batch.ready_on(Stream::PER_THREAD).unwrap();
+            let tell = || batch.ready_on(DeviceStream::PER_THREAD).unwrap();
             if elsewhere { scope.spawn(tell).join().unwrap() } else { tell() }
         });
-        let before = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
+        let before =
+            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| played.marked(stream));
         drop(batch);
-        let after = [Stream::PER_THREAD, Stream::LEGACY].map(|stream| played.marked(stream));
+        let after =
+            [DeviceStream::PER_THREAD, DeviceStream::LEGACY].map(|stream| played.marked(stream));
         let grown: Vec<_> =
             before.iter().zip(after).map(|(before, after)| after - before).collect();
-        let right = if marked == Stream::LEGACY { [0, 1] } else { [1, 0] };
+        let right = if marked == DeviceStream::LEGACY { [0, 1] } else { [1, 0] };
         assert_eq!(grown, right, "marks in the thread's own stream and in the legacy one");
     }
 }
@@ -195,14 +197,14 @@ fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
         let kept: Vec<_> = epoch.by_ref().take(taken).map(Result::unwrap).collect();
         drop(epoch);
         for batch in &kept {
-            look(&played, batch, Stream::LEGACY, &seen);
+            look(&played, batch, DeviceStream::LEGACY, &seen);
         }
     }
     let batch = loader.epoch(3).next().unwrap().unwrap();
     drop(loader);
-    look(&played, &batch, Stream::LEGACY, &seen);
-    batch.release(&[Stream::PER_THREAD]).unwrap();
-    played.drain(Stream::LEGACY);
+    look(&played, &batch, DeviceStream::LEGACY, &seen);
+    batch.release(&[DeviceStream::PER_THREAD]).unwrap();
+    played.drain(DeviceStream::LEGACY);
     assert_eq!((seen.load(Ordering::SeqCst), played.used()), (9, 0));
 }
 
@@ -238,7 +240,7 @@ fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() 
             match epoch.next() {
                 Some(Ok(batch)) => {
                     good += 1;
-                    if let Err(error) = batch.ready_on(Stream::LEGACY) {
+                    if let Err(error) = batch.ready_on(DeviceStream::LEGACY) {
                         break error;
                     }
                 }

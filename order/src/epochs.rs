@@ -1,0 +1,230 @@
+//! The order of a loader: an endless stream of samples, cut into epochs.
+//!
+//! Depends on (data sets, selection, shuffle, seed, weights) and nothing else: not on ranks, batch
+//! size, threads or prefetch.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::contents::{Contents, MAX_SAMPLES};
+use super::fingerprint::Fingerprint;
+use super::parts::{Cursor, Parts};
+use super::schedule::{Schedule, Weights};
+use super::selection::Selection;
+use super::shuffle::Shuffle;
+use super::stream::Stream;
+use crate::error::{Error, Result};
+
+/// The sample at each position of each epoch. Clones share everything.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tarflume_order::{Contents, Fingerprint, Order, Selection, Shuffle};
+///
+/// # fn main() -> tarflume_order::Result<()> {
+/// let of = |name: &str, samples| -> tarflume_order::Result<Order> {
+///     let contents = Contents::new(Fingerprint::of("data", [name]), [samples])?;
+///     Order::new(Arc::new(contents), Selection::all(samples), Shuffle::Full { seed: 42 })
+/// };
+/// // Ordinals of dogs begin with 1,000. Every prefix has 70 % cats, to within one sample.
+/// let order = Order::mixture([(of("cats", 1000)?, 70), (of("dogs", 500)?, 30)])?;
+/// let cats = order.cursor(0, 0)?.take(100).filter(|draw| draw.ordinal < 1000).count();
+/// assert_eq!(cats, 70);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The stream is pass after pass over the selected samples; epoch e is stream positions
+/// `e * n .. (e + 1) * n` with n its length, which is one pass unless set. Of a mixture, n is the
+/// sum of the data sets' selected samples unless set: its smaller ones with large weights come
+/// several times in it; others do not reach their end, and the next epoch continues there.
+#[derive(Debug, Clone)]
+pub struct Order {
+    parts: Parts,
+    epoch: u64,
+}
+
+impl Order {
+    /// The selected samples of one data set.
+    ///
+    /// # Errors
+    /// Nothing is selected, or the selection is of another data set.
+    pub fn new(contents: Arc<Contents>, selection: Selection, shuffle: Shuffle) -> Result<Order> {
+        Ok(Order::of(Parts::new(vec![Stream::new(contents, selection, shuffle)?], None)))
+    }
+
+    /// Several data sets, each with its weight: of any n samples from the start or from a change of
+    /// weights, each gives its share, less than one sample more or less. An ordinal counts through
+    /// the data sets in the given order; epoch lengths set before are forgotten.
+    ///
+    /// # Errors
+    /// A part is a mixture; weights that are all 0 or add up to too much; too many samples.
+    pub fn mixture(parts: impl IntoIterator<Item = (Order, u64)>) -> Result<Order> {
+        let (mut streams, mut weights, mut offset) = (Vec::new(), Vec::new(), 0_u64);
+        for (part, weight) in parts {
+            let (None, [stream]) = (part.parts.schedule(), part.parts.streams()) else {
+                return Err(Error::usage(
+                    "a mixture can't be part of a mixture; give all data sets with their weights \
+                     to one",
+                ));
+            };
+            streams.push(stream.with(stream.selection.clone(), offset)?);
+            weights.push(weight);
+            offset = (offset.checked_add(stream.contents.samples()))
+                .filter(|&sum| sum <= MAX_SAMPLES)
+                .ok_or_else(|| Error::usage("the mixture has more samples than can be counted"))?;
+        }
+        if streams.is_empty() {
+            return Err(Error::usage("a mixture of no data sets: give one or more"));
+        }
+        Ok(Order::of(Parts::new(streams, Some(Schedule::new(weights)?))))
+    }
+
+    fn of(parts: Parts) -> Order {
+        Order { epoch: parts.samples(), parts }
+    }
+
+    /// Epochs of `samples` samples; they need not be whole passes.
+    ///
+    /// # Errors
+    /// Zero, or more than can be counted.
+    pub fn epoch_length(self, samples: u64) -> Result<Order> {
+        if samples == 0 || samples > MAX_SAMPLES {
+            return Err(Error::usage(format!("an epoch of {samples} samples is impossible")));
+        }
+        Ok(Order { epoch: samples, ..self })
+    }
+
+    /// Epochs of `times` passes.
+    ///
+    /// # Errors
+    /// Zero times, or more than can be counted.
+    pub fn repeat(self, times: u64) -> Result<Order> {
+        let samples = self.samples().saturating_mul(times);
+        self.epoch_length(samples)
+    }
+
+    /// Weights that hold from position `position` of epoch `epoch` on.
+    ///
+    /// # Errors
+    /// No mixture, another number of weights, or an earlier position than that of the last change.
+    pub fn reweigh(self, epoch: u64, position: u64, weights: Vec<u64>) -> Result<Order> {
+        let from = self.epoch_range(epoch)?.start + position.min(self.epoch);
+        self.with_weights(Weights { from, weights })
+    }
+
+    /// As [`Order::reweigh`], at a position of the stream.
+    ///
+    /// # Errors
+    /// As [`Order::reweigh`].
+    pub fn with_weights(mut self, weights: Weights) -> Result<Order> {
+        self.parts.change(weights)?;
+        Ok(self)
+    }
+
+    /// Samples of one pass: all that are selected.
+    pub fn samples(&self) -> u64 {
+        self.parts.samples()
+    }
+
+    /// Samples of one epoch.
+    pub fn epoch_samples(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Samples of the data sets whether selected or not: what ordinals stay below.
+    pub fn ordinals(&self) -> u64 {
+        self.parts.streams().iter().map(|stream| stream.contents.samples()).sum()
+    }
+
+    /// Starts at a position of an epoch; ends with the epoch.
+    ///
+    /// # Errors
+    /// An epoch so late that its samples can't be counted.
+    pub fn cursor(&self, epoch: u64, position: u64) -> Result<Cursor> {
+        Ok(Cursor::new(self.parts.clone(), self.epoch_range(epoch)?, position))
+    }
+
+    /// The sample at one position of an epoch; `None` past its end. For many, a cursor is faster.
+    ///
+    /// # Errors
+    /// As [`Order::cursor`].
+    pub fn ordinal(&self, epoch: u64, position: u64) -> Result<Option<u64>> {
+        Ok(self.cursor(epoch, position)?.next().map(|draw| draw.ordinal))
+    }
+
+    /// The seed that augmentations take; of a mixture, made of all its seeds. 0 without a shuffle.
+    pub fn seed(&self) -> u64 {
+        match self.parts.streams() {
+            [stream] => stream.shuffle.seed(),
+            streams => {
+                let seeds = streams.iter().map(|stream| stream.shuffle.seed().to_le_bytes());
+                let print = Fingerprint::of("tarflume seeds", seeds);
+                let [a, b, c, d, e, f, g, h, ..] = *print.bytes();
+                u64::from_le_bytes([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+
+    /// All that determines the order, its version included.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let parts = self.parts.fingerprint();
+        Fingerprint::of("tarflume epochs", [&parts.bytes()[..], &self.epoch.to_le_bytes()])
+    }
+
+    /// The data set, or those of a mixture, whatever is selected.
+    pub fn data(&self) -> Fingerprint {
+        self.parts.data()
+    }
+
+    /// What is selected.
+    pub fn selection(&self) -> Fingerprint {
+        self.parts.selection()
+    }
+
+    /// The shuffle in words, such as `full, seed 42`.
+    pub fn shuffle(&self) -> String {
+        self.parts.shuffle()
+    }
+
+    /// The weights of a mixture and from where on they hold; nothing for one data set.
+    pub fn weights(&self) -> Vec<Weights> {
+        self.parts.schedule().into_iter().flat_map(Schedule::said).cloned().collect()
+    }
+
+    /// Stream positions of an epoch.
+    pub(super) fn epoch_range(&self, epoch: u64) -> Result<Range<u64>> {
+        let end = epoch.checked_add(1).and_then(|next| next.checked_mul(self.epoch));
+        let end = end.filter(|&end| end <= MAX_SAMPLES * 2).ok_or_else(|| {
+            let samples = self.epoch;
+            Error::usage(format!("epoch {epoch} of {samples} samples each can't be counted"))
+        })?;
+        Ok(end - self.epoch..end)
+    }
+
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// The same streams with other samples selected and epochs of `epoch` samples, as one of `world`
+    /// ranks has them that go through the whole order together: weights change where all have
+    /// drawn as much.
+    pub(super) fn narrowed(
+        &self,
+        selections: Vec<Selection>,
+        epoch: u64,
+        world: u64,
+    ) -> Result<Order> {
+        let streams = self.parts.streams().iter().zip(selections);
+        let streams = streams.map(|(stream, selection)| stream.with(selection, stream.offset));
+        let streams = streams.collect::<Result<Vec<_>>>()?;
+        let schedule = self.parts.schedule().map(|schedule| {
+            schedule.moved(|from| {
+                let (number, position) = (from / self.epoch, from % self.epoch);
+                number * epoch + position.div_ceil(world).min(epoch)
+            })
+        });
+        let parts = Parts::new(streams, schedule.transpose()?);
+        Order { parts, epoch }.epoch_length(epoch)
+    }
+}

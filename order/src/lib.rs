@@ -1,0 +1,93 @@
+//! The order of samples in training, as arithmetic: which sample comes when, without I/O, threads or tables.
+//!
+//! A training job needs a random order of its samples, a part of it on each rank, and a way to continue after a stop.
+//! This crate computes all of that from a position. Nothing depends on how fast a thread was or how many ranks there
+//! are:
+//!
+//! 1. [`Contents`] has the number of samples in each shard. It gives each sample an *ordinal*.
+//! 2. [`Selection`] is the set of ordinals that take part. The n-th of them has the *index* n.
+//! 3. [`Shuffle`] names an order of all indexes, a *pass*. [`Pass`] computes it at any position in constant time; a
+//!    full shuffle of 2^40 samples takes 300 bytes of memory.
+//! 4. [`Order`] is the endless stream of passes, or several data sets mixed by weights. An *epoch* is a range of its
+//!    positions: one pass by default.
+//! 5. [`Split`] is one rank of a job. [`Share`] and [`Steps`] give it the positions of each batch, with the same number
+//!    of steps on every rank.
+//! 6. [`LoaderState`] is a position as JSON, from which any number of ranks can continue. [`Ledger`] proves that each
+//!    sample was delivered once.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tarflume_order::{Contents, Fingerprint, Order, Remainder, Selection, Share, Shuffle, Split};
+//!
+//! # fn main() -> tarflume_order::Result<()> {
+//! // Three shards; the fingerprint identifies the data set in saved states.
+//! let contents = Contents::new(Fingerprint::of("my data set", ["v1"]), [1000, 1000, 500])?;
+//! let samples = contents.samples();
+//! let order = Order::new(Arc::new(contents), Selection::all(samples), Shuffle::Full { seed: 42 })?;
+//!
+//! // Rank 1 of 4, with batches of 64.
+//! let share = Share::new(&order, Split::new(1, 4)?)?;
+//! let steps = share.steps(0, 64, Remainder::Drop)?;
+//! assert_eq!(steps.count(), 9); // 2,500 samples fill nine batches of 4 * 64
+//!
+//! // Its third batch of epoch 7: the ordinals of 64 samples.
+//! let mut batch = Vec::new();
+//! for (position, _padding) in steps.rows(2) {
+//!     batch.extend(order.ordinal(7, position)?);
+//! }
+//! assert_eq!(batch.len(), 64);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`ORDER_VERSION`] is the version of this arithmetic. The same data set, seed, epoch and shuffle give the same order
+//! as long as it stays the same. States of another version are refused.
+//!
+//! [`rank`] finds rank and world size in the environment of common launchers. [`score`] measures how well an order
+//! mixes.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod bits;
+mod contents;
+mod epochs;
+mod error;
+mod fingerprint;
+mod ledger;
+mod mix;
+mod parts;
+mod pass;
+mod permutation;
+pub mod rank;
+mod schedule;
+pub mod score;
+mod selection;
+mod share;
+mod shuffle;
+mod split;
+mod state;
+mod steps;
+mod stream;
+
+pub use contents::{Contents, MAX_SAMPLES};
+pub use epochs::Order;
+pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::Fingerprint;
+pub use ledger::{Ledger, Tally};
+pub use mix::{Key, ORDER_VERSION, below, mix};
+pub use parts::Cursor;
+pub use pass::{Pass, PassCursor};
+pub use permutation::Permutation;
+pub use schedule::Weights;
+pub use selection::Selection;
+pub use share::Share;
+pub use shuffle::Shuffle;
+pub use split::{By, Split};
+pub use state::LoaderState;
+pub use steps::{Remainder, Rows, Steps};
+pub use stream::Draw;
+
+/// The examples of the README, as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,254 @@
+//! The rank of this process among those of a job: from explicit flags, or from the variables of launchers.
+//!
+//! Pure: the environment is an argument. Two launchers that disagree are an error.
+//!
+//! ```
+//! use tarflume_order::rank::{LIBRARY, find};
+//!
+//! let torchrun = |name: &str| match name {
+//!     "RANK" => Some("3".to_string()),
+//!     "WORLD_SIZE" => Some("8".to_string()),
+//!     _ => None,
+//! };
+//! let rank = find(None, None, &LIBRARY, &torchrun)?.unwrap();
+//! assert_eq!((rank.rank, rank.world), (3, 8));
+//! # Ok::<(), String>(())
+//! ```
+
+/// How a user sets the rank, for the remedies in errors.
+#[derive(Debug, Clone, Copy)]
+pub struct Remedy {
+    /// How to set rank and world size.
+    pub both: &'static str,
+    /// How to set the world size where the launcher has the rank alone.
+    pub world: &'static str,
+}
+
+/// Remedies of a command that has the flags `--rank` and `--of`.
+pub const COMMAND: Remedy =
+    Remedy { both: "--rank R --of N", world: "--of with the job's completions" };
+
+/// Remedies of a program that uses this library.
+pub const LIBRARY: Remedy = Remedy {
+    both: "Split::new(rank, world)",
+    world: "Split::new(rank, world) with the job's completions",
+};
+
+/// This machine's share of the shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rank {
+    /// From 0.
+    pub rank: u64,
+    /// The number of ranks.
+    pub world: u64,
+    /// The flag or the variables that they come from.
+    pub source: String,
+}
+
+impl Rank {
+    /// True if shard `number` belongs to this rank: shard i belongs to rank i % world.
+    pub fn has(&self, number: usize) -> bool {
+        number as u64 % self.world == self.rank
+    }
+}
+
+/// Variables that give rank and world together.
+const PAIRS: [(&str, &str); 4] = [
+    ("TARFLUME_RANK", "TARFLUME_WORLD"),
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+];
+
+/// Finds the rank: `rank` and `of` (the flags `--rank` and `--of`) if set, otherwise from the environment. `None` if
+/// neither has one. Errors contain `remedy`.
+///
+/// # Errors
+/// Half a pair is set, a value is not a number, the rank is not below the world size, or launchers disagree.
+pub fn find(
+    rank: Option<u64>,
+    of: Option<u64>,
+    remedy: &Remedy,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Rank>, String> {
+    if let Some(rank) = rank {
+        let Some(world) = of else {
+            return Err("--rank needs --of: say --rank 0 --of 8".into());
+        };
+        return checked(rank, world, "--rank".into()).map(Some);
+    }
+    let mut found = Vec::new();
+    for (rank_name, world_name) in PAIRS {
+        found.extend(pair(rank_name, world_name, env)?);
+    }
+    // Inside sbatch, without srun, SLURM_PROCID reads 0 for everybody.
+    if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
+        found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
+    }
+    found.extend(slurm_array(remedy, env)?);
+    found.extend(kubernetes(of, remedy, env)?);
+    for pair in found.windows(2) {
+        if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
+            let say = |r: &Rank| format!("{} says rank {} of {}", r.source, r.rank, r.world);
+            let (a, b) = (say(&pair[0]), say(&pair[1]));
+            return Err(format!("{a}, but {b}; say which with {}", remedy.both));
+        }
+    }
+    let found = found.into_iter().next();
+    if found.is_none()
+        && let Some((there, missing)) = half(env)
+    {
+        let both = remedy.both;
+        return Err(format!(
+            "the environment has {there}, but not {missing}; set both or none, or say {both}"
+        ));
+    }
+    match (of, &found) {
+        (Some(of), None) => {
+            Err(format!("--of {of} needs --rank: nothing in the environment gives one"))
+        }
+        (Some(of), Some(found)) if of != found.world => {
+            Err(format!("--of {of}, but {} says {}; give --rank, too", found.source, found.world))
+        }
+        _ => Ok(found),
+    }
+}
+
+fn checked(rank: u64, world: u64, source: String) -> Result<Rank, String> {
+    if rank >= world {
+        return Err(format!("{source}: rank {rank} of {world} does not exist; ranks begin with 0"));
+    }
+    Ok(Rank { rank, world, source })
+}
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+fn number(name: &str, env: Env<'_>) -> Result<Option<u64>, String> {
+    match env(name).filter(|text| !text.is_empty()) {
+        None => Ok(None),
+        Some(text) => match text.parse() {
+            Ok(n) => Ok(Some(n)),
+            Err(_) => Err(format!("the environment's {name} is '{text}', which is no number")),
+        },
+    }
+}
+
+fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>, String> {
+    match (number(rank_name, env)?, number(world_name, env)?) {
+        (Some(rank), Some(world)) => {
+            checked(rank, world, format!("{rank_name}/{world_name}")).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A variable of a pair that is set without the other: (set, missing).
+fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
+    let there = |name| env(name).is_some_and(|text| !text.is_empty());
+    PAIRS.into_iter().find_map(|(rank, world)| match (there(rank), there(world)) {
+        (true, false) => Some((rank, world)),
+        (false, true) => Some((world, rank)),
+        _ => None,
+    })
+}
+
+fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
+    let Some(id) = number("SLURM_ARRAY_TASK_ID", env)? else { return Ok(None) };
+    let Some(count) = number("SLURM_ARRAY_TASK_COUNT", env)? else { return Ok(None) };
+    let min = number("SLURM_ARRAY_TASK_MIN", env)?.unwrap_or(0);
+    let step = number("SLURM_ARRAY_TASK_STEP", env)?.unwrap_or(1).max(1);
+    let offset = id.checked_sub(min).ok_or("SLURM_ARRAY_TASK_ID is below its minimum")?;
+    if offset % step != 0 || offset / step >= count {
+        return Err(format!(
+            "task {id} of a Slurm array of {count} does not fit its range: a part of the array was \
+             submitted again; say {} with the numbers of the first submission",
+            remedy.both
+        ));
+    }
+    checked(offset / step, count, "SLURM_ARRAY_TASK_ID".into()).map(Some)
+}
+
+fn kubernetes(of: Option<u64>, remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
+    let Some(index) = number("JOB_COMPLETION_INDEX", env)? else { return Ok(None) };
+    let Some(world) = of else {
+        return Err(format!(
+            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not tell of how many; say {}",
+            remedy.world
+        ));
+    };
+    checked(index, world, "JOB_COMPLETION_INDEX".into()).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(vars: &[(&str, &str)], of: Option<u64>) -> Result<Option<(u64, u64)>, String> {
+        let env =
+            |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
+        find(None, of, &COMMAND, &env).map(|r| r.map(|r| (r.rank, r.world)))
+    }
+
+    #[test]
+    fn launchers_are_understood() {
+        assert_eq!(with(&[], None), Ok(None));
+        assert_eq!(with(&[("RANK", "3"), ("WORLD_SIZE", "8")], None), Ok(Some((3, 8))));
+        assert_eq!(
+            with(&[("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")], None),
+            Ok(Some((1, 2)))
+        );
+        let step = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4"), ("SLURM_STEP_ID", "0")];
+        assert_eq!(with(&step, None), Ok(Some((1, 4))));
+        assert_eq!(with(&step[..2], None), Ok(None), "inside sbatch, without srun");
+        let array = [
+            ("SLURM_ARRAY_TASK_ID", "14"),
+            ("SLURM_ARRAY_TASK_MIN", "10"),
+            ("SLURM_ARRAY_TASK_STEP", "2"),
+            ("SLURM_ARRAY_TASK_COUNT", "5"),
+        ];
+        assert_eq!(with(&array, None), Ok(Some((2, 5))));
+        assert_eq!(with(&[("JOB_COMPLETION_INDEX", "7")], Some(9)), Ok(Some((7, 9))));
+    }
+
+    #[test]
+    fn doubt_is_an_error() {
+        let both = [
+            ("RANK", "0"),
+            ("WORLD_SIZE", "4"),
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+        ];
+        assert!(with(&both, None).unwrap_err().contains("but"));
+        assert!(with(&[("RANK", "4"), ("WORLD_SIZE", "4")], None).is_err());
+        assert!(
+            with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("no number")
+        );
+        assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("--of"));
+        assert!(with(&[], Some(4)).unwrap_err().contains("--rank"));
+        let cut = [
+            ("SLURM_ARRAY_TASK_ID", "9"),
+            ("SLURM_ARRAY_TASK_MIN", "3"),
+            ("SLURM_ARRAY_TASK_COUNT", "2"),
+        ];
+        assert!(with(&cut, None).is_err());
+        for (rank, world) in PAIRS {
+            for (there, missing) in [(rank, world), (world, rank)] {
+                let text = with(&[(there, "1")], None).unwrap_err();
+                let words = format!("has {there}, but not {missing}");
+                assert!(text.contains(&words) && text.contains("--rank R --of N"), "{text}");
+            }
+        }
+        let none = |_: &str| None;
+        assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
+        assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());
+    }
+
+    #[test]
+    fn ranks_share_all_shards() {
+        let ranks = (0..3).map(|rank| Rank { rank, world: 3, source: String::new() });
+        let ranks: Vec<_> = ranks.collect();
+        for number in 0..100 {
+            assert_eq!(ranks.iter().filter(|r| r.has(number)).count(), 1);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The ways to shuffle, as a user names them.
+//!
+//! Words and their limits only; `pass` gives them meaning.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How the samples of a data set are mixed in each pass. docs/MIXING.md measures how well each mixes
+/// and what it costs.
+///
+/// ```
+/// use tarflume_order::Shuffle;
+///
+/// Shuffle::Blocks { block: 64, window: 256, seed: 42 }.check()?;
+/// assert!(Shuffle::Buffer { size: 0, seed: 42 }.check().is_err());
+/// # Ok::<(), tarflume_order::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Shuffle {
+    /// The order of the shards, the same in each pass.
+    None,
+    /// Shards in random order, each read from its first sample to its last.
+    Shards {
+        /// Another seed, another order.
+        seed: u64,
+    },
+    /// Shards in random order, and a reservoir of `size` samples between reading and delivery, as
+    /// WebDataset has it: each step delivers a random one and puts the next sample in its place.
+    Buffer {
+        /// Samples in the reservoir, up to [`Shuffle::MAX_BUFFER`].
+        size: u64,
+        /// Another seed, another order.
+        seed: u64,
+    },
+    /// Runs of `block` neighbors in random order; the samples of each `window` successive runs are
+    /// then shuffled exactly among themselves.
+    Blocks {
+        /// Samples in a run, which are read at once.
+        block: u64,
+        /// Runs that are shuffled together.
+        window: u64,
+        /// Another seed, another order.
+        seed: u64,
+    },
+    /// All samples, shuffled exactly.
+    Full {
+        /// Another seed, another order.
+        seed: u64,
+    },
+}
+
+impl Shuffle {
+    /// The largest reservoir: a start in the middle of an epoch must replay its filling.
+    pub const MAX_BUFFER: u64 = 2 << 20;
+
+    /// The seed; 0 for [`Shuffle::None`].
+    pub fn seed(&self) -> u64 {
+        match *self {
+            Shuffle::None => 0,
+            Shuffle::Shards { seed }
+            | Shuffle::Buffer { seed, .. }
+            | Shuffle::Blocks { seed, .. }
+            | Shuffle::Full { seed } => seed,
+        }
+    }
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Usage`]: a number is zero or too large; the text names what is possible.
+    pub fn check(&self) -> Result<()> {
+        match *self {
+            Shuffle::None | Shuffle::Shards { .. } | Shuffle::Full { .. } => Ok(()),
+            Shuffle::Buffer { size, .. } => check_buffer(size),
+            Shuffle::Blocks { block, window, .. } => check_blocks(block, window),
+        }
+    }
+}
+
+fn check_buffer(size: u64) -> Result<()> {
+    let max = Shuffle::MAX_BUFFER;
+    match size {
+        0 => Err(Error::usage(
+            "a shuffle buffer of 0 samples: ask for 1000 or more, or for Shuffle::Shards",
+        )),
+        _ if size > max => Err(Error::usage(format!(
+            "a shuffle buffer of {size} samples is above the limit of {max}: \
+             ask for Shuffle::Full, or for Shuffle::Blocks where reads must stay near each other"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn check_blocks(block: u64, window: u64) -> Result<()> {
+    if block == 0 || window == 0 {
+        return Err(Error::usage(format!(
+            "blocks of {block} samples, {window} in a window: both must be 1 or more, \
+             as in Blocks {{ block: 64, window: 16, .. }}"
+        )));
+    }
+    match block.checked_mul(window) {
+        Some(samples) if samples <= 1 << 62 => Ok(()),
+        _ => Err(Error::usage(format!(
+            "a window of {window} blocks of {block} samples holds more than 2^62: ask for Shuffle::Full"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn words_of_a_saved_shuffle() {
+        let all = [
+            (Shuffle::None, r#"{"kind":"none"}"#),
+            (Shuffle::Shards { seed: 1 }, r#"{"kind":"shards","seed":1}"#),
+            (Shuffle::Buffer { size: 9, seed: 1 }, r#"{"kind":"buffer","size":9,"seed":1}"#),
+            (
+                Shuffle::Blocks { block: 64, window: 16, seed: u64::MAX },
+                r#"{"kind":"blocks","block":64,"window":16,"seed":18446744073709551615}"#,
+            ),
+            (Shuffle::Full { seed: 42 }, r#"{"kind":"full","seed":42}"#),
+        ];
+        for (shuffle, text) in all {
+            assert_eq!(serde_json::to_string(&shuffle).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Shuffle>(text).unwrap(), shuffle);
+            shuffle.check().unwrap();
+        }
+        assert!(serde_json::from_str::<Shuffle>(r#"{"kind":"full","seed":4,"size":1}"#).is_err());
+        assert!(serde_json::from_str::<Shuffle>(r#"{"kind":"full"}"#).is_err());
+    }
+
+    #[test]
+    fn impossible_shuffles_name_the_remedy() {
+        let refused = [
+            (Shuffle::Buffer { size: 0, seed: 1 }, "Shuffle::Shards"),
+            (Shuffle::Buffer { size: Shuffle::MAX_BUFFER + 1, seed: 1 }, "Shuffle::Full"),
+            (Shuffle::Blocks { block: 0, window: 4, seed: 1 }, "1 or more"),
+            (Shuffle::Blocks { block: 4, window: 0, seed: 1 }, "1 or more"),
+            (Shuffle::Blocks { block: 1 << 40, window: 1 << 40, seed: 1 }, "Shuffle::Full"),
+        ];
+        for (shuffle, remedy) in refused {
+            let error = shuffle.check().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage);
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
+    }
+}

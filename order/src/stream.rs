@@ -1,0 +1,142 @@
+//! The endless stream of one data set's samples: pass after pass, each in its own order.
+
+use std::sync::Arc;
+
+use super::contents::Contents;
+use super::fingerprint::Fingerprint;
+use super::pass::{Pass, PassCursor};
+use super::selection::Selection;
+use super::shuffle::Shuffle;
+use crate::error::{Error, Result};
+
+/// One sample's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// Which sample of the data set; of several data sets, counted through all of them.
+    pub ordinal: u64,
+    /// How often its data set was gone through before. With the seed and the ordinal it is all
+    /// that an augmentation may depend on.
+    pub pass: u64,
+}
+
+/// One data set, what is selected of it, and how it is shuffled.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) contents: Arc<Contents>,
+    pub(super) selection: Selection,
+    pub(super) shuffle: Shuffle,
+    /// Indexes with which shards begin.
+    starts: Arc<[u64]>,
+    /// Samples of the data sets before this one.
+    pub(super) offset: u64,
+}
+
+impl Stream {
+    pub(super) fn new(
+        contents: Arc<Contents>,
+        selection: Selection,
+        shuffle: Shuffle,
+    ) -> Result<Stream> {
+        let (samples, known) = (contents.samples(), selection.samples());
+        if samples == 0 {
+            return Err(Error::usage("the data set has no samples: there is nothing to order"));
+        }
+        if samples != known {
+            return Err(Error::usage(format!(
+                "the selection was made for a data set of {known} samples, this one has {samples}; \
+                 make it from this data set"
+            )));
+        }
+        if selection.len() == 0 {
+            return Err(Error::usage(format!(
+                "of {samples} samples none is selected: take, skip, filters and exclude lists \
+                 leave nothing; loosen one of them"
+            )));
+        }
+        shuffle.check()?;
+        let starts = selection.starts(&contents);
+        Ok(Stream { contents, selection, shuffle, starts, offset: 0 })
+    }
+
+    /// The same with other samples selected, or at another place among data sets.
+    pub(super) fn with(&self, selection: Selection, offset: u64) -> Result<Stream> {
+        let stream = Stream::new(self.contents.clone(), selection, self.shuffle)?;
+        Ok(Stream { offset, ..stream })
+    }
+
+    /// Samples of one pass.
+    pub(super) fn len(&self) -> u64 {
+        self.selection.len()
+    }
+
+    /// The order of one pass; costs what `Pass::new` costs.
+    pub(super) fn pass(&self, pass: u64) -> Pass {
+        Pass::new(self.starts.clone(), self.shuffle, pass)
+    }
+
+    pub(super) fn ordinal(&self, index: u64) -> u64 {
+        self.offset + self.selection.ordinal(index)
+    }
+
+    /// The shuffle in words that tell it from any other.
+    pub(super) fn shuffle_in_words(&self) -> String {
+        match self.shuffle {
+            Shuffle::None => "none".into(),
+            Shuffle::Shards { seed } => format!("shards, seed {seed}"),
+            Shuffle::Buffer { size, seed } => format!("buffer of {size}, seed {seed}"),
+            Shuffle::Blocks { block, window, seed } => {
+                format!("blocks of {block}, window of {window}, seed {seed}")
+            }
+            Shuffle::Full { seed } => format!("full, seed {seed}"),
+        }
+    }
+
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let selection = self.selection.fingerprint();
+        let shuffle = self.shuffle_in_words();
+        let contents = self.contents.fingerprint();
+        let pieces = [&contents.bytes()[..], selection.bytes(), shuffle.as_bytes()];
+        Fingerprint::of("tarflume stream", pieces)
+    }
+}
+
+/// Goes through a [`Stream`]; one pass is built at a time.
+#[derive(Debug)]
+pub(super) struct StreamCursor {
+    pass: PassCursor,
+    /// Number of the pass.
+    number: u64,
+    /// Stream position of the next sample.
+    at: u64,
+}
+
+impl StreamCursor {
+    pub(super) fn new(stream: &Stream, position: u64) -> StreamCursor {
+        let number = position / stream.len();
+        let pass = stream.pass(number).cursor(position % stream.len());
+        StreamCursor { pass, number, at: position }
+    }
+
+    /// Goes on at stream position `position`: a little forward is cheap in every shuffle.
+    pub(super) fn seek(&mut self, stream: &Stream, position: u64) {
+        if position == self.at {
+            return;
+        }
+        if position / stream.len() == self.number {
+            self.pass.seek(position % stream.len());
+            self.at = position;
+        } else {
+            *self = StreamCursor::new(stream, position);
+        }
+    }
+
+    pub(super) fn next(&mut self, stream: &Stream) -> Draw {
+        loop {
+            if let Some(index) = self.pass.next() {
+                self.at += 1;
+                return Draw { ordinal: stream.ordinal(index), pass: self.number };
+            }
+            *self = StreamCursor::new(stream, self.at);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `ExampleShards`: a small data set for the examples of this crate's documentation. Not for programs.
+#![allow(clippy::unwrap_used, reason = "an example that cannot write its files has failed")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, fs, process};
+
+use tarflume_formats::shard::{Durability, ShardWriter};
+
+/// Folders made by this process.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A folder with two indexed shards of eight samples each. A sample has a photograph (`jpg`), `txt`, and
+/// `json`: `{"class": 0 to 9, "caption": "photo N"}`. Dropping it removes the folder.
+#[derive(Debug)]
+pub struct ExampleShards(PathBuf);
+
+impl ExampleShards {
+    /// Writes the shards; `photo` is the JPEG of each sample.
+    pub fn new(photo: &[u8]) -> ExampleShards {
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tarflume-example-{}-{number}", process::id());
+        let made = ExampleShards(env::temp_dir().join(name));
+        fs::create_dir_all(&made.0).unwrap();
+        for shard in 0..2 {
+            made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo);
+        }
+        made
+    }
+
+    fn write(&self, name: &str, samples: std::ops::Range<usize>, photo: &[u8]) {
+        let mut shard = ShardWriter::create(&self.0, name).unwrap();
+        for n in samples {
+            let text = format!("photo {n}");
+            let json = format!(r#"{{"class": {}, "caption": "{text}"}}"#, n % 10);
+            shard.begin(format!("photo/{n:03}").as_bytes());
+            for (ext, bytes) in
+                [("jpg", photo), ("json", json.as_bytes()), ("txt", text.as_bytes())]
+            {
+                let part = shard.part(ext.as_bytes(), bytes.len() as u64).unwrap();
+                part.copy_from_slice(bytes);
+            }
+            shard.commit(None).unwrap();
+        }
+        shard.finish().unwrap().publish(&self.0, name, Durability::Cached).unwrap();
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ExampleShards {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,103 @@
+//! The columns of a loader: setters of `LoaderBuilder`. What a column holds is decided by its decoder.
+
+use std::sync::Arc;
+
+use crate::decode::Decode;
+use crate::decode::image::Image;
+use crate::decode::json::Json;
+use crate::decode::raw::Raw;
+use crate::decode::text::Text;
+use crate::loader::config::builder::LoaderBuilder;
+use crate::picture::geometry::Transform;
+
+impl LoaderBuilder {
+    /// Column `image`: the image in the part `ext`, cut and resized by `transform`; rows of u8, `[height, width, 3]`. For
+    /// other elements or layouts: `.column("image", Image::new(ext, transform)..)`.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).image("jpg", RandomResizedCrop::new(64)).batch(4).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("image")?.shape(), [4, 64, 64, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn image(self, ext: &str, transform: impl Transform) -> Self {
+        self.column("image", Image::new(ext, transform))
+    }
+
+    /// Column `label`: the number at `pointer` (RFC 6901) in the JSON part `ext`; rows of i64. For other types:
+    /// `.column("label", Json::new(ext, pointer)..)`.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).label("json", "/class").batch(4).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("label")?.elements::<i64>()?, [0, 1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label(self, ext: &str, pointer: &str) -> Self {
+        self.column("label", Json::new(ext, pointer))
+    }
+
+    /// Column `ext`: the part's bytes.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).bytes("json").build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert!(batch.column("json")?.row(0).starts_with(b"{\"class\""));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn bytes(self, ext: &str) -> Self {
+        self.column(ext, Raw::new(ext))
+    }
+
+    /// Column `ext`: the part as UTF-8 text.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).text("txt").build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("txt")?.row(0), b"photo 0");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn text(self, ext: &str) -> Self {
+        self.column(ext, Text::new(ext))
+    }
+
+    /// A column `name` whose rows `decode` writes; see [`Decode`] for decoders of your own.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let caption = Json::new("json", "/caption").text();
+    /// let picture = Image::new("jpg", RandomResizedCrop::new(64)).layout(Layout::Chw).to_f16(Normalize::imagenet());
+    /// let loader = Loader::builder(shards).column("caption", caption).column("picture", picture).build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.column("picture")?.shape(), [1, 3, 64, 64]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn column(mut self, name: &str, decode: impl Decode) -> Self {
+        self.columns.push((name.to_string(), Arc::new(decode)));
+        self
+    }
+}
