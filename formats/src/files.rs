@@ -45,14 +45,14 @@ fn patiently_with<T>(
     mut sleep: impl FnMut(Duration),
     mut call: impl FnMut() -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut pauses = PAUSES.into_iter();
+    let mut pauses = PAUSES.iter();
     loop {
         match call() {
             Ok(done) => return Ok(done),
             Err(error) => match Blame::of(&error) {
                 Blame::Signal => {}
                 Blame::Passing => match pauses.next() {
-                    Some(pause) => sleep(pause),
+                    Some(&pause) => sleep(pause),
                     None => return Err(error),
                 },
                 _ => return Err(error),

@@ -4,7 +4,7 @@
 //! Floors, lower ones first; a file imports only from floors below its own:
 //!
 //! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`recheck`],
-//!    [`repeat`], [`varint`], `le`: types and functions that all modules share;
+//!    [`repeat`], [`resident`], [`varint`], `le`: types and functions that all modules share;
 //! 2. [`files`]: how files are opened and examined; [`tar`]: headers and the walk over members,
 //!    without I/O; [`map`]: the memory map;
 //! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
@@ -65,6 +65,7 @@ pub mod recheck;
 pub mod record;
 #[doc(hidden)]
 pub mod repeat;
+pub mod resident;
 pub mod shard;
 #[doc(hidden)]
 pub mod shown;

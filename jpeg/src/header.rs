@@ -104,7 +104,7 @@ impl Header {
                     let frame = frame.as_ref().ok_or_else(missing)?;
                     return Header::of(frame, segment, (at, walk.at()), tables, &marks);
                 }
-                DQT => tables.quantization(segment, at)?,
+                DQT => tables.quantization(bytes, start, segment.len(), at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
@@ -136,8 +136,10 @@ impl Header {
         let mut unsupported = kind::unsupported(frame);
         let mut several = false;
         if unsupported.is_none() {
-            components.numbers(&scan, at)?;
             several = frame.is_progressive() || !components.set_tables(&scan, at)?;
+            if several {
+                components.numbers(&scan, at)?; // those of all components are in order
+            }
             if !components.divide() {
                 unsupported = Some("its components are sampled at rates that do not divide");
             } else if !several && components.blocks() > MCU_BLOCKS {
@@ -184,6 +186,18 @@ impl Header {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Usage, "the header belongs to other bytes"))
+    }
+
+    /// Returns the divisors of each component of a picture with one scan.
+    ///
+    /// # Errors
+    /// These bytes do not hold a table.
+    pub(crate) fn divisors(&self, bytes: &[u8]) -> Result<[Option<[u16; 64]>; frame::MOST]> {
+        let mut divisors = [None; frame::MOST];
+        for (divisors, component) in divisors.iter_mut().zip(self.components.iter()) {
+            *divisors = Some(self.tables.divisors(component.quant, bytes, self.scan)?);
+        }
+        Ok(divisors)
     }
 
     /// Returns its scans in order.

@@ -64,9 +64,7 @@ impl Slot {
             }
         };
         tables.build(job.header, job.bytes)?;
-        for (divisors, component) in self.divisors.iter_mut().zip(job.header.components.iter()) {
-            *divisors = job.header.tables.quant[component.quant];
-        }
+        self.divisors = job.header.divisors(job.bytes)?;
         self.make_ready()
     }
 

@@ -51,8 +51,12 @@ impl Found {
 impl Content {
     /// Returns the content type of an extension, by its last component: `seg.png` is a PNG.
     pub fn of(ext: &[u8]) -> Content {
-        let last = ext.rsplit(|&b| b == b'.').next().unwrap_or(ext).to_ascii_lowercase();
-        match last.as_slice() {
+        let last = ext.rsplit(|&b| b == b'.').next().unwrap_or(ext);
+        let mut lower = [0; 4]; // no known extension is longer
+        let Some(lower) = lower.get_mut(..last.len()) else { return Content::Other };
+        lower.copy_from_slice(last);
+        lower.make_ascii_lowercase();
+        match &*lower {
             b"jpg" | b"jpeg" => Content::Jpeg,
             b"png" | b"webp" | b"gif" | b"bmp" | b"tif" | b"tiff" => Content::Image,
             b"json" => Content::Json,

@@ -269,8 +269,10 @@ impl Slab {
                 all.copy_within(from - first..from - first + used, to - first);
             }
             rooms[row_to] = to;
-            *self.used[place][row_to].get_mut() = used; // needed if the slab is sealed again
-            self.pictured[place][row_to].set(self.pictured[place][row].get());
+            if row_to != row {
+                *self.used[place][row_to].get_mut() = used; // needed if the slab is sealed again
+                self.pictured[place][row_to].set(self.pictured[place][row].get());
+            }
             row_to += 1;
             to += used;
         }

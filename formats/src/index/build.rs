@@ -126,6 +126,10 @@ impl IndexBuilder {
     }
 
     fn ext_number(&mut self, ext: &[u8]) -> Result<u16> {
+        // A shard has few, nearly always: comparing these takes less time than a hash.
+        if let Some(number) = self.exts.iter().take(8).position(|known| known == ext) {
+            return Ok(number as u16);
+        }
         if let Some(&number) = self.ext_numbers.get(ext) {
             return Ok(number);
         }

@@ -7,7 +7,7 @@ use super::frame::MOST;
 use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
 use super::progress::{MOST_SCANS, Progress, check};
 use super::scan::{self, Band, Scan};
-use super::tables::{HuffmanSpec, Tables, missing_codes, missing_divisors};
+use super::tables::{HuffmanSpec, Tables, missing_codes};
 use super::whole::scan_end;
 use crate::error::{Error, Result};
 
@@ -120,7 +120,7 @@ impl<'a> Passes<'a> {
             let segment = walk.segment(at)?;
             match marker {
                 SOS => return self.begin(segment, at, walk.at()).map(Some),
-                DQT => self.tables.quantization(segment, at)?,
+                DQT => self.tables.quantization(self.bytes, start, segment.len(), at)?,
                 DHT => self.tables.huffman(self.bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
                 DRI => self.restart = scan::restart(segment, at)?,
@@ -224,8 +224,9 @@ impl<'a> Passes<'a> {
     /// between scans.
     fn latch(&mut self, component: usize, at: usize) -> Result<()> {
         let table = self.components.iter().nth(component).map_or(0, |c| c.quant);
-        let divisors = self.tables.quant[table].ok_or_else(|| missing_divisors(table, at))?;
-        self.quant[component].get_or_insert(divisors);
+        if self.quant[component].is_none() {
+            self.quant[component] = Some(self.tables.divisors(table, self.bytes, at)?);
+        }
         Ok(())
     }
 

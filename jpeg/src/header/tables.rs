@@ -38,6 +38,33 @@ fn in_natural_order(divisors: impl Iterator<Item = u16>) -> [u16; 64] {
     table
 }
 
+/// The location of a quantization table in the bytes of the JPEG. Only decoding reads the table: most headers are parsed
+/// for the size of the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QuantSpec {
+    /// The first divisor.
+    at: usize,
+    /// Whether divisors have two bytes.
+    wide: bool,
+}
+
+impl QuantSpec {
+    fn length(self) -> usize {
+        if self.wide { 128 } else { 64 }
+    }
+
+    /// Returns the divisors in natural order, or `None` if these bytes are too short.
+    pub(crate) fn read(self, bytes: &[u8]) -> Option<[u16; 64]> {
+        let divisors = bytes.get(self.at..)?.get(..self.length())?;
+        Some(match self.wide {
+            false => in_natural_order(divisors.iter().map(|&byte| byte.into())),
+            true => in_natural_order(
+                divisors.as_chunks().0.iter().map(|&pair| u16::from_be_bytes(pair)),
+            ),
+        })
+    }
+}
+
 /// The location of a Huffman table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HuffmanSpec {
@@ -71,30 +98,41 @@ impl HuffmanSpec {
 /// The tables of a picture, by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tables {
-    /// Divisors in natural order.
-    pub(crate) quant: [Option<[u16; 64]>; 4],
+    pub(crate) quant: [Option<QuantSpec>; 4],
     pub(crate) dc: [Option<HuffmanSpec>; 4],
     pub(crate) ac: [Option<HuffmanSpec>; 4],
 }
 
 impl Tables {
-    pub(super) fn quantization(&mut self, mut segment: &[u8], at: usize) -> Result<()> {
-        while let Some((&kind, rest)) = segment.split_first() {
+    /// Takes the tables of a segment whose content is `length` bytes from `start`.
+    pub(super) fn quantization(
+        &mut self,
+        bytes: &[u8],
+        mut start: usize,
+        length: usize,
+        at: usize,
+    ) -> Result<()> {
+        let end = start + length;
+        while start < end {
+            let kind = bytes[start];
             let (wide, number) = (kind >> 4, usize::from(kind & 15));
-            let length = if wide == 0 { 64 } else { 128 };
-            if wide > 1 || number > 3 || rest.len() < length {
+            let table = QuantSpec { at: start + 1, wide: wide > 0 };
+            if wide > 1 || number > 3 || end - table.at < table.length() {
                 return Err(Error::damaged(at, "a quantization table is cut or has no number"));
             }
-            let (divisors, rest) = rest.split_at(length);
-            self.quant[number] = Some(match wide {
-                0 => in_natural_order(divisors.iter().map(|&byte| byte.into())),
-                _ => in_natural_order(
-                    divisors.as_chunks().0.iter().map(|&pair| u16::from_be_bytes(pair)),
-                ),
-            });
-            segment = rest;
+            self.quant[number] = Some(table);
+            start = table.at + table.length();
         }
         Ok(())
+    }
+
+    /// Returns the divisors of quantization table `number` for a scan at `at`.
+    ///
+    /// # Errors
+    /// These bytes do not hold the table.
+    pub(crate) fn divisors(&self, number: usize, bytes: &[u8], at: usize) -> Result<[u16; 64]> {
+        let table = self.quant[number].and_then(|table| table.read(bytes));
+        table.ok_or_else(|| missing_divisors(number, at))
     }
 
     /// Takes the tables of a segment whose content is `length` bytes from `start`.
@@ -158,7 +196,7 @@ impl Tables {
 }
 
 /// Returns the error for a scan at `at` whose quantization table is missing.
-pub(super) fn missing_divisors(number: usize, at: usize) -> Error {
+fn missing_divisors(number: usize, at: usize) -> Error {
     Error::damaged(at, format!("quantization table {number} was never given"))
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 use tarflume_formats::files;
+use tarflume_formats::resident::is_resident;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
@@ -75,8 +76,11 @@ impl Source for FileSource {
 /// is 128 KiB, on network file systems and FUSE, too.
 const PIECE: u64 = 128 << 10;
 
-/// Advises the system to load these bytes into the page cache. Does not wait for them.
+/// Advises the system to load these bytes into the page cache, unless they are cached. Does not wait for them.
 pub(crate) fn will_need(file: &File, at: u64, length: u64) {
+    if is_resident(file, at, length) {
+        return; // asking costs a quarter of the hints
+    }
     for (at, length) in pieces(at, length) {
         let _ = fadvise(file, at, NonZeroU64::new(length), Advice::WillNeed); // a hint
     }
