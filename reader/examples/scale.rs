@@ -15,7 +15,7 @@ use std::io::{Read, Write, stdin, stdout};
 use std::thread;
 use std::time::Instant;
 
-use tarflume::internal::{Draw, Limits, Plan, Wanted};
+use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, Error, Result, Shuffle, Split};
 use tarflume_order::{Contents, Order, Remainder, Selection, Steps};
 
@@ -96,7 +96,7 @@ fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(Plan, u64)> {
                 cursor.seek(position);
             }
             let Some(draw) = cursor.next() else { break };
-            draws.push(Draw { slot: draws.len(), ordinal: draw.ordinal });
+            draws.push(RowDraw { slot: draws.len(), ordinal: draw.ordinal });
         }
         plan.fill(dataset, &draws, &wanted, Limits::default())?;
         if let Some(bad) = plan.take_bad().next() {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
-use tarflume::internal::{Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::internal::{Fetched, Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, Identity, Open, Source, SourceKind, Verify};
 use tarflume_formats::checksum::crc32c;
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
@@ -349,7 +349,7 @@ fn checksums(dataset: &Dataset, rounds: usize) -> Result<()> {
 fn epoch(dataset: &Dataset, samples: u64, wanted: &Wanted, verify: Verify) -> Result<()> {
     let (mut plan, mut fetched, mut bad, mut sum) = (Plan::new(), Fetched::new(), Vec::new(), 0);
     for batch in 0..samples / 250 {
-        let draws = (0..250).map(|slot| Draw { slot, ordinal: batch * 250 + slot as u64 });
+        let draws = (0..250).map(|slot| RowDraw { slot, ordinal: batch * 250 + slot as u64 });
         plan.fill(dataset, &draws.collect::<Vec<_>>(), wanted, Limits::default())?;
         for run in plan.run_views() {
             fetched.read(dataset, run, &mut bad);
@@ -375,7 +375,7 @@ fn lookups(dataset: &Dataset, rounds: usize) -> Result<()> {
     let (mut filled, mut shelf) = (Vec::new(), Vec::new());
     for round in 0..rounds as u64 * 20 {
         let ordinal = |slot| mixed(round * 256 + slot as u64) % dataset.len();
-        let draws: Vec<_> = (0..256).map(|slot| Draw { slot, ordinal: ordinal(slot) }).collect();
+        let draws: Vec<_> = (0..256).map(|slot| RowDraw { slot, ordinal: ordinal(slot) }).collect();
         let start = Instant::now();
         plan.fill(dataset, &draws, &wanted, Limits::default())?;
         filled.push(start.elapsed().as_secs_f64() * 1e9 / 256.0);

@@ -18,7 +18,7 @@ use tarflume_formats::npy::{self, Header};
 
 use crate::column::DType;
 use crate::error::{Error, Result};
-use layout::Layout;
+use layout::ArrayLayout;
 pub use view::RowView;
 
 /// Reads of at least this many bytes are requested with one `madvise`, which is cheaper than one page
@@ -38,12 +38,12 @@ const READ_TOGETHER: usize = 16 << 10;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct ArrayDataset(Arc<Inner>);
+pub struct ArrayDataset(Arc<ArrayFields>);
 
 #[derive(Debug)]
-struct Inner {
+struct ArrayFields {
     path: PathBuf,
-    layout: Layout,
+    layout: ArrayLayout,
     file: Mapped,
 }
 
@@ -60,7 +60,7 @@ impl ArrayDataset {
         let path = path.as_ref();
         let (file, length) = open_with_length(path)?;
         let header = read_header(&file, length, path)?;
-        let layout = Layout::of_npy(&header, length).map_err(|e| e.with_path(path))?;
+        let layout = ArrayLayout::of_npy(&header, length).map_err(|e| e.with_path(path))?;
         ArrayDataset::map(&file, length, layout, path)
     }
 
@@ -77,14 +77,14 @@ impl ArrayDataset {
     ) -> Result<ArrayDataset> {
         let path = path.as_ref();
         let (file, length) = open_with_length(path)?;
-        let layout = Layout::raw(dtype, row, offset, length).map_err(|e| e.with_path(path))?;
+        let layout = ArrayLayout::raw(dtype, row, offset, length).map_err(|e| e.with_path(path))?;
         ArrayDataset::map(&file, length, layout, path)
     }
 
-    fn map(file: &File, length: u64, layout: Layout, path: &Path) -> Result<ArrayDataset> {
+    fn map(file: &File, length: u64, layout: ArrayLayout, path: &Path) -> Result<ArrayDataset> {
         let file = Mapped::of(file, length, path)?;
         file.advise(Access::Random);
-        Ok(ArrayDataset(Arc::new(Inner { path: path.to_path_buf(), layout, file })))
+        Ok(ArrayDataset(Arc::new(ArrayFields { path: path.to_path_buf(), layout, file })))
     }
 
     /// Number of rows.
@@ -137,7 +137,7 @@ impl ArrayDataset {
     /// # Errors
     /// As [`ArrayDataset::get`]. Returns an error if the range ends before it begins.
     pub fn rows(&self, rows: Range<u64>) -> Result<RowView<'_>> {
-        let Inner { path, layout, file } = &*self.0;
+        let ArrayFields { path, layout, file } = &*self.0;
         if rows.end > layout.rows || rows.start > rows.end {
             return Err(self.outside(&rows));
         }
@@ -159,7 +159,7 @@ impl ArrayDataset {
     /// Returns an error if a row does not exist, if `into` is not exactly as long as the rows, or if
     /// the file was truncated. The content of `into` is then unspecified.
     pub fn read_rows(&self, rows: &[u64], into: &mut [u8]) -> Result<()> {
-        let Inner { path, layout, file } = &*self.0;
+        let ArrayFields { path, layout, file } = &*self.0;
         let size = layout.row_bytes;
         if rows.len().checked_mul(size) != Some(into.len()) {
             let (rows, room) = (rows.len(), into.len());

@@ -26,7 +26,7 @@ use tarflume_formats::name;
 use tarflume_formats::publish::folder_of;
 
 use crate::dataset::pattern::{Listed, Shards};
-use crate::dataset::shard::{Facts, Shard};
+use crate::dataset::shard::{Shard, ShardFacts};
 use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
@@ -58,10 +58,10 @@ pub(crate) const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Dataset(Arc<Inner>);
+pub struct Dataset(Arc<DatasetFields>);
 
 #[derive(Debug)]
-struct Inner {
+struct DatasetFields {
     shards: Vec<Shard>,
     counts: Vec<u64>,
     /// The first ordinal of each shard, then the total number of samples.
@@ -109,10 +109,10 @@ impl Dataset {
                     let folder: Arc<Path> = folder_of(&path).into();
                     add(&mut extensions, &manifest.extensions);
                     let shards = manifest.shards.into_iter();
-                    facts.extend(shards.map(|entry| Arc::new(Facts::listed(&folder, entry))));
+                    facts.extend(shards.map(|entry| Arc::new(ShardFacts::listed(&folder, entry))));
                 }
                 Listed::Tar(path) => {
-                    facts.push(Arc::new(Facts::alone(path)?));
+                    facts.push(Arc::new(ShardFacts::alone(path)?));
                     extensions = None;
                 }
             }
@@ -140,7 +140,7 @@ impl Dataset {
     }
 
     fn of(
-        facts: Vec<Arc<Facts>>,
+        facts: Vec<Arc<ShardFacts>>,
         extensions: Option<BTreeMap<String, u64>>,
         access: FileAccess,
     ) -> Result<Dataset> {
@@ -155,7 +155,7 @@ impl Dataset {
     }
 
     fn counted(
-        facts: Vec<Arc<Facts>>,
+        facts: Vec<Arc<ShardFacts>>,
         starts: Vec<u64>,
         extensions: Option<BTreeMap<String, u64>>,
         access: FileAccess,
@@ -167,13 +167,14 @@ impl Dataset {
         let shard = |(number, facts)| Shard::new(facts, shelves.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
-        let inner = Inner { shards, counts, starts, extensions, access, fingerprint, search };
+        let inner =
+            DatasetFields { shards, counts, starts, extensions, access, fingerprint, search };
         Dataset(Arc::new(inner))
     }
 
     fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
-        let Inner { starts, extensions, .. } = &*self.0;
+        let DatasetFields { starts, extensions, .. } = &*self.0;
         Dataset::counted(facts, starts.clone(), extensions.clone(), access)
     }
 

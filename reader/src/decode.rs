@@ -214,11 +214,11 @@ pub struct ForDevice {
     /// ImageSize and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
     pub drawn: Option<(ImageSize, usize)>,
     /// The JPEGs that the device may decode, too.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedJpegs>,
 }
 
 /// The part of a column's JPEGs that a device's decoder may take over.
-pub struct Shared {
+pub struct SharedJpegs {
     pub(crate) share: DeviceShare,
     /// ImageSize of the output.
     pub(crate) size: ImageSize,

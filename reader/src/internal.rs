@@ -11,7 +11,7 @@ pub use crate::device::kernels::args;
 #[cfg(feature = "cuda")]
 pub use crate::device::nvjpeg;
 pub use crate::fetch::fetched::Fetched;
-pub use crate::fetch::plan::{Bad, Draw, Limits, Plan};
+pub use crate::fetch::plan::{Bad, Limits, Plan, RowDraw};
 pub use crate::fetch::wanted::Wanted;
 pub use crate::loader::end_device_epochs;
 pub use crate::picture::{convert, crop, resample, row_header};

@@ -5,7 +5,7 @@
 //! nothing and knows no samples.
 //!
 //! What the unsafe code relies on, and why it holds:
-//! - every range is within its block: ranges are computed by [`Layout`] and [`Slab::make_room`] from the
+//! - every range is within its block: ranges are computed by [`SlabLayout`] and [`Slab::make_room`] from the
 //!   lengths that the blocks were allocated with, and slicing is checked;
 //! - rows do not overlap: row `i` of a column of `n` bytes a row begins at `start + i * n`, columns follow
 //!   each other, and variable rows are between neighboring entries of an ascending list;
@@ -35,7 +35,7 @@ const COLUMN_ALIGN: usize = 64;
 
 /// The positions of a batch's columns in its slab.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct SlabLayout {
     shapes: Vec<RowShape>,
     /// For each column, its offset in the fixed block, or its number among the variable columns.
     places: Vec<usize>,
@@ -44,12 +44,12 @@ pub(crate) struct Layout {
     variable: usize,
 }
 
-impl Layout {
+impl SlabLayout {
     /// The layout of `rows` rows of columns of these shapes.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the batch has more bytes than can be addressed.
-    pub(crate) fn new(shapes: Vec<RowShape>, rows: usize) -> Result<Layout> {
+    pub(crate) fn new(shapes: Vec<RowShape>, rows: usize) -> Result<SlabLayout> {
         let (mut fixed, mut variable, mut places) = (0usize, 0, Vec::new());
         for shape in &shapes {
             let Some(bytes) = shape.bytes() else {
@@ -64,7 +64,7 @@ impl Layout {
             })?;
             fixed = (end - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
         }
-        Ok(Layout { shapes, places, rows, fixed, variable })
+        Ok(SlabLayout { shapes, places, rows, fixed, variable })
     }
 
     /// Bytes of all fixed columns.
@@ -91,7 +91,7 @@ impl Layout {
 /// The memory of one batch.
 #[derive(Debug)]
 pub(crate) struct Slab {
-    layout: Arc<Layout>,
+    layout: Arc<SlabLayout>,
     fixed: Block,
     /// All variable columns, one after the other.
     tail: Block,
@@ -114,7 +114,7 @@ impl Slab {
     /// # Errors
     /// [`ErrorKind::Limit`]: the allocation failed.
     #[cfg(test)]
-    pub(crate) fn new(layout: Arc<Layout>) -> Result<Slab> {
+    pub(crate) fn new(layout: Arc<SlabLayout>) -> Result<Slab> {
         Slab::in_memory(layout, None)
     }
 
@@ -122,7 +122,10 @@ impl Slab {
     ///
     /// # Errors
     /// [`ErrorKind::Limit`]: the allocation failed.
-    pub(crate) fn in_memory(layout: Arc<Layout>, memory: Option<&dyn HostMemory>) -> Result<Slab> {
+    pub(crate) fn in_memory(
+        layout: Arc<SlabLayout>,
+        memory: Option<&dyn HostMemory>,
+    ) -> Result<Slab> {
         let (rows, variable) = (layout.rows, layout.variable);
         let foreign = memory.filter(|_| layout.fixed > 0).and_then(|m| m.block(layout.fixed));
         Ok(Slab {
@@ -142,7 +145,7 @@ impl Slab {
     }
 
     /// The positions of the columns.
-    pub(crate) fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &SlabLayout {
         &self.layout
     }
 
@@ -284,7 +287,7 @@ impl Slab {
         self.rows
     }
 
-    /// All fixed columns, at the offsets of [`Layout::place`]. The bytes between the columns and after the
+    /// All fixed columns, at the offsets of [`SlabLayout::place`]. The bytes between the columns and after the
     /// kept rows are unspecified.
     ///
     /// # Panics

@@ -47,7 +47,7 @@ use self::queue::Bell;
 pub(crate) use self::queue::Item;
 pub use self::queue::Next;
 pub use self::refusal::Refusal;
-use self::refusal::Remedy;
+use self::refusal::RefusalRemedy;
 pub use self::sample::StreamSample;
 use crate::error::{Error, Result};
 use crate::order::Key;
@@ -186,12 +186,16 @@ impl Stream {
     /// The error for an operation that a stream does not support, with the remedy for these shards.
     pub fn refuse(&self, what: Refusal) -> Error {
         let Some(first) = self.shards.iter().find(|shard| !shard.is_file()) else {
-            let Some(first) = self.shards.first() else { return what.error(Remedy::Save) };
+            let Some(first) = self.shards.first() else { return what.error(RefusalRemedy::Save) };
             let dir = first.name.parent().unwrap_or(Path::new(""));
             let plain = self.shards.iter().all(|s| s.name.extension().is_some_and(|e| e == "tar"));
-            return what.error(if plain { Remedy::Index(dir) } else { Remedy::Unpack(dir) });
+            return what.error(if plain {
+                RefusalRemedy::Index(dir)
+            } else {
+                RefusalRemedy::Unpack(dir)
+            });
         };
-        what.error(Remedy::Save).with_path(&first.name)
+        what.error(RefusalRemedy::Save).with_path(&first.name)
     }
 
     /// Starts a thread that reads ahead, and returns the samples of `epoch` for this rank.

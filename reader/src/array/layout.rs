@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Rows of equal size, stored without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct ArrayLayout {
     pub(super) dtype: DType,
     /// Elements along each dimension of one row; `[]` if a row is a single number.
     pub(super) row: Vec<usize>,
@@ -20,10 +20,10 @@ pub(super) struct Layout {
     pub(super) data: u64,
 }
 
-impl Layout {
+impl ArrayLayout {
     /// The rows of an npy file of `length` bytes. Bytes after the array are ignored, as NumPy ignores
     /// them.
-    pub(super) fn of_npy(header: &Header, length: u64) -> Result<Layout> {
+    pub(super) fn of_npy(header: &Header, length: u64) -> Result<ArrayLayout> {
         let dtype = known(header.dtype)?;
         let Some((&rows, row)) = header.shape().split_first() else {
             let text = "the array is a single number and has no rows; save a.reshape(1)";
@@ -45,11 +45,11 @@ impl Layout {
         let row: Option<Vec<usize>> = row.iter().map(|&n| usize::try_from(n).ok()).collect();
         let row = row.ok_or_else(too_large)?;
         let row_bytes = bytes_of(dtype, &row).ok_or_else(too_large)?;
-        Ok(Layout { dtype, row, row_bytes, rows, data: header.data })
+        Ok(ArrayLayout { dtype, row, row_bytes, rows, data: header.data })
     }
 
     /// The rows in a file of `length` bytes, from byte `data` to its end.
-    pub(super) fn raw(dtype: DType, row: &[usize], data: u64, length: u64) -> Result<Layout> {
+    pub(super) fn raw(dtype: DType, row: &[usize], data: u64, length: u64) -> Result<ArrayLayout> {
         let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
         if row_bytes == 0 {
             return Err(Error::usage(format!("a row of shape {row:?} has no bytes")));
@@ -66,7 +66,7 @@ impl Layout {
             );
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(length - rest));
         }
-        Ok(Layout { dtype, row: row.to_vec(), row_bytes, rows, data })
+        Ok(ArrayLayout { dtype, row: row.to_vec(), row_bytes, rows, data })
     }
 
     /// Byte offset of `row`, which must be a row of the file.

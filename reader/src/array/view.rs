@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tarflume_formats::map::Mapped;
 
-use super::layout::Layout;
+use super::layout::ArrayLayout;
 use crate::column::{DType, Element};
 use crate::error::{Error, Result};
 
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 pub struct RowView<'a> {
     pub(super) file: &'a Mapped,
     pub(super) path: &'a Path,
-    pub(super) layout: &'a Layout,
+    pub(super) layout: &'a ArrayLayout,
     pub(super) bytes: &'a [u8],
     pub(super) first: u64,
     pub(super) rows: u64,

@@ -36,7 +36,7 @@ use crate::source::shelf::Shelf;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Shard {
-    facts: Arc<Facts>,
+    facts: Arc<ShardFacts>,
     shelf: Arc<Shelf>,
     /// Open sidecars, if sidecars are read and not mapped.
     sidecars: Option<Arc<Shelf>>,
@@ -45,7 +45,7 @@ pub struct Shard {
 
 /// The properties of a shard that do not depend on how it is read.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct ShardFacts {
     path: PathBuf,
     samples: u64,
     /// The manifest's folder and entry, if the shard is listed in one.
@@ -55,10 +55,10 @@ pub(crate) struct Facts {
     recheck: RecheckTimer,
 }
 
-impl Facts {
+impl ShardFacts {
     /// A shard that a manifest in `folder` lists. Opens nothing.
-    pub(crate) fn listed(folder: &Arc<Path>, entry: ShardEntry) -> Facts {
-        Facts {
+    pub(crate) fn listed(folder: &Arc<Path>, entry: ShardEntry) -> ShardFacts {
+        ShardFacts {
             path: folder.join(&entry.name),
             samples: entry.samples,
             listed: Some((folder.clone(), entry)),
@@ -71,10 +71,10 @@ impl Facts {
     ///
     /// # Errors
     /// Returns an error if the sidecar is missing, damaged, or belongs to another tar.
-    pub(crate) fn alone(path: PathBuf) -> Result<Facts> {
+    pub(crate) fn alone(path: PathBuf) -> Result<ShardFacts> {
         let index = open_alone(&path)?;
         let (samples, recheck) = (index.samples(), RecheckTimer::due());
-        Ok(Facts { path, samples, listed: None, index: OnceLock::from(index), recheck })
+        Ok(ShardFacts { path, samples, listed: None, index: OnceLock::from(index), recheck })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -110,21 +110,21 @@ impl Facts {
     }
 
     /// The length of the tar in bytes, and a digest of its content: its own, or that of its sidecar.
-    pub(crate) fn content(&self) -> Result<(u64, Content)> {
+    pub(crate) fn content(&self) -> Result<(u64, ShardContent)> {
         if let Some((_, entry)) = &self.listed {
             let content = match entry.digest()? {
-                Some(digest) => Content::Tar(digest),
-                None => Content::Sidecar(hex_digest(&entry.index_blake3)?),
+                Some(digest) => ShardContent::Tar(digest),
+                None => ShardContent::Sidecar(hex_digest(&entry.index_blake3)?),
             };
             return Ok((entry.bytes, content));
         }
         let index = self.index()?;
         let content = match index.tar().digest {
-            Some(digest) => Content::Tar(digest),
+            Some(digest) => ShardContent::Tar(digest),
             None => {
                 let digest = index.digest();
                 index.intact()?;
-                Content::Sidecar(digest)
+                ShardContent::Sidecar(digest)
             }
         };
         Ok((index.tar().length, content))
@@ -132,21 +132,21 @@ impl Facts {
 }
 
 /// The digest that identifies the content of a shard.
-pub(crate) enum Content {
+pub(crate) enum ShardContent {
     Tar(Digest),
     Sidecar(Digest),
 }
 
 impl Shard {
     pub(crate) fn new(
-        facts: Arc<Facts>,
+        facts: Arc<ShardFacts>,
         (shelf, sidecars): (Arc<Shelf>, Option<Arc<Shelf>>),
         number: usize,
     ) -> Shard {
         Shard { facts, shelf, sidecars, number }
     }
 
-    pub(crate) fn facts(&self) -> &Arc<Facts> {
+    pub(crate) fn facts(&self) -> &Arc<ShardFacts> {
         &self.facts
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tarflume_formats::shard::index_path;
 
-use crate::dataset::shard::Facts;
+use crate::dataset::shard::ShardFacts;
 use crate::source::open::SourceKind;
 use crate::source::shelf::Shelf;
 
@@ -24,7 +24,7 @@ use crate::source::shelf::Shelf;
 pub(crate) const MAPPED_SIDECARS: u64 = 256 << 20;
 
 /// A shelf for sidecars that are read; `None` if they are mapped.
-pub(crate) fn to_be_read(facts: &[Arc<Facts>], mapped: u64) -> Option<Shelf> {
+pub(crate) fn to_be_read(facts: &[Arc<ShardFacts>], mapped: u64) -> Option<Shelf> {
     let bytes = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.sidecar_bytes()));
     if bytes <= mapped {
         return None;

@@ -132,7 +132,7 @@ impl<'a> Other<'a> {
     /// Returns an error if the data is damaged or truncated.
     pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
         let color = self.decoder.color_type();
-        let Some(kind) = Kind::of(color) else {
+        let Some(kind) = PixelKind::of(color) else {
             return Err(damaged(format!("pixels of type {color:?} are not supported")));
         };
         let channels = match (wanted, kind.channels) {
@@ -191,7 +191,7 @@ fn damaged(text: String) -> Error {
 
 /// How a decoder stores a pixel.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct PixelKind {
     channels: usize,
     depth: Depth,
 }
@@ -203,8 +203,8 @@ enum Depth {
     Float,
 }
 
-impl Kind {
-    fn of(color: ColorType) -> Option<Kind> {
+impl PixelKind {
+    fn of(color: ColorType) -> Option<PixelKind> {
         let (channels, depth) = match color {
             ColorType::L8 => (1, Depth::Byte),
             ColorType::La8 => (2, Depth::Byte),
@@ -218,7 +218,7 @@ impl Kind {
             ColorType::Rgba32F => (4, Depth::Float),
             _ => return None,
         };
-        Some(Kind { channels, depth })
+        Some(PixelKind { channels, depth })
     }
 
     /// Bytes of a pixel.
@@ -256,7 +256,7 @@ impl Kind {
 }
 
 /// Converts `count` pixels of `kind` into pixels of `channels` bytes, in place.
-fn narrow(bytes: &mut [u8], count: usize, kind: Kind, channels: usize) {
+fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: usize) {
     let stored = kind.bytes();
     if kind.depth == Depth::Byte && kind.channels == channels {
         return;

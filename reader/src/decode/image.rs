@@ -12,7 +12,7 @@ use std::mem;
 
 use fast_image_resize::Resizer;
 
-use super::open_picture::{Codec, OpenPicture, Source};
+use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, Residing, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
@@ -33,8 +33,8 @@ impl Image {
         ImageSizes(self.clone())
     }
 
-    fn source<'a>(&self, sample: &Sample<'a>) -> Result<Source<'a>> {
-        let source = Source::open(sample.part(0), sample.entry_points(0))?;
+    fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
+        let source = PictureSource::open(sample.part(0), sample.entry_points(0))?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -51,7 +51,7 @@ impl Image {
     fn placed(
         &self,
         sample: &Sample<'_>,
-        source: &Source<'_>,
+        source: &PictureSource<'_>,
     ) -> Result<(Turn, ImageSize, Placement)> {
         let turn = if self.orientation { source.turn() } else { Turn::default() };
         let upright = turn.size(source.size());
@@ -81,9 +81,9 @@ impl Image {
         sample: &Sample<'_>,
         row: Row<'_>,
         scratch: &mut Scratch,
-        kept: &mut Kept,
+        kept: &mut DrawBuffers,
     ) -> Result<()> {
-        let Kept { decoder, finish } = kept;
+        let DrawBuffers { decoder, finish } = kept;
         if let Some(ahead) = decoder.take(self.owner(sample)) {
             let (drawn, pixels) = ahead?;
             return self.write(drawn, pixels, row, finish);
@@ -100,7 +100,7 @@ impl Image {
         drawn: Decoded,
         pixels: &Pixels,
         mut row: Row<'_>,
-        finish: &mut Finish,
+        finish: &mut FinishBuffers,
     ) -> Result<()> {
         if !self.headed {
             return self.write_ready(drawn, pixels, row, finish);
@@ -120,7 +120,7 @@ impl Image {
         drawn: Decoded,
         pixels: &Pixels,
         mut row: Row<'_>,
-        finish: &mut Finish,
+        finish: &mut FinishBuffers,
     ) -> Result<()> {
         let Decoded { placement, turn } = drawn;
         // The size in output orientation; `placement` is in stored orientation.
@@ -159,7 +159,7 @@ impl Image {
     }
 
     /// Decodes JPEGs of moderate size together.
-    fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut Kept) {
+    fn run_ahead(&self, samples: &[Sample<'_>], scratch: &mut Scratch, kept: &mut DrawBuffers) {
         let (mut group, mut memory) = ([const { None }; GROUP], 0);
         for (place, sample) in group.iter_mut().zip(samples) {
             // A sample that cannot be opened is reported by `decode`.
@@ -198,7 +198,7 @@ impl Image {
 
 /// The number of pixels of a picture, if its header can be read.
 pub fn pixels_of(bytes: &[u8]) -> Option<u64> {
-    Source::open(bytes, None).ok().map(|source| source.size().pixels())
+    PictureSource::open(bytes, None).ok().map(|source| source.size().pixels())
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
@@ -256,14 +256,14 @@ impl Decode for Image {
     }
 
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        let mut kept = scratch.take::<Kept>();
+        let mut kept = scratch.take::<DrawBuffers>();
         self.run_ahead(samples, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         scratch.put(kept);
     }
 
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let mut kept = scratch.take::<Kept>();
+        let mut kept = scratch.take::<DrawBuffers>();
         let result = self.run(sample, row, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         kept.drop_large();
@@ -341,23 +341,23 @@ impl Decode for ImageSizes {
 
 /// The state that a thread keeps between pictures.
 #[derive(Default)]
-struct Kept {
+struct DrawBuffers {
     decoder: PictureDecoder,
-    finish: Finish,
+    finish: FinishBuffers,
 }
 
 /// Buffers for resizing and writing.
 #[derive(Default)]
-struct Finish {
+struct FinishBuffers {
     resized: Vec<u8>,
     line: Vec<u8>,
     resizer: Resizer,
 }
 
-impl Kept {
+impl DrawBuffers {
     fn drop_large(&mut self) {
         self.decoder.drop_large();
-        let Finish { resized, line, resizer } = &mut self.finish;
+        let FinishBuffers { resized, line, resizer } = &mut self.finish;
         for buffer in [resized, line] {
             if buffer.capacity() > Scratch::KEEP {
                 *buffer = Vec::new();

@@ -31,14 +31,14 @@ pub struct Json {
     ext: String,
     pointer: String,
     path: Result<Pointer, String>,
-    kind: Kind,
+    kind: JsonKind,
     dtype: DType,
     labels: Option<HashMap<String, i64>>,
     default: Option<JsonDefault>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum JsonKind {
     Fixed(Vec<usize>),
     Variable,
     Text,
@@ -93,7 +93,7 @@ impl Json {
             ext: ext.into(),
             path: Pointer::parse(&pointer),
             pointer,
-            kind: Kind::Fixed(Vec::new()),
+            kind: JsonKind::Fixed(Vec::new()),
             dtype: DType::I64,
             labels: None,
             default: None,
@@ -110,21 +110,21 @@ impl Json {
     /// Reads (nested) arrays of exactly this shape.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
-        self.kind = Kind::Fixed(shape.into());
+        self.kind = JsonKind::Fixed(shape.into());
         self
     }
 
     /// Reads arrays of any length as a variable column.
     #[must_use]
     pub fn variable(mut self) -> Self {
-        self.kind = Kind::Variable;
+        self.kind = JsonKind::Variable;
         self
     }
 
     /// Reads strings in UTF-8 as a variable column of bytes.
     #[must_use]
     pub fn text(mut self) -> Self {
-        (self.kind, self.dtype) = (Kind::Text, DType::U8);
+        (self.kind, self.dtype) = (JsonKind::Text, DType::U8);
         self
     }
 
@@ -153,10 +153,10 @@ impl Json {
 
     fn sink<'a>(&'a self, bytes: &'a mut [u8]) -> Sink<'a> {
         let shape = match &self.kind {
-            Kind::Fixed(shape) => Some(shape.as_slice()),
-            Kind::Variable | Kind::Text => None,
+            JsonKind::Fixed(shape) => Some(shape.as_slice()),
+            JsonKind::Variable | JsonKind::Text => None,
         };
-        let text = self.kind == Kind::Text;
+        let text = self.kind == JsonKind::Text;
         Sink { bytes, written: 0, dtype: self.dtype, shape, text, labels: self.labels.as_ref() }
     }
 
@@ -167,10 +167,10 @@ impl Json {
         let room = bytes.len();
         let mut sink = self.sink(bytes);
         match (default, &self.kind) {
-            (JsonDefault::Numbers(_), Kind::Text) => {
+            (JsonDefault::Numbers(_), JsonKind::Text) => {
                 return Err("its default is a number, but its column is text".into());
             }
-            (JsonDefault::Numbers(numbers), Kind::Fixed(shape)) => {
+            (JsonDefault::Numbers(numbers), JsonKind::Fixed(shape)) => {
                 let count: usize = shape.iter().product();
                 if numbers.len() != 1 && numbers.len() != count {
                     return Err(format!("its default has {} of {count} numbers", numbers.len()));
@@ -179,7 +179,7 @@ impl Json {
                     sink.number(numbers[at % numbers.len()])?;
                 }
             }
-            (JsonDefault::Numbers(numbers), Kind::Variable) => {
+            (JsonDefault::Numbers(numbers), JsonKind::Variable) => {
                 numbers.iter().try_for_each(|&number| sink.number(number))?;
             }
             (JsonDefault::Text(text), _) => sink.string(text)?,
@@ -206,8 +206,8 @@ impl Decode for Json {
 
     fn shape(&self) -> RowShape {
         match &self.kind {
-            Kind::Fixed(shape) => RowShape::Fixed(self.dtype, shape.clone()),
-            Kind::Variable | Kind::Text => RowShape::Variable(self.dtype),
+            JsonKind::Fixed(shape) => RowShape::Fixed(self.dtype, shape.clone()),
+            JsonKind::Variable | JsonKind::Text => RowShape::Variable(self.dtype),
         }
     }
 
@@ -216,7 +216,7 @@ impl Decode for Json {
         if let Err(what) = &self.path {
             return Err(usage(what));
         }
-        if self.kind == Kind::Text && (self.dtype != DType::U8 || self.labels.is_some()) {
+        if self.kind == JsonKind::Text && (self.dtype != DType::U8 || self.labels.is_some()) {
             return Err(usage("text is bytes: it accepts no type and no labels"));
         }
         if self.default.is_some() {
@@ -235,7 +235,7 @@ impl Decode for Json {
             None => 0,
         };
         // A number in an array takes at least two bytes of text.
-        let elements = if self.kind == Kind::Text { length } else { length.div_ceil(2) };
+        let elements = if self.kind == JsonKind::Text { length } else { length.div_ceil(2) };
         elements.max(default).saturating_mul(self.dtype.size() as u64)
     }
 
@@ -259,8 +259,8 @@ impl Decode for Json {
             }
         };
         let elements = match &self.kind {
-            Kind::Fixed(shape) => Some(shape.iter().product::<usize>()),
-            Kind::Variable | Kind::Text => None,
+            JsonKind::Fixed(shape) => Some(shape.iter().product::<usize>()),
+            JsonKind::Variable | JsonKind::Text => None,
         };
         if elements.is_some_and(|count| count * self.dtype.size() != written) {
             return Err(self.fault(&format!("{written} bytes do not fill a row")));

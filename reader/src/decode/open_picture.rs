@@ -10,36 +10,39 @@ use crate::picture::orientation::Turn;
 
 /// A picture whose header was read.
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample
-pub(super) enum Source<'a> {
+pub(super) enum PictureSource<'a> {
     Jpeg(Jpeg<'a>),
     Other(Other<'a>),
 }
 
-impl<'a> Source<'a> {
+impl<'a> PictureSource<'a> {
     /// Reads the header. The format is detected from the first bytes.
     ///
     /// # Errors
     /// Returns an error if the format is unknown or the header is damaged.
-    pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Source<'a>> {
+    pub(super) fn open(
+        bytes: &'a [u8],
+        entry_points: Option<&'a [u8]>,
+    ) -> Result<PictureSource<'a>> {
         if bytes.starts_with(&[0xff, 0xd8]) {
-            return Ok(Source::Jpeg(Jpeg::open(bytes, entry_points)?));
+            return Ok(PictureSource::Jpeg(Jpeg::open(bytes, entry_points)?));
         }
-        Ok(Source::Other(Other::open(bytes)?))
+        Ok(PictureSource::Other(Other::open(bytes)?))
     }
 
     /// ImageSize as stored.
     pub(super) fn size(&self) -> ImageSize {
         match self {
-            Source::Jpeg(jpeg) => jpeg.size(),
-            Source::Other(other) => other.size,
+            PictureSource::Jpeg(jpeg) => jpeg.size(),
+            PictureSource::Other(other) => other.size,
         }
     }
 
     /// The turn of its EXIF orientation.
     pub(super) fn turn(&self) -> Turn {
         match self {
-            Source::Jpeg(jpeg) => jpeg.turn(),
-            Source::Other(other) => other.turn,
+            PictureSource::Jpeg(jpeg) => jpeg.turn(),
+            PictureSource::Other(other) => other.turn,
         }
     }
 }
@@ -73,13 +76,13 @@ impl<'a> OpenPicture<'a> {
     /// # Errors
     /// Returns an error if the placement is outside the picture.
     pub(super) fn new(
-        source: Source<'a>,
+        source: PictureSource<'a>,
         placement: Placement,
         turn: Turn,
         gap: Option<f64>,
     ) -> Result<OpenPicture<'a>> {
         match source {
-            Source::Jpeg(jpeg) => {
+            PictureSource::Jpeg(jpeg) => {
                 let view = jpeg.view(&placement, gap);
                 let memory = jpeg.memory(&view)?;
                 let placement = view.place(&placement);
@@ -91,7 +94,7 @@ impl<'a> OpenPicture<'a> {
                     finishing: 0,
                 })
             }
-            Source::Other(other) => {
+            PictureSource::Other(other) => {
                 let memory = other.memory();
                 Ok(OpenPicture {
                     codec: Codec::Other(other),

@@ -69,7 +69,7 @@ impl Sequence {
         scratch: &mut Scratch,
         with: impl FnOnce(&[u8]) -> Result<R>,
     ) -> Result<R> {
-        let mut kept = mem::take(scratch.get::<Kept>());
+        let mut kept = mem::take(scratch.get::<SequenceBuffer>());
         let result = self.fill(sample, scratch, &mut kept.0).and_then(|used| {
             let bytes: &[u8] = bytemuck::cast_slice(&kept.0);
             with(&bytes[..used])
@@ -198,7 +198,7 @@ impl Decode for SequenceLengths {
 
 /// A buffer that a thread keeps between sequences. `u64`, so that elements of any type are aligned.
 #[derive(Default)]
-struct Kept(Vec<u64>);
+struct SequenceBuffer(Vec<u64>);
 
 #[cfg(test)]
 mod tests {

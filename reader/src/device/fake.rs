@@ -12,7 +12,7 @@ use tarflume_jpeg::Header;
 
 use crate::batch::Batch;
 use crate::decode::hybrid::jpeg_decoder::{
-    Abilities, Compressed, JpegDecoder, Stored, Verdict, Wanted,
+    Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg,
 };
 use crate::device::driver::{
     Copied, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnCopied,
@@ -22,7 +22,7 @@ use crate::device::kernels::launch::Launch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{Foreign, HostMemory};
 
-type Task = Box<dyn FnOnce() + Send>;
+type FakeTask = Box<dyn FnOnce() + Send>;
 
 /// How often each event was recorded and reached.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl Marks {
 /// The device.
 #[derive(Debug)]
 pub(crate) struct FakeDevice {
-    streams: Mutex<HashMap<WorkStream, Sender<Task>>>,
+    streams: Mutex<HashMap<WorkStream, Sender<FakeTask>>>,
     marks: Arc<Marks>,
     memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
     next: AtomicU64,
@@ -118,10 +118,10 @@ impl FakeDevice {
         Ok(())
     }
 
-    fn put(&self, on: WorkStream, task: Task) {
+    fn put(&self, on: WorkStream, task: FakeTask) {
         let mut streams = self.streams.lock().unwrap();
         let stream = streams.entry(on).or_insert_with(|| {
-            let (sender, tasks) = channel::<Task>();
+            let (sender, tasks) = channel::<FakeTask>();
             thread::spawn(move || tasks.into_iter().for_each(|task| task()));
             sender
         });
@@ -292,7 +292,7 @@ impl JpegDecoder for FakeDevice {
         Err(Error::new(ErrorKind::Device, "the fake device does not decode"))
     }
 
-    fn admit(&self, _: (&[u8], &Header), _: Wanted) -> Result<std::result::Result<(), String>> {
+    fn admit(&self, _: (&[u8], &Header), _: WantedJpeg) -> Result<std::result::Result<(), String>> {
         Ok(Ok(()))
     }
 

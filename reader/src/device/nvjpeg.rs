@@ -25,7 +25,7 @@ use tarflume_formats::poison::IgnorePoison;
 use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
 
-pub use self::library::{Found, Library};
+pub use self::library::{FoundLibrary, Library};
 pub use self::offer::Offer;
 pub use self::status::Backend;
 pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
@@ -34,7 +34,7 @@ pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 use self::context::Context;
 use self::handle::{Handle, Parser, Wish};
 use self::hands::{Hands, Piece, With};
-use self::status::{Format, Status};
+use self::status::{OutputFormat, Status};
 use self::wishes::Wishes;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -258,11 +258,11 @@ impl Nvjpeg {
     }
 
     /// Checks that the output memory has the size of the picture. Returns the output format.
-    fn fits(&self, picture: &Compressed<'_>) -> Result<Format, String> {
+    fn fits(&self, picture: &Compressed<'_>) -> Result<OutputFormat, String> {
         let Compressed { bytes, target } = *picture;
         let PixelTarget { to, width, height, scale, channels } = target;
         let header = Header::parse(bytes).map_err(|error| error.text().to_string())?;
-        let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
+        let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
         let (w, h) = scale.of(header.width(), header.height());
         if to == 0 || (width, height) != (w, h) {
             return Err(format!(
@@ -295,7 +295,7 @@ impl Nvjpeg {
         channels: u8,
         scale: Scale,
     ) -> Result<(), String> {
-        let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
+        let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
         let wish = self.wish(format, scale)?;
         self.offer.check((supported(header)?, format), (header.width(), header.height()))?;
         if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
@@ -322,7 +322,7 @@ impl Nvjpeg {
     ///
     /// # Errors
     /// Returns the reason if this decoder does not support the scale.
-    fn wish(&self, format: Format, scale: Scale) -> Result<&Wish, String> {
+    fn wish(&self, format: OutputFormat, scale: Scale) -> Result<&Wish, String> {
         let wish =
             self.wishes.of(format, scale).filter(|_| scale as u32 <= self.offer.least() as u32);
         wish.ok_or_else(|| match self.offer.least() {
@@ -346,7 +346,7 @@ impl Nvjpeg {
         let pieces = pictures.iter().map(|picture| {
             let Stored { at, length, target } = *picture;
             let PixelTarget { to, width, scale, channels, .. } = target;
-            let format = Format::of(channels).ok_or("pixels must have 1 or 3 channels")?;
+            let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
             self.wish(format, scale)?;
             let at = (at as usize, length as usize);
             Ok(Piece { format, at, to, width, scale, channels })
@@ -390,7 +390,7 @@ impl Nvjpeg {
     ) -> Result<Vec<Verdict>> {
         let mut hands = self.hands.lock().ignore_poison();
         let mut verdicts = vec![Verdict::Decoded; pieces.len()];
-        let mut groups = Format::ALL.map(|_| Vec::new());
+        let mut groups = OutputFormat::ALL.map(|_| Vec::new());
         for (n, piece) in pieces.into_iter().enumerate() {
             match piece {
                 Ok(piece) => groups[piece.format as usize].push((n, piece)),
@@ -399,7 +399,7 @@ impl Nvjpeg {
         }
         let engines = self.backend.has_engines();
         let with = With { handle: &self.handle, engines, wishes: &self.wishes };
-        for (format, pieces) in Format::ALL.into_iter().zip(&groups) {
+        for (format, pieces) in OutputFormat::ALL.into_iter().zip(&groups) {
             let mut todo = vec![&pieces[..]];
             let mut failed = 0;
             while let Some(part) = todo.pop().filter(|part| !part.is_empty()) {

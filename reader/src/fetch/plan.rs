@@ -14,7 +14,7 @@ use crate::fetch::wanted::Wanted;
 
 /// A sample to read, and its row in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Draw {
+pub struct RowDraw {
     /// Row in the batch.
     pub slot: usize,
     /// Ordinal of the sample.
@@ -146,7 +146,7 @@ impl Plan {
     pub fn fill(
         &mut self,
         dataset: &Dataset,
-        draws: &[Draw],
+        draws: &[RowDraw],
         wanted: &Wanted,
         limits: Limits,
     ) -> Result<()> {
@@ -261,8 +261,8 @@ impl Plan {
     }
 
     /// Appends an item for the sample in `found`, whose parts begin at number `start`.
-    fn take_in(&mut self, draw: Draw, (shard, row): (usize, u64), start: usize) {
-        let Draw { slot, ordinal } = draw;
+    fn take_in(&mut self, draw: RowDraw, (shard, row): (usize, u64), start: usize) {
+        let RowDraw { slot, ordinal } = draw;
         let parts = start..self.parts.len();
         let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
         let first = present.map(|part| part.at).min().unwrap_or(self.found.first());

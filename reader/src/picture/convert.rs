@@ -11,7 +11,7 @@ use crate::picture::output::{Layout, Normalize};
 
 /// The element type of converted pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Element {
+pub enum PixelElement {
     /// Unsigned bytes, 0 to 255.
     #[default]
     U8,
@@ -23,13 +23,13 @@ pub enum Element {
     F32,
 }
 
-impl Element {
+impl PixelElement {
     /// ImageSize of one element in bytes.
     pub fn bytes(self) -> usize {
         match self {
-            Element::U8 => 1,
-            Element::F16 | Element::Bf16 => 2,
-            Element::F32 => 4,
+            PixelElement::U8 => 1,
+            PixelElement::F16 | PixelElement::Bf16 => 2,
+            PixelElement::F32 => 4,
         }
     }
 }
@@ -115,7 +115,7 @@ impl Pictures {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finish {
     layout: Layout,
-    element: Element,
+    element: PixelElement,
     scale: [f32; 4],
     shift: [f32; 4],
 }
@@ -129,16 +129,16 @@ impl Default for Finish {
 impl Finish {
     /// Decoded bytes, unchanged, as `[height, width, channels]`.
     pub fn bytes() -> Finish {
-        Finish { layout: Layout::Hwc, element: Element::U8, scale: [1.0; 4], shift: [0.0; 4] }
+        Finish { layout: Layout::Hwc, element: PixelElement::U8, scale: [1.0; 4], shift: [0.0; 4] }
     }
 
     /// Numbers, `(byte / 255 - mean) / std`, as `[height, width, channels]`. Computed in single precision
     /// and rounded to `element`; bit-identical to [`Image`](crate::Image) on the host.
     ///
     /// # Errors
-    /// Returns an error if `element` is [`Element::U8`], or if a standard deviation is zero or not finite.
-    pub fn floats(element: Element, normalize: Normalize) -> Result<Finish> {
-        if element == Element::U8 {
+    /// Returns an error if `element` is [`PixelElement::U8`], or if a standard deviation is zero or not finite.
+    pub fn floats(element: PixelElement, normalize: Normalize) -> Result<Finish> {
+        if element == PixelElement::U8 {
             return Err(Error::usage("bytes are not normalized; choose f16, bf16 or f32"));
         }
         let (scale, shift) = normalize.factors();
@@ -160,7 +160,7 @@ impl Finish {
     }
 
     /// The element type.
-    pub fn element(&self) -> Element {
+    pub fn element(&self) -> PixelElement {
         self.element
     }
 
@@ -248,10 +248,10 @@ impl Finish {
         let bytes = self.element.bytes();
         let to = &mut row[at * bytes..][..bytes];
         match self.element {
-            Element::U8 => to[0] = (value + 0.5).clamp(0.0, 255.0) as u8,
-            Element::F16 => to.copy_from_slice(&f16::from_f32(number).to_ne_bytes()),
-            Element::Bf16 => to.copy_from_slice(&bf16::from_f32(number).to_ne_bytes()),
-            Element::F32 => to.copy_from_slice(&number.to_ne_bytes()),
+            PixelElement::U8 => to[0] = (value + 0.5).clamp(0.0, 255.0) as u8,
+            PixelElement::F16 => to.copy_from_slice(&f16::from_f32(number).to_ne_bytes()),
+            PixelElement::Bf16 => to.copy_from_slice(&bf16::from_f32(number).to_ne_bytes()),
+            PixelElement::F32 => to.copy_from_slice(&number.to_ne_bytes()),
         }
     }
 }
@@ -278,9 +278,9 @@ mod tests {
     fn numbers_are_rounded_to_the_element() {
         let pictures = Pictures::new(1, ImageSize::new(1, 1), 1).unwrap();
         for (element, expected) in [
-            (Element::F32, (100.0f32 * (1.0 / 255.0)).to_ne_bytes().to_vec()),
-            (Element::F16, f16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
-            (Element::Bf16, bf16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
+            (PixelElement::F32, (100.0f32 * (1.0 / 255.0)).to_ne_bytes().to_vec()),
+            (PixelElement::F16, f16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
+            (PixelElement::Bf16, bf16::from_f32(100.0 / 255.0).to_ne_bytes().to_vec()),
         ] {
             let finish = Finish::floats(element, Normalize::unit()).unwrap();
             let mut out = vec![0; finish.output_bytes(&pictures)];
@@ -295,8 +295,8 @@ mod tests {
         assert!(Pictures::new(1, ImageSize::new(0, 4), 3).is_err());
         assert!(Pictures::new(1, ImageSize::new(1 << 16, 1 << 15), 3).is_err());
         assert!(Pictures::new(usize::MAX / 4, ImageSize::new(4, 4), 3).is_err());
-        assert!(Finish::floats(Element::U8, Normalize::unit()).is_err());
-        assert!(Finish::floats(Element::F32, Normalize::new([0.0; 3], [0.0; 3])).is_err());
+        assert!(Finish::floats(PixelElement::U8, Normalize::unit()).is_err());
+        assert!(Finish::floats(PixelElement::F32, Normalize::new([0.0; 3], [0.0; 3])).is_err());
         let pictures = Pictures::new(2, ImageSize::new(2, 2), 1).unwrap();
         let finish = Finish::bytes();
         assert!(finish.on_host(&pictures, &[0; 7], None, &mut [0; 8]).is_err());

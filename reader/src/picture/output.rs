@@ -219,7 +219,7 @@ impl Picture<'_> {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let y = if self.turn.upend { height - 1 - y } else { y };
         if self.turn.transpose {
-            let column = Column { bytes: self.bytes, stride: height, at: y };
+            let column = PixelColumn { bytes: self.bytes, stride: height, at: y };
             match self.channels {
                 1 => self.widen(column.pixels::<1>(width), line),
                 3 => self.widen(column.pixels::<3>(width), line),
@@ -263,13 +263,13 @@ impl Picture<'_> {
 
 /// A column of a picture, read as a line.
 #[derive(Clone, Copy)]
-struct Column<'a> {
+struct PixelColumn<'a> {
     bytes: &'a [u8],
     stride: usize,
     at: usize,
 }
 
-impl<'a> Column<'a> {
+impl<'a> PixelColumn<'a> {
     fn pixels<const N: usize>(
         self,
         count: usize,

@@ -9,7 +9,7 @@ fn slab(rows: usize) -> Slab {
         RowShape::Fixed(DType::U16, vec![2]),
         RowShape::Variable(DType::U64),
     ];
-    Slab::new(Arc::new(Layout::new(shapes, rows).unwrap())).unwrap()
+    Slab::new(Arc::new(SlabLayout::new(shapes, rows).unwrap())).unwrap()
 }
 
 /// Fills row after row with its number: `row` bytes, two numbers, `row % 3` words.
@@ -103,7 +103,7 @@ fn a_slab_with_lent_rows_is_not_sealed() {
 #[test]
 fn what_cannot_be_addressed_is_refused() {
     for shape in [vec![usize::MAX], vec![usize::MAX, 2], vec![1 << 40, 1 << 30]] {
-        let layout = Layout::new(vec![RowShape::Fixed(DType::U64, shape)], 1);
+        let layout = SlabLayout::new(vec![RowShape::Fixed(DType::U64, shape)], 1);
         assert_eq!(layout.unwrap_err().kind(), ErrorKind::Limit);
     }
 }
@@ -111,7 +111,7 @@ fn what_cannot_be_addressed_is_refused() {
 #[test]
 fn a_slab_that_is_closed_may_lose_more_rows_and_have_fixed_ones_written_again() {
     let shapes = vec![RowShape::Variable(DType::U8), RowShape::Fixed(DType::U8, vec![2])];
-    let mut slab = Slab::new(Arc::new(Layout::new(shapes, 5).unwrap())).unwrap();
+    let mut slab = Slab::new(Arc::new(SlabLayout::new(shapes, 5).unwrap())).unwrap();
     slab.make_room(5, |_, row| row + 3).unwrap();
     for row in 0..5u8 {
         let mut lent = slab.lend(row.into());

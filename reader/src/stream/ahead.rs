@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use super::buffers::BufferPool;
 use super::list::StreamShard;
 use super::memory_limits::MemoryLimits;
-use super::queue::{Bell, Item, Next, Queue};
-use super::raw::Raw;
+use super::queue::{Bell, Item, Next, SampleQueue};
+use super::raw::RawReader;
 use super::reservoir::Reservoir;
 use super::sample::StreamSample;
 use super::samples::{Entry, Grouping};
@@ -60,14 +60,14 @@ pub struct StreamStats {
 
 /// An epoch that is read ahead.
 pub(super) struct Ahead {
-    shared: Arc<Shared>,
+    shared: Arc<AheadShared>,
     thread: Option<JoinHandle<()>>,
     interruptible: bool,
     began: Instant,
 }
 
-struct Shared {
-    queue: Queue,
+struct AheadShared {
+    queue: SampleQueue,
     pool: Arc<BufferPool>,
     progress: Mutex<Progress>,
     finished: Condvar,
@@ -89,9 +89,9 @@ impl Ahead {
     /// Returns an error if the thread cannot be started.
     pub(super) fn start(task: Task, bell: Option<Bell>) -> Result<Ahead> {
         let pool = Arc::new(BufferPool::new(task.limits.pool(), task.limits.queue));
-        let queue = Queue::new(Arc::clone(&pool), bell);
+        let queue = SampleQueue::new(Arc::clone(&pool), bell);
         let progress = Mutex::default();
-        let shared = Arc::new(Shared { queue, pool, progress, finished: Condvar::new() });
+        let shared = Arc::new(AheadShared { queue, pool, progress, finished: Condvar::new() });
         let interruptible = task.shards.iter().all(|(_, shard)| shard.is_interruptible());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("tarflume-stream".into());
@@ -150,7 +150,7 @@ impl Drop for Ahead {
     }
 }
 
-impl Shared {
+impl AheadShared {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().ignore_poison()
     }
@@ -164,7 +164,7 @@ impl Shared {
 }
 
 /// Runs the thread. Ends the queue in every case, so that the caller never waits forever.
-fn read_guarded(shared: &Arc<Shared>, task: Task) {
+fn read_guarded(shared: &Arc<AheadShared>, task: Task) {
     let began = Instant::now();
     let done = catch_unwind(AssertUnwindSafe(|| Reading::new(shared, task).run()));
     if done.is_err() {
@@ -179,14 +179,14 @@ fn read_guarded(shared: &Arc<Shared>, task: Task) {
 
 /// The state of the reading thread.
 struct Reading<'a> {
-    shared: &'a Shared,
+    shared: &'a AheadShared,
     task: Task,
     reservoir: Option<Reservoir<StreamSample>>,
     shortened: bool,
 }
 
 impl<'a> Reading<'a> {
-    fn new(shared: &'a Shared, task: Task) -> Reading<'a> {
+    fn new(shared: &'a AheadShared, task: Task) -> Reading<'a> {
         let bytes = task.limits.buffer;
         let reservoir = task.buffer.map(|(size, key)| Reservoir::new(size, bytes, key));
         Reading { shared, task, reservoir, shortened: false }
@@ -217,7 +217,7 @@ impl<'a> Reading<'a> {
     }
 
     fn open(&self, number: u64, shard: &StreamShard) -> Result<Grouping> {
-        let raw = Raw::new(shard.open()?, Arc::clone(self.shared.queue.cancelled()));
+        let raw = RawReader::new(shard.open()?, Arc::clone(self.shared.queue.cancelled()));
         let tar = Tar::new(Unpack::new(raw, self.task.limits.unpack)?);
         let (name, pool) = (Arc::clone(&shard.name), Arc::clone(&self.shared.pool));
         Ok(Grouping::new(tar, name, number, pool, self.task.limits.sample))

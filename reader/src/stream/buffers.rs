@@ -73,12 +73,12 @@ impl Body {
 pub(super) struct BufferPool {
     bound: u64,
     queue: u64,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     room: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// Free buffers by their length.
     free: BTreeMap<usize, Vec<Vec<u8>>>,
     /// Free vectors of names and spans.
@@ -104,7 +104,7 @@ impl BufferPool {
         BufferPool { bound, queue, state: Mutex::default(), room: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().ignore_poison()
     }
 
@@ -226,7 +226,7 @@ impl BufferPool {
     }
 }
 
-impl State {
+impl PoolState {
     /// Keeps a buffer for reuse if the total stays within `bound`.
     fn keep(&mut self, buffer: Vec<u8>, bound: u64) {
         if buffer.is_empty() {

@@ -60,27 +60,27 @@ impl Item {
 }
 
 /// A queue of samples.
-pub(super) struct Queue {
+pub(super) struct SampleQueue {
     pool: Arc<BufferPool>,
     bell: Option<Bell>,
     cancelled: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<SampleQueueState>,
     more: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct SampleQueueState {
     waiting: VecDeque<Item>,
     ended: bool,
     /// Time that the reading thread waited for room.
     blocked: Duration,
 }
 
-impl Queue {
+impl SampleQueue {
     /// An empty queue. `pool` bounds its bytes.
-    pub(super) fn new(pool: Arc<BufferPool>, bell: Option<Bell>) -> Queue {
+    pub(super) fn new(pool: Arc<BufferPool>, bell: Option<Bell>) -> SampleQueue {
         let (state, more) = (Mutex::default(), Condvar::new());
-        Queue { pool, bell, cancelled: Arc::default(), state, more }
+        SampleQueue { pool, bell, cancelled: Arc::default(), state, more }
     }
 
     /// A flag that is set when the caller is gone.
@@ -176,7 +176,7 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SampleQueueState> {
         self.state.lock().ignore_poison()
     }
 }

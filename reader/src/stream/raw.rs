@@ -64,17 +64,17 @@ impl Origin {
 }
 
 /// Bytes in order, counted.
-pub(super) struct Raw {
+pub(super) struct RawReader {
     origin: Origin,
     cancelled: Arc<AtomicBool>,
     at: u64,
     failed: Option<Error>,
 }
 
-impl Raw {
+impl RawReader {
     /// Reads from `origin` until its end or until `cancelled` is set.
-    pub(super) fn new(origin: Origin, cancelled: Arc<AtomicBool>) -> Raw {
-        Raw { origin, cancelled, at: 0, failed: None }
+    pub(super) fn new(origin: Origin, cancelled: Arc<AtomicBool>) -> RawReader {
+        RawReader { origin, cancelled, at: 0, failed: None }
     }
 
     /// Number of bytes read.
@@ -121,7 +121,7 @@ impl Raw {
     }
 }
 
-impl Read for Raw {
+impl Read for RawReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if let Some(error) = &self.failed {
             return Err(io::Error::other(error.text().to_string()));

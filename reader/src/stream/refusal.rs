@@ -47,7 +47,7 @@ pub enum Refusal {
 
 /// How to get an index for the streamed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remedy<'a> {
+pub enum RefusalRemedy<'a> {
     /// Plain tars in this folder.
     Index(&'a Path),
     /// Compressed tars in this folder.
@@ -96,18 +96,18 @@ impl Refusal {
     }
 
     /// The error, with its remedy.
-    pub fn error(self, remedy: Remedy<'_>) -> Error {
+    pub fn error(self, remedy: RefusalRemedy<'_>) -> Error {
         let reason = self.reason();
         let text = match remedy {
-            Remedy::Index(dir) => {
+            RefusalRemedy::Index(dir) => {
                 format!("{reason}: run `pack index {}` and open the data set", shown(dir))
             }
-            Remedy::Unpack(dir) => format!(
+            RefusalRemedy::Unpack(dir) => format!(
                 "{reason}: decompress the shards in {0} (gunzip, zstd -d), run `pack index {0}` \
                  and open the data set",
                 shown(dir)
             ),
-            Remedy::Save => format!(
+            RefusalRemedy::Save => format!(
                 "{reason}: save the stream as tars in a folder, run `pack index` on it and open \
                  the data set"
             ),
@@ -140,7 +140,7 @@ mod tests {
             "mixing data sets by weight needs the number of samples of each",
         ];
         for (refusal, reason) in Refusal::ALL.into_iter().zip(want) {
-            let error = refusal.error(Remedy::Index(Path::new("shards")));
+            let error = refusal.error(RefusalRemedy::Index(Path::new("shards")));
             assert_eq!(error.kind(), ErrorKind::Usage);
             let text = format!("{reason}: run `pack index shards` and open the data set");
             assert_eq!(error.to_string(), text);
@@ -152,18 +152,18 @@ mod tests {
         let text = |remedy| Refusal::Resume.error(remedy).to_string();
         let reason = "exact resume needs the position of every sample";
         assert_eq!(
-            text(Remedy::Index(Path::new(""))),
+            text(RefusalRemedy::Index(Path::new(""))),
             format!("{reason}: run `pack index .` and open the data set")
         );
         assert_eq!(
-            text(Remedy::Unpack(Path::new("d"))),
+            text(RefusalRemedy::Unpack(Path::new("d"))),
             format!(
                 "{reason}: decompress the shards in d (gunzip, zstd -d), run `pack index d` and \
                  open the data set"
             )
         );
         assert_eq!(
-            text(Remedy::Save),
+            text(RefusalRemedy::Save),
             format!(
                 "{reason}: save the stream as tars in a folder, run `pack index` on it and open \
                  the data set"

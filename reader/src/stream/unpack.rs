@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 use flate2::bufread::MultiGzDecoder;
 use zstd::stream::read::Decoder as Zstd;
 
-use super::raw::Raw;
+use super::raw::RawReader;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Packed bytes read at a time.
@@ -18,10 +18,10 @@ const MAGIC: usize = 4;
 
 /// A tar's bytes, in order.
 pub(super) struct Unpack {
-    form: Form,
+    form: Compression,
 }
 
-enum Form {
+enum Compression {
     Plain(Front),
     Gzip(Box<MultiGzDecoder<Front>>),
     Zstd(Zstd<'static, Front>),
@@ -33,29 +33,29 @@ impl Unpack {
     ///
     /// # Errors
     /// Returns an error if the bytes cannot be read.
-    pub(super) fn new(raw: Raw, most_window: u64) -> Result<Unpack> {
+    pub(super) fn new(raw: RawReader, most_window: u64) -> Result<Unpack> {
         let mut front = Front { raw, piece: Vec::new(), start: 0, end: 0 };
         if let Err(error) = front.peek(MAGIC) {
             return Err(front.raw.take_failure().unwrap_or_else(|| unreadable(error)));
         }
         let form = match front.piece[front.start..front.end] {
-            [0x1f, 0x8b, ..] => Form::Gzip(Box::new(MultiGzDecoder::new(front))),
+            [0x1f, 0x8b, ..] => Compression::Gzip(Box::new(MultiGzDecoder::new(front))),
             // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
             // write first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
                 let mut decoder = Zstd::with_buffer(front).map_err(unreadable)?;
                 let log = most_window.max(1).ilog2().clamp(10, 31);
                 decoder.window_log_max(log).map_err(unreadable)?;
-                Form::Zstd(decoder)
+                Compression::Zstd(decoder)
             }
-            _ => Form::Plain(front),
+            _ => Compression::Plain(front),
         };
         Ok(Unpack { form })
     }
 
     /// True if the tar is compressed.
     pub(super) fn is_packed(&self) -> bool {
-        !matches!(self.form, Form::Plain(_))
+        !matches!(self.form, Compression::Plain(_))
     }
 
     /// Fills the beginning of `into` and returns its length; 0 at the end.
@@ -66,9 +66,9 @@ impl Unpack {
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         loop {
             let read = match &mut self.form {
-                Form::Plain(front) => front.read(into),
-                Form::Gzip(decoder) => decoder.read(into),
-                Form::Zstd(decoder) => decoder.read(into),
+                Compression::Plain(front) => front.read(into),
+                Compression::Gzip(decoder) => decoder.read(into),
+                Compression::Zstd(decoder) => decoder.read(into),
             };
             match read {
                 Ok(bytes) => return Ok(bytes),
@@ -81,9 +81,9 @@ impl Unpack {
     /// Converts the error of a failed read: either the read failed or the data is invalid.
     fn failure(&mut self, cause: io::Error) -> Error {
         let (front, format) = match &mut self.form {
-            Form::Plain(front) => (front, "plain"),
-            Form::Gzip(decoder) => (decoder.get_mut(), "gzip"),
-            Form::Zstd(decoder) => (decoder.get_mut(), "zstd"),
+            Compression::Plain(front) => (front, "plain"),
+            Compression::Gzip(decoder) => (decoder.get_mut(), "gzip"),
+            Compression::Zstd(decoder) => (decoder.get_mut(), "zstd"),
         };
         if let Some(error) = front.raw.take_failure() {
             return error;
@@ -110,7 +110,7 @@ fn unreadable(cause: io::Error) -> Error {
 
 /// Packed bytes with a read buffer.
 struct Front {
-    raw: Raw,
+    raw: RawReader,
     piece: Vec<u8>,
     start: usize,
     end: usize,

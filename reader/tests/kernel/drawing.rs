@@ -2,7 +2,7 @@
 //! picture, in both formats, and in every element type and layout.
 
 use tarflume::internal::args;
-use tarflume::internal::convert::{Element, Finish, Pictures};
+use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Described, Format, RowHeader};
@@ -141,12 +141,12 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
     };
     let (heads, stride) = rows_of(&[row(far), row(whole(size).area)]);
     let heads = Strides { bytes: &heads, stride };
-    let finish = finish(Element::F32, Layout::Hwc);
+    let finish = finish(PixelElement::F32, Layout::Hwc);
     let mut expected = vec![0; finish.output_bytes(&drawn)];
     let none = Strides { bytes: &[], stride: 1 };
     finish.draw_on_host(heads, none, &drawn, &mut expected).unwrap();
     let out = Run::of("draw").drawn(heads, None, &drawn, &finish).grid((4, 2), 256);
-    same(Element::F32, &out.output(expected.len()), &expected, "far right");
+    same(PixelElement::F32, &out.output(expected.len()), &expected, "far right");
 }
 
 /// The host refuses such boxes; should one arrive all the same, nothing outside the picture is read.

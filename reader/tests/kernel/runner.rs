@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use tarflume::internal::args;
-use tarflume::internal::convert::{Element, Finish, Pictures};
+use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Described, Format, RowHeader};
@@ -123,19 +123,20 @@ impl Run {
     }
 }
 
-const ELEMENTS: [Element; 4] = [Element::U8, Element::F16, Element::Bf16, Element::F32];
+const ELEMENTS: [PixelElement; 4] =
+    [PixelElement::U8, PixelElement::F16, PixelElement::Bf16, PixelElement::F32];
 
 /// Bytes as they are, or ImageNet's numbers.
-pub(crate) fn finish(element: Element, layout: Layout) -> Finish {
+pub(crate) fn finish(element: PixelElement, layout: Layout) -> Finish {
     let finish = match element {
-        Element::U8 => Finish::bytes(),
+        PixelElement::U8 => Finish::bytes(),
         _ => Finish::floats(element, Normalize::imagenet()).unwrap(),
     };
     finish.layout(layout)
 }
 
 /// Every element, layout and number of channels.
-pub(crate) fn each(mut body: impl FnMut(Element, Layout, usize)) {
+pub(crate) fn each(mut body: impl FnMut(PixelElement, Layout, usize)) {
     for element in ELEMENTS {
         for layout in [Layout::Hwc, Layout::Chw] {
             for channels in [1, 3, 4] {
@@ -175,32 +176,37 @@ pub(crate) fn any_box(dice: &mut Dice, size: ImageSize, pixels: bool) -> CropBox
 
 /// Asserts that what the kernel made is what the host made, as far as single precision goes: both may
 /// round to neighboring numbers of the element, which is rare where there are few numbers.
-pub(crate) fn same(element: Element, found: &[u8], wanted: &[u8], about: &str) {
+pub(crate) fn same(element: PixelElement, found: &[u8], wanted: &[u8], about: &str) {
     let allowed = |number: f32| match element {
-        Element::U8 => 1.0,
+        PixelElement::U8 => 1.0,
         // Of a range of 4.6, as the deviations divide: a hundredth of a byte's step. Positions 200 pixels
         // from the box's edge have 16 bits behind the point.
-        Element::F32 => 1e-4,
-        Element::F16 => 1e-4 + number.abs() / 1024.0,
-        Element::Bf16 => 1e-4 + number.abs() / 128.0,
+        PixelElement::F32 => 1e-4,
+        PixelElement::F16 => 1e-4 + number.abs() / 1024.0,
+        PixelElement::Bf16 => 1e-4 + number.abs() / 128.0,
     };
     let (found, wanted) = (numbers(element, found), numbers(element, wanted));
     assert_eq!(found.len(), wanted.len(), "{about}");
     let others = found.iter().zip(&wanted).filter(|(found, wanted)| found != wanted).count();
-    assert!(element == Element::F32 || others <= 2 + found.len() / 100, "{others} differ: {about}");
+    assert!(
+        element == PixelElement::F32 || others <= 2 + found.len() / 100,
+        "{others} differ: {about}"
+    );
     for (n, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
         assert!((found - wanted).abs() <= allowed(wanted), "{found} {wanted} at {n}: {about}");
     }
 }
 
 /// The elements of finished pictures, as numbers.
-pub(crate) fn numbers(element: Element, bytes: &[u8]) -> Vec<f32> {
+pub(crate) fn numbers(element: PixelElement, bytes: &[u8]) -> Vec<f32> {
     let two = bytes.as_chunks::<2>().0.iter();
     match element {
-        Element::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
-        Element::F16 => two.map(|&b| half::f16::from_ne_bytes(b).to_f32()).collect(),
-        Element::Bf16 => two.map(|&b| half::bf16::from_ne_bytes(b).to_f32()).collect(),
-        Element::F32 => bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect(),
+        PixelElement::U8 => bytes.iter().map(|&byte| byte.into()).collect(),
+        PixelElement::F16 => two.map(|&b| half::f16::from_ne_bytes(b).to_f32()).collect(),
+        PixelElement::Bf16 => two.map(|&b| half::bf16::from_ne_bytes(b).to_f32()).collect(),
+        PixelElement::F32 => {
+            bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_ne_bytes(b)).collect()
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, result};
 use tarflume::Libraries;
 use tarflume::internal::nvjpeg::{
-    Backend, Compressed, Found, Library, Nvjpeg, PixelTarget, Scale, Verdict, checked,
+    Backend, Compressed, FoundLibrary, Library, Nvjpeg, PixelTarget, Scale, Verdict, checked,
 };
 use tarflume_jpeg::{Color, Decoder, Header, Job};
 
@@ -13,8 +13,8 @@ pub(crate) use crate::played::{alone as child, libraries as played};
 
 pub(crate) fn library() -> Library {
     match Library::find(&Libraries::default()).unwrap() {
-        Found::Here(library) => library,
-        Found::Nowhere(where_) => panic!("{where_}"),
+        FoundLibrary::Here(library) => library,
+        FoundLibrary::Nowhere(where_) => panic!("{where_}"),
     }
 }
 

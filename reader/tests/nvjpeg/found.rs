@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume::internal::nvjpeg::{Found, Library, Nvjpeg};
+use tarflume::internal::nvjpeg::{FoundLibrary, Library, Nvjpeg};
 use tarflume::{ErrorKind, Libraries};
 
 use crate::bench::{child, library, played};
@@ -12,14 +12,14 @@ use crate::bench::{child, library, played};
 fn child_finds_none() {
     let folder = std::env::temp_dir().join("site-packages");
     match Library::find(&Libraries::beside([folder])) {
-        Ok(Found::Nowhere(places)) => {
+        Ok(FoundLibrary::Nowhere(places)) => {
             assert!(places.contains("libnvjpeg was not found"), "{places}");
             for place in ["below ", "site-packages", "libnvjpeg.so.13 (", "TARFLUME_NVJPEG"] {
                 assert!(places.contains(place), "no {place}: {places}");
             }
         }
         // A real one, of this machine's.
-        Ok(Found::Here(library)) => assert!(library.version() >= [12, 0, 0]),
+        Ok(FoundLibrary::Here(library)) => assert!(library.version() >= [12, 0, 0]),
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Device);
             assert!(std::env::var_os("TARFLUME_NVJPEG").is_some_and(|named| !named.is_empty()));
@@ -42,7 +42,7 @@ fn where_no_library_is_the_answer_says_where_it_was_looked_for() {
 #[ignore = "a child of the test below"]
 fn child_finds_named() {
     let sites: Vec<PathBuf> = std::env::var_os("SITE").map(PathBuf::from).into_iter().collect();
-    let Found::Here(library) = Library::find(&Libraries::beside(sites)).unwrap() else {
+    let FoundLibrary::Here(library) = Library::find(&Libraries::beside(sites)).unwrap() else {
         panic!("none")
     };
     assert_eq!(library.name(), std::env::var("EXPECTED").unwrap());

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use tarflume::internal::{Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::internal::{Fetched, Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, ErrorKind, Verify};
 use tarflume_fixtures::{Lie, good_shard};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
@@ -16,7 +16,8 @@ fn planned(dataset: &Dataset, exts: &[&str]) -> (Plan, Wanted) {
     exts.iter().for_each(|ext| {
         wanted.require(ext).unwrap();
     });
-    let draws: Vec<_> = (0..dataset.len()).map(|n| Draw { slot: n as usize, ordinal: n }).collect();
+    let draws: Vec<_> =
+        (0..dataset.len()).map(|n| RowDraw { slot: n as usize, ordinal: n }).collect();
     let mut plan = Plan::new();
     plan.fill(dataset, &draws, &wanted, Limits { gap: 4096, run: 8000, ..Limits::default() })
         .unwrap();

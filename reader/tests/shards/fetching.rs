@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use tarflume::internal::{Bad, Draw, Fetched, Limits, Plan, Wanted};
+use tarflume::internal::{Bad, Fetched, Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 
 use crate::harness::{KINDS, Made, Watched};
 
-fn draws(ordinals: &[u64]) -> Vec<Draw> {
-    ordinals.iter().enumerate().map(|(slot, &ordinal)| Draw { slot, ordinal }).collect()
+fn draws(ordinals: &[u64]) -> Vec<RowDraw> {
+    ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal }).collect()
 }
 
 fn jpg_and_json() -> Wanted {
@@ -27,7 +27,7 @@ fn read(
     dataset: &Dataset,
     plan: &mut Plan,
     fetched: &mut Fetched,
-    draws: &[Draw],
+    draws: &[RowDraw],
     wanted: &Wanted,
     limits: Limits,
 ) -> Read {
@@ -164,7 +164,7 @@ fn a_missing_part_is_bad_in_its_place_and_the_rest_is_read() {
     assert!(error.place().path.as_ref().unwrap().ends_with("s-0.tar"));
     assert!(error.text().contains("'txt' or 'text'"), "{error}");
     let mut plan = Plan::new();
-    let past = plan.fill(&dataset, &[Draw { slot: 0, ordinal: 9 }], &wanted, limits);
+    let past = plan.fill(&dataset, &[RowDraw { slot: 0, ordinal: 9 }], &wanted, limits);
     assert_eq!(past.unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(Wanted::new().require(" ; ").unwrap_err().kind(), ErrorKind::Usage);
 }

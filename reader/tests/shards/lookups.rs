@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::internal::{Draw, Limits, Plan, Wanted};
+use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, ErrorKind, Loader, SampleFacts, Shuffle};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::shard::index_path;
@@ -20,7 +20,7 @@ fn wanted() -> Wanted {
 
 fn plan_of(dataset: &Dataset, ordinals: impl Iterator<Item = u64>) -> Plan {
     let draws: Vec<_> =
-        ordinals.enumerate().map(|(slot, ordinal)| Draw { slot, ordinal }).collect();
+        ordinals.enumerate().map(|(slot, ordinal)| RowDraw { slot, ordinal }).collect();
     let mut plan = Plan::new();
     plan.fill(dataset, &draws, &wanted(), Limits::default()).unwrap();
     plan

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::internal::{Draw, Limits, Plan, Wanted};
+use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
 use tarflume::{Dataset, ErrorKind};
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::shard::{Durability, ShardWriter, index_path};
@@ -51,7 +51,7 @@ fn wanted() -> Wanted {
 }
 
 fn plan_of(dataset: &Dataset, wanted: &Wanted, entry_points: u64) -> Plan {
-    let draws = (0..SAMPLES).rev().map(|n| Draw { slot: (SAMPLES - n) as usize, ordinal: n });
+    let draws = (0..SAMPLES).rev().map(|n| RowDraw { slot: (SAMPLES - n) as usize, ordinal: n });
     let draws: Vec<_> = draws.collect();
     let mut plan = Plan::new();
     let limits = Limits { entry_points, ..Limits::default() };

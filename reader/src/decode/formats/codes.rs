@@ -29,7 +29,7 @@ const SIDE: u32 = 1 << 14;
 /// Bytes that the decoder allocates for the codes of a lossless bitstream. `sides` is the size of a bitstream that
 /// does not contain it (an opacity plane). `None` if the codes are damaged or truncated.
 pub(super) fn memory(bytes: &[u8], sides: Option<(u32, u32)>) -> Option<u64> {
-    let mut bits = Bits { bytes, at: 0 };
+    let mut bits = CodeBits { bytes, at: 0 };
     let (width, height) = match sides {
         Some(sides) => sides,
         None => bits.sides()?,
@@ -57,12 +57,12 @@ fn blocks(pixels: u32, side: u32) -> u32 {
 }
 
 /// Reads bits, the lowest first.
-struct Bits<'a> {
+struct CodeBits<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Bits<'_> {
+impl CodeBits<'_> {
     /// Reads a number of up to 18 bits.
     fn take(&mut self, count: usize) -> Option<u32> {
         let rest = self.bytes.get(self.at / 8..)?;
@@ -261,7 +261,7 @@ impl Code {
     }
 
     /// Reads the next symbol.
-    fn read(&self, bits: &mut Bits<'_>) -> Option<u32> {
+    fn read(&self, bits: &mut CodeBits<'_>) -> Option<u32> {
         if self.is_single() {
             return Some(self.symbols[0].into());
         }

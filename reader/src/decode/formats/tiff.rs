@@ -5,7 +5,7 @@
 //! decoder uses the last, and a tag of a type that it skips.
 
 use super::bytes::{array, part};
-use super::tiff_jpeg::Jpegs;
+use super::tiff_jpeg::TiffJpegs;
 
 /// Maximum tags of a picture, and maximum values of a tag that has few.
 const TAGS: u64 = 4096;
@@ -93,7 +93,7 @@ struct File<'a> {
 }
 
 /// A tag: the type and number of its values, and their location.
-struct Entry {
+struct TagEntry {
     tag: u16,
     kind: u16,
     count: u64,
@@ -131,12 +131,12 @@ impl<'a> File<'a> {
         if self.big { 8 } else { 4 }
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry> {
+    fn entries(&self) -> impl Iterator<Item = TagEntry> {
         let (first, count) = self.tags;
         let each = 4 + 2 * self.word();
         (0..count.min(TAGS) as usize).map_while(move |n| {
             let at = first.checked_add(n * each)?;
-            Some(Entry {
+            Some(TagEntry {
                 tag: self.number(at, 2)? as u16,
                 kind: self.number(at + 2, 2)? as u16,
                 count: self.number(at + 4, self.word())?,
@@ -147,8 +147,8 @@ impl<'a> File<'a> {
 
     /// Rejects a tag with more values than the file has or a picture needs, and a type that the decoder skips or that
     /// the tag cannot have.
-    fn allow(&self, entry: &Entry) -> Result<(), String> {
-        let Entry { tag, kind, count, .. } = *entry;
+    fn allow(&self, entry: &TagEntry) -> Result<(), String> {
+        let TagEntry { tag, kind, count, .. } = *entry;
         let known = matches!(kind, 1..=13 | 16..=18);
         let Some(most) = most(tag) else {
             // For an unknown type in a BigTIFF, the decoder skips too few bytes and misreads the next tag.
@@ -171,12 +171,12 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    fn entry(&self, tag: u16) -> Option<Entry> {
+    fn entry(&self, tag: u16) -> Option<TagEntry> {
         self.entries().find(|entry| entry.tag == tag)
     }
 
     /// Offset of the values of an entry. Values that fit the field are in it.
-    fn value_at(&self, entry: &Entry) -> Option<usize> {
+    fn value_at(&self, entry: &TagEntry) -> Option<usize> {
         let bytes = entry.count.checked_mul(width_of(entry.kind) as u64)?;
         if bytes <= self.word() as u64 {
             return Some(entry.field);
@@ -185,7 +185,7 @@ impl<'a> File<'a> {
     }
 
     /// The `n`th value of an entry.
-    fn value(&self, entry: &Entry, n: u64) -> Option<u64> {
+    fn value(&self, entry: &TagEntry, n: u64) -> Option<u64> {
         let each = width_of(entry.kind);
         let offset = each.checked_mul(usize::try_from(n).ok()?)?;
         let at = self.value_at(entry)?.checked_add(offset)?;
@@ -226,7 +226,7 @@ impl<'a> File<'a> {
             let place = self.value_at(&tables).unwrap_or(usize::MAX);
             part(self.bytes, place, tables.count as usize).unwrap_or_default()
         });
-        let mut jpegs = Jpegs::new(self.bytes, tables, chunk)?;
+        let mut jpegs = TiffJpegs::new(self.bytes, tables, chunk)?;
         for n in 0..places.count {
             let place = self.value(&places, n).and_then(|at| usize::try_from(at).ok());
             let length = self.value(&lengths, n).unwrap_or(0);

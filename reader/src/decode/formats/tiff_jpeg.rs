@@ -17,7 +17,7 @@ const REPEATED: u64 = 64 << 20;
 const COMPONENTS: u8 = 4;
 
 /// The JPEGs of one picture.
-pub(super) struct Jpegs<'a> {
+pub(super) struct TiffJpegs<'a> {
     bytes: &'a [u8],
     tables: Option<&'a [u8]>,
     /// Width and height of a strip or tile.
@@ -30,7 +30,7 @@ pub(super) struct Jpegs<'a> {
     head: Vec<u8>,
 }
 
-impl<'a> Jpegs<'a> {
+impl<'a> TiffJpegs<'a> {
     /// Prepares the check.
     ///
     /// # Errors
@@ -39,11 +39,11 @@ impl<'a> Jpegs<'a> {
         bytes: &'a [u8],
         tables: Option<&'a [u8]>,
         chunk: (u64, u64),
-    ) -> Result<Jpegs<'a>, String> {
+    ) -> Result<TiffJpegs<'a>, String> {
         if tables.is_some_and(|tables| tables.len() < 2) {
             return Err("the tables of the TIFF's JPEGs are truncated".into());
         }
-        Ok(Jpegs { bytes, tables, chunk, longest: 0, all: 0, last: None, head: Vec::new() })
+        Ok(TiffJpegs { bytes, tables, chunk, longest: 0, all: 0, last: None, head: Vec::new() })
     }
 
     /// Checks the next JPEG.

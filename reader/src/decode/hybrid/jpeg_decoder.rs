@@ -23,7 +23,7 @@ pub(crate) trait JpegDecoder: Send + Sync {
     fn admit(
         &self,
         jpeg: (&[u8], &Header),
-        wanted: Wanted,
+        wanted: WantedJpeg,
     ) -> Result<std::result::Result<(), String>>;
     /// Decodes admitted JPEGs in host memory. Returns a verdict for each.
     ///
@@ -78,7 +78,7 @@ pub struct Stored {
 
 /// The required output of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedJpeg {
     pub(crate) scale: Scale,
     /// 1 or 3.
     pub(crate) channels: u8,

@@ -9,10 +9,10 @@ use tarflume_jpeg::{Header, Scale, Scanner};
 
 use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
-use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, Wanted};
+use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::support::checked;
-use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch, Shared};
+use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch, SharedJpegs};
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, ImageSize};
@@ -80,11 +80,11 @@ impl HybridRows {
     /// Returns an error if the output is too large for a device.
     pub(crate) fn new(
         host: Arc<dyn Decode>,
-        shared: Shared,
+        shared: SharedJpegs,
         (decoder, least): (Arc<dyn JpegDecoder>, Scale),
         verifies: bool,
     ) -> Result<HybridRows> {
-        let Shared { share, size, channels, requests } = shared;
+        let SharedJpegs { share, size, channels, requests } = shared;
         let pixels = Format::Pixels.bytes(size, channels)?;
         let head =
             RowHeader::row(described(size, Cut::whole(size).into(), false), channels, pixels)?;
@@ -136,7 +136,7 @@ impl HybridRows {
         let DecodeRequest { scale, size, area, flip } = self.device_request(sample)?;
         let jpeg = sample.part(0);
         let header = checked(jpeg).ok()?;
-        let wanted = Wanted { scale, channels: self.channels as u8, stored: false };
+        let wanted = WantedJpeg { scale, channels: self.channels as u8, stored: false };
         // An error of the device itself is reported by the later call that decodes.
         if matches!(self.decoder.admit((jpeg, &header), wanted), Ok(Err(_))) {
             return None;

@@ -7,8 +7,8 @@ use tarflume_jpeg::Scale;
 use super::settings::Image;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::open_picture::Source;
-use crate::decode::{DecodeRequests, Sample, Shared};
+use crate::decode::open_picture::PictureSource;
+use crate::decode::{DecodeRequests, Sample, SharedJpegs};
 use crate::error::{Error, Result};
 use crate::picture::geometry::Extent;
 use crate::picture::orientation::Turn;
@@ -59,12 +59,12 @@ impl Image {
     }
 
     /// The JPEGs that a device may decode; `None` if the options exclude it.
-    pub(super) fn shared(&self) -> Option<Shared> {
+    pub(super) fn shared(&self) -> Option<SharedJpegs> {
         let share = self.share.clone()?;
         let Extent::Fixed(size) = self.transform.extent() else { return None };
         let fits = self.filter == Filter::Bilinear && self.channels != Channels::Rgba;
         let channels = self.channels.count();
-        fits.then(|| Shared { share, size, channels, requests: Arc::new(self.clone()) })
+        fits.then(|| SharedJpegs { share, size, channels, requests: Arc::new(self.clone()) })
     }
 }
 
@@ -73,7 +73,7 @@ impl DecodeRequests for Image {
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) = self.placed(sample, &source).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
-        let Source::Jpeg(jpeg) = source else { return None };
+        let PictureSource::Jpeg(jpeg) = source else { return None };
         let made_gray = self.channels == Channels::Gray;
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());

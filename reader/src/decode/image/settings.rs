@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::error::Result;
-use crate::picture::convert::{Element, Finish};
+use crate::picture::convert::{Finish, PixelElement};
 use crate::picture::geometry::Transform;
 use crate::picture::output::{Elements, Layout, Normalize};
 use crate::picture::pixels::Channels;
@@ -155,9 +155,9 @@ impl Image {
     pub(super) fn finish(&self) -> Result<Finish> {
         let finish = match self.elements {
             Elements::Bytes => Ok(Finish::bytes()),
-            Elements::Single(by) => Finish::floats(Element::F32, by),
-            Elements::Half(by) => Finish::floats(Element::F16, by),
-            Elements::Brain(by) => Finish::floats(Element::Bf16, by),
+            Elements::Single(by) => Finish::floats(PixelElement::F32, by),
+            Elements::Half(by) => Finish::floats(PixelElement::F16, by),
+            Elements::Brain(by) => Finish::floats(PixelElement::Bf16, by),
         };
         Ok(finish?.layout(self.layout))
     }

@@ -50,7 +50,7 @@ impl Transform for Within {
 
 /// A buffer that a thread keeps, no larger than a stored picture.
 #[derive(Default)]
-struct Kept(Vec<u8>);
+struct PixelBuffer(Vec<u8>);
 
 /// A column of u8 rows for preloading: a header, then the picture.
 pub(crate) struct KeptImage {
@@ -105,13 +105,13 @@ impl KeptImage {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let shape = Pictures::new(1, size, self.channels)?;
-        let mut pixels = mem::take(&mut scratch.get::<Kept>().0);
+        let mut pixels = mem::take(&mut scratch.get::<PixelBuffer>().0);
         pixels.resize(shape.bytes(), 0);
         let drawn = self.draw(sample, &mut pixels, scratch).and_then(|()| {
             let bytes = yuv420_bytes(size);
             planes_on_host(&shape, &pixels, (&mut to[..bytes], bytes), 0)
         });
-        scratch.get::<Kept>().0 = pixels;
+        scratch.get::<PixelBuffer>().0 = pixels;
         drawn
     }
 }

@@ -16,9 +16,9 @@ const ABSENT: u32 = u32::MAX;
 
 /// Maps samples to rows of the device's stores; the same for all stores.
 #[derive(Default)]
-pub(crate) struct Rows(OnceLock<Vec<u32>>);
+pub(crate) struct StoreRows(OnceLock<Vec<u32>>);
 
-impl Rows {
+impl StoreRows {
     /// Sets the row of each ordinal below `samples`. Call it once.
     pub(crate) fn fill(&self, samples: u64, rows: impl IntoIterator<Item = (u64, u32)>) {
         let mut all = vec![ABSENT; usize::try_from(samples).unwrap_or(0)];
@@ -43,7 +43,7 @@ impl Rows {
 }
 
 /// Writes the row number in the store, as u64.
-pub(crate) struct RowNumber(pub(crate) Arc<Rows>);
+pub(crate) struct RowNumber(pub(crate) Arc<StoreRows>);
 
 impl Decode for RowNumber {
     fn parts(&self) -> Vec<String> {
@@ -61,7 +61,7 @@ impl Decode for RowNumber {
 
 /// The boxes that a transform selects from the stored pictures of a column.
 pub(crate) struct StoreCrops {
-    pub(crate) rows: Arc<Rows>,
+    pub(crate) rows: Arc<StoreRows>,
     pub(crate) transform: Arc<dyn Transform>,
     /// The stream of the sample's random numbers that `transform` uses.
     pub(crate) stream: u64,
@@ -114,7 +114,7 @@ impl Decode for StoredPicture {
     }
 }
 
-impl fmt::Debug for Rows {
+impl fmt::Debug for StoreRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rows({:?} samples)", self.0.get().map(Vec::len))
     }

@@ -7,7 +7,7 @@ use tarflume_jpeg::Header;
 
 use super::Cuda;
 use crate::decode::hybrid::jpeg_decoder::{
-    Abilities, Compressed, JpegDecoder, Stored, Verdict, Wanted,
+    Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg,
 };
 use crate::device::driver::WorkStream;
 use crate::error::Result;
@@ -25,7 +25,7 @@ impl JpegDecoder for Cuda {
     fn admit(
         &self,
         jpeg: (&[u8], &Header),
-        wanted: Wanted,
+        wanted: WantedJpeg,
     ) -> Result<std::result::Result<(), String>> {
         let nvjpeg = self.jpegs.decoder(wanted.stored)?;
         let admit = || Ok(nvjpeg.admit(jpeg, wanted.channels, wanted.scale));

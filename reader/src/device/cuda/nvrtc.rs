@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
 type Program = *mut c_void;
-type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+type SizeFn = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
 type Get = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
@@ -38,10 +38,10 @@ pub(super) struct Nvrtc {
     ) -> c_int,
     compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
-    log: (Size, Get),
-    ptx: (Size, Get),
+    log: (SizeFn, Get),
+    ptx: (SizeFn, Get),
     /// Available since version 11.1.
-    cubin: Option<(Size, Get)>,
+    cubin: Option<(SizeFn, Get)>,
 }
 
 /// The requested output.
@@ -159,7 +159,7 @@ impl Nvrtc {
         self.text(program, text)
     }
 
-    fn text(&self, program: Program, (size, get): (Size, Get)) -> Result<Vec<u8>> {
+    fn text(&self, program: Program, (size, get): (SizeFn, Get)) -> Result<Vec<u8>> {
         let mut length = 0;
         // SAFETY: a valid program; a local variable.
         self.check("asking for a length", unsafe { size(program, &mut length) })?;

@@ -4,7 +4,7 @@
 
 use crate::device::kernels::launch::{Argument, Launch};
 use crate::error::{Error, Result};
-use crate::picture::convert::{Element, Finish, Pictures};
+use crate::picture::convert::{Finish, Pictures, PixelElement};
 use crate::picture::output::Layout;
 use crate::picture::resample::check_stride;
 
@@ -39,12 +39,12 @@ pub fn layout_number(layout: Layout) -> u32 {
 }
 
 /// The constant for an element type in the kernel.
-pub fn element_number(element: Element) -> u32 {
+pub fn element_number(element: PixelElement) -> u32 {
     match element {
-        Element::U8 => 0,
-        Element::F16 => 1,
-        Element::Bf16 => 2,
-        Element::F32 => 3,
+        PixelElement::U8 => 0,
+        PixelElement::F16 => 1,
+        PixelElement::Bf16 => 2,
+        PixelElement::F32 => 3,
     }
 }
 
@@ -213,10 +213,10 @@ mod tests {
         for (name, number) in [
             ("LAYOUT_HWC", layout_number(Layout::Hwc)),
             ("LAYOUT_CHW", layout_number(Layout::Chw)),
-            ("ELEMENT_U8", element_number(Element::U8)),
-            ("ELEMENT_F16", element_number(Element::F16)),
-            ("ELEMENT_BF16", element_number(Element::Bf16)),
-            ("ELEMENT_F32", element_number(Element::F32)),
+            ("ELEMENT_U8", element_number(PixelElement::U8)),
+            ("ELEMENT_F16", element_number(PixelElement::F16)),
+            ("ELEMENT_BF16", element_number(PixelElement::Bf16)),
+            ("ELEMENT_F32", element_number(PixelElement::F32)),
             ("FROM_ROW", PixelSource::Row as u32),
             ("FROM_STORE", PixelSource::Store as u32),
             ("FROM_NOTHING", PixelSource::Nothing as u32),

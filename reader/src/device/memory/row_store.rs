@@ -8,7 +8,7 @@ use crate::device::kernels::args::Store;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Device memory, freed when no work in our stream uses it.
-struct Held {
+struct HeldMemory {
     driver: Arc<dyn Driver>,
     memory: DevicePtr,
 }
@@ -19,7 +19,7 @@ pub(crate) struct RowStore {
     rows: u64,
     /// Bytes at the beginning of each row that are not part of the picture.
     head: u64,
-    held: OnceLock<Held>,
+    held: OnceLock<HeldMemory>,
 }
 
 impl RowStore {
@@ -42,7 +42,7 @@ impl RowStore {
         // Kernels see rows shifted by `head`, so the last one ends `head` bytes after the rows.
         let bytes = self.bytes().saturating_add(self.head).max(1);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let held = Held { driver: driver.clone(), memory: driver.allocate(bytes)? };
+        let held = HeldMemory { driver: driver.clone(), memory: driver.allocate(bytes)? };
         let twice =
             || Error::new(ErrorKind::Device, "the memory of these rows is already allocated");
         self.held.set(held).map_err(|_| twice())
@@ -74,7 +74,7 @@ impl RowStore {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldMemory {
     fn drop(&mut self) {
         if self.driver.is_forked_child() {
             return;

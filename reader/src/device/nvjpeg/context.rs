@@ -62,22 +62,22 @@ impl Context {
 
 /// An event in a stream. Counts as reached before it is first recorded.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct DecoderEvent {
     /// The handle.
     event: usize,
     context: Context,
     process: u32,
 }
 
-impl Event {
+impl DecoderEvent {
     /// Creates an event in the calling thread's context, which is `context`; `None` if the driver fails.
-    pub(super) fn new(context: Context) -> Option<Event> {
+    pub(super) fn new(context: Context) -> Option<DecoderEvent> {
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32
             | sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32;
         let mut event = std::ptr::null_mut();
         // SAFETY: writes one handle to a local variable.
         unsafe { sys::cuEventCreate(&mut event, flags) }.result().ok()?;
-        Some(Event { event: event as usize, context, process: std::process::id() })
+        Some(DecoderEvent { event: event as usize, context, process: std::process::id() })
     }
 
     /// Records the event after all work in the stream.
@@ -99,7 +99,7 @@ impl Event {
     }
 }
 
-impl Drop for Event {
+impl Drop for DecoderEvent {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             return;

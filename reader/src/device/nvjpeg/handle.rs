@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use super::context::{Context, Event};
-use super::status::{Backend, Format, Status};
-use super::symbols::{Functions, Image, Raw};
+use super::context::{Context, DecoderEvent};
+use super::status::{Backend, OutputFormat, Status};
+use super::symbols::{Functions, RawHandle, RawImage};
 
 /// A decoder of the library, in the context of a device.
 #[derive(Debug)]
@@ -31,10 +31,10 @@ pub(super) struct Handle {
 
 /// An object created with a decoder.
 #[derive(Debug)]
-struct Made {
+struct MadeHandle {
     with: Arc<Handle>,
     raw: usize,
-    give_back: unsafe extern "C" fn(Raw) -> c_int,
+    give_back: unsafe extern "C" fn(RawHandle) -> c_int,
 }
 
 impl Handle {
@@ -62,18 +62,18 @@ impl Handle {
         Ok((engines, cores))
     }
 
-    fn raw(&self) -> Raw {
-        self.raw as Raw
+    fn raw(&self) -> RawHandle {
+        self.raw as RawHandle
     }
 
     /// Destroys an object in the context of the decoder, except in a forked child.
-    fn give_back(&self, raw: usize, give_back: unsafe extern "C" fn(Raw) -> c_int) {
+    fn give_back(&self, raw: usize, give_back: unsafe extern "C" fn(RawHandle) -> c_int) {
         if self.process != std::process::id() {
             return;
         }
         if let Some(_entered) = self.context.enter() {
             // SAFETY: created by the library, destroyed by its only owner.
-            let _ = unsafe { give_back(raw as Raw) };
+            let _ = unsafe { give_back(raw as RawHandle) };
         }
     }
 }
@@ -84,29 +84,29 @@ impl Drop for Handle {
     }
 }
 
-impl Made {
+impl MadeHandle {
     fn new(
         with: &Arc<Handle>,
-        make: unsafe extern "C" fn(Raw, *mut Raw) -> c_int,
-        give_back: unsafe extern "C" fn(Raw) -> c_int,
-    ) -> Result<Made, Status> {
+        make: unsafe extern "C" fn(RawHandle, *mut RawHandle) -> c_int,
+        give_back: unsafe extern "C" fn(RawHandle) -> c_int,
+    ) -> Result<MadeHandle, Status> {
         let mut raw = null_mut();
         // SAFETY: a live decoder; writes one pointer to a local variable.
         Status::of(unsafe { make(with.raw(), &mut raw) })?;
-        Ok(Made { with: with.clone(), raw: raw as usize, give_back })
+        Ok(MadeHandle { with: with.clone(), raw: raw as usize, give_back })
     }
 
-    fn raw(&self) -> Raw {
-        self.raw as Raw
+    fn raw(&self) -> RawHandle {
+        self.raw as RawHandle
     }
 
     /// The functions and the decoder's handle.
-    fn decoder(&self) -> (Functions, Raw) {
+    fn decoder(&self) -> (Functions, RawHandle) {
         (self.with.functions, self.with.raw())
     }
 }
 
-impl Drop for Made {
+impl Drop for MadeHandle {
     fn drop(&mut self) {
         self.with.give_back(self.raw, self.give_back);
     }
@@ -114,14 +114,18 @@ impl Drop for Made {
 
 /// The decode parameters of a picture.
 #[derive(Debug)]
-pub(super) struct Wish(Made);
+pub(super) struct Wish(MadeHandle);
 
 impl Wish {
-    pub(super) fn new(with: &Arc<Handle>, format: Format, scale: Scale) -> Result<Wish, Status> {
+    pub(super) fn new(
+        with: &Arc<Handle>,
+        format: OutputFormat,
+        scale: Scale,
+    ) -> Result<Wish, Status> {
         let functions = with.functions;
         let (make, give_back) =
             (functions.nvjpegDecodeParamsCreate, functions.nvjpegDecodeParamsDestroy);
-        let wish = Wish(Made::new(with, make, give_back)?);
+        let wish = Wish(MadeHandle::new(with, make, give_back)?);
         let set = functions.nvjpegDecodeParamsSetOutputFormat;
         // SAFETY: created above.
         Status::of(unsafe { set(wish.0.raw(), format.number()) })?;
@@ -136,14 +140,14 @@ impl Wish {
 
 /// A parser, which is reused for picture after picture.
 #[derive(Debug)]
-pub(super) struct Parser(Made);
+pub(super) struct Parser(MadeHandle);
 
 impl Parser {
     pub(super) fn new(with: &Arc<Handle>) -> Result<Parser, Status> {
         let functions = with.functions;
         let (make, give_back) =
             (functions.nvjpegJpegStreamCreate, functions.nvjpegJpegStreamDestroy);
-        Made::new(with, make, give_back).map(Parser)
+        MadeHandle::new(with, make, give_back).map(Parser)
     }
 
     /// Whether the decoder supports a picture.
@@ -165,30 +169,30 @@ impl Parser {
 
 /// A picture of a batch: address and length of the JPEG in the memory that the backend reads, its output, and its
 /// parameters.
-pub(super) type Task<'a> = ((usize, usize), Image, &'a Wish);
+pub(super) type DecodeTask<'a> = ((usize, usize), RawImage, &'a Wish);
 
 /// The working memory of a decoder. Pending work in a stream writes it, so two batches in flight need two states.
 #[derive(Debug)]
-pub(super) struct State {
-    made: Made,
-    ready_for: Option<(c_int, Format)>,
+pub(super) struct HandleState {
+    made: MadeHandle,
+    ready_for: Option<(c_int, OutputFormat)>,
     /// Recorded after the last batch.
-    done: Event,
+    done: DecoderEvent,
 }
 
-impl State {
-    pub(super) fn new(with: &Arc<Handle>) -> Result<State, Status> {
+impl HandleState {
+    pub(super) fn new(with: &Arc<Handle>) -> Result<HandleState, Status> {
         let functions = with.functions;
         let (make, give_back) = (functions.nvjpegJpegStateCreate, functions.nvjpegJpegStateDestroy);
-        let done = Event::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
-        Ok(State { made: Made::new(with, make, give_back)?, ready_for: None, done })
+        let done = DecoderEvent::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
+        Ok(HandleState { made: MadeHandle::new(with, make, give_back)?, ready_for: None, done })
     }
 
     /// Makes the hardware path allocate from a pool, whatever size is passed here (according to nvImageCodec's
     /// sources). A failure is harmless.
     pub(super) fn use_pool(&mut self) {
         let (functions, decoder) = self.made.decoder();
-        let (yuv444, format) = (0, Format::Rgb.number());
+        let (yuv444, format) = (0, OutputFormat::Rgb.number());
         let allocate = functions.nvjpegDecodeBatchedPreAllocate;
         // SAFETY: decoder and state are alive and the state is not shared.
         let _ = unsafe { allocate(decoder, self.made.raw(), 1, 1, 1, yuv444, format) };
@@ -202,8 +206,8 @@ impl State {
     /// As for `Nvjpeg::decode`, for each picture. The outputs have room for the pixels.
     pub(super) unsafe fn decode(
         &mut self,
-        tasks: &[Task<'_>],
-        format: Format,
+        tasks: &[DecodeTask<'_>],
+        format: OutputFormat,
         scaled: bool,
         stream: u64,
     ) -> Result<(), Status> {
@@ -223,11 +227,11 @@ impl State {
         }
         let bytes: Vec<*const u8> = tasks.iter().map(|task| task.0.0 as *const u8).collect();
         let lengths: Vec<usize> = tasks.iter().map(|task| task.0.1).collect();
-        let mut images: Vec<Image> = tasks.iter().map(|task| task.1).collect();
-        let mut wishes: Vec<Raw> = tasks.iter().map(|task| task.2.0.raw()).collect();
+        let mut images: Vec<RawImage> = tasks.iter().map(|task| task.1).collect();
+        let mut wishes: Vec<RawHandle> = tasks.iter().map(|task| task.2.0.raw()).collect();
         let (bytes, lengths) = (bytes.as_ptr(), lengths.as_ptr());
         let (images, wishes) = (images.as_mut_ptr(), wishes.as_mut_ptr());
-        let stream = stream as usize as Raw;
+        let stream = stream as usize as RawHandle;
         let status = if scaled {
             let decode = functions.nvjpegDecodeBatchedEx;
             // SAFETY: as many of each as the state was initialized for; the rest by the caller's contract.

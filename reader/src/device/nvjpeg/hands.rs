@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Scale;
 
-use super::handle::{Handle, State, Task};
-use super::status::{Format, Status};
-use super::symbols::Image;
+use super::handle::{DecodeTask, Handle, HandleState};
+use super::status::{OutputFormat, Status};
+use super::symbols::RawImage;
 use super::wishes::Wishes;
 
 /// An admitted picture.
 pub(super) struct Piece {
-    pub(super) format: Format,
+    pub(super) format: OutputFormat,
     /// Address and length of the JPEG, in the memory that the backend reads.
     pub(super) at: (usize, usize),
     pub(super) to: u64,
@@ -36,10 +36,10 @@ pub(super) struct With<'a> {
 /// The states of a decoder. One batch at a time uses them.
 pub(super) struct Hands {
     /// By format: two alternating states, so that two batches may be in flight. `None` after an error.
-    states: [[Option<State>; 2]; 2],
+    states: [[Option<HandleState>; 2]; 2],
     turns: [usize; 2],
     /// The state of a failed call, kept until the work that the call started has finished.
-    failed: Option<State>,
+    failed: Option<HandleState>,
 }
 
 impl Hands {
@@ -66,7 +66,7 @@ impl Hands {
         &mut self,
         with: With<'_>,
         pieces: &[(usize, Piece)],
-        format: Format,
+        format: OutputFormat,
         stream: u64,
     ) -> Result<(), String> {
         let turn = &mut self.turns[format as usize];
@@ -74,12 +74,12 @@ impl Hands {
         *turn = 1 - *turn;
         let state = state(place, with.handle, with.engines)
             .map_err(|status| format!("no new state: {status}"))?;
-        let task = |(_, piece): &(usize, Piece)| -> Option<Task<'_>> {
+        let task = |(_, piece): &(usize, Piece)| -> Option<DecodeTask<'_>> {
             let pitch = piece.width as usize * usize::from(piece.channels);
-            let image = Image { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
+            let image = RawImage { channel: [piece.to, 0, 0, 0], pitch: [pitch, 0, 0, 0] };
             Some((piece.at, image, with.wishes.of(format, piece.scale)?))
         };
-        let tasks: Vec<Task<'_>> = pieces.iter().filter_map(task).collect();
+        let tasks: Vec<DecodeTask<'_>> = pieces.iter().filter_map(task).collect();
         let scaled = pieces.iter().any(|(_, piece)| piece.scale != Scale::Full);
         // SAFETY: by this function's contract; `fits` checked that an output has as many rows as the picture.
         let done = unsafe { state.decode(&tasks, format, scaled, stream) };
@@ -92,12 +92,12 @@ impl Hands {
 
 /// The state in this place, created if there is none.
 fn state<'a>(
-    place: &'a mut Option<State>,
+    place: &'a mut Option<HandleState>,
     handle: &Arc<Handle>,
     engines: bool,
-) -> Result<&'a mut State, Status> {
+) -> Result<&'a mut HandleState, Status> {
     if place.is_none() {
-        let mut state = State::new(handle)?;
+        let mut state = HandleState::new(handle)?;
         if engines {
             state.use_pool();
         }

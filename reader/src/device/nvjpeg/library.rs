@@ -20,7 +20,7 @@ pub struct Library {
 
 /// Result of the search.
 #[derive(Debug, Clone)]
-pub enum Found {
+pub enum FoundLibrary {
     /// The library.
     Here(Library),
     /// No library was found. One line lists the places and the problems there.
@@ -33,9 +33,9 @@ impl Library {
     ///
     /// # Errors
     /// [`ErrorKind::Device`]: `TARFLUME_NVJPEG` is set, and its file cannot be used.
-    pub fn find(libraries: &Libraries) -> Result<Found> {
+    pub fn find(libraries: &Libraries) -> Result<FoundLibrary> {
         let found = Library::search(libraries, |library| Ok(library.clone()))?;
-        Ok(found.map_or_else(Found::Nowhere, Found::Here))
+        Ok(found.map_or_else(FoundLibrary::Nowhere, FoundLibrary::Here))
     }
 
     /// As [`Library::find`], but returns the result of `make` for the first library for which it succeeds. A library
@@ -48,7 +48,7 @@ impl Library {
         Library::search(libraries, make)?.map_or_else(nowhere, Ok)
     }
 
-    /// The inner error is the text of [`Found::Nowhere`].
+    /// The inner error is the text of [`FoundLibrary::Nowhere`].
     fn search<T>(
         libraries: &Libraries,
         mut make: impl FnMut(&Library) -> Result<T>,

@@ -2,7 +2,7 @@
 
 use tarflume_jpeg::Scale;
 
-use super::status::Format;
+use super::status::OutputFormat;
 use crate::decode::hybrid::support::Sampling;
 
 /// Pictures with a side below this many pixels are tiny.
@@ -26,7 +26,7 @@ impl Offer {
 
     /// Removes a subsampling for this number of channels.
     pub fn without(&mut self, sampling: Sampling, channels: u8) {
-        if let Some(format) = Format::of(channels) {
+        if let Some(format) = OutputFormat::of(channels) {
             self.kinds[format as usize][sampling as usize] = false;
         }
     }
@@ -43,15 +43,15 @@ impl Offer {
 
     /// Whether 4:2:0 pictures are decoded to RGB, without which the decoder is useless.
     pub fn is_of_use(&self) -> bool {
-        self.has(Sampling::Yuv420, Format::Rgb)
+        self.has(Sampling::Yuv420, OutputFormat::Rgb)
     }
 
     /// Whether pictures of this subsampling are decoded to this many channels.
     pub fn takes(&self, sampling: Sampling, channels: u8) -> bool {
-        Format::of(channels).is_some_and(|format| self.has(sampling, format))
+        OutputFormat::of(channels).is_some_and(|format| self.has(sampling, format))
     }
 
-    fn has(&self, sampling: Sampling, format: Format) -> bool {
+    fn has(&self, sampling: Sampling, format: OutputFormat) -> bool {
         self.kinds[format as usize][sampling as usize]
     }
 
@@ -66,7 +66,7 @@ impl Offer {
     /// Returns the reason if it is not.
     pub(super) fn check(
         &self,
-        (sampling, format): (Sampling, Format),
+        (sampling, format): (Sampling, OutputFormat),
         (width, height): (u32, u32),
     ) -> Result<(), String> {
         if !self.has(sampling, format) {
@@ -89,8 +89,8 @@ impl Offer {
             lacks.push(format!("at {}", scales.join(", ")));
         }
         for sampling in Sampling::ALL {
-            let color = sampling != Sampling::Gray && !self.has(sampling, Format::Rgb);
-            if color || !self.has(sampling, Format::Gray) {
+            let color = sampling != Sampling::Gray && !self.has(sampling, OutputFormat::Rgb);
+            if color || !self.has(sampling, OutputFormat::Gray) {
                 lacks.push(format!("of {sampling}"));
             }
         }

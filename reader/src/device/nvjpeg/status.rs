@@ -88,29 +88,29 @@ impl fmt::Display for Backend {
 
 /// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// One byte: luma.
     Gray,
     /// Three bytes: red, green, blue.
     Rgb,
 }
 
-impl Format {
-    pub(super) const ALL: [Format; 2] = [Format::Gray, Format::Rgb];
+impl OutputFormat {
+    pub(super) const ALL: [OutputFormat; 2] = [OutputFormat::Gray, OutputFormat::Rgb];
 
     /// Its `nvjpegOutputFormat_t`.
     pub(super) fn number(self) -> i32 {
         match self {
-            Format::Gray => 2, // NVJPEG_OUTPUT_Y
-            Format::Rgb => 5,  // NVJPEG_OUTPUT_RGBI
+            OutputFormat::Gray => 2, // NVJPEG_OUTPUT_Y
+            OutputFormat::Rgb => 5,  // NVJPEG_OUTPUT_RGBI
         }
     }
 
     /// The format with this many channels.
-    pub(super) fn of(channels: u8) -> Option<Format> {
+    pub(super) fn of(channels: u8) -> Option<OutputFormat> {
         match channels {
-            1 => Some(Format::Gray),
-            3 => Some(Format::Rgb),
+            1 => Some(OutputFormat::Gray),
+            3 => Some(OutputFormat::Rgb),
             _ => None,
         }
     }

@@ -13,17 +13,17 @@ use std::fmt;
 use super::status::Status;
 
 /// A handle of any of the library's objects.
-pub(super) type Raw = *mut c_void;
+pub(super) type RawHandle = *mut c_void;
 
 /// `nvjpegImage_t`: the device addresses of the planes, and the bytes from row to row.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Image {
+pub(super) struct RawImage {
     pub(super) channel: [u64; 4],
     pub(super) pitch: [usize; 4],
 }
 
-const _: () = assert!(size_of::<Image>() == 64 && size_of::<usize>() == 8);
+const _: () = assert!(size_of::<RawImage>() == 64 && size_of::<usize>() == 8);
 
 macro_rules! functions {
     ($($name:ident($($parameter:ty),*);)*) => {
@@ -47,23 +47,23 @@ macro_rules! functions {
 
 functions! {
     nvjpegGetProperty(c_int, *mut c_int);
-    nvjpegCreateEx(c_int, Raw, Raw, c_uint, *mut Raw);
-    nvjpegDestroy(Raw);
-    nvjpegGetHardwareDecoderInfo(Raw, *mut c_uint, *mut c_uint);
-    nvjpegJpegStateCreate(Raw, *mut Raw);
-    nvjpegJpegStateDestroy(Raw);
-    nvjpegJpegStreamCreate(Raw, *mut Raw);
-    nvjpegJpegStreamDestroy(Raw);
-    nvjpegJpegStreamParse(Raw, *const u8, usize, c_int, c_int, Raw);
-    nvjpegDecodeParamsCreate(Raw, *mut Raw);
-    nvjpegDecodeParamsDestroy(Raw);
-    nvjpegDecodeParamsSetOutputFormat(Raw, c_int);
-    nvjpegDecodeParamsSetScaleFactor(Raw, c_int);
-    nvjpegDecodeBatchedSupportedEx(Raw, Raw, Raw, *mut c_int);
-    nvjpegDecodeBatchedPreAllocate(Raw, Raw, c_int, c_int, c_int, c_int, c_int);
-    nvjpegDecodeBatchedInitialize(Raw, Raw, c_int, c_int, c_int);
-    nvjpegDecodeBatched(Raw, Raw, *const *const u8, *const usize, *mut Image, Raw);
-    nvjpegDecodeBatchedEx(Raw, Raw, *const *const u8, *const usize, *mut Image, *mut Raw, Raw);
+    nvjpegCreateEx(c_int, RawHandle, RawHandle, c_uint, *mut RawHandle);
+    nvjpegDestroy(RawHandle);
+    nvjpegGetHardwareDecoderInfo(RawHandle, *mut c_uint, *mut c_uint);
+    nvjpegJpegStateCreate(RawHandle, *mut RawHandle);
+    nvjpegJpegStateDestroy(RawHandle);
+    nvjpegJpegStreamCreate(RawHandle, *mut RawHandle);
+    nvjpegJpegStreamDestroy(RawHandle);
+    nvjpegJpegStreamParse(RawHandle, *const u8, usize, c_int, c_int, RawHandle);
+    nvjpegDecodeParamsCreate(RawHandle, *mut RawHandle);
+    nvjpegDecodeParamsDestroy(RawHandle);
+    nvjpegDecodeParamsSetOutputFormat(RawHandle, c_int);
+    nvjpegDecodeParamsSetScaleFactor(RawHandle, c_int);
+    nvjpegDecodeBatchedSupportedEx(RawHandle, RawHandle, RawHandle, *mut c_int);
+    nvjpegDecodeBatchedPreAllocate(RawHandle, RawHandle, c_int, c_int, c_int, c_int, c_int);
+    nvjpegDecodeBatchedInitialize(RawHandle, RawHandle, c_int, c_int, c_int);
+    nvjpegDecodeBatched(RawHandle, RawHandle, *const *const u8, *const usize, *mut RawImage, RawHandle);
+    nvjpegDecodeBatchedEx(RawHandle, RawHandle, *const *const u8, *const usize, *mut RawImage, *mut RawHandle, RawHandle);
 }
 
 impl Functions {

@@ -46,16 +46,16 @@ struct Shot {
 }
 
 /// Device memory.
-struct Memory(u64);
+struct TrialMemory(u64);
 
-impl Memory {
-    fn new(bytes: usize) -> Result<Memory> {
+impl TrialMemory {
+    fn new(bytes: usize) -> Result<TrialMemory> {
         // SAFETY: returns an address.
-        unsafe { result::malloc_sync(bytes) }.map(Memory).map_err(failed("asking for memory"))
+        unsafe { result::malloc_sync(bytes) }.map(TrialMemory).map_err(failed("asking for memory"))
     }
 }
 
-impl Drop for Memory {
+impl Drop for TrialMemory {
     fn drop(&mut self) {
         // SAFETY: allocated by `new`, freed once; the call waits for the device.
         let _ = unsafe { result::free_sync(self.0) };
@@ -196,7 +196,7 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
         places.push(all);
         all += shot.bytes(scale).next_multiple_of(256);
     }
-    let to = Memory::new(all.max(1))?;
+    let to = TrialMemory::new(all.max(1))?;
     let mut found = vec![0x5a; all];
     // SAFETY: the memory has this length; the stream by this function's contract. The fill ensures that skipped
     // pictures do not pass with the pixels of an earlier trial.
@@ -276,14 +276,14 @@ unsafe fn brought(
     asked: &[(&Shot, u64)],
     scale: Scale,
     stream: u64,
-) -> Result<(Memory, Vec<Stored>)> {
+) -> Result<(TrialMemory, Vec<Stored>)> {
     let (mut bytes, mut places) = (Vec::new(), Vec::new());
     for (shot, _) in asked {
         places.push(bytes.len() as u64);
         bytes.extend_from_slice(shot.jpeg);
         bytes.resize(bytes.len().next_multiple_of(jpeg_store::ALIGNED as usize), 0);
     }
-    let memory = Memory::new(bytes.len().max(1))?;
+    let memory = TrialMemory::new(bytes.len().max(1))?;
     // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
     let stored = |(&(shot, to), place): (&(&Shot, u64), u64)| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tarflume_jpeg::Scale;
 
 use super::handle::{Handle, Wish};
-use super::status::{Format, Status};
+use super::status::{OutputFormat, Status};
 
 /// All supported decode parameters.
 pub(super) struct Wishes {
@@ -22,7 +22,10 @@ impl Wishes {
     /// Returns the library's status for full scale.
     pub(super) fn new(handle: &Arc<Handle>, smallest: Scale) -> Result<Wishes, Status> {
         let pair = |scale| -> Result<[Wish; 2], Status> {
-            Ok([Wish::new(handle, Format::Gray, scale)?, Wish::new(handle, Format::Rgb, scale)?])
+            Ok([
+                Wish::new(handle, OutputFormat::Gray, scale)?,
+                Wish::new(handle, OutputFormat::Rgb, scale)?,
+            ])
         };
         let mut wishes = Wishes { all: pair(Scale::Full)?.map(|wish| vec![wish]), refused: None };
         let smaller = |scale: &Scale| (1..=smallest as u32).contains(&(*scale as u32));
@@ -39,7 +42,7 @@ impl Wishes {
     }
 
     /// The parameters; `None` if they are not supported.
-    pub(super) fn of(&self, format: Format, scale: Scale) -> Option<&Wish> {
+    pub(super) fn of(&self, format: OutputFormat, scale: Scale) -> Option<&Wish> {
         self.all[format as usize].get(scale as usize)
     }
 

@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 use crate::batch::Batch;
 use crate::column::DType;
 use crate::device::driver::DeviceStream;
-use crate::device::upload::queue::Shared;
+use crate::device::upload::queue::UploadShared;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ pub struct DeviceBatch {
     host: Arc<Batch>,
     /// Taken when the slot is given back.
     slot: Option<(usize, Arc<DeviceSlot>)>,
-    shared: Arc<Shared>,
+    shared: Arc<UploadShared>,
     /// The streams that use it, and whether each waits for the copy.
     streams: Mutex<Vec<(User, bool)>>,
 }
@@ -68,7 +68,7 @@ impl DeviceBatch {
     pub(crate) fn new(
         host: Arc<Batch>,
         slot: (usize, Arc<DeviceSlot>),
-        shared: Arc<Shared>,
+        shared: Arc<UploadShared>,
     ) -> DeviceBatch {
         DeviceBatch { host, slot: Some(slot), shared, streams: Mutex::default() }
     }

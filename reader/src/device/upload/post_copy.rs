@@ -10,10 +10,10 @@ use crate::device::kernels::args;
 use crate::device::kernels::launch::Launch;
 use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, Result};
-use crate::picture::convert::{Element, Finish, Pictures};
+use crate::picture::convert::{Finish, Pictures, PixelElement};
 use crate::picture::geometry::ImageSize;
 use crate::picture::row_header::RowHeader;
-use crate::slab::Layout;
+use crate::slab::SlabLayout;
 
 /// Alignment of outputs in a slot in bytes, equal to that of device allocations.
 const ALIGNED: usize = 256;
@@ -31,7 +31,7 @@ pub(crate) enum Make {
 
 /// A column as computed on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct MadeColumn {
     /// Offset in a slot in bytes.
     pub(crate) place: usize,
     pub(crate) dtype: DType,
@@ -41,20 +41,20 @@ pub(crate) struct Made {
 
 /// The computation of one column, with its input and output.
 #[derive(Debug, Clone)]
-struct Piece {
+struct ColumnPiece {
     name: String,
     /// Offset of its rows in the batch, and bytes of one row.
     from: (usize, usize),
     make: Make,
     /// The shape of the output, if it is pictures.
     pictures: Option<Pictures>,
-    made: Made,
+    made: MadeColumn,
 }
 
 /// The computations on every batch.
 #[derive(Debug, Clone)]
 pub(crate) struct PostCopy {
-    pieces: Vec<Piece>,
+    pieces: Vec<ColumnPiece>,
     /// Bytes of a slot: the batch, followed by the outputs.
     bytes: usize,
 }
@@ -65,7 +65,7 @@ impl PostCopy {
     /// # Errors
     /// Returns an error if a column's rows do not have the required shape, or the slot is too large to address.
     pub(crate) fn new(
-        layout: &Layout,
+        layout: &SlabLayout,
         columns: impl IntoIterator<Item = (usize, String, Make)>,
     ) -> Result<PostCopy> {
         let mut work = PostCopy { pieces: Vec::new(), bytes: layout.fixed_bytes() };
@@ -86,7 +86,7 @@ impl PostCopy {
     }
 
     /// The computed column of this name, if there is one.
-    pub(crate) fn made(&self, name: &str) -> Option<&Made> {
+    pub(crate) fn made(&self, name: &str) -> Option<&MadeColumn> {
         self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
     }
 
@@ -103,12 +103,12 @@ impl PostCopy {
 
 /// The computation of a column, and the bytes of its output.
 fn piece(
-    layout: &Layout,
+    layout: &SlabLayout,
     number: usize,
     name: String,
     make: Make,
     place: usize,
-) -> Result<(Piece, Option<usize>)> {
+) -> Result<(ColumnPiece, Option<usize>)> {
     let no_rows = || Error::usage("a device cannot process rows of this shape");
     let (start, shape) = (layout.place(number).ok_or_else(no_rows)?, &layout.shapes()[number]);
     let from = (start, shape.bytes().ok_or_else(no_rows)?);
@@ -137,11 +137,11 @@ fn piece(
         }
         _ => return Err(no_rows()),
     };
-    let made = Made { place, dtype, shape };
-    Ok((Piece { name, from, make, pictures, made }, bytes))
+    let made = MadeColumn { place, dtype, shape };
+    Ok((ColumnPiece { name, from, make, pictures, made }, bytes))
 }
 
-impl Piece {
+impl ColumnPiece {
     fn launch(&self, slot: u64, rows: usize) -> Result<Launch> {
         let (from, out) = (slot + self.from.0 as u64, slot + self.made.place as u64);
         let pictures = || match &self.pictures {
@@ -166,11 +166,11 @@ impl Piece {
     }
 }
 
-fn dtype(element: Element) -> DType {
+fn dtype(element: PixelElement) -> DType {
     match element {
-        Element::U8 => DType::U8,
-        Element::F16 => DType::F16,
-        Element::Bf16 => DType::Bf16,
-        Element::F32 => DType::F32,
+        PixelElement::U8 => DType::U8,
+        PixelElement::F16 => DType::F16,
+        PixelElement::Bf16 => DType::Bf16,
+        PixelElement::F32 => DType::F32,
     }
 }

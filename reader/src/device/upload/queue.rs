@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::batch::{Batch, RowFacts};
 use crate::device::driver::{DeviceStream, OnCopied};
 use crate::device::upload::ring;
-use crate::device::upload::ring::{Next, Ring};
+use crate::device::upload::ring::{NextSlot, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
@@ -39,23 +39,23 @@ pub(crate) struct UploadQueue {
 }
 
 /// The state shared by the thread, the consumer and its batches.
-pub(crate) struct Shared {
+pub(crate) struct UploadShared {
     pub(crate) slots: Arc<Slots>,
     line: Mutex<UploadQueue>,
     pub(crate) changed: Condvar,
 }
 
-impl Shared {
+impl UploadShared {
     /// A queue of empty slots.
     ///
     /// # Errors
     /// Returns an error if the device has too little memory.
-    pub(crate) fn new(slots: Arc<Slots>) -> Result<Shared> {
+    pub(crate) fn new(slots: Arc<Slots>) -> Result<UploadShared> {
         let taken = (0..slots.count).map(|_| slots.take()).collect::<Result<Vec<_>>>()?;
         let ring = Ring::new(taken.iter().map(|(_, marks)| *marks));
         let held = taken.into_iter().map(|(slot, _)| Some(Arc::new(slot))).collect();
         let line = UploadQueue { ring, slots: held, fed: VecDeque::new(), failed: None };
-        Ok(Shared { slots, line: Mutex::new(line), changed: Condvar::new() })
+        Ok(UploadShared { slots, line: Mutex::new(line), changed: Condvar::new() })
     }
 
     pub(crate) fn line(&self) -> MutexGuard<'_, UploadQueue> {
@@ -72,22 +72,22 @@ impl Shared {
         let mut line = self.line();
         loop {
             match line.ring.next() {
-                Next::Fill { slot, marks } => {
+                NextSlot::Fill { slot, marks } => {
                     let found = line.slots[slot].clone();
                     return Ok(found.map(|found| (slot, marks, found)));
                 }
-                Next::Stop => return Ok(None),
-                Next::Wait if flying == 0 => {
+                NextSlot::Stop => return Ok(None),
+                NextSlot::Wait if flying == 0 => {
                     line = self.changed.wait(line).ignore_poison();
                 }
                 // Copies are pending: keep reaping, so that host memory returns while the consumer holds all slots.
-                Next::Wait => {
+                NextSlot::Wait => {
                     let waited = self.changed.wait_timeout(line, LOOK);
                     drop(waited.ignore_poison());
                     flying = self.slots.driver.reap()?;
                     line = self.line();
                 }
-                Next::Grow => {
+                NextSlot::Grow => {
                     drop(line);
                     let (slot, marks) = self.slots.take().map_err(|e| self.all_held(e))?;
                     line = self.line();
@@ -182,7 +182,7 @@ impl Shared {
 
 /// Records events in the streams that used a batch, and returns its slot.
 pub(crate) fn give_back(
-    shared: &Shared,
+    shared: &UploadShared,
     (number, slot): (usize, Arc<DeviceSlot>),
     streams: &[DeviceStream],
 ) -> Result<()> {

@@ -89,7 +89,7 @@ enum Slot {
 
 /// The next action of the upload thread, which has a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextSlot {
     /// Fill this slot, after waiting for this many events.
     Fill { slot: usize, marks: usize },
     /// Add a slot: the consumer holds all of them and wants another batch.
@@ -143,9 +143,9 @@ impl Ring {
     }
 
     /// The next action of the upload thread.
-    pub(crate) fn next(&mut self) -> Next {
+    pub(crate) fn next(&mut self) -> NextSlot {
         if self.closed {
-            return Next::Stop;
+            return NextSlot::Stop;
         }
         let free = self.slots.iter().enumerate().find_map(|(slot, state)| match state {
             Slot::Free { marks } => Some((slot, *marks)),
@@ -154,10 +154,10 @@ impl Ring {
         match free {
             Some((slot, marks)) => {
                 self.slots[slot] = Slot::Filling;
-                Next::Fill { slot, marks }
+                NextSlot::Fill { slot, marks }
             }
-            None if self.hungry => Next::Grow,
-            None => Next::Wait,
+            None if self.hungry => NextSlot::Grow,
+            None => NextSlot::Wait,
         }
     }
 

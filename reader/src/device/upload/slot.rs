@@ -70,7 +70,7 @@ impl fmt::Debug for DeviceSlot {
 }
 
 /// The operations of a ring on one slot, executed by a driver. The slot number is ignored.
-pub(crate) struct Calls<'a> {
+pub(crate) struct SlotCalls<'a> {
     driver: &'a dyn Driver,
     slot: &'a DeviceSlot,
     work: &'a PostCopy,
@@ -78,7 +78,7 @@ pub(crate) struct Calls<'a> {
     batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
 }
 
-impl Queue for Calls<'_> {
+impl Queue for SlotCalls<'_> {
     type Stream = DeviceStream;
     type Error = Error;
 
@@ -149,8 +149,8 @@ impl Slots {
         &'a self,
         slot: &'a DeviceSlot,
         batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
-    ) -> Calls<'a> {
-        Calls { driver: &*self.driver, slot, work: &self.work, batch }
+    ) -> SlotCalls<'a> {
+        SlotCalls { driver: &*self.driver, slot, work: &self.work, batch }
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<(DeviceSlot, usize)>> {

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
-use crate::device::upload::queue::{HostBatch, Shared};
+use crate::device::upload::queue::{HostBatch, UploadShared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;
 use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::poison::IgnorePoison;
 
 /// Returns the next batch, blocking; `None` after the last.
-pub(crate) type Source = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
+pub(crate) type HostBatches = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
 
 /// Copies until the source ends or the consumer is gone.
-fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
+fn run(shared: &UploadShared, mut source: HostBatches, told: &OnCopied) {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<()> {
         while let Some(fed) = source() {
             if !shared.upload(fed?, told)? {
@@ -39,7 +39,7 @@ fn run(shared: &Shared, mut source: Source, told: &OnCopied) {
 
 /// The thread, joined by `end`.
 pub(crate) struct Feeder {
-    shared: Arc<Shared>,
+    shared: Arc<UploadShared>,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
@@ -60,12 +60,12 @@ impl Feeder {
 
 /// The consumer's end.
 pub(crate) struct UploadThread {
-    shared: Arc<Shared>,
+    shared: Arc<UploadShared>,
     feeder: Arc<Feeder>,
 }
 
 /// What the consumer receives.
-pub(crate) enum Found {
+pub(crate) enum NextUpload {
     Batch(Box<(DeviceBatch, HostBatch)>),
     Failed(Error),
     End,
@@ -76,8 +76,12 @@ impl UploadThread {
     ///
     /// # Errors
     /// Returns an error if the device has no memory for the slots or no thread can be started.
-    pub(crate) fn begin(slots: Arc<Slots>, source: Source, told: OnCopied) -> Result<UploadThread> {
-        let shared = Arc::new(Shared::new(slots)?);
+    pub(crate) fn begin(
+        slots: Arc<Slots>,
+        source: HostBatches,
+        told: OnCopied,
+    ) -> Result<UploadThread> {
+        let shared = Arc::new(UploadShared::new(slots)?);
         let of_thread = shared.clone();
         let thread = thread::Builder::new()
             .name("tarflume-feed".into())
@@ -103,7 +107,7 @@ impl UploadThread {
     }
 
     /// The next batch or error, waiting at most `most`; `None` if nothing is ready.
-    pub(crate) fn take(&self, most: Duration) -> Option<Found> {
+    pub(crate) fn take(&self, most: Duration) -> Option<NextUpload> {
         let mut line = self.shared.line();
         let mut waited = false;
         loop {
@@ -112,10 +116,10 @@ impl UploadThread {
                     let (fed, slot) = (line.fed.pop_front()?, line.slots[number].clone()?);
                     let batch =
                         DeviceBatch::new(fed.batch.clone(), (number, slot), self.shared.clone());
-                    return Some(Found::Batch(Box::new((batch, fed))));
+                    return Some(NextUpload::Batch(Box::new((batch, fed))));
                 }
                 Take::End => {
-                    return Some(line.failed.take().map_or(Found::End, Found::Failed));
+                    return Some(line.failed.take().map_or(NextUpload::End, NextUpload::Failed));
                 }
                 Take::Wait if waited => return None,
                 Take::Wait => {

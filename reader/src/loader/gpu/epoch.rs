@@ -8,7 +8,7 @@ use crate::batch::{Batch, Content};
 use crate::device::driver::OnCopied;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::HostBatch;
-use crate::device::upload::thread::{Feeder, Found, Source, UploadThread};
+use crate::device::upload::thread::{Feeder, HostBatches, NextUpload, UploadThread};
 use crate::error::Result;
 use crate::fork::ForkGuard;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
@@ -35,7 +35,7 @@ pub struct DeviceEpoch {
     /// Registered for [`end_device_epochs`].
     _running: Option<Arc<ForkGuard<RunningEpoch>>>,
     /// What `ready` found.
-    found: Option<Found>,
+    found: Option<NextUpload>,
     /// True if the next batch was requested.
     requested: bool,
     over: bool,
@@ -57,7 +57,7 @@ impl DeviceEpoch {
                 (Some(ForkGuard::new(upload)), Some(running), None)
             }
             Ok(None) => (None, None, None),
-            Err(error) => (None, None, Some(Found::Failed(error))),
+            Err(error) => (None, None, Some(NextUpload::Failed(error))),
         };
         let progress = EpochProgress::new(host, epoch, steps, from_start);
         let (requested, over) = (false, false);
@@ -92,7 +92,7 @@ impl DeviceEpoch {
         }
         self.receiver.request();
         self.count_request();
-        self.found = self.upload().map_or(Some(Found::End), |upload| upload.take(most));
+        self.found = self.upload().map_or(Some(NextUpload::End), |upload| upload.take(most));
         self.found.is_some()
     }
 
@@ -122,13 +122,15 @@ impl DeviceEpoch {
             let found = loop {
                 match found.take() {
                     Some(found) => break found,
-                    None => *found = upload.map_or(Some(Found::End), |upload| upload.take(LONG)),
+                    None => {
+                        *found = upload.map_or(Some(NextUpload::End), |upload| upload.take(LONG))
+                    }
                 }
             };
             match found {
-                Found::Batch(batch) => Some(Ok(*batch)),
-                Found::Failed(error) => Some(Err(error)),
-                Found::End => None,
+                NextUpload::Batch(batch) => Some(Ok(*batch)),
+                NextUpload::Failed(error) => Some(Err(error)),
+                NextUpload::End => None,
             }
         })
     }
@@ -239,7 +241,7 @@ fn start_upload(
     let (names, batch_pool) = (host.names(), host.batch_pool.clone());
     let (counters, from) = (host.counters.clone(), queue.clone());
     let mut decoder = DeviceDecoder::begin(device);
-    let source: Source = Box::new(move || {
+    let source: HostBatches = Box::new(move || {
         Some(decoder.next(&from)?.map(|mut content| {
             let (bad, position) = (content.drain_bad(), content.position);
             let batch = Arc::new(Batch::new(content, names.clone(), batch_pool.clone()));

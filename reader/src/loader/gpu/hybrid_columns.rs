@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
-use crate::decode::{Decode, Shared};
+use crate::decode::{Decode, SharedJpegs};
 use crate::device::Device;
 use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
@@ -45,7 +45,7 @@ impl HybridColumns {
         &mut self,
         device: &Device,
         (number, name): (usize, &str),
-        (host, shared, finish): (Arc<dyn Decode>, Shared, Finish),
+        (host, shared, finish): (Arc<dyn Decode>, SharedJpegs, Finish),
         (rows, verifies): (usize, bool),
     ) -> Result<(Arc<dyn Decode>, Make)> {
         let abilities = device.0.prepare_decoder(false)?;

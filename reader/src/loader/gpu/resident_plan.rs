@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 use tarflume_jpeg::Scale;
 
 use crate::column::{DType, RowShape};
-use crate::decode::hybrid::jpeg_decoder::Wanted;
+use crate::decode::hybrid::jpeg_decoder::WantedJpeg;
 use crate::decode::hybrid::row::PICTURE_ROOM;
 use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
-use crate::decode::resident::row::{RowNumber, Rows, StoreCrops, StoredPicture};
+use crate::decode::resident::row::{RowNumber, StoreCrops, StoreRows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
 use crate::device::driver::Driver;
 use crate::device::memory::jpeg_store::JpegStore;
@@ -51,7 +51,7 @@ pub(crate) struct ResidentExtent<'a> {
 /// The columns of a resident data set.
 pub(crate) struct ResidentPlan {
     pub(crate) columns: Vec<ResidentColumn>,
-    pub(crate) rows: Arc<Rows>,
+    pub(crate) rows: Arc<StoreRows>,
     /// The columns of the loader that fills the stores.
     pub(crate) keep: Columns,
     /// What the device makes of every batch, by the numbers of the columns.
@@ -74,7 +74,7 @@ impl ResidentPlan {
         driver: &Arc<dyn Driver>,
     ) -> Result<ResidentPlan> {
         let samples = extent.samples;
-        let rows = Arc::new(Rows::default());
+        let rows = Arc::new(StoreRows::default());
         let size = ResidentSize {
             samples,
             sample_bytes: 0,
@@ -175,7 +175,7 @@ impl ResidentPlan {
         let store =
             resident.column((number, name), (room, extent.rows), entries.clone(), channels)?;
         self.size.free = self.size.free.saturating_sub(store.bytes());
-        let wanted = Wanted { scale: Scale::Full, channels: channels as u8, stored: true };
+        let wanted = WantedJpeg { scale: Scale::Full, channels: channels as u8, stored: true };
         let admits: Admits = Arc::new(move |jpeg, header| {
             driver.admit((jpeg, header), wanted).is_ok_and(|said| said.is_ok())
         });

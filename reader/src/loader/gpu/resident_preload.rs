@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::decode::hybrid::row::head_of;
 use crate::decode::resident::jpeg::Entry;
-use crate::decode::resident::row::Rows;
+use crate::decode::resident::row::StoreRows;
 use crate::device::driver::{Driver, WorkStream};
 use crate::device::upload::batch::DeviceBatch;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ use tarflume_formats::poison::IgnorePoison;
 /// The stores, and the loader that fills them.
 pub(crate) struct Preload {
     columns: Vec<ResidentColumn>,
-    rows: Arc<Rows>,
+    rows: Arc<StoreRows>,
     driver: Arc<dyn Driver>,
     /// Of the whole data set.
     samples: u64,

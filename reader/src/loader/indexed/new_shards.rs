@@ -1,7 +1,7 @@
 //! `NewShards`: the shards that an epoch has not opened yet. They are opened at the same time.
 
 use crate::dataset::Dataset;
-use crate::fetch::plan::Draw;
+use crate::fetch::plan::RowDraw;
 
 /// The shards of a data set from which no sample was drawn yet.
 pub(crate) struct NewShards {
@@ -16,7 +16,7 @@ impl NewShards {
     }
 
     /// Opens those among the shards of `draws` that are new.
-    pub(crate) fn open_ahead(&mut self, dataset: &Dataset, draws: &[Draw]) {
+    pub(crate) fn open_ahead(&mut self, dataset: &Dataset, draws: &[RowDraw]) {
         if self.unseen == 0 {
             return;
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::fetch::fetched::Fetched;
-use crate::fetch::plan::{Draw, Limits};
+use crate::fetch::plan::{Limits, RowDraw};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::readahead::Readahead;
@@ -105,7 +105,7 @@ impl IndexedPlanner {
     }
 
     /// Draws the rows of the next step from the order.
-    fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<Draw>) -> Result<()> {
+    fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<()> {
         rows.planned.clear();
         draws.clear();
         for (position, padding) in self.steps.rows(self.step) {
@@ -115,7 +115,7 @@ impl IndexedPlanner {
             let draw = self.cursor.next().ok_or_else(|| {
                 Error::usage(format!("position {position} lies behind the end of the epoch"))
             })?;
-            draws.push(Draw { slot: rows.planned.len(), ordinal: draw.ordinal });
+            draws.push(RowDraw { slot: rows.planned.len(), ordinal: draw.ordinal });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
         }
         Ok(())

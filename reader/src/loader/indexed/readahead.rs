@@ -7,7 +7,7 @@
 
 use crate::dataset::Dataset;
 use crate::fetch::fetched::Fetched;
-use crate::fetch::plan::{Draw, Limits, Plan};
+use crate::fetch::plan::{Limits, Plan, RowDraw};
 use crate::fetch::wanted::Wanted;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::order::{Cursor, Shuffle, Steps};
@@ -34,7 +34,7 @@ pub(crate) struct Readahead {
     stride: u64,
     /// The first step that was not looked up.
     next: u64,
-    draws: Vec<Draw>,
+    draws: Vec<RowDraw>,
     plan: Plan,
 }
 
@@ -66,7 +66,7 @@ impl Readahead {
                     }
                     let slot = self.draws.len();
                     self.draws
-                        .extend(self.cursor.next().map(|d| Draw { slot, ordinal: d.ordinal }));
+                        .extend(self.cursor.next().map(|d| RowDraw { slot, ordinal: d.ordinal }));
                 }
             }
             self.next = end;

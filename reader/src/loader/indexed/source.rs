@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::decode::Memory;
 use crate::error::Result;
 use crate::fetch::fetched::{Fetched, Verify};
-use crate::fetch::plan::{Bad, Draw, Plan};
+use crate::fetch::plan::{Bad, Plan, RowDraw};
 use crate::fetch::view::RunView;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::tasks::TaskLists;
@@ -21,7 +21,7 @@ use crate::range;
 /// What a batch of indexed shards is planned in.
 #[derive(Debug, Default)]
 pub(crate) struct IndexedWorkspace {
-    pub(crate) draws: Vec<Draw>,
+    pub(crate) draws: Vec<RowDraw>,
     pub(crate) plan: Plan,
     pub(crate) tasks: TaskLists,
     /// Samples that planning found to be bad. The last task takes them.

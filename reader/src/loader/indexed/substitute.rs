@@ -3,7 +3,7 @@
 //! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
 
 use crate::error::{Error, Result};
-use crate::fetch::plan::{Bad, Draw, Limits, Plan};
+use crate::fetch::plan::{Bad, Limits, Plan, RowDraw};
 use crate::loader::indexed::sample::{FetchedSample, item_bytes};
 use crate::loader::indexed::source::{
     IndexedSource, IndexedWorker, IndexedWorkspace, ReadBuffers, check_unchanged,
@@ -50,7 +50,7 @@ impl IndexedSource {
             let samples = u128::from(self.order.epoch_samples());
             let position = (samples * u128::from(probe) / u128::from(PROBES)) as u64;
             let Ok(Some(ordinal)) = self.order.ordinal(0, position) else { continue };
-            plan.fill(&self.dataset, &[Draw { slot: 0, ordinal }], &columns.wanted, single(0))?;
+            plan.fill(&self.dataset, &[RowDraw { slot: 0, ordinal }], &columns.wanted, single(0))?;
             machine_error(plan.take_bad())?;
             if plan.items().is_empty() {
                 continue;
@@ -82,7 +82,7 @@ impl IndexedSource {
             let position = below(key.draw(attempt), self.order.epoch_samples());
             let Some(ordinal) = self.order.ordinal(0, position)? else { continue };
             let mut plan = std::mem::take(&mut worker.buffers.substitute);
-            let draw = [Draw { slot: row, ordinal }];
+            let draw = [RowDraw { slot: row, ordinal }];
             let wanted = &self.columns().wanted;
             let planned = plan.fill(&self.dataset, &draw, wanted, single(ENTRY_POINTS));
             let planned = planned.and_then(|()| machine_error(plan.take_bad()));

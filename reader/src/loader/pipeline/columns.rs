@@ -9,7 +9,7 @@ use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::fetch::wanted::Wanted;
 use crate::loader::pipeline::panics::catch_panic;
-use crate::slab::{Layout, Lent};
+use crate::slab::{Lent, SlabLayout};
 
 /// Columns by name, in the order in which they were added to the builder.
 pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;
@@ -89,7 +89,7 @@ pub(crate) struct ColumnSet {
     /// All parts that at least one column needs, each once.
     pub(crate) wanted: Wanted,
     /// The columns in the slab: the keys, then those of `columns`.
-    pub(crate) layout: Arc<Layout>,
+    pub(crate) layout: Arc<SlabLayout>,
     pub(crate) names: Arc<[String]>,
 }
 
@@ -134,7 +134,7 @@ impl ColumnSet {
         }
         let key = RowShape::Variable(crate::column::DType::U8);
         let shapes = [key].into_iter().chain(decoders.iter().map(|column| column.decode.shape()));
-        let layout = Arc::new(Layout::new(shapes.collect(), rows)?);
+        let layout = Arc::new(SlabLayout::new(shapes.collect(), rows)?);
         let mut wanted = Wanted::new();
         for (ext, optional) in &exts {
             if *optional {

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
 use crate::size::Size;
-use crate::slab::{HostMemory, Layout};
+use crate::slab::{HostMemory, SlabLayout};
 use tarflume_formats::poison::IgnorePoison;
 
 /// Slabs beside those in preparation: one that the consumer holds, and one that it just released.
@@ -143,7 +143,7 @@ impl MemoryBudget {
     /// The limits of a queue of batches with these columns. `memory` allocates the slabs.
     pub(crate) fn queue_limits(
         &self,
-        layout: Arc<Layout>,
+        layout: Arc<SlabLayout>,
         memory: Option<Arc<dyn HostMemory>>,
     ) -> QueueLimits {
         QueueLimits { layout, memory, depth: self.depth, variable_bytes: self.variable }

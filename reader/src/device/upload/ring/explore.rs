@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 
 use self::simulated::{Device, Event, GONE, HALF, Op, STREAMS, Simulated, Without};
-use crate::device::upload::ring::{Next, Ring, Take, give_back, hand_over, upload};
+use crate::device::upload::ring::{NextSlot, Ring, Take, give_back, hand_over, upload};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Feeder {
@@ -157,10 +157,12 @@ impl World {
                 self.feeder = Feeder::Over;
             }
             Feeder::Has(batch) => match self.ring.next() {
-                Next::Fill { slot, marks } => self.feeder = Feeder::Uploads { slot, marks, batch },
-                Next::Grow => self.feeder = Feeder::Grows(batch),
-                Next::Wait => return false,
-                Next::Stop => self.feeder = Feeder::Over,
+                NextSlot::Fill { slot, marks } => {
+                    self.feeder = Feeder::Uploads { slot, marks, batch }
+                }
+                NextSlot::Grow => self.feeder = Feeder::Grows(batch),
+                NextSlot::Wait => return false,
+                NextSlot::Stop => self.feeder = Feeder::Over,
             },
             Feeder::Grows(batch) => {
                 self.device.slabs.push(HALF);

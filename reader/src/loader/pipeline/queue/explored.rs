@@ -12,7 +12,7 @@ use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
 use crate::pool::PoolShared;
-use crate::slab::Layout;
+use crate::slab::SlabLayout;
 
 const BATCHES: u64 = 5;
 const THREADS: usize = 2;
@@ -82,7 +82,7 @@ type Queue = BatchQueue<Counted>;
 /// An epoch with its threads: `consume` gets the queue.
 fn epoch(fails: Option<u64>, late: bool, consume: impl FnOnce(&Arc<Queue>, &Counted)) {
     let shared = Arc::new(PoolShared::new());
-    let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
+    let layout = SlabLayout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
     let source = Arc::new(Counted { done: AtomicU64::new(0), now: AtomicUsize::new(0) });
     let late = late.then(|| (shared.clone(), 0));
     let planner = Numbers { next: 0, fails, late };

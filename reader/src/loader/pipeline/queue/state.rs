@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::loader::metrics::idle::Lack;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch};
 use crate::loader::pipeline::source::BatchSource;
-use crate::slab::{HostMemory, Layout};
+use crate::slab::{HostMemory, SlabLayout};
 
 /// How many batches are prepared at once, and how large they may be.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueLimits {
     /// The columns of each batch.
-    pub(crate) layout: Arc<Layout>,
+    pub(crate) layout: Arc<SlabLayout>,
     /// What allocates the slabs, if not the global allocator.
     pub(crate) memory: Option<Arc<dyn HostMemory>>,
     /// Batches in the queue at once.

@@ -9,7 +9,7 @@ use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
 use crate::pool::ThreadPool;
-use crate::slab::Layout;
+use crate::slab::SlabLayout;
 
 /// What goes wrong, by number of the batch.
 #[derive(Default, Clone)]
@@ -96,7 +96,7 @@ impl Running {
     ) -> Running {
         let (threads, tasks) = wide;
         let pool = ThreadPool::of_process(threads).unwrap();
-        let layout = Layout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
+        let layout = SlabLayout::new(vec![RowShape::Fixed(DType::U8, vec![])], 1).unwrap();
         let released = Arc::new(AtomicU64::new(released));
         let planner = Numbers { next: 0, count, tasks, released: released.clone() };
         let context = QueueContext {
