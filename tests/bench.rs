@@ -196,7 +196,11 @@ fn an_image_that_is_none_is_named() {
     place.folder("photos", 6).file("photos/zz.jpg", "no image").file("photos/zz.json", "{}");
     place.pack("build photos -o shards --check none").succeeds();
     place.pack("bench shards --samples 7 --batch 7 --raw").succeeds();
-    place.pack("bench shards --samples 7 --batch 7").exits(65).says("key zz").says("no picture");
+    place
+        .pack("bench shards --samples 7 --batch 7")
+        .exits(65)
+        .says("key zz")
+        .says("not those of a picture");
 }
 
 #[test]

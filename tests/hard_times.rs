@@ -165,7 +165,7 @@ fn a_file_that_shrinks_grows_or_vanishes_after_it_was_planned_is_told() {
     let (_, line) = changed_meanwhile(|place, path| {
         place.file(path, "");
     });
-    assert!(line.contains("to 0 bytes"), "{line}");
+    assert!(line.contains("it has 0 bytes now"), "{line}");
 }
 
 #[test]

@@ -158,8 +158,8 @@ fn launchers_that_disagree_are_an_error_and_never_a_guess() {
     let torch = [("RANK", "1"), ("WORLD_SIZE", "4")];
     let run = place.pack_in(&[ompi, torch].concat(), "run out").exits(2);
     run.says("OMPI_COMM_WORLD_RANK").says("WORLD_SIZE").says("--rank R --of N");
-    place.pack_in(&torch, "run out --of 2").exits(2).says("WORLD_SIZE says 4");
-    place.pack_in(&[("RANK", "one"), ("WORLD_SIZE", "4")], "run out").exits(2).says("no number");
+    place.pack_in(&torch, "run out --of 2").exits(2).says("RANK/WORLD_SIZE gives 4");
+    place.pack_in(&[("RANK", "one"), ("WORLD_SIZE", "4")], "run out").exits(2).says("not a number");
     place.pack_in(&[("JOB_COMPLETION_INDEX", "1")], "run out").exits(2).says("--of");
     assert_eq!(finished(&place), [] as [u64; 0]);
     let agreed = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];

@@ -109,7 +109,7 @@ fn arrays_that_cannot_be_read_in_place_say_what_to_save() {
 fn a_file_shorter_than_its_header_promises_is_truncated_and_names_both_numbers() {
     let (kind, text) = refusal(&FLOATS[..FLOATS.len() - 1]);
     assert_eq!(kind, ErrorKind::Truncated);
-    assert!(text.contains("24 bytes") && text.contains("23 stand"), "{text}");
+    assert!(text.contains("24 bytes") && text.contains("23 follow"), "{text}");
     for length in [0, 3, 11, 12, 60, 127] {
         assert_eq!(refusal(&FLOATS[..length]).0, ErrorKind::Truncated, "{length}");
     }
@@ -135,8 +135,8 @@ fn requests_that_cannot_be_met_are_errors() {
     usage(array.get(3).unwrap_err(), "row 3 does not exist: the array has 3");
     usage(array.get(u64::MAX).unwrap_err(), "the array has 3");
     let (from, to) = (2, 1);
-    usage(array.rows(from..to).unwrap_err(), "no rows 2..1");
-    usage(array.read_rows(&[0, 3], &mut [0; 16]).unwrap_err(), "no row 3");
+    usage(array.rows(from..to).unwrap_err(), "rows 2..1 do not exist");
+    usage(array.read_rows(&[0, 3], &mut [0; 16]).unwrap_err(), "row 3 does not exist");
     usage(array.read_rows(&[0], &mut [0; 9]).unwrap_err(), "buffer of 9");
     usage(array.get(0).unwrap().elements::<f64>().unwrap_err(), "holds F32, not F64");
     usage(array.get(0).unwrap().copy_to(&mut [0f32; 3]).unwrap_err(), "2 elements");

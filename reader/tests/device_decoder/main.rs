@@ -115,7 +115,7 @@ fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
     // Each of three backends with each of two flags, for each of four columns.
     let fail: Vec<_> = (1..=24).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
     let fail = fail.join(",");
-    child(("FAKENVJPEG_FAIL", &fail), "can't be used");
+    child(("FAKENVJPEG_FAIL", &fail), "cannot be used");
     // The halves of the region need 8 MiB a column.
     child(("FAKECUDA_MEMORY", "6000000"), "allocating 8388608 bytes of device memory failed");
 }

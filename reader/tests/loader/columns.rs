@@ -224,7 +224,7 @@ fn what_cannot_be_is_refused_in_one_sentence() {
         (loader().epoch_length(0), "an epoch of 0 samples"),
         (loader().exclude(&missing), "exclude list"),
         (Loader::builder(missing.as_path()), "no"),
-        (Loader::mixture([]), "no data set"),
+        (Loader::mixture([]), "the list of data sets is empty"),
     ] {
         let error = match builder.build() {
             Ok(loader) => panic!("{words}: {loader:?}"),

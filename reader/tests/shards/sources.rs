@@ -112,7 +112,11 @@ fn overwrite(path: &Path) {
 fn a_shard_that_changes_while_it_is_open_is_told() {
     type Change = fn(&Path);
     let cases: [(Change, ErrorKind, &str); 6] = [
-        (|path| cut(path, 20_000), ErrorKind::Truncated, "cut while it was in use"),
+        (
+            |path| cut(path, 20_000),
+            ErrorKind::Truncated,
+            "truncated while it was in use: from 50000 to 20000 bytes",
+        ),
         (|path| cut(path, 0), ErrorKind::Truncated, "from 50000 to 0 bytes"),
         (replace, ErrorKind::Stale, "the file was replaced by another one"),
         (overwrite, ErrorKind::Stale, "written to"),

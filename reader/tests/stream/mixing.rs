@@ -114,7 +114,7 @@ fn refusals_name_the_folder_of_the_shards() {
     let packed = Stream::open(dir.path().to_str().unwrap()).unwrap();
     assert!(packed.refuse(Refusal::Length).to_string().contains("decompress the shards"));
     let pipe = Stream::from_reader("a pipe", std::io::empty());
-    assert!(pipe.refuse(Refusal::Ledger).to_string().starts_with("a pipe: proof that"));
+    assert!(pipe.refuse(Refusal::Ledger).to_string().starts_with("a pipe: the proof that"));
 }
 
 #[test]
