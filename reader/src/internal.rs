@@ -6,6 +6,8 @@ mod example;
 pub use self::example::ExampleShards;
 pub use crate::decode::DecodeHooks;
 pub use crate::decode::formats;
+pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
+pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 pub use crate::decode::image::pixels_of;
 pub use crate::device::kernels::args;
 #[cfg(feature = "cuda")]
