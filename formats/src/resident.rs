@@ -1,7 +1,7 @@
 //! Whether bytes of a file are in the page cache. Asking costs a quarter of a hint to read them.
 //!
 //! Unsafe code relies on this:
-//! - the system reads one [`Bytes`] and writes one [`Counts`]; both live through the call, and both have the layout
+//! - the system reads one `Bytes` and writes one `Counts`; both live through the call, and both have the layout
 //!   of the kernel's `linux/mman.h`;
 //! - the descriptor is open: the file is borrowed.
 #![allow(unsafe_code)]

@@ -42,7 +42,7 @@ pub(crate) const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer. All threads may
 /// use it concurrently. By default, tars and small sidecars are mapped, so the processes of one machine
-/// share their memory; no part of large sidecars ([`sidecars::MAPPED_SIDECARS`]) stays in memory.
+/// share their memory; no part of sidecars of more than 256 MiB together stays in memory.
 ///
 /// ```
 /// use tarflume::Dataset;
@@ -197,7 +197,7 @@ impl Dataset {
     }
 
     /// The same data set, whose sidecars are mapped if their total size is at most `bytes`, and read
-    /// row by row otherwise. The default is [`sidecars::MAPPED_SIDECARS`].
+    /// row by row otherwise. The default is 256 MiB.
     #[must_use]
     pub fn with_mapped_sidecars(&self, bytes: u64) -> Dataset {
         self.with_access(FileAccess { mapped_sidecars: bytes, ..self.0.access.clone() })

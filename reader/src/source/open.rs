@@ -40,8 +40,7 @@ pub trait Open: fmt::Debug + Send + Sync {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)>;
 }
 
-/// The two ways to read a file. The default is that of loaders. A data set without a loader maps its files
-/// ([`crate::dataset::DEFAULT_SOURCE`]).
+/// The two ways to read a file. The default is that of loaders. A data set without a loader maps its files.
 ///
 /// ```
 /// use tarflume::{Loader, SourceKind};
