@@ -118,8 +118,8 @@ impl Loader {
         LoaderBuilder::mixture(parts.into_iter().collect())
     }
 
-    /// A loader of tars without an index: the same columns, threads and batches from what arrives front
-    /// to back. What needs an index is refused by name; see [`crate::stream::Refusal`].
+    /// A loader of tars without an index, which reads each tar from front to back. Columns, threads and batches are the
+    /// same; see [`StreamLoader`] for the differences.
     ///
     /// ```
     /// # use tarflume::*;

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use harness::Shards;
 use tarflume::{
-    Batch, CenterCrop, DType, Decode, ErrorKind, Loader, LoaderState, OnBad, RandomResizedCrop,
-    Remainder, Result, Row, RowShape, Sample, Scratch, Shuffle, Size, Split, Stream, StreamLoader,
+    Batch, CenterCrop, DType, Decode, ErrorKind, Loader, OnBad, RandomResizedCrop, Refusal,
+    Remainder, Result, Row, RowShape, Sample, Scratch, Shuffle, Size, Stream, StreamLoader,
     StreamLoaderBuilder,
 };
 
@@ -381,27 +381,27 @@ fn what_needs_an_index_is_refused_with_the_remedy() {
         assert_eq!(error.to_string(), format!("{reason}{ways}"));
     };
     let loader = wanting(open(&shards)).build().unwrap();
+    let stream = loader.stream();
     let resume = "exact resume needs the position of every sample";
-    refused(loader.state().unwrap_err(), resume);
+    refused(stream.refuse(Refusal::Resume), resume);
     let length = "the number of samples is known only after all shards are read";
-    refused(loader.steps().unwrap_err(), length);
+    refused(stream.refuse(Refusal::Length), length);
     let proof = "the proof that each sample was seen exactly once needs the list of samples";
-    refused(loader.ledger().unwrap_err(), proof);
-    refused(loader.expected(0).unwrap_err(), proof);
+    refused(stream.refuse(Refusal::Ledger), proof);
     let random = "getting a sample by ordinal or key needs the position of every sample";
-    refused(loader.order().unwrap_err(), random);
+    refused(stream.refuse(Refusal::RandomAccess), random);
+    let split = "splitting by position needs the position of every sample";
+    refused(stream.refuse(Refusal::SplitByPosition), split);
+    let equal = "the same number of steps on every rank needs the number of samples";
+    refused(stream.refuse(Refusal::EqualSteps), equal);
+    // With the index, the same shards have what the stream refuses.
+    let indexed = shards.loader().build().unwrap();
+    assert!(indexed.steps().unwrap() > 0 && indexed.expected(0).is_ok());
     let build = |make: &dyn Fn(StreamLoaderBuilder) -> StreamLoaderBuilder| {
         make(wanting(open(&shards))).build().unwrap_err()
     };
     let substitute = "a substitute for a bad sample needs the positions of the others";
     refused(build(&|b| b.on_bad(OnBad::Substitute)), substitute);
-    let state: LoaderState = shards.loader().build().unwrap().state();
-    refused(build(&|b| b.resume(state.clone())), resume);
-    let split = "splitting by position needs the position of every sample";
-    refused(build(&|b| b.split(Split::alone())), split);
-    let equal = "the same number of steps on every rank needs the number of samples";
-    refused(build(&|b| b.remainder(Remainder::Drop)), equal);
-    assert!(wanting(open(&shards)).remainder(Remainder::Uneven).build().is_ok());
     let full = wanting(open(&shards).shuffle(Shuffle::Full { seed: 1 })).build();
     refused(full.unwrap_err(), "a full shuffle needs the position of every sample");
 }

@@ -18,14 +18,13 @@ use crate::loader::pipeline::memory_budget::{
 };
 use crate::loader::streaming::loader::{StreamLoader, StreamShared};
 use crate::loader::streaming::source::StreamSource;
-use crate::order::{LoaderState, Remainder, Split};
 use crate::picture::geometry::Transform;
 use crate::pool::ThreadPool;
 use crate::size::Size;
 use crate::stream::{Refusal, Stream};
 
-/// What a loader of a stream is to do; see [`crate::loader::Loader::stream`]. Shuffle and ranks are said to
-/// the stream.
+/// The options of a [`StreamLoader`]; made by [`Loader::stream`](crate::Loader::stream). Shuffle and ranks are options of
+/// the [`Stream`]. Options that need an index, such as `resume`, do not exist here: see [`Refusal`].
 ///
 /// ```
 /// use tarflume::{Loader, Size, Stream};
@@ -53,14 +52,12 @@ pub struct StreamLoaderBuilder {
     stream: Stream,
     batch: u64,
     common: CommonOptions,
-    /// The first option that a stream can't have.
-    refused: Option<Refusal>,
 }
 
 impl StreamLoaderBuilder {
     pub(crate) fn new(stream: Stream) -> StreamLoaderBuilder {
         let common = CommonOptions::default();
-        StreamLoaderBuilder { stream, batch: 1, common, refused: None }
+        StreamLoaderBuilder { stream, batch: 1, common }
     }
 
     /// Rows of a batch on each rank. The last batch of an epoch holds what is left.
@@ -258,35 +255,11 @@ impl StreamLoaderBuilder {
         self
     }
 
-    /// Refused by [`StreamLoaderBuilder::build`]: [`Refusal::Resume`].
-    pub fn resume(self, _: LoaderState) -> Self {
-        self.refuse(Refusal::Resume)
-    }
-
-    /// Refused by [`StreamLoaderBuilder::build`], for splitting by position is
-    /// [`Refusal::SplitByPosition`]: shards are dealt to ranks with [`Stream::split`].
-    pub fn split(self, _: Split) -> Self {
-        self.refuse(Refusal::SplitByPosition)
-    }
-
-    /// All but `Uneven` are refused by [`StreamLoaderBuilder::build`]: [`Refusal::EqualSteps`].
-    pub fn remainder(self, remainder: Remainder) -> Self {
-        match remainder {
-            Remainder::Uneven => self,
-            _ => self.refuse(Refusal::EqualSteps),
-        }
-    }
-
-    fn refuse(mut self, what: Refusal) -> Self {
-        self.refused.get_or_insert(what);
-        self
-    }
-
-    /// The loader.
+    /// Checks the options and makes the loader. Reads nothing.
     ///
     /// # Errors
-    /// What can't be met is said here, before anything is read: what needs an index, no column, a
-    /// batch larger than memory, an impossible split.
+    /// Returns an error if an option needs an index ([`OnBad::Substitute`], a full or block shuffle), if there is no
+    /// column, if a batch does not fit the memory limit, or if the shards cannot be split among the ranks.
     pub fn build(mut self) -> Result<StreamLoader> {
         self.check()?;
         let rows = usize::try_from(self.batch).unwrap_or(usize::MAX);
@@ -324,7 +297,7 @@ impl StreamLoaderBuilder {
     /// Checks the options that need no look at the stream.
     fn check(&self) -> Result<()> {
         let substitute = (self.common.on_bad == OnBad::Substitute).then_some(Refusal::Substitute);
-        if let Some(refusal) = self.refused.or(substitute) {
+        if let Some(refusal) = substitute {
             return Err(self.stream.refuse(refusal));
         }
         if self.batch == 0 {

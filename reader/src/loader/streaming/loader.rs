@@ -14,9 +14,8 @@ use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
 use crate::loader::streaming::source::StreamSource;
-use crate::order::{Ledger, LoaderState, Order};
 use crate::pool::ThreadPool;
-use crate::stream::{Refusal, Stream};
+use crate::stream::Stream;
 
 /// What a stream loader and its epochs share.
 pub(crate) struct StreamShared {
@@ -77,11 +76,16 @@ impl StreamShared {
 /// # }
 /// ```
 ///
-/// Columns, policies and threads are those of [`crate::loader::Loader`]. What is different: a sample's ordinal
-/// is its shard's place in the stream's list times 2^40 plus its row there, and its random numbers are
-/// of (seed, epoch, shard, row); bytes in errors are counted in the unpacked tar. The last batch of an
-/// epoch holds what is left, on each rank. A shard that can't be read on ends the epoch with an error
-/// whatever the policy, in the place of the batch that would have held the next sample.
+/// Columns, policies and threads are those of [`Loader`](crate::Loader). The differences:
+///
+/// - The ordinal of a sample is the position of its shard in the stream's list times 2^40, plus its row in the shard.
+/// - Its random numbers are a function of (seed, epoch, shard, row).
+/// - Byte offsets in errors refer to the decompressed tar.
+/// - The last batch of an epoch holds the remaining samples of the rank.
+/// - A shard that cannot be read to its end ends the epoch with an error under every policy, in place of the batch with
+///   the next sample.
+/// - What needs an index does not exist: state and resume, number of steps, ledger, equal steps, access by ordinal.
+///   [`Stream::refuse`] gives the error that explains why and how to make an index.
 pub struct StreamLoader {
     pub(crate) shared: Arc<StreamShared>,
 }
@@ -107,7 +111,7 @@ impl StreamLoader {
         self.shared.bad.all()
     }
 
-    /// What one should know of its epochs and is no error, a sentence each.
+    /// Remarks about the epochs that are not errors, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         self.shared.notes.all()
     }
@@ -115,46 +119,6 @@ impl StreamLoader {
     /// The stream.
     pub fn stream(&self) -> &Stream {
         &self.shared.stream
-    }
-
-    /// Refused: where the job is can't be said so that it goes on at the next sample.
-    ///
-    /// # Errors
-    /// Always: [`Refusal::Resume`].
-    pub fn state(&self) -> Result<LoaderState> {
-        Err(self.shared.stream.refuse(Refusal::Resume))
-    }
-
-    /// Refused: how many batches an epoch has is known only at its end.
-    ///
-    /// # Errors
-    /// Always: [`Refusal::Length`].
-    pub fn steps(&self) -> Result<u64> {
-        Err(self.shared.stream.refuse(Refusal::Length))
-    }
-
-    /// Refused: there is no proof of which samples were seen.
-    ///
-    /// # Errors
-    /// Always: [`Refusal::Ledger`].
-    pub fn ledger(&self) -> Result<Ledger> {
-        Err(self.shared.stream.refuse(Refusal::Ledger))
-    }
-
-    /// Refused, as [`StreamLoader::ledger`].
-    ///
-    /// # Errors
-    /// Always: [`Refusal::Ledger`].
-    pub fn expected(&self, _epoch: u64) -> Result<Ledger> {
-        Err(self.shared.stream.refuse(Refusal::Ledger))
-    }
-
-    /// Refused: no sample can be had by its place.
-    ///
-    /// # Errors
-    /// Always: [`Refusal::RandomAccess`].
-    pub fn order(&self) -> Result<&Order> {
-        Err(self.shared.stream.refuse(Refusal::RandomAccess))
     }
 }
 
