@@ -8,7 +8,7 @@ use crate::fetch::plan::{Limits, RowDraw};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::readahead::Readahead;
-use crate::loader::indexed::sample::item_bytes;
+use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
 use crate::loader::indexed::tasks::Enough;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
@@ -170,8 +170,8 @@ impl IndexedPlanner {
         let plan = &workspace.source.plan;
         let bytes = workspace.rows.measure(columns, least, |column, room| {
             for item in (0..plan.items().len()).map(|number| plan.item(number)) {
-                room[item.row()] =
-                    usize::try_from(item_bytes(columns, column, item)).unwrap_or(usize::MAX);
+                let bytes = variable_bytes(columns, column, item);
+                room[item.row()] = usize::try_from(bytes).unwrap_or(usize::MAX);
             }
         });
         self.budget.allow(bytes, (self.epoch, self.step), 4)

@@ -26,12 +26,14 @@ impl SampleView for FetchedSample<'_> {
         self.item.ordinal()
     }
 
+    #[inline]
     fn facts(&self) -> SampleFacts<'_> {
         let ordinal = self.item.ordinal();
         let seed = Key::new(self.source.seed, self.pass, b"sample  ").draw(ordinal);
         SampleFacts { key: self.item.key(), ordinal, seed }
     }
 
+    #[inline]
     fn part(&self, need: usize) -> PartBytes<'_> {
         let part = &self.item.parts()[need];
         let ext = part.ext.map_or("", |ext| self.source.columns().wanted.ext(ext));
@@ -55,9 +57,12 @@ impl SampleView for FetchedSample<'_> {
 
 /// Bytes that a planned sample may take in a slab column; 0 in a fixed one.
 pub(super) fn item_bytes(columns: &ColumnSet, column: usize, item: ItemView<'_>) -> u64 {
-    if !columns.is_variable(column) {
-        return 0;
-    }
+    if columns.is_variable(column) { variable_bytes(columns, column, item) } else { 0 }
+}
+
+/// Bytes that a planned sample may take in a variable slab column.
+#[inline]
+pub(super) fn variable_bytes(columns: &ColumnSet, column: usize, item: ItemView<'_>) -> u64 {
     let parts = item.parts();
     columns.room(column, item.key().len(), |n| (parts[n].length, parts[n].pixels))
 }

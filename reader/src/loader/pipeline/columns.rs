@@ -257,6 +257,7 @@ impl ColumnSet {
 }
 
 impl ColumnDecoder {
+    #[inline]
     fn fill<'a>(&self, to: &mut ColumnParts<'a>, sample: &'a impl SampleView) {
         for (n, &need) in self.needs.iter().enumerate() {
             let PartBytes { ext, bytes, entry_points } = sample.part(need);
