@@ -6,7 +6,7 @@
 //! 1. Keys that are strictly ascending when folded to lower case cannot clash: one pass proves it,
 //!    and most data sets end here.
 //! 2. Otherwise each folded key is hashed, and the hash selects one bit of a map with 16 bits per
-//!    key. A key with a bit of its own, as 15 of 16 have, is unique.
+//!    key. A key whose bit no other key selects is unique; that holds for 15 of 16.
 //! 3. The hashes of the rest are collected and sorted, in several passes if there are many; keys
 //!    with equal hashes are compared themselves. An equal hash alone is never reported.
 //!

@@ -68,11 +68,11 @@ struct Held<M> {
     keep: Keep,
 }
 
-/// Keeps an array's memory.
+/// Keeps an array's memory until it is dropped.
 #[derive(Clone)]
 enum Keep {
-    Host(#[allow(dead_code)] Arc<dyn Memory>), // kept for its drop, as is `Device`
-    Device(#[allow(dead_code)] Arc<DeviceBatch>),
+    Host { _memory: Arc<dyn Memory> },
+    Device { _batch: Arc<DeviceBatch> },
 }
 
 /// `DLDataTypeCode` and number of bits of an element.
@@ -108,7 +108,7 @@ impl<'a> Array<'a> {
         strides: &'a [isize],
     ) -> Array<'a> {
         let data = memory.bytes().as_ptr() as usize;
-        Array { keep: Keep::Host(memory), data, device: HOST, dtype, shape, strides }
+        Array { keep: Keep::Host { _memory: memory }, data, device: HOST, dtype, shape, strides }
     }
 
     /// A column of a batch in device memory.
@@ -119,7 +119,7 @@ impl<'a> Array<'a> {
         strides: &'a [isize],
     ) -> Array<'a> {
         let (data, device, dtype) = (column.pointer as usize, column.device, column.dtype);
-        Array { keep: Keep::Device(batch), data, device, dtype, shape, strides }
+        Array { keep: Keep::Device { _batch: batch }, data, device, dtype, shape, strides }
     }
 
     fn tensor(&self) -> (DLTensor, Vec<i64>, Vec<i64>) {

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def picture(n: int) -> Image.Image:
-    """A picture that no other n has: slopes of three colors, of a size of its own."""
+    """A picture of three color gradients; its size and pixels differ for each n."""
     height, width = 48 + n % 7, 64 + n % 5
     y, x = np.mgrid[0:height, 0:width]
     rgb = np.stack([x * 3 + n, y * 4 + 2 * n, (x + y) * 2 + 5 * n], axis=-1) % 256

@@ -1,6 +1,6 @@
 """Batches for a GPU, through the CUDA driver that fixtures/cuda plays: everything but the GPU itself.
 
-A driver is loaded when a process starts, so each test runs a program of its own.
+A driver is loaded when a process starts, so each test starts a new program.
 """
 
 from __future__ import annotations

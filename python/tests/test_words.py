@@ -43,7 +43,7 @@ WRONG = {
     "a shorter side that is too large": (lambda s: tarflume.Resize(shorter=1 << 40), "a smaller number is needed, not 1099511627776"),
     "a shape below 0": (lambda s: tarflume.Raw("jpg", shape=[-2]), "is needed, not -2"),
     "a batch below 0": (lambda s: loader(s, batch_size=-8), "batch_size= takes a whole number, 0 or more, not -8"),
-    "a rank that is none": (lambda s: loader(s, rank=2, world_size=2), "rank 2 of 2 does not exist"),
+    "a rank that does not exist": (lambda s: loader(s, rank=2, world_size=2), "rank 2 of 2 does not exist"),
     "threads below 0": (lambda s: loader(s, num_threads=-1), "num_threads= takes"),
     "no thread": (lambda s: loader(s, num_threads=0), "leave num_threads= out"),
     "too little memory": (lambda s: loader(s, memory_limit="1MiB", batch_size=64), "give memory_limit= at least"),

@@ -99,10 +99,10 @@ impl Loader {
         LoaderBuilder::new(Ok(dataset))
     }
 
-    /// A loader that mixes data sets by integer weights: `[(cats, 70), (dogs, 30)]`. In any stretch
-    /// from the beginning each has its share, to within one sample; each is gone through in an order
-    /// and in passes of its own. Ordinals count on from data set to data set. An epoch has as many
-    /// samples as all of them, unless [`LoaderBuilder::epoch_length`] says otherwise.
+    /// A loader that mixes data sets by integer weights: `[(cats, 70), (dogs, 30)]`. Each prefix of an epoch holds the
+    /// share of each data set, to within one sample. Each data set has a separate order and separate passes. Ordinals are
+    /// numbered across all data sets. By default an epoch has as many samples as all data sets together; see
+    /// [`LoaderBuilder::epoch_length`].
     ///
     /// ```
     /// # use tarflume::*;
@@ -135,28 +135,27 @@ impl Loader {
         StreamLoaderBuilder::new(stream)
     }
 
-    /// The batches of epoch number `epoch`, from its beginning; the first time, if a state was given
-    /// and it is that epoch's, from where it was taken. An epoch that can't be begun gives its error as
-    /// its only batch.
+    /// The batches of epoch number `epoch`. The epoch starts at its first sample, or, once, at the position of a resumed
+    /// state of this epoch. An epoch that cannot start yields one error.
     pub fn epoch(&self, epoch: u64) -> Epoch {
         Epoch::begin(self.shared.clone(), epoch)
     }
 
-    /// The epoch to go on with: 0, or that of the resumed state, or the one that is running.
+    /// The number of the running epoch; before the first one, that of the resumed state, or 0.
     pub fn current_epoch(&self) -> u64 {
         self.shared.position().epoch
     }
 
-    /// Steps of an epoch that is begun at its beginning, on this rank.
+    /// Number of steps of a whole epoch on this rank.
     ///
     /// # Errors
-    /// There is none: the batch is larger than the data set.
+    /// Returns an error if the batch is larger than the data set.
     pub fn steps(&self) -> Result<u64> {
         Ok(self.shared.steps(0)?.count())
     }
 
-    /// Where the whole job is: what was handed out, not what was prepared. The same on every rank that
-    /// took as many batches; save one.
+    /// The position of the whole job. Counts delivered batches, not prepared ones. All ranks that took the same number of
+    /// batches have the same state, so save one.
     ///
     /// ```
     /// # use tarflume::*;
@@ -173,7 +172,7 @@ impl Loader {
         self.shared.state()
     }
 
-    /// The digest of all samples that this loader has handed out, over all its epochs. Added up over
+    /// The digest of all samples that this loader has delivered, over all its epochs. Added up over
     /// ranks and resumes it is [`Loader::expected`], or a sample was lost or seen twice.
     ///
     /// ```
@@ -191,16 +190,16 @@ impl Loader {
         *self.shared.ledger()
     }
 
-    /// What the ledgers of all ranks add up to for one whole epoch: those of its samples that steps
-    /// reach. Split by shard, what this rank's own comes to.
+    /// The sum of the ledgers of all ranks after one whole epoch. Samples that no step delivers are not in it. With a split
+    /// by shard, the ledger of this rank.
     ///
     /// # Errors
-    /// An epoch so late that its samples can't be counted.
+    /// Returns an error if the number of the epoch is so large that its samples cannot be counted.
     pub fn expected(&self, epoch: u64) -> Result<Ledger> {
         self.shared.expected(epoch)
     }
 
-    /// The order of its samples.
+    /// The order of the samples.
     pub fn order(&self) -> &Order {
         &self.shared.order
     }
@@ -210,7 +209,7 @@ impl Loader {
         &self.shared.source.dataset
     }
 
-    /// Where the time goes, and what limits the rate of batches.
+    /// The time of each stage, and the bottleneck.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
@@ -220,23 +219,22 @@ impl Loader {
         self.shared.bad.all()
     }
 
-    /// Writes the bad samples to `path`, one JSON object a line, as [`LoaderBuilder::exclude`] and `pack
-    /// build --exclude @FILE` take them. The file appears whole or not at all.
+    /// Writes the bad samples to `path`, one JSON object a line, the format of [`LoaderBuilder::exclude`]
+    /// and `pack build --exclude @FILE`. The file appears complete or not at all.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
         self.shared.bad.write(path)
     }
 }
 
 impl LoaderBuilder {
-    /// The loader.
+    /// Opens the shards, checks the options and makes the loader. Reads no image.
     ///
     /// # Errors
-    /// What can't be met is said here, before an image is read: shards that are missing or stale, parts
-    /// that no sample has, a batch larger than the data set or than memory, a state of another data
-    /// set or shuffle.
+    /// Returns an error if a shard is missing or stale, if no sample has a requested part, if a batch is larger than the
+    /// data set or the memory limit, or if the resumed state belongs to another data set or shuffle.
     pub fn build(self) -> Result<Loader> {
         Ok(Loader { shared: self.shared()? })
     }
@@ -246,7 +244,8 @@ impl DeviceLoaderBuilder {
     /// The loader.
     ///
     /// # Errors
-    /// As [`LoaderBuilder::build`]; a batch, or the resident data set, is too large for the device.
+    /// Returns the errors of [`LoaderBuilder::build`], or an error if a batch or the resident data set is too large for the
+    /// device.
     pub fn build(self) -> Result<DeviceLoader> {
         Ok(DeviceLoader::new(self.shared()?))
     }

@@ -1,5 +1,5 @@
-//! Every shuffle against a naive oracle of its own, on lists; nothing lost, nothing twice, and a
-//! cursor that says what random access says. Frozen orders at the end.
+//! Compares every shuffle with a naive oracle on lists: no sample is missing or repeated, and a cursor gives the same
+//! order as random access. Frozen orders are at the end.
 
 use proptest::prelude::*;
 

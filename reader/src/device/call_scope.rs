@@ -43,7 +43,10 @@ fn exchange(mut mode: sys::CUstreamCaptureMode) -> Option<sys::CUstreamCaptureMo
 }
 
 /// Makes a device's context current on the calling thread, in the relaxed mode, during its lifetime.
-pub(crate) struct CallScope(#[allow(dead_code)] Relaxed); // held for its `Drop`
+pub(crate) struct CallScope {
+    /// Restores the mode when the scope is dropped.
+    _mode: Relaxed,
+}
 
 impl CallScope {
     /// Enters the context.
@@ -57,7 +60,7 @@ impl CallScope {
         let relaxed = Relaxed::begin();
         // SAFETY: by this function's contract; `drop` pops it.
         unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
-        Ok(CallScope(relaxed))
+        Ok(CallScope { _mode: relaxed })
     }
 }
 

@@ -104,7 +104,7 @@ impl BadList {
     /// Writes the list to `path`, one JSON object a line. The file appears complete or not at all.
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
         Ok(tarflume_formats::publish::write_whole(path, text.as_bytes())?)

@@ -11,7 +11,7 @@ use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
 
-/// The batches of one epoch, in order. Dropping it ends the work for it.
+/// The batches of one epoch, in order. Dropping it cancels the epoch.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -49,14 +49,13 @@ impl Epoch {
         self.progress.epoch
     }
 
-    /// Batches still to come. With `Remainder::Uneven` ranks may have different numbers; with any
-    /// other remainder they are equal.
+    /// Number of remaining batches. It is equal on all ranks, unless the remainder is `Remainder::Uneven`.
     pub fn remaining(&self) -> u64 {
         self.progress.remaining()
     }
 
-    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
-    /// that, but no longer than `most`. For callers that must look at something else now and then.
+    /// Waits at most `most` until `next` would not wait: a batch, the end or an error is ready. Returns whether it is. For
+    /// callers that must also handle other events, such as signals.
     pub fn ready(&mut self, most: Duration) -> bool {
         self.over || self.receiver.ready(most)
     }
@@ -69,8 +68,8 @@ impl Epoch {
         Ok(batch)
     }
 
-    /// Counts what the caller spent to make something else of the last batch: statistics then show it as
-    /// a stage of its own, `transform`, and not as the consumer's work.
+    /// Adds the time that the caller spent on transforming the last batch. Statistics show it as the stage `transform`
+    /// instead of as time of the consumer.
     pub fn charge(&self, busy: Duration) {
         self.receiver.charge(busy);
     }
@@ -79,8 +78,8 @@ impl Epoch {
 impl Iterator for Epoch {
     type Item = Result<Batch>;
 
-    /// Waits for the next batch. After an error the epoch is over; `Loader::state` then says where
-    /// the failed batch began.
+    /// Waits for the next batch. After an error the epoch is over, and `Loader::state` is the position of the
+    /// failed batch.
     fn next(&mut self) -> Option<Result<Batch>> {
         if self.over {
             return None;

@@ -46,7 +46,8 @@ pub(super) struct Block {
 enum Owner {
     /// The pointer from the allocator, which is up to [`ALIGN`] bytes before `start`.
     Allocator(NonNull<u8>),
-    Foreign(#[allow(dead_code)] Box<dyn Foreign>), // held for its `Drop`
+    /// Memory of another allocator, which its `Drop` frees.
+    Foreign { _memory: Box<dyn Foreign> },
 }
 
 // SAFETY: a block owns its memory, as a `Box<[u8]>` does; `Slab` controls access.
@@ -86,7 +87,7 @@ impl Block {
 
     pub(super) fn foreign(foreign: Box<dyn Foreign>) -> Block {
         let (start, length) = (foreign.start(), foreign.length());
-        Block { start, length, owner: Owner::Foreign(foreign) }
+        Block { start, length, owner: Owner::Foreign { _memory: foreign } }
     }
 
     /// The length in bytes.

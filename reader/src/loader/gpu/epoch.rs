@@ -26,15 +26,15 @@ const LONG: Duration = Duration::from_secs(3600);
 /// How long the end of a program waits for a step that is in progress.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The batches of one epoch, in order, in device memory. Dropping it ends the work for it; batches that
-/// were handed out stay.
+/// The batches of one epoch, in order, in device memory. Dropping it cancels the epoch; delivered batches
+/// stay valid.
 pub struct DeviceEpoch {
     receiver: BatchReceiver<IndexedSource>,
     progress: EpochProgress,
     upload: Option<ForkGuard<UploadThread>>,
     /// Registered for [`end_device_epochs`].
     _running: Option<Arc<ForkGuard<RunningEpoch>>>,
-    /// What `ready` found.
+    /// The result that `ready` received.
     found: Option<NextUpload>,
     /// True if the next batch was requested.
     requested: bool,
@@ -74,18 +74,17 @@ impl DeviceEpoch {
         self.progress.epoch
     }
 
-    /// Batches still to come.
+    /// Number of remaining batches.
     pub fn remaining(&self) -> u64 {
         self.progress.remaining()
     }
 
-    /// Slots in which a batch stands ready, of how many: empty ones are waited for, full ones wait.
+    /// The number of slots with a ready batch, and the number of all slots.
     pub fn occupied(&self) -> (usize, usize) {
         self.upload().map_or((0, 0), UploadThread::occupied)
     }
 
-    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
-    /// that, but no longer than `most`.
+    /// Waits at most `most` until `next` would not wait: a batch, the end or an error is ready. Returns whether it is.
     pub fn ready(&mut self, most: Duration) -> bool {
         if self.over || self.found.is_some() || self.receiver.is_forked_child() {
             return true;
@@ -96,7 +95,7 @@ impl DeviceEpoch {
         self.found.is_some()
     }
 
-    /// Counts what the caller spent to make something else of the last batch.
+    /// Adds the time that the caller spent on transforming the last batch.
     pub fn charge(&self, busy: Duration) {
         self.receiver.charge(busy);
     }
@@ -258,8 +257,8 @@ fn start_upload(
 impl Iterator for DeviceEpoch {
     type Item = Result<DeviceBatch>;
 
-    /// Waits for the next batch to be on its way to the device; whoever uses it waits for the copy, see
-    /// [`DeviceBatch::ready_on`]. After an error the epoch is over.
+    /// Waits until the copy of the next batch to the device was submitted. Before using the batch, order a stream behind
+    /// the copy with [`DeviceBatch::ready_on`]. After an error the epoch is over.
     fn next(&mut self) -> Option<Result<DeviceBatch>> {
         if self.over {
             return None;

@@ -37,7 +37,8 @@ impl DeviceLoader {
     }
 
     /// Preloads the resident data set, as the first epoch does otherwise. Calls `goes_on` between batches with the number
-    /// of samples that are preloaded. If it returns false, this ends with false, and the next call begins again.
+    /// of preloaded samples. If `goes_on` returns false, the call returns false, and the next call starts from the first
+    /// sample.
     ///
     /// ```no_run
     /// # use tarflume::*;
@@ -57,7 +58,7 @@ impl DeviceLoader {
     /// ```
     ///
     /// # Errors
-    /// A sample that can't be read, if `on_bad` makes that an error; the device's.
+    /// Returns an error if a sample cannot be read and `on_bad` is `Error`, or the device's error.
     pub fn preload(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<bool> {
         self.shared.preload(&mut goes_on)
     }
@@ -70,7 +71,7 @@ impl DeviceLoader {
     /// See [`Loader::steps`](crate::Loader::steps).
     ///
     /// # Errors
-    /// The batch is larger than the data set.
+    /// Returns an error if the batch is larger than the data set.
     pub fn steps(&self) -> Result<u64> {
         Ok(self.shared.host.steps(0)?.count())
     }
@@ -88,12 +89,12 @@ impl DeviceLoader {
     /// See [`Loader::expected`](crate::Loader::expected).
     ///
     /// # Errors
-    /// The epoch's number is so large that its samples can't be counted.
+    /// Returns an error if the number of the epoch is so large that its samples cannot be counted.
     pub fn expected(&self, epoch: u64) -> Result<Ledger> {
         self.shared.host.expected(epoch)
     }
 
-    /// The order of its samples.
+    /// The order of the samples.
     pub fn order(&self) -> &Order {
         &self.shared.host.order
     }
@@ -103,7 +104,7 @@ impl DeviceLoader {
         &self.shared.host.source.dataset
     }
 
-    /// Where the time goes, and what limits the rate of batches.
+    /// The time of each stage, and the bottleneck.
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }
@@ -116,7 +117,7 @@ impl DeviceLoader {
     /// See [`Loader::write_bad_samples`](crate::Loader::write_bad_samples).
     ///
     /// # Errors
-    /// The operating system's refusal.
+    /// Returns an error if the operating system refuses.
     pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
         self.shared.host.bad.write(path)
     }

@@ -48,8 +48,8 @@ pub(crate) fn without_device(columns: &Columns) -> Option<String> {
 }
 
 impl ColumnPlacement {
-    /// Moves work of `columns` to the device. If its kernels can't be compiled, the host does all work, and a warning
-    /// says why.
+    /// Moves work of `columns` to the device. If its kernels can't be compiled, the host does all work, and the warning
+    /// contains the reason.
     pub(crate) fn of(
         (device, slots): (Device, usize),
         columns: &mut Columns,

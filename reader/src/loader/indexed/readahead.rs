@@ -2,8 +2,8 @@
 //!
 //! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to back, but one batch
 //! holds only a few scattered samples of a stretch. So the samples of a whole stretch are looked up together, and the
-//! kernel is asked for long runs before the first of its batches is planned. These are hints: nothing is read here, and
-//! errors show when the batches are read.
+//! kernel gets hints for long runs before the first of its batches is planned. Reads nothing: errors
+//! occur when the batches are read.
 
 use crate::dataset::Dataset;
 use crate::fetch::fetched::Fetched;

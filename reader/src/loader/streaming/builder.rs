@@ -60,7 +60,7 @@ impl StreamLoaderBuilder {
         StreamLoaderBuilder { stream, batch: 1, common }
     }
 
-    /// Rows of a batch on each rank. The last batch of an epoch holds what is left.
+    /// Rows of a batch on each rank. The last batch of an epoch holds the remaining samples.
     ///
     /// ```
     /// # use tarflume::*;
@@ -113,7 +113,7 @@ impl StreamLoaderBuilder {
         self.column("label", Json::new(ext, pointer))
     }
 
-    /// Column `ext`: the part's bytes as they are.
+    /// Column `ext`: the part's bytes.
     ///
     /// ```
     /// # use tarflume::*;
@@ -165,8 +165,7 @@ impl StreamLoaderBuilder {
         self
     }
 
-    /// What is done about bad samples; by default they are errors. `Substitute` is refused, for it
-    /// needs an index.
+    /// The policy for bad samples; by default they are errors. [`OnBad::Substitute`] needs an index and is an error.
     ///
     /// ```
     /// # use tarflume::*;
@@ -183,7 +182,7 @@ impl StreamLoaderBuilder {
         self
     }
 
-    /// How many bad samples are put up with; 1,000 by default.
+    /// Maximum number of bad samples; 1,000 by default.
     ///
     /// ```
     /// # use tarflume::*;

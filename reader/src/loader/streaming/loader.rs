@@ -1,4 +1,4 @@
-//! `StreamLoader`: batches of a stream, epoch after epoch, and the errors of what needs an index.
+//! `StreamLoader`: batches of a stream, epoch after epoch, without what needs an index.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct StreamShared {
     pub(crate) stream: Stream,
     pub(crate) source: Arc<StreamSource>,
     pub(crate) budget: MemoryBudget,
-    /// What the memory limit costs.
+    /// Warning if the memory limit reduces the number of batches in preparation.
     pub(crate) warning: Option<String>,
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
@@ -91,8 +91,7 @@ pub struct StreamLoader {
 }
 
 impl StreamLoader {
-    /// The batches of epoch number `epoch` for this rank. An epoch that can't be begun gives its error
-    /// as its only batch.
+    /// The batches of epoch number `epoch` for this rank. An epoch that cannot start yields one error.
     pub fn epoch(&self, epoch: u64) -> StreamEpoch {
         let shared = self.shared.clone();
         let (pool, counters) = (shared.pool.clone(), shared.counters.clone());
@@ -100,8 +99,8 @@ impl StreamLoader {
         StreamEpoch { shared, receiver, epoch, taken: 0, all_bad: true, over: false }
     }
 
-    /// Where the time goes, and what limits the rate of batches. `read` is the one thread that reads, also
-    /// while it waits for a pipe; its items are samples.
+    /// The time of each stage, and the bottleneck. Stage `read` is the one reading thread, including its waits for a pipe;
+    /// its items are samples.
     pub fn stats(&self) -> Stats {
         Stats { warning: self.shared.warning.clone(), ..self.shared.counters.stats() }
     }
@@ -128,7 +127,7 @@ impl fmt::Debug for StreamLoader {
     }
 }
 
-/// The batches of one epoch of a stream. Dropping it ends the work for it, and the reading.
+/// The batches of one epoch of a stream. Dropping it cancels the epoch and stops reading.
 ///
 /// ```
 /// use tarflume::{Loader, Stream};
@@ -163,13 +162,13 @@ impl StreamEpoch {
         self.taken
     }
 
-    /// Whether the next batch, the end or an error is there, so that `next` would not wait; waits for
-    /// that, but no longer than `most`. For callers that must look at something else now and then.
+    /// Waits at most `most` until `next` would not wait: a batch, the end or an error is ready. Returns whether it is. For
+    /// callers that must also handle other events, such as signals.
     pub fn ready(&mut self, most: Duration) -> bool {
         self.over || self.receiver.ready(most)
     }
 
-    /// Counts what the caller spent to make something else of the last batch; see
+    /// Adds the time that the caller spent on transforming the last batch; see
     /// [`crate::loader::Epoch::charge`].
     pub fn charge(&self, busy: Duration) {
         self.receiver.charge(busy);
@@ -191,8 +190,7 @@ impl StreamEpoch {
 impl Iterator for StreamEpoch {
     type Item = Result<Batch>;
 
-    /// Waits for the next batch. After an error the epoch is over. One in which no sample was good
-    /// ends in an error that says so.
+    /// Waits for the next batch. After an error the epoch is over. An epoch without a good sample ends with an error.
     fn next(&mut self) -> Option<Result<Batch>> {
         if self.over {
             return None;
