@@ -133,7 +133,7 @@ audit:
 
 smoke:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	bash fuzz/run.sh 10
+	FUZZ_SEED=1 bash fuzz/run.sh 10
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

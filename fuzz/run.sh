@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes every target for SECONDS each, one after the other: fuzz/run.sh SECONDS [TARGET...]
+# FUZZ_SEED=N starts the random numbers from N, so that two runs try the same inputs in the same order.
 # Fails on a crash, on an input that takes over 10 s, and at 256 MB of memory.
 # The toolchain is stable: RUSTC_BOOTSTRAP=1 lets it take the instrumentation's flags.
 set -euo pipefail
@@ -21,5 +22,5 @@ for target in "$@"; do
     echo "fuzz $target: $seconds s"
     cargo fuzz run --sanitizer "$sanitizer" "$target" "$corpus" "$seeds" -- \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=256 -malloc_limit_mb=256 \
-        -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
+        -seed="${FUZZ_SEED:-0}" -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
 done

@@ -15,6 +15,7 @@ mod webp;
 
 use std::fmt;
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::codecs::bmp::BmpDecoder;
 use image::codecs::gif::GifDecoder;
@@ -56,6 +57,10 @@ impl<'a> Other<'a> {
     /// # Errors
     /// Returns an error if the format is unknown or the header is damaged.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Other<'a>> {
+        guarded(|| Other::open_unguarded(bytes))
+    }
+
+    fn open_unguarded(bytes: &'a [u8]) -> Result<Other<'a>> {
         match image::guess_format(bytes).ok() {
             Some(ImageFormat::Png) => {
                 let decoder = PngDecoder::with_limits(png::pieces(bytes), Limits::no_limits());
@@ -147,8 +152,11 @@ impl<'a> Other<'a> {
         let mut limits = Limits::no_limits();
         limits.max_alloc = Some(self.memory());
         let mut decoder = self.decoder;
-        decoder.set_limits(limits).map_err(|e| fault(&e))?;
-        decoder.read_image_boxed(&mut pixels.bytes[..stored]).map_err(|e| fault(&e))?;
+        let target = &mut pixels.bytes[..stored];
+        guarded(|| {
+            decoder.set_limits(limits).map_err(|e| fault(&e))?;
+            decoder.read_image_boxed(target).map_err(|e| fault(&e))
+        })?;
         narrow(&mut pixels.bytes, count, kind, channels);
         pixels.bytes.truncate(kept);
         (pixels.channels, pixels.width, pixels.height) =
@@ -178,6 +186,15 @@ pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
         return Err(Error::new(ErrorKind::Limit, text));
     }
     other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
+}
+
+/// Runs code of the decoders. Some of them panic on damaged data: the panic becomes an error of the data, so that one
+/// picture cannot end a training run.
+fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    // After a panic the decoder is dropped, and the pixels are plain bytes.
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+        Err(damaged("the picture cannot be decoded: its decoder panicked".into()))
+    })
 }
 
 fn fault(error: &ImageError) -> Error {

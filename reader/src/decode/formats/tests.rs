@@ -263,3 +263,24 @@ fn strips_that_lie_upon_each_other_are_refused() {
     let error = tiff::beside(&strips(1 << 17)).unwrap_err();
     assert!(error.contains("overlap"), "{error}");
 }
+
+#[test]
+fn an_animation_frame_of_another_size_than_its_bitstream_is_an_error() {
+    let seed = include_bytes!("../../../../fuzz/seeds/pictures/webp-frames");
+    let sides = seed.windows(3).position(|bytes| bytes == [0x9d, 0x01, 0x2a]).unwrap() + 3;
+    assert_eq!(check(seed, 1 << 20).unwrap(), ImageSize::new(32, 24));
+    for (width, height) in [(0, 0), (0, 24), (32, 0), (31, 24), (32, 23)] {
+        let mut bytes = seed.to_vec();
+        (bytes[sides], bytes[sides + 2]) = (width, height);
+        let error = check(&bytes, 1 << 20).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Decode);
+        assert!(error.to_string().contains("another size than its bitstream"), "{error}");
+    }
+}
+
+#[test]
+fn a_panic_of_a_decoder_is_an_error_of_the_data() {
+    let error = guarded(|| -> Result<()> { panic!("index out of bounds") }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    assert!(error.to_string().contains("its decoder panicked"), "{error}");
+}

@@ -33,6 +33,10 @@ pub(super) struct Chunks<'a> {
     codes: Option<u64>,
     opacity: bool,
     animated: bool,
+    /// Whether the chunks being read are those of an animation's frame.
+    in_frame: bool,
+    /// Whether the bitstream of an animation's frame has another size than the frame.
+    unequal: bool,
 }
 
 /// Flag of an animation.
@@ -44,9 +48,20 @@ impl<'a> Chunks<'a> {
     pub(super) fn of(bytes: &'a [u8], size: ImageSize) -> Chunks<'a> {
         let (exif, flags, codes) = (None, None, Some(0));
         let (width, height, longest) = (0, 0, 0);
-        let (opacity, animated) = (false, false);
-        let mut chunks =
-            Chunks { exif, size, flags, width, height, longest, codes, opacity, animated };
+        let (opacity, animated, in_frame, unequal) = (false, false, false, false);
+        let mut chunks = Chunks {
+            exif,
+            size,
+            flags,
+            width,
+            height,
+            longest,
+            codes,
+            opacity,
+            animated,
+            in_frame,
+            unequal,
+        };
         chunks.walk(bytes, RIFF..bytes.len());
         chunks
     }
@@ -83,9 +98,11 @@ impl<'a> Chunks<'a> {
                 self.animated = true;
                 let whole = self.size;
                 if self.flags.is_some_and(|flags| flags & MOVES != 0) {
+                    self.in_frame = true;
                     self.size = frame(content).unwrap_or(whole);
                 }
                 self.walk(bytes, data.start.saturating_add(FRAME)..data.end);
+                self.in_frame = false;
                 self.size = whole;
             }
             _ => {}
@@ -93,7 +110,10 @@ impl<'a> Chunks<'a> {
     }
 
     fn bitstream(&mut self, size: Option<ImageSize>, length: usize) {
-        let ImageSize { width, height } = size.unwrap_or(ImageSize::new(0, 0));
+        let size = size.unwrap_or(ImageSize::new(0, 0));
+        // The decoder compares the two for frames without opacity only, and panics if others differ.
+        self.unequal |= self.in_frame && size != self.size;
+        let ImageSize { width, height } = size;
         self.width = self.width.max(width);
         self.height = self.height.max(height);
         self.longest = self.longest.max(length as u64);
@@ -112,6 +132,9 @@ impl<'a> Chunks<'a> {
         let size = self.size;
         if self.width > size.width || self.height > size.height {
             return Err("a frame of the WebP is larger than the picture".into());
+        }
+        if self.unequal {
+            return Err("a frame of the WebP has another size than its bitstream".into());
         }
         let codes = self.codes.ok_or("the codes of the lossless WebP are damaged or truncated")?;
         let padded = (u64::from(size.width) + 15) * (u64::from(size.height) + 15);
