@@ -133,7 +133,7 @@ audit:
 
 smoke:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	bash fuzz/run.sh 10
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 bash fuzz/run.sh 10 # optimizing takes longer than fuzzing
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
