@@ -41,6 +41,7 @@
 
 // Hidden modules are for the crates of this project. They carry no promise of semver.
 
+pub mod about;
 pub mod blame;
 pub mod checksum;
 pub mod content;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::about::About;
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
@@ -37,6 +38,9 @@ pub struct Manifest {
     pub bytes: u64,
     /// Parts by extension, in all shards.
     pub extensions: BTreeMap<String, u64>,
+    /// The classes and columns of the samples.
+    #[serde(flatten)]
+    pub about: About,
     /// The shards in the order that determines ordinals.
     pub shards: Vec<ShardEntry>,
 }
@@ -75,6 +79,7 @@ impl Manifest {
             samples: shards.iter().map(|s| s.samples).sum(),
             bytes: shards.iter().map(|s| s.bytes).sum(),
             extensions,
+            about: About::default(),
             shards,
         }
     }

@@ -8,6 +8,9 @@ mod contents;
 pub mod read;
 pub mod write;
 
-pub use contents::{MAGIC, PlanFoot, PlannedExt, PlannedPart, PlannedSample, PlannedShard, SCHEMA};
+pub use contents::{
+    Location, MAGIC, PlanFoot, PlannedExt, PlannedPart, PlannedSample, PlannedShard, PlannedSource,
+    SCHEMA,
+};
 pub use read::{Plan, PlannedSamples};
 pub use write::PlanWriter;

@@ -39,6 +39,7 @@ pub mod listing;
 mod plan;
 mod problem;
 pub mod progress;
+mod rows;
 pub mod run;
 pub mod scan;
 pub mod size;

@@ -13,15 +13,19 @@ use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
-use tarflume_formats::plan::{PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::plan::{
+    Location, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample,
+};
 use tarflume_formats::publish::TempFile;
 use tarflume_formats::{Result, name, tar};
 
 use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::duplicates::Decided;
+use crate::failure::Failure;
 use crate::scan::Scan;
-use crate::scan::list::{FoundSample, Spot};
+use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
 use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::texts::TextReader;
 
 /// Program and version for plans and manifests.
 pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -54,6 +58,9 @@ pub(crate) struct Shape {
     pub exclude: Vec<String>,
     /// See `names`.
     pub follow_links: bool,
+    /// The sources that are not folders; see [`rows::planned`](crate::rows::planned).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].
@@ -85,7 +92,7 @@ impl<'a> Dealt<'a> {
         roots: &[PathBuf],
         options: &ScanOptions,
         shape: &Shape,
-    ) -> Result<Dealt<'a>> {
+    ) -> Result<Dealt<'a>, Failure> {
         let mut decided = duplicates::keys(scan, roots, &options.names, &options.listed)?;
         if shape.dedupe {
             duplicates::images(scan, roots, &mut decided)?;
@@ -210,6 +217,10 @@ pub(crate) fn encode_plan<W: Write>(
     let mut writer = PlanWriter::new(out, exts)
         .map_err(|e| tarflume_formats::Error::io(e, "write", "the plan"))?;
     writer.set_entry_points(terms.entry_points);
+    if dealt.scan.has_located_parts() {
+        writer.set_sources(dealt.scan.sources.clone());
+    }
+    writer.set_about(dealt.scan.about.clone());
     stream_shards(dealt, terms.shape, &numbers, &mut writer)?;
     let roots = terms.roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
     let options = serde_json::to_value(terms.shape).unwrap_or_default(); // strings and numbers only
@@ -226,6 +237,7 @@ fn stream_shards<W: Write>(
     let mut cutter = Cutter::new(shape.cut, dealt.total);
     let mut planned = PlannedSample::default();
     let mut member = Vec::new();
+    let mut texts = dealt.scan.texts.reader();
     let (mut shards, mut bytes, mut result) = (0, 0, Ok(()));
     dealt.each(|_, sample| {
         if result.is_err() {
@@ -246,16 +258,31 @@ fn stream_shards<W: Write>(
             planned.source.clone_from(&sample.source);
             planned.key.clone_from(&sample.key);
             planned.parts.clear();
-            planned.parts.extend(sample.parts.iter().map(|p| PlannedPart {
-                ext: numbers[p.ext as usize],
-                size: p.size,
-                stamp: p.stamp,
-            }));
+            planned.text.clear();
+            for part in &sample.parts {
+                let location = located(part, &mut texts, &mut planned.text)?;
+                let ext = numbers[part.ext as usize];
+                planned.parts.push(PlannedPart { ext, size: part.size, location });
+            }
             writer.add(&planned)
         })();
     });
     result?;
     if shards > 0 { writer.end_shard(bytes + tar::END.len() as u64) } else { Ok(()) }
+}
+
+/// Returns a part's location in the plan; appends its text, if it is one, to `text`.
+fn located(part: &FoundPart, texts: &mut TextReader<'_>, text: &mut Vec<u8>) -> Result<Location> {
+    Ok(match part.at {
+        FoundAt::File(stamp) => Location::File { stamp },
+        FoundAt::Range(source, at) => Location::Range { source, at },
+        FoundAt::Cell(source, row, column) => Location::Cell { source, row, column },
+        FoundAt::Text(at) => {
+            let start = text.len() as u32; // the writer limits a sample to 7 MiB
+            texts.read(at, part.size, text)?;
+            Location::Text { at: start }
+        }
+    })
 }
 
 /// Returns the name of shard `number`.
@@ -275,7 +302,7 @@ fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
 
 /// Returns the bytes of the sample's members in the tar.
 fn sample_bytes(sample: &FoundSample, exts: &[PlannedExt], member: &mut Vec<u8>) -> u64 {
-    let part = |part: &crate::scan::list::FoundPart| {
+    let part = |part: &FoundPart| {
         member.clear();
         name::join(member, &sample.key, exts[part.ext as usize].shard.as_bytes());
         tar::header_len(member, part.size).saturating_add(part.size.next_multiple_of(tar::BLOCK))

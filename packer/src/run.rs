@@ -194,7 +194,7 @@ impl Job<'_> {
             return self.skip(number, record);
         }
         // Checked for each shard: a source may be unmounted during a run of hours.
-        sources::check(&self.options.roots)?;
+        sources::check(&self.options.roots, &self.plan.foot().sources)?;
         let name = &self.plan.foot().shards[number].name;
         let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
         let mut problems = Vec::new();

@@ -1,10 +1,13 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
 //! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
-//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this
-//! file walks the tree. Looks up each name once; opens no file except with `--ext-by-content`. The
+//! samples compactly, `texts` holds text that becomes parts, `listing` reads the names of a
+//! folder, `group` groups them into samples, `builder` takes samples from rows instead, this file
+//! walks the tree. Looks up each name once; opens no file except with `--ext-by-content`. The
 //! result does not depend on the number of threads.
 
+pub(crate) mod attach;
+pub(crate) mod builder;
 pub(crate) mod exclude;
 pub(crate) mod exclude_list;
 pub(crate) mod exts;
@@ -13,19 +16,22 @@ pub(crate) mod list;
 mod listing;
 pub(crate) mod options;
 pub(crate) mod rules;
+pub(crate) mod texts;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use tarflume_formats::plan::PlannedExt;
+use tarflume_formats::about::About;
+use tarflume_formats::plan::{PlannedExt, PlannedSource};
 use tarflume_formats::{Blame, files};
 
 use self::exts::ExtTable;
 use self::group::{FolderName, Grouped, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
+use self::texts::Texts;
 
 pub use self::rules::NameRules;
 
@@ -45,6 +51,12 @@ pub struct Scan {
     pub samples: SampleList,
     /// The extensions by number.
     pub exts: Vec<PlannedExt>,
+    /// Source files that hold parts of many samples.
+    pub sources: Vec<PlannedSource>,
+    /// The texts of parts.
+    pub texts: Texts,
+    /// The description of the samples for the manifest.
+    pub about: About,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
     /// Number of files left out because they are hidden or excluded.
@@ -56,6 +68,13 @@ pub struct Scan {
     pub newest: i64,
 }
 
+impl Scan {
+    /// Returns true if parts are in the plan or in sources, not files of their own.
+    pub(crate) fn has_located_parts(&self) -> bool {
+        !self.sources.is_empty() || !self.texts.is_empty()
+    }
+}
+
 /// The progress of a scan, read by the progress display while it runs.
 #[derive(Debug, Default)]
 pub struct ScanCounter(AtomicU64);
@@ -64,6 +83,11 @@ impl ScanCounter {
     /// Returns the number of names read so far.
     pub fn names(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts names or rows.
+    pub(crate) fn add(&self, names: u64) {
+        self.0.fetch_add(names, Ordering::Relaxed);
     }
 }
 
@@ -99,6 +123,9 @@ pub fn scan(
     Ok(Scan {
         samples,
         exts: exts.into_list(),
+        sources: Vec::new(),
+        texts: Texts::default(),
+        about: About::default(),
         problems: all.problems,
         skipped: all.skipped,
         renamed: all.renamed,

@@ -90,7 +90,7 @@ pub(crate) fn pack_build(
         shards,
         prefix: prefix.unwrap_or(usual.prefix),
         shuffle,
-        require: require.unwrap_or(usual.require),
+        require,
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
         names: names.unwrap_or(usual.names),

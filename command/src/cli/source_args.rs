@@ -38,9 +38,10 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
 
-    /// Require these parts of every sample; `image` is any image, '' requires nothing
-    #[arg(long, value_name = "EXTS", default_value = "image,json", help_heading = "Samples")]
-    require: String,
+    /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
+    /// image,json for folders]
+    #[arg(long, value_name = "EXTS", help_heading = "Samples")]
+    require: Option<String>,
     /// Rename extensions, after conversion to lower case
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
     ext_map: String,

@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::about::About;
+
 /// The first eight bytes of a plan, and the last.
 pub const MAGIC: [u8; 8] = *b"\x89TFPLN\r\n";
-/// The newest schema this program reads, and the one it writes.
-pub const SCHEMA: u32 = 1;
+/// The newest schema this program reads. A plan of files alone has schema 1; one with other
+/// [locations](Location) has schema 2.
+pub const SCHEMA: u32 = 2;
+/// The schema of plans in which every part is a file of its own.
+pub(super) const FILES_SCHEMA: u32 = 1;
 /// A chunk is closed once it reaches this many bytes before compression.
 pub(super) const CHUNK: usize = 256 * 1024;
 /// Limit on a chunk before compression: one sample more than [`CHUNK`].
@@ -21,12 +26,23 @@ pub(super) const TRAILER: usize = 32;
 pub struct PlannedSample {
     /// The number of the root that holds its files.
     pub root: u32,
-    /// Path under the root up to the dot before the extension.
+    /// Path under the root up to the dot before the extension; the key if no part is a file.
     pub source: Vec<u8>,
     /// Its key in the shard.
     pub key: Vec<u8>,
     /// Its parts in their order in the shard.
     pub parts: Vec<PlannedPart>,
+    /// The bytes of parts with [`Location::Text`].
+    pub text: Vec<u8>,
+}
+
+impl PlannedSample {
+    /// Returns the bytes of a part with [`Location::Text`]; `None` for another place.
+    pub fn text_of(&self, part: &PlannedPart) -> Option<&[u8]> {
+        let Location::Text { at } = part.location else { return None };
+        let (at, size) = (at as usize, usize::try_from(part.size).ok()?);
+        self.text.get(at..at.checked_add(size)?)
+    }
 }
 
 /// A planned part.
@@ -36,7 +52,56 @@ pub struct PlannedPart {
     pub ext: u16,
     /// Bytes.
     pub size: u64,
-    /// A digest of the file's modification time; detects a change of content at equal size.
+    /// The location of its bytes.
+    pub location: Location,
+}
+
+/// The location of a part's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// The file `source.ext` under the root.
+    File {
+        /// A digest of its modification time; detects a change of content at equal size.
+        stamp: u32,
+    },
+    /// The plan itself: text that was made from tables and names while planning.
+    Text {
+        /// Start in [`PlannedSample::text`].
+        at: u32,
+    },
+    /// A range of bytes of a source file.
+    Range {
+        /// Its number in [`PlanFoot::sources`].
+        source: u32,
+        /// The first byte.
+        at: u64,
+    },
+    /// A value that the source's reader decodes: a row group's or a chunk's.
+    Cell {
+        /// Its number in [`PlanFoot::sources`].
+        source: u32,
+        /// Row, from 0.
+        row: u64,
+        /// Column, as the source's reader numbers them.
+        column: u16,
+    },
+}
+
+/// A source file that holds parts of many samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedSource {
+    /// The number of the root that it is, or is under.
+    pub root: u32,
+    /// Path under the root; empty if the root is this file.
+    pub path: String,
+    /// The reader of its cells: `parquet`, `hdf5`; `bytes` if it has none.
+    pub kind: String,
+    /// The reader's options; any JSON.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub options: serde_json::Value,
+    /// Bytes.
+    pub bytes: u64,
+    /// A digest of its modification time.
     pub stamp: u32,
 }
 
@@ -68,6 +133,12 @@ pub struct PlanFoot {
     pub entry_points: bool,
     /// Extensions; parts refer to them by position.
     pub exts: Vec<PlannedExt>,
+    /// Source files that hold parts of many samples; locations refer to them by position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<PlannedSource>,
+    /// The classes and columns of the samples, for the manifest.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub about: About,
     /// Samples in all shards.
     pub samples: u64,
     /// Bytes of all tars to come.

@@ -53,7 +53,8 @@ pub fn finalize(
     }
     // Before anything is moved: an error here leaves nothing half published.
     staging.sweep()?;
-    let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    let mut manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    manifest.about.clone_from(&foot.about);
     write_problems(&staging.problems_path(), &problems)?;
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;

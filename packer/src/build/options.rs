@@ -11,6 +11,7 @@ use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
+use crate::rows::{self, SourceUrl};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
@@ -32,7 +33,7 @@ pub struct BuildOptions {
     pub shards: Option<u64>,
     pub prefix: String,
     pub shuffle: Option<u64>,
-    pub require: String,
+    pub require: Option<String>,
     pub ext_map: String,
     pub ext_by_content: bool,
     pub names: String,
@@ -59,7 +60,7 @@ impl BuildOptions {
             shards: None,
             prefix: "shard".into(),
             shuffle: None,
-            require: Require::default().to_text(),
+            require: None,
             ext_map: ExtMap::default().to_text(),
             ext_by_content: false,
             names: String::new(),
@@ -85,7 +86,12 @@ impl BuildOptions {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
-        let require = Require::parse(&self.require);
+        let sources = self.sources()?;
+        let require = match &self.require {
+            Some(words) => Require::parse(words),
+            None if sources.is_empty() => Require::default(),
+            None => Require::parse(""), // a table has the parts that it has
+        };
         let listed = exclude::listed(&self.exclude)?;
         check_prefix(&self.prefix)?;
         let level = self.check.unwrap_or(CheckLevel::Structure);
@@ -102,6 +108,7 @@ impl BuildOptions {
             ext_by_content: self.ext_by_content,
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
+            sources: rows::planned(&sources),
         };
         let scan = ScanOptions {
             follow_links: self.follow_links,
@@ -113,7 +120,8 @@ impl BuildOptions {
             listed,
         };
         Ok(Request {
-            roots: self.roots()?,
+            roots: if sources.is_empty() { self.roots()? } else { rows::roots(&sources) },
+            sources,
             out: self.out,
             scan,
             shape,
@@ -126,6 +134,21 @@ impl BuildOptions {
             look: self.check.is_some_and(|level| level != CheckLevel::None),
             stop: Stop::new(),
         })
+    }
+
+    /// Returns the sources that are not folders.
+    fn sources(&self) -> Result<Vec<SourceUrl>, Failure> {
+        let parsed = self.sources.iter().map(|source| SourceUrl::parse(source));
+        let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
+        let folder = parsed.iter().position(Option::is_none);
+        if let (Some(folder), Some(Some(source))) = (folder, parsed.iter().find(|s| s.is_some())) {
+            return Err(Failure::usage(format!(
+                "{} is a folder and {}: is none; pack them into two data sets and read both",
+                self.sources[folder].shown(),
+                source.kind.word()
+            )));
+        }
+        Ok(parsed.into_iter().flatten().collect())
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {

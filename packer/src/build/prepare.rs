@@ -11,12 +11,13 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, Plan};
 
 use super::replan::difference;
-use super::sources::check_folders;
+use super::sources::{check_folders, check_out};
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
+use crate::rows::{self, SourceUrl};
 use crate::scan::exclude_list::Absent;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::{Scan, ScanCounter, scan};
@@ -30,6 +31,8 @@ use crate::workdir::state::{self, progress, published, write_problems};
 pub struct Request {
     /// The source folders, absolute.
     pub roots: Vec<PathBuf>,
+    /// The sources that are not folders; if there are any, the roots are their files.
+    pub(crate) sources: Vec<SourceUrl>,
     /// The output folder.
     pub out: PathBuf,
     /// The options of the scan.
@@ -110,12 +113,19 @@ pub struct Ready {
 /// of the machine.
 pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
     let staging = Staging::of(&request.out);
-    check_folders(&request.roots, &request.out)?;
+    if request.sources.is_empty() {
+        check_folders(&request.roots, &request.out)?;
+    } else {
+        check_out(&request.out)?;
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
         let Request { roots, scan: options, stop, .. } = request;
-        let scan = scan(roots, options, counter, stop)?;
+        let scan = match request.sources.as_slice() {
+            [] => scan(roots, options, counter, stop)?,
+            sources => rows::scan(sources, options, counter, stop)?,
+        };
         if stop.requested() {
             return Err(Failure::interrupted());
         }

@@ -12,13 +12,7 @@ use crate::failure::Failure;
 /// # Errors
 /// Returns an error in these cases, and if the operating system refuses.
 pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
-        let text = format!(
-            "-o {}: this is a file; name a folder, which is created if missing",
-            out.shown()
-        );
-        return Err(Failure::usage(text));
-    }
+    check_out(out)?;
     let inner = real(out)?;
     for root in roots {
         if !files::is_folder(root)? {
@@ -31,6 +25,21 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
                 root.shown()
             )));
         }
+    }
+    Ok(())
+}
+
+/// Refuses an output that is a file.
+///
+/// # Errors
+/// Returns an error if it is one, and if the operating system refuses.
+pub(super) fn check_out(out: &Path) -> Result<(), Failure> {
+    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
+        let text = format!(
+            "-o {}: this is a file; name a folder, which is created if missing",
+            out.shown()
+        );
+        return Err(Failure::usage(text));
     }
     Ok(())
 }

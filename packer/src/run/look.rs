@@ -107,7 +107,7 @@ fn shard(
     counter: &RunCounter,
     stop: &AtomicBool,
 ) -> Result<Problems, Failure> {
-    sources::check(&options.roots)?;
+    sources::check(&options.roots, &plan.foot().sources)?;
     let mut samples = plan.samples(number);
     let mut parts = Parts::new(plan.foot(), &options.roots, &options.checks);
     let (mut ahead, mut space, mut absences) = (Ahead::default(), Vec::new(), Absences::default());

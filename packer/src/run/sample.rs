@@ -114,11 +114,11 @@ impl Packing<'_, '_> {
         } else if parts.is_looked_at(part) {
             Err(parts.too_large(sample, part))
         } else {
-            let mut file = parts.open(sample, part)?;
+            let mut stream = parts.open(sample, part)?;
             writer.stream_part(ext, part.size, |piece| {
-                file.fill(piece).map_err(|fault| parts.refused(sample, part, fault))
+                parts.next(&mut stream, (sample, part), piece)
             })?;
-            file.check().map_err(|fault| parts.refused(sample, part, fault))?;
+            parts.end(&stream, (sample, part))?;
             Ok(None)
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn look_at(
         return Ok(());
     }
     if !parts.is_looked_at(part) {
-        return parts.open(sample, part).map(drop);
+        return parts.is_present(sample, part);
     }
     if part.size > MAX_WHOLE {
         return Err(parts.too_large(sample, part));

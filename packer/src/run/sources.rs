@@ -9,19 +9,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
 use super::part::GONE;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Refuses sources that are not folders.
+/// Refuses roots that are missing: folders, and files that are sources themselves.
 ///
 /// # Errors
 /// Returns an error if one is missing or the operating system does not answer.
-pub(super) fn check(roots: &[PathBuf]) -> Result<(), Failure> {
-    for root in roots {
-        if !files::is_folder(root)? {
+pub(super) fn check(roots: &[PathBuf], sources: &[PlannedSource]) -> Result<(), Failure> {
+    for (number, root) in roots.iter().enumerate() {
+        let is_file = sources.iter().any(|s| s.root as usize == number && s.path.is_empty());
+        let found = if is_file { files::exists(root)? } else { files::is_folder(root)? };
+        if !found {
             return Err(missing(root, "does not exist"));
         }
     }
@@ -78,7 +81,7 @@ impl Absences {
 
 fn missing(root: &Path, how: &str) -> Failure {
     Failure::try_again(format!(
-        "{}: the source folder {how} on this machine; mount it, or give --source",
+        "{}: the source {how} on this machine; mount it, or give --source",
         root.shown()
     ))
 }

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Stat, statat};
 use tarflume_formats::{Blame, files, name};
 
 use super::exts::ExtTable;
-use super::list::{FoundPart, Run};
+use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
@@ -362,7 +362,7 @@ impl Grouper<'_> {
         })?;
         examined.newest = examined.newest.max(last_change(&stat));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
-        Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
+        Ok(FoundPart { ext, size: stat.st_size as u64, at: FoundAt::File(stamp) })
     }
 
     fn path(&self, folder: &FolderName, file: &[u8]) -> PathBuf {
@@ -370,26 +370,7 @@ impl Grouper<'_> {
     }
 
     fn misread(&self, rule: Rule, file: &[u8]) -> Refusal {
-        let what = match rule {
-            Rule::Dot => {
-                let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
-                let key = name::shown(&file[..first]);
-                format!("its name has several dots: readers take '{key}' as its key")
-            }
-            Rule::Space => {
-                "its name has blanks or control characters, which some readers split".into()
-            }
-            Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
-            Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
-            Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
-            Rule::Long => format!(
-                "its name in the shard is longer than {MAX_NAME} bytes, which some readers cut"
-            ),
-            Rule::Case => "its key differs from another only in case".into(),
-        };
-        let word = rule.word();
-        let reason = format!("{what}; rename it, or give --names {word}=replace or {word}=allow");
-        Refusal::new(ProblemKind::BadName, file, reason)
+        Refusal::new(ProblemKind::BadName, file, misread(rule, file))
     }
 
     /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
@@ -419,6 +400,27 @@ impl Grouper<'_> {
         problem.key = key;
         ScanProblem { problem, root: folder.root, files: files.iter().map(|f| path(f)).collect() }
     }
+}
+
+/// Returns why the rule refuses a name, and what to do.
+pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
+    let what = match rule {
+        Rule::Dot => {
+            let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
+            let key = name::shown(&file[..first]);
+            format!("its name has several dots: readers take '{key}' as its key")
+        }
+        Rule::Space => "its name has blanks or control characters, which some readers split".into(),
+        Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
+        Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
+        Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
+        Rule::Long => {
+            format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
+        }
+        Rule::Case => "its key differs from another only in case".into(),
+    };
+    let word = rule.word();
+    format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
 }
 
 /// Returns the latest time at which a file's content can have changed, in nanoseconds since 1970.

@@ -12,8 +12,21 @@ pub struct FoundPart {
     pub ext: u16,
     /// Bytes.
     pub size: u64,
-    /// A digest of its modification time.
-    pub stamp: u32,
+    /// The location of its bytes.
+    pub at: FoundAt,
+}
+
+/// The location of a part's bytes; see [`Location`](tarflume_formats::plan::Location).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundAt {
+    /// A file of its own, with a digest of its modification time.
+    File(u32),
+    /// Text, from this byte of [`Scan::texts`](super::Scan::texts).
+    Text(u64),
+    /// Bytes of a source, from this byte.
+    Range(u32, u64),
+    /// A source's row and column.
+    Cell(u32, u64, u16),
 }
 
 /// A sample found by the scan.
@@ -77,9 +90,29 @@ impl Run {
         }
         put(out, parts.len() as u64);
         for part in parts {
-            put(out, u64::from(part.ext));
+            let ext = u64::from(part.ext) << 2;
+            match part.at {
+                FoundAt::File(stamp) => {
+                    put(out, ext);
+                    out.extend_from_slice(&stamp.to_le_bytes());
+                }
+                FoundAt::Text(at) => {
+                    put(out, ext | 1);
+                    put(out, at);
+                }
+                FoundAt::Range(source, at) => {
+                    put(out, ext | 2);
+                    put(out, u64::from(source));
+                    put(out, at);
+                }
+                FoundAt::Cell(source, row, column) => {
+                    put(out, ext | 3);
+                    put(out, u64::from(source));
+                    put(out, row);
+                    put(out, u64::from(column));
+                }
+            }
             put(out, part.size);
-            out.extend_from_slice(&part.stamp.to_le_bytes());
         }
         self.samples += 1;
     }
@@ -94,7 +127,7 @@ impl Run {
     }
 
     /// Decodes the sample at `at` and returns the position of the next.
-    fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
+    pub(super) fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
         let mut reader = Reader { bytes: &self.bytes, at };
         sample.root = self.root;
         let stem = reader.take();
@@ -104,10 +137,14 @@ impl Run {
         set_joined(&mut sample.key, &self.key_folder, key_stem);
         sample.parts.clear();
         for _ in 0..reader.number() {
-            let ext = reader.number() as u16;
-            let size = reader.number();
-            let stamp = reader.stamp();
-            sample.parts.push(FoundPart { ext, size, stamp });
+            let head = reader.number();
+            let at = match head & 3 {
+                0 => FoundAt::File(reader.stamp()),
+                1 => FoundAt::Text(reader.number()),
+                2 => FoundAt::Range(reader.number() as u32, reader.number()),
+                _ => FoundAt::Cell(reader.number() as u32, reader.number(), reader.number() as u16),
+            };
+            sample.parts.push(FoundPart { ext: (head >> 2) as u16, size: reader.number(), at });
         }
         reader.at
     }
@@ -126,6 +163,11 @@ impl SampleList {
         if run.samples > 0 {
             self.runs.push(run);
         }
+    }
+
+    /// Returns the runs, in order.
+    pub(super) fn into_runs(self) -> Vec<Run> {
+        self.runs
     }
 
     /// Returns the number of samples.
@@ -201,9 +243,15 @@ mod tests {
             let mut run =
                 Run::new(7, path.clone().into(), format!("d_{folder}/").into_bytes().into());
             for i in 0..100u64 {
-                let part = FoundPart { ext: 300, size: i << 30, stamp: i as u32 };
+                let part = |at| FoundPart { ext: 300, size: i << 30, at };
                 let renamed = (i % 2 == 0).then_some(&b"other"[..]);
-                run.push(format!("s{i}").as_bytes(), renamed, &[part, part]);
+                let parts = [
+                    part(FoundAt::File(i as u32)),
+                    part(FoundAt::Text(i << 33)),
+                    part(FoundAt::Range(folder, i << 40)),
+                    part(FoundAt::Cell(folder, i << 35, 9)),
+                ];
+                run.push(format!("s{i}").as_bytes(), renamed, &parts);
             }
             list.push(run);
         }

@@ -1,0 +1,81 @@
+//! Row sources: tables, arrays and archives -> the samples of a scan, and their bytes again when
+//! they are packed.
+//!
+//! A source is listed once, while planning; the plan then holds the location of each part: a range
+//! of bytes of a source file, or a row and column that the source's [`CellReader`] decodes. Texts
+//! made from values are in the plan itself. Floors: `url` parses names of sources, `reader` reads
+//! bytes of planned parts; each other file lists one kind of source.
+
+mod npy;
+mod reader;
+mod url;
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::plan::PlannedSource;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+use crate::scan::builder::ScanBuilder;
+use crate::scan::options::ScanOptions;
+use crate::scan::{Scan, ScanCounter};
+use crate::stop::Stop;
+
+pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
+pub(crate) use self::url::{SourceKind, SourceUrl};
+
+/// The state that all kinds of sources share while they are listed.
+pub(crate) struct Listing<'a, 'o> {
+    /// The number of the first root of the source; a source has one root for each file it names.
+    pub(crate) root: u32,
+    /// Takes the rows.
+    pub(crate) builder: &'a mut ScanBuilder<'o>,
+    /// Counts rows.
+    pub(crate) counter: &'a ScanCounter,
+    /// Ends the listing early.
+    pub(crate) stop: &'a Stop,
+}
+
+/// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
+/// order.
+///
+/// # Errors
+/// Returns an error if a source is not of its kind, or the machine fails. What is wrong with a row
+/// is a problem.
+pub(crate) fn scan(
+    sources: &[SourceUrl],
+    options: &ScanOptions,
+    counter: &ScanCounter,
+    stop: &Stop,
+) -> Result<Scan, Failure> {
+    let mut builder = ScanBuilder::new(options);
+    let mut root = 0;
+    for source in sources {
+        let listing = Listing { root, builder: &mut builder, counter, stop };
+        match source.kind {
+            SourceKind::Npy => npy::list(source, listing)?,
+        }
+        root += source.files.len() as u32;
+    }
+    Ok(builder.finish())
+}
+
+/// Opens the reader of a source's cells.
+fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+    let text = format!(
+        "{}: the plan reads it as '{}', which this version cannot; use the version that planned it",
+        path.shown(),
+        source.kind
+    );
+    Err(Failure::bad_data(text).into())
+}
+
+/// Returns the roots of the plan: the files of the sources.
+pub(crate) fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
+    sources.iter().flat_map(|source| source.files.iter().cloned()).collect()
+}
+
+/// Returns the options of the sources for the plan: everything but where the files are.
+pub(crate) fn planned(sources: &[SourceUrl]) -> Vec<String> {
+    sources.iter().map(SourceUrl::planned).collect()
+}

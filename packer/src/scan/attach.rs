@@ -1,0 +1,124 @@
+//! Adds a text to each sample of a finished scan: labels from names, rows of a table.
+//!
+//! Replaces the list of samples run by run, so that no more than one run is in memory twice. Reads
+//! no file.
+
+use std::path::PathBuf;
+
+use tarflume_formats::name;
+use tarflume_formats::plan::PlannedExt;
+
+use super::Scan;
+use super::list::{FoundAt, FoundPart, FoundSample, Run, SampleList};
+use super::options::ScanProblem;
+use crate::failure::Failure;
+use crate::problem::{Problem, ProblemKind};
+use crate::source::{part_path, shown_path};
+
+/// What a sample gets.
+#[derive(Debug)]
+pub(crate) enum Attached {
+    /// The text in the given space, as a new part.
+    Text,
+    /// Nothing: it stays as it is.
+    Nothing,
+    /// It is left out for this reason.
+    Refused(ProblemKind, String),
+}
+
+impl Scan {
+    /// Calls `each` with every sample, in order, and an empty space for its text. A sample that
+    /// has a part `ext` already must not get a text.
+    ///
+    /// # Errors
+    /// Returns the errors of `each`, and an error if a text cannot be stored.
+    pub(crate) fn attach(
+        &mut self,
+        ext: &str,
+        roots: &[PathBuf],
+        mut each: impl FnMut(&FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
+    ) -> Result<(), Failure> {
+        let number = self.ext_number(ext)?;
+        let (mut sample, mut text) = (FoundSample::default(), Vec::new());
+        let mut samples = SampleList::default();
+        for run in std::mem::take(&mut self.samples).into_runs() {
+            let (folder, keys) = (run.source_folder.clone(), run.key_folder.clone());
+            let mut out = Run::new(run.root, folder.clone(), keys.clone());
+            let mut at = 0;
+            for _ in 0..run.samples {
+                at = run.read(at, &mut sample);
+                text.clear();
+                match each(&sample, &mut text)? {
+                    Attached::Nothing => {}
+                    Attached::Text => self.add_text(&mut sample, number, &text)?,
+                    Attached::Refused(kind, reason) => {
+                        let problem = self.problem(kind, &sample, roots, reason);
+                        self.problems.push(problem);
+                        continue;
+                    }
+                }
+                let (stem, key) = (&sample.source[folder.len()..], &sample.key[keys.len()..]);
+                out.push(stem, (stem != key).then_some(key), &sample.parts);
+            }
+            out.shrink();
+            samples.push(out);
+        }
+        self.samples = samples;
+        Ok(())
+    }
+
+    /// Returns a problem that leaves the sample out, with all of its files.
+    pub(crate) fn problem(
+        &self,
+        kind: ProblemKind,
+        sample: &FoundSample,
+        roots: &[PathBuf],
+        reason: String,
+    ) -> ScanProblem {
+        let files = self.files(sample, roots);
+        let path = self.shown(sample, roots);
+        let problem = Problem::new(kind, path, reason).of(name::shown(&sample.key));
+        ScanProblem { problem, root: sample.root, files }
+    }
+
+    /// Returns the files of a sample; a sample of a table or array has none.
+    pub(crate) fn files(&self, sample: &FoundSample, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let root = &roots[sample.root as usize];
+        let ext = |part: u16| self.exts[part as usize].source.as_bytes();
+        let of_files = sample.parts.iter().filter(|part| matches!(part.at, FoundAt::File(_)));
+        of_files.map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+    }
+
+    /// Returns the path of a sample's first file, or of the source that it is a row of.
+    pub(crate) fn shown(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
+        match self.files(sample, roots).first() {
+            Some(path) => shown_path(path),
+            None => shown_path(&roots[sample.root as usize]),
+        }
+    }
+
+    fn ext_number(&mut self, ext: &str) -> Result<u16, Failure> {
+        let same = |e: &PlannedExt| e.source == ext && e.shard == ext;
+        if let Some(number) = self.exts.iter().position(same) {
+            return Ok(number as u16); // a table has at most 65,536
+        }
+        self.exts.push(PlannedExt { source: ext.into(), shard: ext.into() });
+        u16::try_from(self.exts.len() - 1)
+            .map_err(|_| Failure::usage("more than 65,536 different extensions"))
+    }
+
+    fn add_text(
+        &mut self,
+        sample: &mut FoundSample,
+        number: u16,
+        text: &[u8],
+    ) -> Result<(), Failure> {
+        let at = FoundAt::Text(self.texts.push(text)?);
+        sample.parts.push(FoundPart { ext: number, size: text.len() as u64, at });
+        sample.parts.sort_by(|a, b| {
+            let shard = |part: &FoundPart| self.exts[part.ext as usize].shard.as_str();
+            shard(a).cmp(shard(b))
+        });
+        Ok(())
+    }
+}
