@@ -189,7 +189,7 @@ adapters: $(TORCHVENV)/ready
 	cd adapters && $(CARGO) test --workspace --locked
 	cd adapters && RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
 	cd adapters && $(CARGO) deny --locked --config ../deny.toml --target x86_64-unknown-linux-gnu check licenses bans sources
-	bash adapters/candle/played/run.sh "$(or $(CARGO_TARGET_DIR),adapters/target)/played"
+	bash adapters/candle/simulated/run.sh "$(or $(CARGO_TARGET_DIR),adapters/target)/simulated"
 	cd adapters/tch && $(CARGO) fmt --check
 	cd adapters/tch && $(TORCH) $(CARGO) clippy --locked --all-features --all-targets -- -D warnings
 	cd adapters/tch && $(TORCH) LD_LIBRARY_PATH="$$(echo "$(abspath $(TORCHVENV))"/lib/python3*/site-packages/torch/lib)" \

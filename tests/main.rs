@@ -9,14 +9,14 @@
 //!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
 //!   machines;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
-//!   kind, under each policy; `at_once`: one run reports everything, and warns of oddities;
+//!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
-//! - `hard_times`: full disks, disks that cannot be written, sources that change during a run;
+//! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
-//!   `lies`: tars with false claims;
+//!   `false_claims`: tars with false claims;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
-//! - `absent`: missing sources; `streams`: output that cannot be written;
+//! - `missing_sources`; `streams`: output that cannot be written;
 //! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
 //!   machine are not faults of samples;
@@ -27,24 +27,24 @@
 //! `exclude` uses the reader as a user does.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
-mod absent;
-mod at_once;
+mod all_problems;
 mod bench;
 mod build;
+mod disk_failures;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod false_claims;
 mod faults;
 mod foreign;
-mod hard_times;
 mod harness;
 mod hostile;
 mod inspect;
 mod kills;
-mod lies;
 mod machine_trouble;
 mod machines;
 mod manuals;
+mod missing_sources;
 mod names;
 mod numbers;
 mod problems;

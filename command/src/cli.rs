@@ -2,14 +2,14 @@
 //!
 //! Parses and checks arguments; the work is done by the libraries, which print nothing.
 
-/// Prints a line of results: see [`out::say`].
-macro_rules! say {
-    ($($words:tt)*) => { $crate::cli::out::say(format_args!($($words)*)) };
+/// Prints a line of results: see [`out::print_result`].
+macro_rules! print_result {
+    ($($words:tt)*) => { $crate::cli::out::print_result(format_args!($($words)*)) };
 }
 
-/// Prints a line on stderr: see [`out::tell`].
-macro_rules! tell {
-    ($($words:tt)*) => { $crate::cli::out::tell(format_args!($($words)*)) };
+/// Prints a line on stderr: see [`out::print_message`].
+macro_rules! print_message {
+    ($($words:tt)*) => { $crate::cli::out::print_message(format_args!($($words)*)) };
 }
 
 mod args;
@@ -118,7 +118,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         _ => Ok(exit),
     });
     let exit = outcome.unwrap_or_else(|failure| {
-        out::tell_wrapped(format!("error: {failure}"));
+        out::print_wrapped(format!("error: {failure}"));
         match failure.exit {
             Exit::Interrupted => signals::exit(),
             exit => exit,

@@ -6,12 +6,10 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use tarflume_formats::checksum::crc32c;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{Manifest, ShardEntry};
 use tarflume_formats::plan::{PlanWriter, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::{npy, tar};
+use tarflume_formats::{ShardRecord, crc32c, npy, tar};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args().nth(1).ok_or("usage: format_seeds DIR")?;

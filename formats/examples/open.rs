@@ -15,10 +15,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use tarflume_formats::Dataset;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
-use tarflume_formats::shard::index_path;
+use tarflume_formats::{Dataset, index_path};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_values_are_read_back() {
         let json = manifest().to_json();
         assert_eq!(Manifest::from_json(&json).unwrap(), manifest());
         assert_eq!(json.iter().filter(|&&b| b == b'\n').count(), 15, "one shard a line");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_refused_by_kind() {
+    fn false_claims_are_refused_by_kind() {
         type Change = fn(&mut Manifest);
         let cases: [(Change, ErrorKind); 6] = [
             (|m| m.samples += 1, ErrorKind::Damaged),
@@ -216,9 +216,9 @@ mod tests {
             (|m| m.shards[1].blake3 = Some("12".into()), ErrorKind::Damaged),
         ];
         for (change, kind) in cases {
-            let mut lie = manifest();
-            change(&mut lie);
-            assert_eq!(Manifest::from_json(&lie.to_json()).unwrap_err().kind(), kind);
+            let mut changed = manifest();
+            change(&mut changed);
+            assert_eq!(Manifest::from_json(&changed.to_json()).unwrap_err().kind(), kind);
         }
     }
 }

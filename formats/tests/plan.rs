@@ -3,8 +3,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tarflume_formats::error::{ErrorKind, Result};
 use tarflume_formats::plan::{Plan, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::{ErrorKind, Result};
 
 fn exts() -> Vec<PlannedExt> {
     let ext = |source: &str, shard: &str| PlannedExt { source: source.into(), shard: shard.into() };
@@ -61,7 +61,7 @@ fn anything() -> impl Strategy<Value = PlannedSample> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(shards in vec(vec(anything(), 0..30), 0..4)) {
+    fn written_data_are_read_back(shards in vec(vec(anything(), 0..30), 0..4)) {
         let (bytes, foot) = write(&shards, &["/a", "/b"]);
         let plan = Plan::from_bytes(bytes.clone()).unwrap();
         prop_assert_eq!(plan.foot(), &foot);
@@ -132,7 +132,7 @@ fn a_file_is_refused_with_its_path() {
 }
 
 #[test]
-fn the_content_hash_knows_what_shards_hold_and_nothing_else() {
+fn the_content_hash_depends_only_on_the_content_of_shards() {
     let (_, base) = write(&small(), &["/a"]);
     let with = |change: &dyn Fn(&mut PlannedSample)| {
         let mut shards = small();

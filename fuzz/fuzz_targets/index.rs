@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::checksum::crc32c;
+use tarflume_formats::crc32c;
 use tarflume_formats::index::Index;
 use tarflume_formats::index::layout::{self as l, at};
 

@@ -4,9 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::name;
-use tarflume_formats::reading::{Reading, TarReader};
+use tarflume_formats::{crc32c, name, Reading, TarReader};
 use tarflume_formats::tar::{Event, Member, MemberKind, Walk};
 
 fuzz_target!(|input: &[u8]| {

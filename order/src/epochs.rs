@@ -189,7 +189,7 @@ impl Order {
 
     /// The weights of a mixture and from where on they hold; nothing for one data set.
     pub fn weights(&self) -> Vec<Weights> {
-        self.parts.schedule().into_iter().flat_map(Schedule::said).cloned().collect()
+        self.parts.schedule().into_iter().flat_map(Schedule::changes).cloned().collect()
     }
 
     /// Stream positions of an epoch.

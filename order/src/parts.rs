@@ -85,8 +85,8 @@ impl Parts {
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let version = ORDER_VERSION.to_string().into_bytes();
         let streams = self.streams.iter().map(|stream| stream.fingerprint().bytes().to_vec());
-        let weights = self.schedule().into_iter().flat_map(Schedule::said).map(|said| {
-            let numbers = [said.from].into_iter().chain(said.weights.iter().copied());
+        let weights = self.schedule().into_iter().flat_map(Schedule::changes).map(|change| {
+            let numbers = [change.from].into_iter().chain(change.weights.iter().copied());
             numbers.flat_map(u64::to_le_bytes).collect()
         });
         let pieces: Vec<Vec<u8>> = [version].into_iter().chain(streams).chain(weights).collect();

@@ -283,7 +283,7 @@ impl Builder {
         if start < self.end || end > self.samples {
             let (samples, before) = (self.samples, self.end);
             return Err(Error::usage(format!(
-                "ordinals {start}..{end} can't be selected: they must come after {before} and lie \
+                "ordinals {start}..{end} can't be selected: they must come after {before} and be \
                  below {samples}, the samples of the data set"
             )));
         }

@@ -194,7 +194,7 @@ impl LoaderState {
         // By shard the longest rank's end counts, which the steps know.
         if split.by() == By::Position && position > samples {
             return Err(stale(format!(
-                "the state's position {position} lies past the end of an epoch of {samples} \
+                "the state's position {position} is past the end of an epoch of {samples} \
                  samples: the state is damaged"
             )));
         }

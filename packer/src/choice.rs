@@ -28,7 +28,7 @@ mod tests {
 
     /// Plans hold these words.
     #[test]
-    fn the_words_of_plans_are_these() {
+    fn the_words_in_plans_are_frozen() {
         assert_eq!(words::<CheckLevel>(), ["none", "structure", "decode"]);
         assert_eq!(words::<Policy>(), ["fail", "skip", "quarantine"]);
         assert_eq!(words::<Level>(), ["quick", "full", "decode"]);

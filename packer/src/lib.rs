@@ -24,8 +24,17 @@
 //!
 //! A build has four stages: [`scan`] finds samples in folders, a plan assigns them to shards,
 //! [`mod@run`] packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the
-//! state on disk that they share. Beside them: [`verify`], [`index`], [`listing`], [`survey`],
-//! [`unpack`], and [`writer`], which packs samples that a program makes.
+//! state on disk that they share.
+//!
+//! | module | task |
+//! |---|---|
+//! | [`build`] | packs a folder |
+//! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
+//! | [`writer`] | packs samples that a program makes |
+//! | [`verify`] | checks shards, sidecars and the manifest |
+//! | [`index`] | makes sidecars for tars of other tools |
+//! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
+//! | [`unpack`] | restores files from shards |
 #![warn(missing_docs)]
 
 pub mod build;

@@ -23,10 +23,8 @@ use std::thread::{self, Builder};
 use serde::Deserialize;
 use tarflume_formats::plan::PlannedSample;
 use tarflume_formats::publish::write_as;
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{Durability, WrittenShard};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Plan, ShardWriter};
+use tarflume_formats::{Durability, Plan, ShardRecord, ShardWriter, WrittenShard};
 
 use self::part::Parts;
 use self::readahead::Ahead;
@@ -36,7 +34,7 @@ use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::Staging;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Counters of a run for the progress display.
 #[derive(Debug, Default)]

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use tarflume_formats::about::About;
+use tarflume_formats::About;
 use tarflume_formats::plan::{PlannedExt, PlannedSource};
 use tarflume_formats::{Blame, files};
 

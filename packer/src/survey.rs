@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tarflume_formats::error::Result;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, Result, name};
 
 use crate::listing::{Listing, Shard};
 
@@ -201,8 +200,7 @@ fn spread(histogram: &Histogram) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
     use crate::listing;

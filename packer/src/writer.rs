@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use tarflume_formats::publish::{write_as, write_whole};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, files, name, tar};
+use tarflume_formats::{
+    Durability, Manifest, ShardRecord, ShardWriter, WrittenShard, files, name, tar,
+};
 
 use self::keys::Keys;
 use crate::build::finalize::move_all;

@@ -11,7 +11,7 @@ use crate::column::{Column, of_batch};
 use crate::device::{DeviceColumn, stream_of};
 use crate::errors::usage;
 use crate::ragged::Ragged;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The name of the column of keys.
 pub(crate) const KEY: &str = "key";

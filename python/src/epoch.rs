@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::batch::Batch;
 use crate::errors::OrRaise;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The interval at which a wait checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -68,7 +68,7 @@ impl Running {
 }
 
 /// The result of polling an epoch.
-enum Look {
+enum Poll {
     Batch(Batch),
     End,
     NotYet,
@@ -80,13 +80,13 @@ impl Epoch {
         Epoch { epoch: Mutex::new(Some(epoch)), texts, number }
     }
 
-    fn look(&self) -> tarflume::Result<Look> {
+    fn look(&self) -> tarflume::Result<Poll> {
         let mut held = self.epoch.lock().ignore_poison();
-        let Some(epoch) = held.as_mut() else { return Ok(Look::End) };
+        let Some(epoch) = held.as_mut() else { return Ok(Poll::End) };
         if !epoch.ready(LOOK) {
-            return Ok(Look::NotYet);
+            return Ok(Poll::NotYet);
         }
-        Ok(epoch.next(&self.texts)?.map_or(Look::End, Look::Batch))
+        Ok(epoch.next(&self.texts)?.map_or(Poll::End, Poll::Batch))
     }
 }
 
@@ -105,9 +105,9 @@ impl Epoch {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         loop {
             match py.detach(|| self.look()).or_raise(py)? {
-                Look::Batch(batch) => return Ok(Some(batch)),
-                Look::End => return Ok(None),
-                Look::NotYet => py.check_signals()?,
+                Poll::Batch(batch) => return Ok(Some(batch)),
+                Poll::End => return Ok(None),
+                Poll::NotYet => py.check_signals()?,
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Floors, lower ones first:
 //!
 //! 1. `keywords`: names of a loader's keywords; `errors`: exceptions; `words`: options that users write as
-//!    text; `again`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
+//!    text; `constructor_args`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
 //!    `json`: values of the crates below as Python objects;
 //! 2. `memory`: bytes that views keep alive; `dlpack`: capsules of them (with unsafe code);
 //! 3. `column`: an array of a batch (with unsafe code); `device`: an array in GPU memory; `ragged`: rows of
@@ -20,11 +20,11 @@
 // The documentation is for Python.
 #![allow(missing_docs, unreachable_pub)]
 
-mod again;
 mod any_loader;
 mod apply;
 mod batch;
 mod column;
+mod constructor_args;
 mod device;
 mod dlpack;
 mod epoch;

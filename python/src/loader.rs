@@ -12,9 +12,9 @@ use crate::epoch::Epoch;
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
-use crate::settings::{Given, Settings};
+use crate::settings::{Keywords, Settings};
 use crate::{keywords, resident};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
 ///
@@ -133,7 +133,7 @@ impl Loader {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Loader> {
         let words = settings.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        let settings = Settings::new(py, shards, Given::new(py, settings)?)?;
+        let settings = Settings::new(py, shards, Keywords::new(py, settings)?)?;
         let (shards, words) = (shards.clone().unbind(), words.unbind());
         let loader = Loader { settings, inner: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
@@ -322,23 +322,23 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("hidden", stats.hidden())?;
     facts.set_item("device", stats.device.as_ref())?;
     let slots = stats.ring.map(|ring| {
-        let said = PyDict::new(py);
-        said.set_item("asked", ring.asked)?;
-        said.set_item("missing", ring.missing)?;
-        said.set_item("occupancy", ring.occupancy())?;
-        PyResult::Ok(said)
+        let dict = PyDict::new(py);
+        dict.set_item("requests", ring.requests)?;
+        dict.set_item("missing", ring.missing)?;
+        dict.set_item("occupancy", ring.occupancy())?;
+        PyResult::Ok(dict)
     });
     facts.set_item("device_slots", slots.transpose()?)?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
-        let said = PyDict::new(py);
-        said.set_item("about", &decoder.about)?;
-        said.set_item("decoded", decoder.decoded)?;
-        said.set_item("refused", decoder.refused)?;
-        said.set_item("why", decoder.why.as_ref())?;
-        said.set_item("waited_s", decoder.waited.as_secs_f64())?;
-        said.set_item("redone_s", decoder.redone.as_secs_f64())?;
-        said.set_item("share", f64::from(decoder.share) / 1000.0)?;
-        PyResult::Ok(said)
+        let dict = PyDict::new(py);
+        dict.set_item("about", &decoder.about)?;
+        dict.set_item("decoded", decoder.decoded)?;
+        dict.set_item("refused", decoder.refused)?;
+        dict.set_item("why", decoder.why.as_ref())?;
+        dict.set_item("waited_s", decoder.waited.as_secs_f64())?;
+        dict.set_item("redone_s", decoder.redone.as_secs_f64())?;
+        dict.set_item("share", f64::from(decoder.share) / 1000.0)?;
+        PyResult::Ok(dict)
     });
     facts.set_item("decoder", decoder.transpose()?)?;
     let stages = PyDict::new(py);

@@ -10,7 +10,7 @@ use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
 
 use crate::errors::usage;
-use crate::failures::Refused;
+use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
 
@@ -26,19 +26,19 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyRes
 }
 
 /// `jobs=`, with the limits of the command line.
-fn threads(py: Python<'_>, asked: Option<Number<u64>>) -> PyResult<Option<u64>> {
-    match asked.map(|n| n.0) {
+fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<Option<u64>> {
+    match number.map(|n| n.0) {
         Some(n) if !(1..=MANY).contains(&n) => {
             Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
         }
-        asked => Ok(asked),
+        number => Ok(number),
     }
 }
 
 /// `shard_size=`: a number of bytes, or text such as "256MiB".
 pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
     let text = size.str()?.to_string();
-    size::parse(&text).map_err(|told| usage(py, format!("{what}={text}: {told}")))
+    size::parse(&text).map_err(|error| usage(py, format!("{what}={text}: {error}")))
 }
 
 /// Starts to build a data set.
@@ -84,7 +84,7 @@ pub(crate) fn pack_build(
             return Err(usage(py, format!("{what}=0: at least 1 is needed")));
         }
     }
-    let asked = BuildOptions {
+    let options = BuildOptions {
         shard_size,
         shard_samples,
         shards,
@@ -106,8 +106,8 @@ pub(crate) fn pack_build(
         dry_run,
         ..usual
     };
-    let request = py.detach(|| asked.request());
-    let mut request = request.map_err(|failure| Refused::failure(failure).raised(py))?;
+    let request = py.detach(|| options.request());
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
     request.stop = Stop::new();
     Work::build(request)
 }

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::reading::Reading;
+use tarflume_formats::{Plan, Reading};
 use tarflume_packer::build::{self, Built, Prepared, Request, Scanned, prepare};
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions};
@@ -21,12 +20,12 @@ use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Failure, Problem, Stop, index, verify};
 
 use crate::errors::bug;
-use crate::failures::{Refused, keywords};
+use crate::failures::{JobFailure, keywords};
 use crate::json::from_json;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The result of a job: JSON, or an error.
-pub(crate) type Outcome = Result<Value, Refused>;
+pub(crate) type Outcome = Result<Value, JobFailure>;
 
 /// The progress of a job.
 #[derive(Default)]
@@ -179,7 +178,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(Refused::problems(build::MEND, &scanned.problems));
+            return Err(JobFailure::problems(build::MEND, &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;
@@ -204,7 +203,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     options.stop = request.stop.clone();
     let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
     match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(Refused::problems(&build::kept(&ran), &ran.problems)),
+        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
             "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
@@ -260,7 +259,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
     if refused.is_empty() {
         return Ok(json!({"tars": tars, "manifests": manifests}));
     }
-    Err(Refused::failures(&refused, tars.len()))
+    Err(JobFailure::failures(&refused, tars.len()))
 }
 
 /// Reads headers only, or every byte.
@@ -268,8 +267,8 @@ pub(crate) fn reading(headers: bool) -> Reading {
     if headers { Reading::Headers } else { Reading::Everything }
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Refused {
-        Refused::failure(failure)
+impl From<Failure> for JobFailure {
+    fn from(failure: Failure) -> JobFailure {
+        JobFailure::failure(failure)
     }
 }

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tarflume::{Decode, JsonDefault, Normalize};
 
-use crate::again::{Again, NewArgs, again};
-use crate::apply::{Applied, Wanted};
+use crate::apply::{ApplyDecoder, ApplyOptions};
+use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::{Number, plain};
 use crate::transforms::transform_of;
@@ -24,7 +24,12 @@ pub(crate) type Part = (Arc<dyn Decode>, bool);
 macro_rules! part {
     ($name:ident) => {
         impl $name {
-            fn of(py: Python<'_>, decode: impl Decode, text: bool, again: Again) -> PyResult<Self> {
+            fn of(
+                py: Python<'_>,
+                decode: impl Decode,
+                text: bool,
+                again: ConstructorArgs,
+            ) -> PyResult<Self> {
                 decode.validate().or_raise(py)?;
                 Ok($name((Arc::new(decode), text), again))
             }
@@ -45,7 +50,7 @@ macro_rules! part {
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
 /// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Image(Part, Again);
+pub struct Image(Part, ConstructorArgs);
 part!(Image);
 
 #[pymethods]
@@ -140,7 +145,7 @@ impl Image {
 /// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
 /// pointer finds nothing.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Json(Part, Again);
+pub struct Json(Part, ConstructorArgs);
 part!(Json);
 
 #[pymethods]
@@ -205,7 +210,7 @@ fn json_default(value: &Bound<'_, PyAny>) -> PyResult<JsonDefault> {
 /// A class label: a part that contains a whole number in decimal, such as WebDataset's `.cls`. Each row is a
 /// number of `dtype`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ClassLabel(Part, Again);
+pub struct ClassLabel(Part, ConstructorArgs);
 part!(ClassLabel);
 
 #[pymethods]
@@ -225,7 +230,7 @@ impl ClassLabel {
 /// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
 /// `optional=True`, a sample without the part has an empty row instead of being bad.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Raw(Part, Again);
+pub struct Raw(Part, ConstructorArgs);
 part!(Raw);
 
 #[pymethods]
@@ -255,7 +260,7 @@ impl Raw {
 
 /// A part as UTF-8 text: each row is a `str`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Text(Part, Again);
+pub struct Text(Part, ConstructorArgs);
 part!(Text);
 
 #[pymethods]
@@ -275,7 +280,7 @@ impl Text {
 /// A NumPy file as an array of `dtype`, which must be that of the file. The array has `shape`, or any number
 /// of rows of the shape `tail`, or one dimension of any length.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Npy(Part, Again);
+pub struct Npy(Part, ConstructorArgs);
 part!(Npy);
 
 #[pymethods]
@@ -319,7 +324,7 @@ impl Npy {
 /// `loader.stats()` shows the cost. An exception makes the sample bad (see `on_bad`) and is the `__cause__`
 /// of the error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Apply(Part, Again);
+pub struct Apply(Part, ConstructorArgs);
 part!(Apply);
 
 #[pymethods]
@@ -341,8 +346,8 @@ impl Apply {
         let shape = shape.map(plain);
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
-        let wanted = Wanted { dtype, shape, most, text, seeded };
-        Apply::of(py, Applied::new(function, part(py, column)?, wanted)?, text, again)
+        let wanted = ApplyOptions { dtype, shape, most, text, seeded };
+        Apply::of(py, ApplyDecoder::new(function, part(py, column)?, wanted)?, text, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {

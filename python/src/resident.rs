@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Residency, ResidentSize, Size};
 
-use crate::again::{Again, NewArgs, again};
+use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 
@@ -17,7 +17,7 @@ use crate::numbers::Number;
 /// `format="jpeg"` stores the JPEGs, and the GPU decodes them for each batch. Columns of texts and raw
 /// files are read in each epoch.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Resident(Residency, Again);
+pub struct Resident(Residency, ConstructorArgs);
 
 #[pymethods]
 impl Resident {
@@ -66,7 +66,7 @@ pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<R
 
 /// The size of a resident data set, by name, in bytes.
 pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'py, PyDict>> {
-    let said = PyDict::new(py);
+    let dict = PyDict::new(py);
     for (name, number) in [
         ("samples", fit.samples),
         ("sample_bytes", fit.sample_bytes),
@@ -75,7 +75,7 @@ pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'p
         ("budget", fit.budget),
         ("free", fit.free),
     ] {
-        said.set_item(name, number)?;
+        dict.set_item(name, number)?;
     }
-    Ok(said)
+    Ok(dict)
 }

@@ -49,17 +49,20 @@ pub(crate) struct Settings {
 }
 
 /// The given keywords. Each is taken once; a keyword that is left at the end is unknown.
-pub(crate) struct Given<'py> {
+pub(crate) struct Keywords<'py> {
     py: Python<'py>,
     words: Bound<'py, PyDict>,
     /// All keywords that were looked up.
     known: RefCell<Vec<&'static str>>,
 }
 
-impl<'py> Given<'py> {
-    pub(crate) fn new(py: Python<'py>, words: Option<&Bound<'py, PyDict>>) -> PyResult<Given<'py>> {
+impl<'py> Keywords<'py> {
+    pub(crate) fn new(
+        py: Python<'py>,
+        words: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Keywords<'py>> {
         let words = words.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        Ok(Given { py, words, known: RefCell::default() })
+        Ok(Keywords { py, words, known: RefCell::default() })
     }
 
     /// The value of the keyword `name`, unless it is `None`.
@@ -112,7 +115,7 @@ impl Settings {
     pub(crate) fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
-        given: Given<'_>,
+        given: Keywords<'_>,
     ) -> PyResult<Settings> {
         let datasets = datasets(py, shards)?;
         let (columns, texts) = columns(py, &given)?;
@@ -224,7 +227,7 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
 }
 
 /// `device=` and `device_slots=`. The device is opened when the loader is made, in this process.
-fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>> {
+fn device(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Option<(Device, usize)>> {
     let device = given.object("device")?;
     let slots: Option<usize> = given.value("device_slots", "a number of slots")?;
     let device = device.map(|device| device.str().map(|text| text.to_string())).transpose()?;
@@ -262,7 +265,7 @@ fn torch_device(py: Python<'_>) -> Option<usize> {
 
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
 
-fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
+fn columns(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Columns> {
     let mut named = Vec::new();
     if let Some(image) = given.object("image")? {
         named.push(("image".to_string(), parts::image(py, &image)?));
@@ -298,7 +301,7 @@ fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
 const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
 
 /// `shuffle=` and the keywords for it. True is a full shuffle, as in PyTorch, and False is none.
-fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
+fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
     let (block, window) = (given.whole("block_size")?, given.whole("window")?);
@@ -335,7 +338,7 @@ fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
     })
 }
 
-fn split(py: Python<'_>, given: &Given<'_>) -> PyResult<Split> {
+fn split(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Split> {
     let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
     let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1));
     let split = split.map_err(Error::from).or_raise(py)?;

@@ -29,7 +29,7 @@ class Stats(dict[str, Any]):
     - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
       `jpeg_blocks_skipped`, `warning` (None without one).
     - With a GPU, otherwise None: `device` (which one, and why), `hidden` (a lower bound of the share of the copies'
-      time that was hidden), `device_slots` (`asked`: requests of a batch, `missing`: those that found no slot ready,
+      time that was hidden), `device_slots` (`requests`: of a batch, `missing`: those that found no slot ready,
       `occupancy`: the share of the slots that were ready), `decoder` (the GPU's JPEG decoder: `about`, `decoded`,
       `refused`, `why`, `share`, `waited_s`, `redone_s`).
     """

@@ -11,10 +11,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume_formats::files;
-use tarflume_formats::map::Access;
-use tarflume_formats::map::Mapped;
 use tarflume_formats::npy::{self, Header};
+use tarflume_formats::{Access, Mapped, files};
 
 use crate::column::DType;
 use crate::error::{Error, Result};

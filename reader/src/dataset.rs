@@ -21,17 +21,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use tarflume_formats::dataset::{KeySearch, read_manifest};
-use tarflume_formats::name;
 use tarflume_formats::publish::folder_of;
+use tarflume_formats::{KeySearch, name, read_manifest};
 
-use crate::dataset::pattern::{Listed, Shards};
+use crate::dataset::pattern::{ShardPath, Shards};
 use crate::dataset::shard::{Shard, ShardFacts};
 use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
+use crate::source::cache::SourceCache;
 use crate::source::open::{Open, SourceKind};
-use crate::source::shelf::Shelf;
 
 /// How a data set opens its tars by default: mapped, because [`Dataset::get`] then returns views and
 /// copies nothing. A loader sets [`SourceKind::File`] instead, see `LoaderBuilder::source`. Measured
@@ -85,7 +84,7 @@ struct FileAccess {
 
 impl Default for FileAccess {
     fn default() -> FileAccess {
-        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), Shelf::default_cap());
+        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), SourceCache::default_cap());
         FileAccess { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
     }
 }
@@ -104,14 +103,14 @@ impl Dataset {
         let mut extensions = Some(BTreeMap::new());
         for listed in shards.into().resolve()? {
             match listed {
-                Listed::Manifest(path) => {
+                ShardPath::Manifest(path) => {
                     let manifest = read_manifest(&path)?;
                     let folder: Arc<Path> = folder_of(&path).into();
                     add(&mut extensions, &manifest.extensions);
                     let shards = manifest.shards.into_iter();
                     facts.extend(shards.map(|entry| Arc::new(ShardFacts::listed(&folder, entry))));
                 }
-                Listed::Tar(path) => {
+                ShardPath::Tar(path) => {
                     facts.push(Arc::new(ShardFacts::alone(path)?));
                     extensions = None;
                 }
@@ -162,9 +161,9 @@ impl Dataset {
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let shelf = Arc::new(Shelf::new(access.opener.clone(), paths, access.cap));
-        let shelves = (shelf, to_be_read(&facts, access.mapped_sidecars).map(Arc::new));
-        let shard = |(number, facts)| Shard::new(facts, shelves.clone(), number);
+        let sources = Arc::new(SourceCache::new(access.opener.clone(), paths, access.cap));
+        let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
+        let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
         let inner =

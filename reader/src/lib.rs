@@ -109,7 +109,7 @@ pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use crate::device::{Device, DeviceStream};
 pub use crate::error::{Error, ErrorKind, Place, Result};
-pub use crate::fetch::fetched::Verify;
+pub use crate::fetch::verify::Verify;
 pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
@@ -128,7 +128,7 @@ pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
-pub use tarflume_formats::map::Access;
+pub use tarflume_formats::Access;
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.

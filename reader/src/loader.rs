@@ -51,7 +51,7 @@ use crate::stream::Stream;
 /// #     shard.part(b"json", 2)?.copy_from_slice(b"{}");
 /// #     shard.commit(None)?;
 /// # }
-/// # let durability = tarflume_formats::shard::Durability::Cached;
+/// # let durability = tarflume_formats::Durability::Cached;
 /// # shard.finish()?.publish(dir.path(), "0.tar", durability)?;
 /// # let shards = dir.path();
 /// let loader = Loader::builder(shards)

@@ -90,7 +90,7 @@ fn other_types_and_shapes_are_read() {
 }
 
 #[test]
-fn arrays_that_cannot_be_read_in_place_say_what_to_save() {
+fn arrays_that_cannot_be_read_in_place_are_errors_with_a_remedy() {
     for (bytes, remedy) in [
         (FORTRAN, "np.ascontiguousarray(a)"),
         (BIG, "a.astype(a.dtype.newbyteorder('<'))"),
@@ -117,7 +117,7 @@ fn a_file_shorter_than_its_header_promises_is_truncated_and_names_both_numbers()
 
 /// `np.save` called twice with one file: NumPy reads the first array and so do we.
 #[test]
-fn bytes_behind_the_array_are_left_alone() {
+fn bytes_after_the_array_are_ignored() {
     let file = on_disk(&[FLOATS, LONGS].concat());
     let array = ArrayDataset::open(&file.path).unwrap();
     assert_eq!(array.len(), 3);
@@ -143,7 +143,7 @@ fn requests_that_cannot_be_met_are_errors() {
 }
 
 #[test]
-fn a_raw_file_is_its_rows_from_an_offset_on() {
+fn a_raw_file_has_its_rows_after_an_offset() {
     let bytes: Vec<u8> = [9u8; 3].into_iter().chain((0..6u32).flat_map(u32::to_le_bytes)).collect();
     let file = on_disk(&bytes);
     let array = ArrayDataset::raw(&file.path, DType::U32, &[2], 3).unwrap();

@@ -54,7 +54,7 @@ fn a_free_slot_is_taken_by_one_thread() {
 }
 
 #[test]
-fn what_was_torn_before_the_handler_let_a_thread_go_on_is_seen_by_it() {
+fn a_thread_sees_the_loss_recorded_before_its_fault_handler_returned() {
     check_dfs(|| {
         let slot = free_slot();
         assert!(slot.take(0, 10));

@@ -120,7 +120,7 @@ mod tests {
     use tarflume_packer::survey::ExtSum;
 
     #[test]
-    fn entry_points_are_told_where_there_are_any() {
+    fn entry_points_are_listed_if_the_shard_has_any() {
         let printed = |survey: &Survey| {
             let mut to = Vec::new();
             text(&mut to, survey).unwrap();

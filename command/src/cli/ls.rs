@@ -155,13 +155,12 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
 
     #[test]
-    fn json_says_how_many_bytes_of_entry_points_a_part_has() {
+    fn json_output_has_the_bytes_of_entry_points_of_a_part() {
         let dir = tempfile::tempdir().unwrap();
         let mut shard = ShardWriter::create(dir.path(), "0.tar").unwrap();
         shard.begin(b"a");

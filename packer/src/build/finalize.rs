@@ -6,11 +6,10 @@ mod transfer;
 
 use std::collections::BTreeMap;
 
-use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
-use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Manifest, ShardRecord};
 
 use crate::failure::Failure;
 use crate::plan::TOOL;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
-use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, Plan};
+use tarflume_formats::{Manifest, Plan, index_path};
 
 use super::replan::difference;
 use super::sources::{check_folders, check_out};

@@ -5,11 +5,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::dataset::read_manifest;
-use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, read_manifest};
 
 use super::options::Options;
 use super::shard::Indexed;

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::error::Result;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
-use tarflume_formats::reading::{Reading, TarReader};
-use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, files, name};
+use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name};
 
 use super::options::Options;
 use super::probe;

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use tarflume_formats::about::Column;
+use tarflume_formats::Column;
 use tarflume_formats::npy::{Dtype, Header, needed};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, files, name};

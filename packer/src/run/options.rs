@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::Durability;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::shard::Durability;
 
 use crate::check::CheckLevel;
 use crate::choice::Choice;

@@ -320,7 +320,7 @@ mod tests {
     use crate::exit::Exit;
 
     #[test]
-    fn only_what_every_machine_would_say_of_a_file_is_a_problem() {
+    fn only_errors_that_every_machine_would_see_are_problems() {
         let foot: PlanFoot = serde_json::from_value(serde_json::json!({
             "schema": 1, "tool": "", "content": "", "roots": ["/photos"], "options": {}, "samples": 1,
             "exts": [{"source": "jpg", "shard": "jpg"}], "bytes": 5, "shards": [], "problems": [],

@@ -6,7 +6,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::about::About;
+use tarflume_formats::About;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};

@@ -9,7 +9,7 @@ use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use crate::check::IMAGE_EXTS;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The map from source extensions to shard extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]

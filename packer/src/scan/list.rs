@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pushed_is_read_in_order_and_at_its_spot() {
+    fn pushed_samples_are_read_in_order_and_by_position() {
         let mut list = SampleList::default();
         for folder in 0..3u32 {
             let path = format!("d {folder}/").into_bytes();

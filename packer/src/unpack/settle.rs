@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_release_says_whether_errors_are_reported() {
+    fn the_kernel_release_decides_whether_sync_errors_are_reported() {
         for new in ["5.8.0", "5.15.0-91-generic", "6.1", "10.0.1"] {
             assert!(syncfs_reports(new), "{new}");
         }

@@ -7,11 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::Digest;
 use tarflume_formats::files::{self, Patient, patiently};
 use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
-use tarflume_formats::shard::has_bytes;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Digest, has_bytes};
 
 use crate::choice::Choice;
 use crate::failure::Failure;

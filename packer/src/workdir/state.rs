@@ -4,13 +4,10 @@
 
 use std::path::Path;
 
-use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_formats::{Index, Manifest, Plan, files};
+use tarflume_formats::{Index, Manifest, Plan, ShardRecord, files, index_path, read_manifest};
 
 use super::staging::Staging;
 use crate::check::Content;

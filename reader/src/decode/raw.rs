@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_pass_as_they_are_and_other_lengths_are_told() {
+    fn bytes_pass_unchanged_and_other_lengths_are_errors() {
         assert_eq!(refusal(&Raw::new("bin"), b"\xff\x00any"), None);
         let pair = Raw::new("bin").dtype(DType::F32).shape([2]);
         assert_eq!(refusal(&pair, &[7; 8]), None);

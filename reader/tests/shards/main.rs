@@ -9,5 +9,5 @@ mod naming;
 mod points;
 mod samples;
 mod selecting;
-mod shelf;
+mod source_cache;
 mod sources;

@@ -83,7 +83,7 @@ fn texts_and_labels() {
 }
 
 #[test]
-fn what_is_absent_has_its_default_or_is_an_error() {
+fn an_absent_value_has_its_default_or_is_an_error() {
     for pointer in ["/none", "/no", "/class/deeper", "/box/9", "/skip/no", "/box/name"] {
         let json = Json::new("json", pointer);
         let text = refusal(&json);
@@ -110,7 +110,7 @@ fn numbers_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn broken_json_is_told_with_its_byte() {
+fn broken_json_is_an_error_with_its_byte() {
     let class = Json::new("json", "/class");
     let text = "{\"class\": 1,\n \"b\": }";
     let error = row(&class, text).unwrap_err();
@@ -124,7 +124,7 @@ fn broken_json_is_told_with_its_byte() {
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_read() {
+fn invalid_options_are_refused_before_anything_is_read() {
     let class = Json::new("json", "/class");
     let bad = [
         Json::new("json", "class"),

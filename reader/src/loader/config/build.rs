@@ -79,8 +79,7 @@ impl LoaderBuilder {
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots((memory, slabs), fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
-        let source =
-            self.indexed_source(dataset, columns, share.order().clone(), (threads, &budget));
+        let source = self.indexed_source(dataset, columns, share.order().clone(), threads, &budget);
         let shared = LoaderShared {
             counters: source.writer.counters.clone(),
             source: Arc::new(source),
@@ -107,13 +106,14 @@ impl LoaderBuilder {
         dataset: Dataset,
         columns: Arc<ColumnSet>,
         order: Order,
-        (threads, budget): (usize, &MemoryBudget),
+        threads: usize,
+        budget: &MemoryBudget,
     ) -> IndexedSource {
         let setting = Setting {
             stream: false,
             copies: columns.copies(),
             mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
-            asked: self.common.prefetch.max(1),
+            requested: self.common.prefetch.max(1),
             depth: budget.depth,
         };
         let writer = self.common.writer(columns, threads, budget, setting);

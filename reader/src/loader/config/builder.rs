@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::fetch::fetched::Verify;
+use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
