@@ -10,6 +10,7 @@
 //!   machines;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
 //!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
+//! - `sources`: NumPy arrays, tars, zips, MDS, LitData and TFRecord as sources;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
@@ -49,6 +50,7 @@ mod names;
 mod numbers;
 mod problems;
 mod restart;
+mod sources;
 mod streams;
 mod terminal;
 mod verify;

@@ -46,6 +46,8 @@ mod checksum;
 mod content;
 mod dataset;
 mod error;
+#[doc(hidden)]
+pub mod foreign;
 pub mod index;
 mod key_list;
 mod le;

@@ -44,6 +44,8 @@ mod collide;
 mod exit;
 mod failure;
 pub mod index;
+#[doc(hidden)]
+pub mod internal;
 pub mod listing;
 mod plan;
 mod problem;

@@ -3,12 +3,24 @@
 //!
 //! A source is listed once, while planning; the plan then holds the location of each part: a range
 //! of bytes of a source file, or a row and column that the source's [`CellReader`] decodes. Texts
-//! made from values are in the plan itself. Floors: `url` parses names of sources, `reader` reads
-//! bytes of planned parts; each other file lists one kind of source.
+//! made from values are in the plan itself. Floors: `url` and `find` resolve names of sources,
+//! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts;
+//! each other file lists one kind of source.
 
+mod assign;
+mod bytes;
+mod find;
+mod litdata;
+mod mds;
 mod npy;
+mod npz;
+mod numbers;
 mod reader;
+mod samples;
+mod tar;
+mod tfrecord;
 mod url;
+mod zip;
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +34,7 @@ use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
-pub(crate) use self::url::{SourceKind, SourceUrl};
+pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
 
 /// The state that all kinds of sources share while they are listed.
 pub(crate) struct Listing<'a, 'o> {
@@ -54,14 +66,36 @@ pub(crate) fn scan(
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
+            SourceKind::Npz => npz::list(source, listing)?,
+            SourceKind::Tar => tar::list(source, listing)?,
+            SourceKind::Zip => zip::list(source, listing)?,
+            SourceKind::Mds => mds::list(source, listing)?,
+            SourceKind::LitData => litdata::list(source, listing)?,
+            SourceKind::TfRecord => tfrecord::list(source, listing)?,
         }
         root += source.files.len() as u32;
     }
     Ok(builder.finish())
 }
 
+/// Creates a reader of planned parts of these sources under these roots; `times` tells whether
+/// modification times are compared.
+pub(crate) fn reader<'a>(
+    sources: &'a [PlannedSource],
+    roots: &'a [PathBuf],
+    times: bool,
+) -> SourceReader<'a> {
+    SourceReader::new(sources, roots, times, open_cells)
+}
+
 /// Opens the reader of a source's cells.
 fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+    match source.kind.as_str() {
+        "zip" => return Ok(Box::new(zip::ZipCells::open(path)?)),
+        "npz" => return Ok(Box::new(npz::NpzCells::open(path)?)),
+        "samples" => return Ok(Box::new(samples::SampleCells::open(path, &source.options)?)),
+        _ => {}
+    }
     let text = format!(
         "{}: the plan reads it as '{}', which this version cannot; use the version that planned it",
         path.shown(),

@@ -57,6 +57,8 @@ pub struct Scan {
     pub texts: Texts,
     /// The description of the samples for the manifest.
     pub about: About,
+    /// Lines for the summary.
+    pub notes: Vec<String>,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
     /// Number of files left out because they are hidden or excluded.
@@ -126,6 +128,7 @@ pub fn scan(
         sources: Vec::new(),
         texts: Texts::default(),
         about: About::default(),
+        notes: Vec::new(),
         problems: all.problems,
         skipped: all.skipped,
         renamed: all.renamed,
@@ -203,7 +206,7 @@ impl Walk<'_> {
             return Ok(Found::default());
         }
         let follow = self.grouper.options.follow_links;
-        let read = || Listing::read(&path, follow, |file| self.grouper.stem_of(file));
+        let read = || Listing::read(&path, follow, |file| self.grouper.options.stem_of(file));
         let listing = files::patiently(read).map_err(|e| Unread::of(e, &path))?;
         self.counter.0.fetch_add(listing.entries.len() as u64, Ordering::Relaxed);
         let here = self.id(&listing).map_err(|e| Unread::of(e, &path))?;

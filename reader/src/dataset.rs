@@ -5,6 +5,7 @@
 //! set. Without a manifest, the header of every sidecar is read for its count. Does not decide the
 //! order of samples.
 
+mod arrays;
 pub(crate) mod braces;
 pub(crate) mod check;
 pub(crate) mod exclude;

@@ -147,6 +147,11 @@ pub trait DecodeHooks {
         false
     }
 
+    /// The part whose bytes are the rows, if the data set may describe their type and shape.
+    fn undescribed(&self) -> Option<&str> {
+        None
+    }
+
     /// True if [`DecodeHooks::room_of`] gives a better bound than [`Decode::room`].
     fn wants_pixels(&self) -> bool {
         false

@@ -4,6 +4,7 @@
 mod example;
 
 pub use self::example::ExampleShards;
+pub use crate::dataset::braces::expand as expand_braces;
 pub use crate::decode::formats;
 pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use crate::decode::hybrid::support::{Sampling, checked, supported};

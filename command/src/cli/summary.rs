@@ -122,6 +122,17 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
     }
 }
 
+/// Prints lines about the sources, which change no exit code.
+fn notes(scanned: &Scanned, show: ShowArgs) {
+    for text in &scanned.notes {
+        if show.is_json() {
+            print_message!("{}", shown::json(&json!({"event": "notice", "text": text})));
+        } else if !show.quiet {
+            out::print_wrapped(format!("notice: {}", shown::text(text)));
+        }
+    }
+}
+
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
@@ -145,6 +156,7 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
+    notes(scanned, show);
     warnings(foot, show);
     if show.is_json() {
         let shards: Vec<_> = foot
@@ -176,6 +188,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
 
 pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
     absent(&ready.scanned, show);
+    notes(&ready.scanned, show);
     let foot = ready.plan.foot();
     warnings(foot, show);
     if show.quiet || show.is_json() {
@@ -192,6 +205,7 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
 pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     let foot = ready.plan.foot();
     absent(&ready.scanned, show);
+    notes(&ready.scanned, show);
     warnings(foot, show);
     if !ready.scanned.problems.is_empty() {
         problems(&ready.scanned.problems, None, show);

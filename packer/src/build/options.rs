@@ -87,6 +87,11 @@ impl BuildOptions {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
+        if self.ext_by_content && !sources.is_empty() {
+            let text =
+                "--ext-by-content reads the files of folders; leave it out for other sources";
+            return Err(Failure::usage(text));
+        }
         let require = match &self.require {
             Some(words) => Require::parse(words),
             None if sources.is_empty() => Require::default(),

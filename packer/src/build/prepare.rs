@@ -10,7 +10,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, Plan, index_path};
 
 use super::replan::difference;
-use super::sources::{check_folders, check_out};
+use super::sources::{check_files, check_folders};
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::plan::deal::Cut;
@@ -69,6 +69,8 @@ pub struct Scanned {
     pub problems: Vec<Problem>,
     /// Number of problems that are not in the list.
     pub unlisted: u64,
+    /// Lines about the sources for the summary.
+    pub notes: Vec<String>,
 }
 
 /// Result of [`prepare`].
@@ -115,7 +117,7 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     if request.sources.is_empty() {
         check_folders(&request.roots, &request.out)?;
     } else {
-        check_out(&request.out)?;
+        check_files(&request.roots, &request.out)?;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
@@ -142,6 +144,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
         unlisted: 0,
+        notes: scan.notes.clone(),
     };
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
     let faults = found.iter().any(|p| p.is_fault());

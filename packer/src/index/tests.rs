@@ -23,7 +23,7 @@ fn everything() -> Options {
     }
 }
 
-fn run(path: &Path, options: &Options) -> Done {
+fn run(path: &Path, options: &Options) -> IndexedPath {
     index(path, options, &|_| {}).unwrap()
 }
 

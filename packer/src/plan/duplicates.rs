@@ -15,7 +15,7 @@ use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
-use crate::rows::{CellFault, SourceReader};
+use crate::rows::{self, CellFault, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
 use crate::scan::list::{FoundAt, FoundSample, SampleList, Spot};
@@ -107,6 +107,9 @@ pub(crate) fn keys(
     Ok(decided)
 }
 
+/// Images that one thread hashes with one reader of sources.
+const PIECE: usize = 256;
+
 /// An image with its size: only images of equal size are compared.
 struct Sized {
     size: u64,
@@ -129,12 +132,11 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         true
     });
     images.par_sort_unstable_by_key(|i| (i.size, i.spot));
-    let groups: Vec<&[Sized]> =
-        images.chunk_by(|a, b| a.size == b.size).filter(|group| group.len() > 1).collect();
-    let found = groups.par_iter().map(|group| same_images(scan, roots, group));
-    let found = found.collect::<Result<Vec<Vec<(Spot, Spot)>>, Failure>>()?;
-    let mut found: Vec<(Spot, Spot)> = found.into_iter().flatten().collect();
-    found.sort_unstable();
+    let groups = images.chunk_by(|a, b| a.size == b.size).filter(|group| group.len() > 1);
+    let mut spots: Vec<Spot> = groups.flatten().map(|image| image.spot).collect();
+    drop(images);
+    spots.par_sort_unstable(); // so that a source is read from its start to its end
+    let found = same_images(scan, roots, &spots)?;
     let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
     for (later_spot, first_spot) in found {
         scan.samples.read(first_spot, &mut first);
@@ -147,26 +149,28 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
     Ok(())
 }
 
-/// Returns, for images of one size, which one repeats which earlier one.
+/// Returns which images repeat an earlier one, and which.
 fn same_images(
     scan: &Scan,
     roots: &[PathBuf],
-    group: &[Sized],
+    spots: &[Spot],
 ) -> Result<Vec<(Spot, Spot)>, Failure> {
-    let hashed = group.par_iter().map(|image| {
+    let hashed = spots.par_chunks(PIECE).map(|piece| {
+        let mut reader = rows::reader(&scan.sources, roots, true);
         let mut sample = FoundSample::default();
-        scan.samples.read(image.spot, &mut sample);
-        let Some((part, ext)) = first_image(&sample, &scan.exts) else {
-            return Ok((image.spot, None));
-        };
-        let bytes = image_bytes(scan, roots, (&sample, part, ext))?;
-        Ok((image.spot, bytes.map(|bytes| blake3::hash(&bytes))))
+        let mut hashes = Vec::with_capacity(piece.len());
+        for &spot in piece {
+            scan.samples.read(spot, &mut sample);
+            let Some((part, ext)) = first_image(&sample, &scan.exts) else { continue };
+            let bytes = image_bytes(scan, roots, (&sample, part, ext), &mut reader)?;
+            hashes.extend(bytes.map(|bytes| (spot, blake3::hash(&bytes))));
+        }
+        Ok(hashes)
     });
-    let hashed = hashed.collect::<Result<Vec<(Spot, Option<blake3::Hash>)>, Failure>>()?;
+    let hashed = hashed.collect::<Result<Vec<Vec<(Spot, blake3::Hash)>>, Failure>>()?;
     let mut seen: HashMap<blake3::Hash, Spot> = HashMap::new();
     let mut repeats = Vec::new();
-    for (spot, hash) in hashed {
-        let Some(hash) = hash else { continue };
+    for (spot, hash) in hashed.into_iter().flatten() {
         match seen.get(&hash) {
             Some(&first) => repeats.push((spot, first)),
             None => {
@@ -189,9 +193,9 @@ fn image_bytes(
     scan: &Scan,
     roots: &[PathBuf],
     (sample, part, ext): (&FoundSample, usize, &str),
+    reader: &mut SourceReader<'_>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let part = &sample.parts[part];
-    let mut reader = SourceReader::new(&scan.sources, roots, true);
     let space = || vec![0; part.size as usize];
     match part.at {
         FoundAt::File(_) => {

@@ -43,6 +43,9 @@ impl From<Failure> for CellFault {
     }
 }
 
+/// Opens the reader of a source's cells.
+pub(super) type OpenCells = fn(&PlannedSource, &Path) -> Result<Box<dyn CellReader>, CellFault>;
+
 /// Reads planned parts.
 #[derive(Debug)]
 pub(crate) struct SourceReader<'a> {
@@ -53,16 +56,18 @@ pub(crate) struct SourceReader<'a> {
     /// The files used last, the latest at the end.
     open: Vec<(u32, File)>,
     cells: Option<(u32, Box<dyn CellReader>)>,
+    open_cells: OpenCells,
 }
 
 impl<'a> SourceReader<'a> {
     /// Creates a reader of these sources under these roots.
-    pub(crate) fn new(
+    pub(super) fn new(
         sources: &'a [PlannedSource],
         roots: &'a [PathBuf],
         times: bool,
+        open_cells: OpenCells,
     ) -> SourceReader<'a> {
-        SourceReader { sources, roots, times, open: Vec::new(), cells: None }
+        SourceReader { sources, roots, times, open: Vec::new(), cells: None, open_cells }
     }
 
     /// Returns the path of a source.
@@ -104,7 +109,7 @@ impl<'a> SourceReader<'a> {
         check(self.file(source)?, planned, &path, times)?;
         if self.cells.as_ref().is_none_or(|(number, _)| *number != source) {
             self.cells = None; // frees its chunk before the next one is read
-            self.cells = Some((source, super::open_cells(planned, &path)?));
+            self.cells = Some((source, (self.open_cells)(planned, &path)?));
         }
         match &mut self.cells {
             Some((_, reader)) => reader.read(row, column, space),
@@ -117,8 +122,15 @@ impl<'a> SourceReader<'a> {
             Some(at) => self.open[at..].rotate_left(1),
             None => {
                 let path = self.path(source);
-                let (file, _) = files::open(&path).map_err(|e| {
-                    Failure::from(e).with_remedy("the plan needs this file at this path")
+                let (file, _) = files::open(&path).map_err(|e| match e.io_error() {
+                    Some(io) if io.kind() == std::io::ErrorKind::NotFound => {
+                        Failure::try_again(format!(
+                            "{}: the source file does not exist on this machine; mount it, or give \
+                             --source",
+                            path.shown()
+                        ))
+                    }
+                    _ => Failure::from(e),
                 })?;
                 check(&file, &self.sources[source as usize], &path, self.times)?;
                 if self.open.len() == OPEN {

@@ -1,9 +1,10 @@
 //! `SourceUrl`: `kind:FILE,FILE?name=value&name=value`, the name of a source that is not a folder.
 //!
-//! Pure, except that paths are made absolute. Does not open the files.
+//! Splits text only; `find` expands patterns to files.
 
 use std::path::{Path, PathBuf};
 
+use super::find;
 use crate::failure::Failure;
 
 /// The kinds of sources.
@@ -11,15 +12,53 @@ use crate::failure::Failure;
 pub(crate) enum SourceKind {
     /// NumPy arrays; a sample is one index of the first dimension.
     Npy,
+    /// Zips of NumPy arrays.
+    Npz,
+    /// Plain tars of WebDataset samples.
+    Tar,
+    /// Zips of files, grouped like those of a folder.
+    Zip,
+    /// A folder of MDS shards.
+    Mds,
+    /// A folder of LitData chunks.
+    LitData,
+    /// TFRecord files of `tf.train.Example`.
+    TfRecord,
 }
 
 impl SourceKind {
-    const ALL: [SourceKind; 1] = [SourceKind::Npy];
+    const ALL: [SourceKind; 7] = [
+        SourceKind::Npy,
+        SourceKind::Npz,
+        SourceKind::Tar,
+        SourceKind::Zip,
+        SourceKind::Mds,
+        SourceKind::LitData,
+        SourceKind::TfRecord,
+    ];
 
     /// Returns its word before the colon.
     pub(crate) fn word(self) -> &'static str {
         match self {
             SourceKind::Npy => "npy",
+            SourceKind::Npz => "npz",
+            SourceKind::Tar => "tar",
+            SourceKind::Zip => "zip",
+            SourceKind::Mds => "mds",
+            SourceKind::LitData => "litdata",
+            SourceKind::TfRecord => "tfrecord",
+        }
+    }
+
+    /// Returns the endings of its files in a folder; `None` if the source is the folder itself.
+    fn endings(self) -> find::Endings {
+        match self {
+            SourceKind::Npy => Some(&[".npy"]),
+            SourceKind::Npz => Some(&[".npz"]),
+            SourceKind::Tar => Some(&[".tar"]),
+            SourceKind::Zip => Some(&[".zip"]),
+            SourceKind::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
+            SourceKind::Mds | SourceKind::LitData => None,
         }
     }
 
@@ -36,43 +75,95 @@ impl SourceKind {
     }
 }
 
+/// The text of a source, split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SplitUrl<'a> {
+    /// Its kind.
+    pub(crate) kind: SourceKind,
+    /// Names of files, with braces and globs.
+    pub(crate) patterns: Vec<&'a str>,
+    /// The options after the question mark, in the order given.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+impl SplitUrl<'_> {
+    /// Splits a source; `None` if it begins with no kind, so that it is the path of a folder.
+    ///
+    /// # Errors
+    /// Returns an error for a source without files and for an option without a value.
+    pub(crate) fn of(source: &str) -> Result<Option<SplitUrl<'_>>, Failure> {
+        let Some((kind, rest)) = SourceKind::of(source) else { return Ok(None) };
+        let word = kind.word();
+        let (files, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let patterns = outside_braces(files);
+        if patterns.is_empty() {
+            return Err(Failure::usage(format!("{word}: names no file; give {word}:FILE")));
+        }
+        let mut options = Vec::new();
+        for option in query.split('&').filter(|option| !option.is_empty()) {
+            let Some((name, value)) = option.split_once('=').filter(|(_, value)| !value.is_empty())
+            else {
+                return Err(Failure::usage(format!(
+                    "{word}: option '{option}' has no value; give {word}:FILE?name=value&name=value"
+                )));
+            };
+            options.push((name.into(), value.into()));
+        }
+        Ok(Some(SplitUrl { kind, patterns, options }))
+    }
+}
+
+/// Splits at commas that are in no braces; leaves out empty pieces.
+fn outside_braces(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut pieces) = (0usize, 0, Vec::new());
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                pieces.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(&text[start..]);
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
 /// A source that is not a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceUrl {
     /// Its kind.
     pub(crate) kind: SourceKind,
-    /// The files, absolute.
+    /// The files, absolute; the folder of a kind that is a folder.
     pub(crate) files: Vec<PathBuf>,
     /// The options after the question mark, in the order given.
     pub(crate) options: Vec<(String, String)>,
 }
 
 impl SourceUrl {
-    /// Parses a source; `None` if it begins with no kind, so that it is the path of a folder.
+    /// Parses a source and finds its files; `None` if it begins with no kind, so that it is the
+    /// path of a folder.
     ///
     /// # Errors
-    /// Returns an error for a source without files and for an option without a value.
+    /// Returns an error for a source without files, an option without a value, an unknown kind, and
+    /// a pattern that no file matches.
     pub(crate) fn parse(source: &Path) -> Result<Option<SourceUrl>, Failure> {
-        let Some((kind, rest)) = source.to_str().and_then(SourceKind::of) else { return Ok(None) };
-        let word = kind.word();
-        let (files, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let absolute = |file: &str| {
-            std::path::absolute(file).map_err(|e| Failure::io(e, "find the file", file))
+        let Some(text) = source.to_str() else { return Ok(None) };
+        let Some(split) = SplitUrl::of(text)? else {
+            find::refuse_unknown_kind(source, text, &SourceKind::words())?;
+            return Ok(None);
         };
-        let files: Vec<PathBuf> =
-            files.split(',').filter(|f| !f.is_empty()).map(absolute).collect::<Result<_, _>>()?;
-        if files.is_empty() {
-            return Err(Failure::usage(format!("{word}: names no file; give {word}:FILE")));
+        let SplitUrl { kind, patterns, options } = split;
+        let mut files = Vec::new();
+        for pattern in patterns {
+            files.extend(find::files(kind.endings(), pattern)?);
         }
-        let mut options = Vec::new();
-        for option in query.split('&').filter(|option| !option.is_empty()) {
-            let Some((name, value)) = option.split_once('=') else {
-                return Err(Failure::usage(format!(
-                    "{}: '{option}' has no value; give {word}:FILE?name=value&name=value",
-                    source.display()
-                )));
-            };
-            options.push((name.into(), value.into()));
+        if let Some(path) = files.iter().find(|path| path.to_str().is_none()) {
+            let text = format!("the path of {} is not UTF-8; rename it", path.display());
+            return Err(Failure::usage(text));
         }
         Ok(Some(SourceUrl { kind, files, options }))
     }
@@ -113,5 +204,21 @@ mod tests {
         let refused = |text: &str| SourceUrl::parse(Path::new(text)).unwrap_err().text;
         assert!(refused("npy:").contains("npy:FILE"));
         assert!(refused("npy:x.npy?key").contains("'key' has no value"));
+        assert!(refused("tar:,,").contains("tar:FILE"));
+    }
+
+    #[test]
+    fn commas_in_braces_do_not_split() {
+        let split = SplitUrl::of("tar:a/{x,y{1,2}}.tar,b.tar").unwrap().unwrap();
+        assert_eq!(split.patterns, ["a/{x,y{1,2}}.tar", "b.tar"]);
+        assert_eq!(outside_braces("}a,{b,c"), ["}a", "{b,c"]);
+    }
+
+    #[test]
+    fn an_unknown_kind_is_refused_with_all_kinds() {
+        let refused = SourceUrl::parse(Path::new("npx:x.npy")).unwrap_err().text;
+        for kind in SourceKind::ALL {
+            assert!(refused.contains(&format!("{}:", kind.word())), "{refused}");
+        }
     }
 }

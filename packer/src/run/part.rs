@@ -5,14 +5,14 @@
 use std::path::PathBuf;
 
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::{Blame, name};
+use tarflume_formats::{Blame, TarReader, name};
 
 use super::folders::Folders;
 use super::options::Checks;
 use crate::check::{CheckLevel, Content, Fault, Found};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
-use crate::rows::{CellFault, SourceReader};
+use crate::rows::{self, CellFault, SourceReader};
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
@@ -62,7 +62,7 @@ pub(super) enum PartStream {
 impl<'a> Parts<'a> {
     /// Creates a reader for the files of this plan under these folders.
     pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
-        let sources = SourceReader::new(&foot.sources, roots, checks.times);
+        let sources = rows::reader(&foot.sources, roots, checks.times);
         Parts { foot, folders: Folders::new(roots), sources, checks }
     }
 
@@ -113,6 +113,26 @@ impl<'a> Parts<'a> {
                 self.fill(sample, part, &mut bytes)?;
                 Ok(PartStream::Memory(bytes, 0))
             }
+        }
+    }
+
+    /// Returns the bytes of a part that is no file, to be set aside; `None` if they cannot be read.
+    ///
+    /// # Errors
+    /// Returns an error if the machine failed or the source differs from the plan.
+    pub(super) fn to_set_aside(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        if part.size > TarReader::MAX_WHOLE {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; part.size as usize];
+        match self.fill(sample, part, &mut bytes) {
+            Ok(_) => Ok(Some(bytes)),
+            Err(Refused::Problem(_)) => Ok(None),
+            Err(Refused::Failure(failure)) => Err(failure),
         }
     }
 
@@ -280,13 +300,20 @@ impl<'a> Parts<'a> {
             _ => byte,
         };
         let reason = match part.location {
-            Location::Cell { row, .. } if !reason.starts_with("row ") => {
+            Location::Cell { row, .. }
+                if kind != ProblemKind::Unreadable || !Self::is_placed(&reason) =>
+            {
                 format!("row {row}, {}: {reason}", name::shown(self.shard_ext(part)))
             }
             _ => reason,
         };
         let problem = Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key));
         Refused::Problem(Box::new(problem))
+    }
+
+    /// Returns true if a cell's reader has named the row, member or sample.
+    fn is_placed(reason: &str) -> bool {
+        ["row ", "member ", "sample "].iter().any(|word| reason.starts_with(word))
     }
 
     /// Classifies an error: a file that changed or cannot be read is a problem, a machine that

@@ -25,7 +25,8 @@ pub(super) fn check(roots: &[PathBuf], sources: &[PlannedSource]) -> Result<(), 
         let is_file = sources.iter().any(|s| s.root as usize == number && s.path.is_empty());
         let found = if is_file { files::exists(root)? } else { files::is_folder(root)? };
         if !found {
-            return Err(missing(root, "does not exist"));
+            let what = if is_file { "file" } else { "folder" };
+            return Err(missing(root, what, "does not exist"));
         }
     }
     Ok(())
@@ -52,7 +53,7 @@ impl Absences {
     pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
         let gone = problems.iter().filter(|problem| problem.reason == GONE).count();
         if gone > 0 && is_empty(root)? {
-            return Err(missing(root, "is missing or empty"));
+            return Err(missing(root, "folder", "is missing or empty"));
         }
         if gone < problems.len() {
             self.others += 1;
@@ -79,9 +80,9 @@ impl Absences {
     }
 }
 
-fn missing(root: &Path, how: &str) -> Failure {
+fn missing(root: &Path, what: &str, how: &str) -> Failure {
     Failure::try_again(format!(
-        "{}: the source {how} on this machine; mount it, or give --source",
+        "{}: the source {what} {how} on this machine; mount it, or give --source",
         root.shown()
     ))
 }

@@ -6,9 +6,9 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::About;
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{About, Column};
 use tarflume_formats::{files, name};
 
 use super::exts::ExtTable;
@@ -20,6 +20,13 @@ use super::{Scan, group};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
+
+/// Limit on the texts of a sample: they are in the plan.
+const TEXTS_MAX: u64 = 6 << 20;
+/// Limit on the lines about extensions.
+const NOTES: usize = 32;
+/// Digits of a key that is a row number, at least.
+const DIGITS: usize = 8;
 
 /// The bytes of a part, or their location.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +89,12 @@ pub(crate) struct ScanBuilder<'a> {
     skipped: u64,
     renamed: u64,
     newest: i64,
+    /// What messages call a row.
+    unit: &'static str,
+    /// Rows whose key is their number.
+    numbered: u64,
+    /// Columns with extensions by their first bytes.
+    noted: Vec<(String, String)>,
 }
 
 impl<'a> ScanBuilder<'a> {
@@ -101,7 +114,72 @@ impl<'a> ScanBuilder<'a> {
             skipped: 0,
             renamed: 0,
             newest: 0,
+            unit: "row",
+            numbered: 0,
+            noted: Vec::new(),
         }
+    }
+
+    /// Sets what messages call a row: `sample`, `record`.
+    pub(crate) fn call_rows(&mut self, unit: &'static str) {
+        self.unit = unit;
+    }
+
+    /// Notes for the summary that values of a column have an extension by their first bytes.
+    pub(crate) fn note_ext(&mut self, column: &str, ext: &str) {
+        if self.noted.iter().any(|(c, e)| c == column && e == ext) || self.noted.len() == NOTES {
+            return;
+        }
+        self.noted.push((column.into(), ext.into()));
+    }
+
+    /// Returns the options of the scan.
+    pub(crate) fn options(&self) -> &'a ScanOptions {
+        self.options
+    }
+
+    /// Returns the next key of rows without keys: their numbers, counted over all sources.
+    pub(crate) fn number(&mut self) -> String {
+        self.numbered += 1;
+        format!("{:0DIGITS$}", self.numbered - 1)
+    }
+
+    /// Adds a column to the description of the samples. Sources that have it, too, must agree.
+    ///
+    /// # Errors
+    /// Returns an error if an earlier source has another type or shape.
+    pub(crate) fn describe(&mut self, column: Column) -> Result<(), Failure> {
+        match self.about.columns.iter().find(|c| c.name == column.name) {
+            None => {
+                self.about.columns.push(column);
+                Ok(())
+            }
+            Some(same) if *same == column => Ok(()),
+            Some(other) => {
+                let shown = |c: &Column| match &c.shape {
+                    Some(shape) => format!("{} of shape {shape:?}", c.kind),
+                    None => c.kind.clone(),
+                };
+                Err(Failure::usage(format!(
+                    "'{}' is {} in one source and {} in another; pack them into two data sets",
+                    column.name,
+                    shown(other),
+                    shown(&column)
+                )))
+            }
+        }
+    }
+
+    /// Returns true if `--exclude` has this path in a source, and counts it.
+    pub(crate) fn leaves_out(&mut self, path: &[u8]) -> bool {
+        let excluded = self.options.excludes(b"", path);
+        self.skipped += u64::from(excluded);
+        excluded
+    }
+
+    /// Counts members of a source that cannot be part of a sample.
+    pub(crate) fn skip(&mut self, members: u64) {
+        self.skipped += members;
     }
 
     /// Adds a source file and returns its number. `under` is its path under the root with the number
@@ -170,13 +248,20 @@ impl<'a> ScanBuilder<'a> {
             }
         };
         if let Some(missing) = self.options.require.missing(&exts) {
-            let reason = format!("the row has no '{missing}'; add it, or give --require");
+            let reason = format!("it has no '{missing}'; add it, or give --require");
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
             return Ok(());
         }
         if let Some((ext, _)) = parts.iter().find(|(_, part)| part.size() == 0) {
             let reason = format!("its part '{ext}' is empty");
             self.refuse(row, ProblemKind::Empty, Some(&key), reason);
+            return Ok(());
+        }
+        let texts = parts.iter().filter(|(_, part)| matches!(part, RowPart::Text(_)));
+        let texts: u64 = texts.map(|(_, part)| part.size()).sum();
+        if texts > TEXTS_MAX {
+            let reason = format!("its values take {texts} bytes of text, and 6 MiB are the limit");
+            self.refuse(row, ProblemKind::BadJson, Some(&key), reason);
             return Ok(());
         }
         self.keep(row, &key, parts)
@@ -190,11 +275,23 @@ impl<'a> ScanBuilder<'a> {
         key: Option<&[u8]>,
         reason: impl Into<String>,
     ) {
-        let path = &self.paths[row.source as usize];
-        let reason = format!("row {}: {}", row.row, reason.into());
-        let mut problem = Problem::new(kind, shown_path(path), reason);
+        let reason = format!("{} {}: {}", self.unit, row.row, reason.into());
+        self.refuse_at(row.source, None, kind, key, reason);
+    }
+
+    /// Adds a problem at a byte of a source.
+    pub(crate) fn refuse_at(
+        &mut self,
+        source: u32,
+        byte: Option<u64>,
+        kind: ProblemKind,
+        key: Option<&[u8]>,
+        reason: impl Into<String>,
+    ) {
+        let path = &self.paths[source as usize];
+        let mut problem = Problem::new(kind, shown_path(path), reason).at(byte);
         problem.key = key.map(name::shown);
-        let root = self.sources[row.source as usize].root;
+        let root = self.sources[source as usize].root;
         self.problems.push(ScanProblem { problem, root, files: Vec::new() });
     }
 
@@ -280,12 +377,17 @@ impl<'a> ScanBuilder<'a> {
     /// Returns the scan.
     pub(crate) fn finish(mut self) -> Scan {
         self.close_run();
+        let note = |(column, ext): &(String, String)| {
+            format!("column '{column}' is packed as {ext}, by its first bytes")
+        };
+        let notes = self.noted.iter().map(note).collect();
         Scan {
             samples: self.samples,
             exts: self.exts.into_list(),
             sources: self.sources,
             texts: self.texts,
             about: self.about,
+            notes,
             problems: self.problems,
             skipped: self.skipped,
             renamed: self.renamed,

@@ -113,20 +113,6 @@ impl From<Refusal> for Unfit {
 }
 
 impl Grouper<'_> {
-    /// Returns how much of a file's name is key: up to the dot before the extension.
-    ///
-    /// If dots in the stem are allowed, that is WebDataset's first dot; otherwise the last, or the
-    /// one before an extension with dots that is required by name (`seg.png`).
-    pub(super) fn stem_of(&self, file: &[u8]) -> usize {
-        let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
-        if self.options.names.action(Rule::Dot) == Action::Allow {
-            return dots.next().unwrap_or(file.len());
-        }
-        let named = |&dot: &usize| self.options.require.names(&name::lower(&file[dot + 1..]));
-        let compound = dots.clone().find(named);
-        compound.or(dots.next_back()).unwrap_or(file.len())
-    }
-
     /// Groups `entries`, which contain no folder and no incomplete sample.
     ///
     /// # Errors

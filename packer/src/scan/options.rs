@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use globset::GlobSet;
+use tarflume_formats::name;
 
 use super::exclude_list::Listed;
 use super::exts::{ExtMap, Require};
-use super::rules::NameRules;
+use super::rules::{Action, NameRules, Rule};
 use crate::problem::Problem;
 
 /// The options of a scan.
@@ -29,6 +30,20 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Returns how much of a file's name is key: up to the dot before the extension.
+    ///
+    /// If dots in the stem are allowed, that is WebDataset's first dot; otherwise the last, or the
+    /// one before an extension with dots that is required by name (`seg.png`).
+    pub(crate) fn stem_of(&self, file: &[u8]) -> usize {
+        let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
+        if self.names.action(Rule::Dot) == Action::Allow {
+            return dots.next().unwrap_or(file.len());
+        }
+        let named = |&dot: &usize| self.require.names(&name::lower(&file[dot + 1..]));
+        let compound = dots.clone().find(named);
+        compound.or(dots.next_back()).unwrap_or(file.len())
+    }
+
     pub(super) fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         if self.exclude.is_empty() {

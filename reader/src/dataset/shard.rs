@@ -81,6 +81,11 @@ impl ShardFacts {
         self.samples
     }
 
+    /// The folder of the manifest that lists the shard, if one does.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.listed.as_ref().map(|(folder, _)| &**folder)
+    }
+
     /// Size of the sidecar in bytes. Opens nothing.
     pub(crate) fn sidecar_bytes(&self) -> u64 {
         let listed = self.listed.as_ref().map(|(_, entry)| entry.index_bytes);

@@ -57,6 +57,7 @@ impl LoaderBuilder {
         if self.common.columns.is_empty() {
             self.common.columns = all_parts(&dataset)?;
         }
+        describe_arrays(&dataset, &mut self.common.columns)?;
         Ok(OpenedDataset { dataset, batch })
     }
 
@@ -173,6 +174,19 @@ fn all_parts(dataset: &Dataset) -> Result<Columns> {
         (ext.clone(), Arc::new(Raw::new(ext.as_str()).allow_missing()) as Arc<dyn Decode>)
     };
     Ok(dataset.extensions()?.keys().map(raw).collect())
+}
+
+/// Gives columns of bytes the type and shape of the arrays that the manifest describes.
+fn describe_arrays(dataset: &Dataset, columns: &mut Columns) -> Result<()> {
+    for (_, decode) in columns {
+        let ext = decode.hooks().and_then(|hooks| hooks.undescribed()).map(str::to_string);
+        // Only arrays have this extension, and manifests are read again for it.
+        let Some(ext) = ext.filter(|ext| ext.ends_with(".raw")) else { continue };
+        if let Some((dtype, shape)) = dataset.array(&ext)? {
+            *decode = Arc::new(Raw::new(ext).dtype(dtype).shape(shape));
+        }
+    }
+    Ok(())
 }
 
 /// Returns an error if a column needs a part that no sample of the data set has.
