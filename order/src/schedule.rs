@@ -136,29 +136,38 @@ impl Schedule {
 
 impl Segment {
     fn new(change: Weights, drawn: Vec<u64>) -> Result<Segment> {
-        let common = change.weights.iter().copied().fold(0, gcd);
-        if common == 0 {
-            return Err(Error::usage("all weights of the mixture are 0; one must be above"));
-        }
-        let shares: Vec<u64> = change.weights.iter().map(|w| w / common).collect();
-        let period = shares.iter().try_fold(0_u64, |sum, &share| sum.checked_add(share));
-        let period = period.filter(|&period| period <= MAX_PERIOD).ok_or_else(|| {
-            Error::usage(format!(
-                "the weights of the mixture add up to more than {MAX_PERIOD} after division by \
-                 what they have in common; round them, such as to thousandths"
-            ))
-        })?;
+        let (shares, period) = shares_of(&change.weights)?;
         let table = earliest_deadline_first(&shares, period);
         Ok(Segment { change, shares, drawn, table })
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// Weights divided by what all have in common, and their sum.
+///
+/// # Errors
+/// All are 0, or the sum is above [`MAX_PERIOD`].
+pub(super) fn shares_of(weights: &[u64]) -> Result<(Vec<u64>, u64)> {
+    let common = weights.iter().copied().fold(0, gcd);
+    if common == 0 {
+        return Err(Error::usage("all weights are 0; one must be above"));
+    }
+    let shares: Vec<u64> = weights.iter().map(|w| w / common).collect();
+    let period = shares.iter().try_fold(0_u64, |sum, &share| sum.checked_add(share));
+    let period = period.filter(|&period| period <= MAX_PERIOD).ok_or_else(|| {
+        Error::usage(format!(
+            "the weights add up to more than {MAX_PERIOD} after division by what they have in \
+             common; round them, such as to thousandths"
+        ))
+    })?;
+    Ok((shares, period))
+}
+
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// One period. Every data set has one item in play; the next enters when it was taken.
-fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, u32)> {
+pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, u32)> {
     // (release or deadline, data set, item); ties go to the data set that was given first.
     let mut waiting: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
     let mut released: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();

@@ -147,8 +147,8 @@ impl LoaderState {
         }
         if self.selection != order.selection() {
             return Err(stale(
-                "the state was saved with other samples selected; give the same take, skip, filters \
-                 and exclude lists, or start without the state",
+                "the state was saved with other samples selected; give the same select, take, skip, \
+                 filters, exclude lists, classes and weights, or start without the state",
             ));
         }
         if self.shuffle != order.shuffle() {

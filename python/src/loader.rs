@@ -12,6 +12,7 @@ use crate::epoch::Epoch;
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
+use crate::selecting::Selection;
 use crate::settings::{Keywords, Settings};
 use crate::{keywords, resident};
 use tarflume_formats::IgnorePoison;
@@ -37,6 +38,13 @@ use tarflume_formats::IgnorePoison;
 ///   `Json`, `ClassLabel`, `Raw`, `Text` or `Npy`, or `Apply(function, column)`, which calls your function
 ///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
 ///   parts are columns of bytes.
+/// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
+///   `ordinal` or `key`, a list or an array of keys or of ordinals, an array of booleans, or a `Selection`.
+/// - `weights`: how often samples come. "/class" (a pointer into the JSON part, or a part such as "cls") draws
+///   each class equally often; `{class: weight}` by whole numbers; an array of whole numbers, one for each
+///   sample, draws each sample so many times in a pass. `classes` is where the class of each sample is found, if
+///   it is not "/class": a pointer, a part, an array, or a table with a column `class`; `weights="balanced"` draws
+///   these equally often.
 /// - `exclude`: lists of keys to leave out. `skip`, `take`: a range of the data set. `repeat`: passes of an
 ///   epoch. `epoch_length`: samples of an epoch.
 ///
@@ -54,6 +62,13 @@ use tarflume_formats::IgnorePoison;
 ///   `DistributedSampler` does; `batch.padding` marks them, and `ledger()` does not count them. True leaves
 ///   the samples out. "pad" fills the last batch to `batch_size` rows with samples from the beginning of
 ///   the epoch. "uneven" delivers each sample once: ranks may differ by a row, and by a step.
+///
+/// Delivery:
+///
+/// - `deliver`: "batch" yields a `Batch`; "tuple" yields the columns in the order in which they were given,
+///   `for images, labels in loader`; "dict" yields a dict of all columns, with the keys.
+/// - `collate`: a function that is called with each of these, in the consumer's thread. The loader yields
+///   what it returns. `stats()` shows its time as stage `transform`.
 ///
 /// Errors:
 ///
@@ -115,7 +130,8 @@ impl Loader {
         let inner = self.inner(py)?;
         preload(py, &inner, None)?;
         let running = py.detach(|| inner.epoch(epoch));
-        Ok(Epoch::new(running, self.settings.texts.clone()))
+        let Settings { texts, delivery, .. } = &self.settings;
+        Ok(Epoch::new(running, texts.clone(), delivery.clone()))
     }
 }
 
@@ -126,7 +142,8 @@ impl Loader {
            seed=0, image=None, label=None, columns=None, rank=0, world_size=1, split='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
-           skip=0, take=None, repeat=1, epoch_length=None)")]
+           skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
+           select=None, weights=None, classes=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
@@ -134,6 +151,10 @@ impl Loader {
     ) -> PyResult<Loader> {
         let words = settings.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
         let settings = Settings::new(py, shards, Keywords::new(py, settings)?)?;
+        if let Some(subset) = &settings.select {
+            // A table may be readable once only.
+            words.set_item("select", Bound::new(py, Selection { subset: subset.clone() })?)?;
+        }
         let (shards, words) = (shards.clone().unbind(), words.unbind());
         let loader = Loader { settings, inner: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
@@ -146,7 +167,8 @@ impl Loader {
         self.begun(py, numbered(epoch)?)
     }
 
-    /// Always raises `UsageError`: a loader cannot be the data set of a `torch.utils.data.DataLoader`.
+    /// Always raises `UsageError`: a loader cannot be the data set of a `torch.utils.data.DataLoader`, and it
+    /// has no samples by number.
     fn __getitem__(&self, py: Python<'_>, _index: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(usage(py, INSTEAD))
     }
@@ -172,6 +194,12 @@ impl Loader {
     /// Steps of an epoch on this rank.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.inner(py)?.steps().or_raise(py)? as usize)
+    }
+
+    /// The samples of `select=`; None without it.
+    #[getter]
+    fn selection(&self) -> Option<Selection> {
+        self.settings.select.clone().map(|subset| Selection { subset })
     }
 
     /// GPU memory of a resident data set, in bytes: `samples`, `sample_bytes`, `jpeg_bytes`, `bytes`,
@@ -262,7 +290,9 @@ impl Loader {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        self.inner(py).map_or_else(|_| "Loader(closed)".into(), |inner| format!("{inner:?}"))
+        let Ok(inner) = self.inner(py) else { return "Loader(closed)".into() };
+        let about = format!("{inner:?}");
+        format!("{}; {})", about.trim_end_matches(')'), self.settings.described())
     }
 }
 
@@ -279,7 +309,8 @@ impl Drop for Loader {
 /// The error of a loader inside a DataLoader.
 const INSTEAD: &str = "a tarflume.Loader cannot be the data set of a DataLoader, because its threads already make \
                        batches: iterate over tarflume.torch.Loader itself, or put a tarflume.torch.Dataset (with \
-                       samplers, a MapDataset) into the DataLoader";
+                       samplers, a MapDataset) into the DataLoader; for samples by number or key use \
+                       tarflume.Dataset";
 
 /// The number of an epoch.
 fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {

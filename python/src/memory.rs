@@ -9,6 +9,9 @@ pub(crate) trait Memory: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
+/// The name of the column of keys.
+pub(crate) const KEY: &str = "key";
+
 /// One column of a batch. It keeps the batch, so the slab is not reused.
 pub(crate) struct BatchColumnMemory {
     pub(crate) batch: Arc<Batch>,

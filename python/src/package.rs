@@ -35,11 +35,15 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::resident::Resident;
     #[pymodule_export]
+    use crate::selecting::Selection;
+    #[pymodule_export]
     use crate::shards::Dataset;
     #[pymodule_export]
     use crate::sidecar::write_sidecar;
     #[pymodule_export]
     use crate::stream::TarStream;
+    #[pymodule_export]
+    use crate::table::{RecordBatch, Table};
     #[pymodule_export]
     use crate::transforms::{
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,

@@ -9,15 +9,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::{
     Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
-    Remainder, Residency, Shuffle, SourceKind, Split, Verify,
+    Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::any_loader::AnyLoader;
-use crate::batch::KEY;
+use crate::deliver::Delivery;
 use crate::errors::{OrRaise, usage};
+use crate::memory::KEY;
 use crate::resident::residency;
 use crate::shards::open;
-use crate::{gate, keywords, parts, words};
+use crate::{gate, keywords, parts, selecting, words};
 
 /// The options of a loader.
 #[derive(Clone)]
@@ -41,7 +42,10 @@ pub(crate) struct Settings {
     bad_budget: Option<u64>,
     verify: Verify,
     source: SourceKind,
+    pub(crate) delivery: Arc<Delivery>,
     exclude: Vec<PathBuf>,
+    pub(crate) select: Option<Subset>,
+    weights: Option<Weights>,
     take: Option<u64>,
     skip: Option<u64>,
     repeat: Option<u64>,
@@ -118,6 +122,8 @@ impl Settings {
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
         let datasets = datasets(py, shards)?;
+        let select = given.object("select")?.map(|table| select(&datasets, &table)).transpose()?;
+        let weights = selecting::weights(py, given.object("weights")?, given.object("classes")?)?;
         let (columns, texts) = columns(py, &given)?;
         let settings = Settings {
             datasets,
@@ -136,7 +142,10 @@ impl Settings {
             bad_budget: given.whole("bad_budget")?,
             verify: words::verify(py, &given.word("verify", "off")?)?,
             source: words::source(py, &given.word("source", "file")?)?,
+            delivery: delivery(py, &given)?.into(),
             exclude: exclude(py, given.object("exclude")?)?,
+            select,
+            weights,
             take: given.whole("take")?,
             skip: given.whole("skip")?,
             repeat: given.whole("repeat")?,
@@ -167,6 +176,22 @@ impl Settings {
             builder = builder.resident(residency.clone());
         }
         builder.build().map(AnyLoader::Device)
+    }
+
+    /// The keywords in the `repr` of a loader.
+    pub(crate) fn described(&self) -> String {
+        let columns: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
+        let shuffle = match self.shuffle {
+            Shuffle::None => "none".to_string(),
+            Shuffle::Shards { seed } => format!("shards, seed {seed}"),
+            Shuffle::Buffer { size, seed } => format!("buffer of {size}, seed {seed}"),
+            Shuffle::Blocks { block, window, seed } => {
+                format!("blocks of {block}, window of {window}, seed {seed}")
+            }
+            Shuffle::Full { seed } => format!("full, seed {seed}"),
+        };
+        format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
     }
 
     /// The builder of a loader in host memory.
@@ -200,6 +225,12 @@ impl Settings {
             };
         }
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
+        if let Some(subset) = &self.select {
+            builder = builder.subset(subset.clone());
+        }
+        if let Some(weights) = &self.weights {
+            builder = builder.weights(weights.clone());
+        }
         if let Some(memory) = &self.memory {
             builder = builder.memory_limit(memory.parse()?);
         }
@@ -224,6 +255,19 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
         datasets.push((open(py, &shards)?, Some(weight)));
     }
     Ok(datasets)
+}
+
+/// `select=`. The ordinals of a mixture count through its data sets.
+fn select(datasets: &[(Dataset, Option<u64>)], table: &Bound<'_, PyAny>) -> PyResult<Subset> {
+    let py = table.py();
+    match datasets {
+        [(dataset, _)] => selecting::selected(dataset, table, "select="),
+        datasets => {
+            let datasets: Vec<Dataset> = datasets.iter().map(|(data, _)| data.clone()).collect();
+            let whole = Dataset::concat(&datasets).or_raise(py)?;
+            selecting::selected(&whole, table, "select=")
+        }
+    }
 }
 
 /// `device=` and `device_slots=`. The device is opened when the loader is made, in this process.
@@ -295,6 +339,11 @@ fn columns(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Columns> {
     }
     let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
     Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
+}
+
+fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {
+    let form = given.word("deliver", "batch")?;
+    Delivery::new(py, &form, given.object("collate")?)
 }
 
 /// All words of `shuffle=`.

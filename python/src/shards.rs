@@ -2,19 +2,23 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
 use tarflume::Shards;
 
-use crate::batch::key_text;
+use crate::batch::{key_bytes, key_text};
+use crate::column::{Column, own};
 use crate::errors::{OrRaise, usage};
+use crate::selecting::{self, Selection};
+use crate::table::Table;
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
 /// `"shards/*.tar"`), or a list of these. It takes little memory, and processes share it: sidecars are
 /// mapped, not parsed.
 ///
-/// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`.
+/// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`; `dataset["key"]` is the sample with
+/// this key, and `dataset[10:20]` a list of samples.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
@@ -50,12 +54,26 @@ impl Dataset {
         }
     }
 
+    fn numbered<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyDict>> {
+        let ordinal = self.ordinal(n)?;
+        let sample = py.detach(|| self.dataset.get(ordinal)).or_raise(py)?;
+        self.sample(py, &sample)
+    }
+
+    fn keyed<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let (py, bytes) = (key.py(), key_bytes(key)?);
+        let found = py.detach(|| self.dataset.get_key(&bytes)).or_raise(py)?;
+        let sample = found.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))?;
+        self.sample(py, &sample)
+    }
+
     fn sample<'py>(
         &self,
         py: Python<'py>,
         sample: &tarflume::DatasetSample,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let made = PyDict::new(py);
+        let class = py.import("tarflume.samples")?.getattr("Sample")?;
+        let made = class.call0()?.cast_into::<PyDict>()?;
         made.set_item("__key__", key_text(py, sample.key())?)?;
         for part in sample.parts() {
             made.set_item(part.ext(), PyBytes::new(py, part.bytes().as_slice()))?;
@@ -76,11 +94,40 @@ impl Dataset {
         self.dataset.len() as usize
     }
 
-    /// Sample `n` as a dict: `"__key__"`, and the bytes of each part by its extension.
-    fn __getitem__<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyDict>> {
-        let ordinal = self.ordinal(n)?;
-        let sample = py.detach(|| self.dataset.get(ordinal)).or_raise(py)?;
-        self.sample(py, &sample)
+    /// A sample as a dict: `"__key__"`, and the bytes of each part by its extension. `which` is the number of
+    /// a sample, its key, or a slice, which gives a list of samples.
+    fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = which.py();
+        if which.is_instance_of::<PyString>() || which.is_instance_of::<PyBytes>() {
+            return Ok(self.keyed(which)?.into_any());
+        }
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let range = slice.indices(self.dataset.len() as isize)?;
+            let list = PyList::empty(py);
+            for n in 0..range.slicelength as isize {
+                list.append(self.numbered(py, range.start + n * range.step)?)?;
+            }
+            return Ok(list.into_any());
+        }
+        match which.extract::<isize>() {
+            Ok(n) => Ok(self.numbered(py, n)?.into_any()),
+            Err(_) => {
+                let text = format!(
+                    "a data set takes the number of a sample, its key, or a slice, not {}",
+                    which.repr()?
+                );
+                Err(PyTypeError::new_err(text))
+            }
+        }
+    }
+
+    /// True if a sample has this key.
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if !key.is_instance_of::<PyString>() && !key.is_instance_of::<PyBytes>() {
+            return Ok(false);
+        }
+        let (py, bytes) = (key.py(), key_bytes(key)?);
+        Ok(py.detach(|| self.dataset.find(&bytes)).or_raise(py)?.is_some())
     }
 
     /// Sample `n` with these parts only; the others are not read.
@@ -97,10 +144,8 @@ impl Dataset {
     }
 
     /// The sample with this key.
-    fn find<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| self.dataset.get_key(key)).or_raise(py)?;
-        let sample = found.ok_or_else(|| PyKeyError::new_err(key.to_string()))?;
-        self.sample(py, &sample)
+    fn find<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        self.keyed(key)
     }
 
     /// The key of sample `n`.
@@ -115,6 +160,40 @@ impl Dataset {
             made.set_item(ext, samples)?;
         }
         Ok(made)
+    }
+
+    /// The samples as a table, for Arrow: see `Table`. `polars.DataFrame(dataset.table())`,
+    /// `pyarrow.table(dataset.table())`, or `duckdb.sql("select key from table")` with a variable `table`.
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::new(py, &self.dataset)
+    }
+
+    /// The samples that a table selects: one of polars, DuckDB, pandas, pyarrow or others with a column
+    /// `ordinal` or `key`, a list or an array of keys or of ordinals, or an array of booleans.
+    fn select(&self, table: &Bound<'_, PyAny>) -> PyResult<Selection> {
+        let subset = selecting::selected(&self.dataset, table, "select()")?;
+        Ok(Selection { subset })
+    }
+
+    /// The whole number of each sample in `part`, a pointer into the JSON part such as "/class", or a part that
+    /// contains the number, such as "cls": int64. The first call reads these parts of all samples.
+    fn numbers(&self, py: Python<'_>, part: &str) -> PyResult<Column> {
+        let numbers = py.detach(|| self.dataset.numbers(part)).or_raise(py)?;
+        let shape = [numbers.len()];
+        Ok(own(numbers.to_vec(), tarflume::DType::I64, &shape))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.table(py)?.__arrow_c_schema__(py)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.table(py)?.__arrow_c_stream__(py, requested_schema)
     }
 
     /// Paths of the shards, in order.
@@ -133,7 +212,15 @@ impl Dataset {
         Ok((slf.get_type().into_any(), (named,)))
     }
 
+    /// Thumbnails and parts of the first samples, for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tarflume.notebook")?.getattr("_dataset")?.call1((slf,))
+    }
+
     fn __repr__(&self) -> String {
-        format!("Dataset({} samples, {} shards)", self.dataset.len(), self.dataset.shards().len())
+        let (samples, shards) = (self.dataset.len(), self.dataset.shards());
+        let first = shards.first().and_then(|shard| shard.path().parent());
+        let folder = first.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
+        format!("Dataset({samples} samples, {} shards{folder})", shards.len())
     }
 }

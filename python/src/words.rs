@@ -74,6 +74,23 @@ pub(crate) fn source(py: Python<'_>, word: &str) -> PyResult<SourceKind> {
     one_of(py, "source", word, &[("file", SourceKind::File), ("mapped", SourceKind::Mapped)])
 }
 
+/// The form of a batch, before `collate=`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A `Batch`.
+    Batch,
+    /// The columns in the order in which they were given, without the keys.
+    Tuple,
+    /// The columns by name, with the keys.
+    Dict,
+}
+
+/// The form of batches.
+pub(crate) fn form(py: Python<'_>, word: &str) -> PyResult<Form> {
+    let known = [("batch", Form::Batch), ("tuple", Form::Tuple), ("dict", Form::Dict)];
+    one_of(py, "deliver", word, &known)
+}
+
 /// Whether a split is by shard.
 pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
     one_of(py, "split", word, &[("sample", false), ("shard", true)])

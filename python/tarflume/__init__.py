@@ -11,12 +11,14 @@
 The order of samples is a function of data, seed, epoch and shuffle. Threads in Rust make the batches, without
 worker processes. Columns are views of a batch's memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch. `tarflume.pack` makes shards from folders,
+`tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules are. `tarflume.pack` makes shards from folders,
 `tarflume.ShardWriter` from samples of a program. `tarflume.diagnose` measures any loader.
 `help(tarflume.Loader)` describes all settings.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from . import errors, pack
 from ._core import (
@@ -38,15 +40,22 @@ from ._core import (
     RandomResizedCrop,
     Resident,
     Raw,
+    RecordBatch,
     Resize,
     ResizeCenterCrop,
+    Selection,
+    Table,
     Text,
     __version__,
 )
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
+from .samples import Sample
 from .statistics import Stats
 from .writing import ShardWriter
+
+if TYPE_CHECKING:
+    from . import grain, huggingface, torch, webdataset
 
 __all__ = [
     "Apply",
@@ -69,10 +78,14 @@ __all__ = [
     "RandomResizedCrop",
     "Resident",
     "Raw",
+    "RecordBatch",
     "Resize",
     "ResizeCenterCrop",
+    "Sample",
+    "Selection",
     "ShardWriter",
     "Stats",
+    "Table",
     "Text",
     "__version__",
     "diagnose",
@@ -80,8 +93,16 @@ __all__ = [
     "pack",
 ]
 
-#: Modules that a program imports by name, because they need other packages.
+#: Modules that are imported when they are first used, because they need other packages.
 _MODULES = ("grain", "huggingface", "torch", "webdataset")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

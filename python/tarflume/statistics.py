@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 __all__ = ["Stats"]
@@ -40,6 +41,11 @@ class Stats(dict[str, Any]):
 
     def __str__(self) -> str:
         return self._table
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{html.escape(self._table)}</pre>'
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Stats, (dict(self), self._table))

@@ -16,14 +16,16 @@ pub(crate) mod sample;
 pub(crate) mod select;
 pub(crate) mod shard;
 pub(crate) mod sidecars;
+pub(crate) mod subset;
+pub(crate) mod table;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::{KeySearch, name, read_manifest};
+use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 
 use crate::dataset::pattern::{ShardPath, Shards};
 use crate::dataset::shard::{Shard, ShardFacts};
@@ -71,7 +73,11 @@ struct DatasetFields {
     access: FileAccess,
     fingerprint: OnceLock<Fingerprint>,
     search: KeySearch,
+    numbers: KnownNumbers,
 }
+
+/// Numbers of all samples that were read before, by part; shared by data sets that open files in other ways.
+type KnownNumbers = Arc<Mutex<HashMap<String, Arc<[i64]>>>>;
 
 /// How the files of a data set are opened.
 #[derive(Debug, Clone)]
@@ -151,14 +157,14 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, extensions, access))
+        Ok(Dataset::counted(facts, starts, extensions, (access, KnownNumbers::default())))
     }
 
     fn counted(
         facts: Vec<Arc<ShardFacts>>,
         starts: Vec<u64>,
         extensions: Option<BTreeMap<String, u64>>,
-        access: FileAccess,
+        (access, numbers): (FileAccess, KnownNumbers),
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
@@ -167,15 +173,31 @@ impl Dataset {
         let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
-        let inner =
-            DatasetFields { shards, counts, starts, extensions, access, fingerprint, search };
-        Dataset(Arc::new(inner))
+        Dataset(Arc::new(DatasetFields {
+            shards,
+            counts,
+            starts,
+            extensions,
+            access,
+            fingerprint,
+            search,
+            numbers,
+        }))
     }
 
     fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
-        let DatasetFields { starts, extensions, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), extensions.clone(), access)
+        let DatasetFields { starts, extensions, numbers, .. } = &*self.0;
+        Dataset::counted(facts, starts.clone(), extensions.clone(), (access, numbers.clone()))
+    }
+
+    /// The numbers of a part that were read before.
+    pub(crate) fn known_numbers(&self, part: &str) -> Option<Arc<[i64]>> {
+        self.0.numbers.lock().ignore_poison().get(part).cloned()
+    }
+
+    pub(crate) fn keep_numbers(&self, part: &str, numbers: &Arc<[i64]>) {
+        self.0.numbers.lock().ignore_poison().insert(part.to_string(), numbers.clone());
     }
 
     /// The same data set, whose tars are opened as `kind`. Open sidecars stay open.

@@ -41,6 +41,7 @@
 //! | train on a GPU | [`Device`], [`DeviceLoader`], [`DeviceBatch`], [`Residency`] |
 //! | read tars without an index | [`Stream`], [`StreamLoader`] |
 //! | read single samples | [`Dataset`], [`ArrayDataset`] |
+//! | ask which samples there are, and train on some | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
 //! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
@@ -92,6 +93,8 @@ pub use crate::dataset::pattern::Shards;
 pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
 pub use crate::dataset::select::{Excluded, SampleFacts};
 pub use crate::dataset::shard::Shard;
+pub use crate::dataset::subset::{KeySet, Subset};
+pub use crate::dataset::table::{SampleTable, TableBatch};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -113,8 +116,8 @@ pub use crate::fetch::verify::Verify;
 pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
-    IdleStats, Loader, LoaderBuilder, OnBad, Residency, ResidentSize, RingStats, SampledTime,
-    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder,
+    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
+    SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Weights,
 };
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 pub use crate::picture::output::{Layout, Normalize};

@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub use crate::loader::bad_samples::{BadSample, OnBad};
 pub use crate::loader::config::builder::LoaderBuilder;
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
+pub use crate::loader::config::weights::{Numbers, Weights};
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
 pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};

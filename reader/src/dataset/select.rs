@@ -172,7 +172,7 @@ impl Dataset {
     }
 
     /// Calls `visit` for every sample.
-    fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
             let index = shard.index()?;
             for sample in index.iter() {

@@ -7,3 +7,4 @@ pub(crate) mod device_builder;
 pub(crate) mod options;
 pub(crate) mod sampler;
 pub(crate) mod samples;
+pub(crate) mod weights;

@@ -14,6 +14,7 @@ mod photos;
 mod pictures;
 mod points;
 mod resume;
+mod selected;
 mod shards;
 mod truth;
 mod whole;

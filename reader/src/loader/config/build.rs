@@ -141,6 +141,8 @@ impl LoaderBuilder {
             mixed: &self.mixed,
             reweighed: std::mem::take(&mut self.reweighed),
             left_out: std::mem::replace(&mut self.left_out, Ok(Vec::new()))?,
+            selected: std::mem::replace(&mut self.selected, Ok(None))?,
+            weights: self.weights.take(),
             range: self.range,
             shuffle: self.shuffle,
             epoch: self.epoch,

@@ -164,6 +164,7 @@ impl DeviceLoaderBuilder {
             lengths: &|parts| lengths(dataset, order, parts),
         };
         once.host.left_out = self.host.left_out.clone();
+        once.host.selected = self.host.selected.clone();
         let columns = &mut self.host.common.columns;
         let (placement, mut plan) =
             ColumnPlacement::resident(target, columns, &residency, &extent)?;
@@ -183,6 +184,7 @@ impl DeviceLoaderBuilder {
         let split = if from.split.by() == By::Shard { from.split } else { Split::alone() };
         let host = LoaderBuilder {
             left_out: from.left_out.clone(),
+            selected: from.selected.clone(),
             range: from.range,
             split,
             remainder: Remainder::Uneven,

@@ -1,0 +1,181 @@
+//! `Weights`: how often classes or samples come, and where the number of each sample is found.
+
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::decode::class::Class;
+use crate::decode::json::Json;
+use crate::error::{Error, ErrorKind, Result};
+use crate::loader::config::builder::LoaderBuilder;
+use crate::loader::epoch::Epoch;
+use crate::order::{Contents, Order, Remainder, Selection, Shuffle};
+
+/// Rows of a batch that reads numbers.
+const ROWS: u64 = 1024;
+
+/// A whole number for each sample of a data set, such as its class: where it is found.
+///
+/// Text that begins with `/` is a pointer into the part `json`; other text is a part that contains the number, such as
+/// `cls`. Numbers of a program come in the order of ordinals.
+///
+/// ```
+/// use tarflume::Numbers;
+///
+/// let in_json: Numbers = "/class".into();
+/// let computed: Numbers = vec![0, 1, 1, 0].into();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Numbers(Place);
+
+#[derive(Debug, Clone)]
+enum Place {
+    Part(String),
+    Given(Arc<[i64]>),
+}
+
+impl From<&str> for Numbers {
+    fn from(part: &str) -> Numbers {
+        Numbers(Place::Part(part.to_string()))
+    }
+}
+
+impl From<Vec<i64>> for Numbers {
+    fn from(numbers: Vec<i64>) -> Numbers {
+        Numbers(Place::Given(numbers.into()))
+    }
+}
+
+impl From<Arc<[i64]>> for Numbers {
+    fn from(numbers: Arc<[i64]>) -> Numbers {
+        Numbers(Place::Given(numbers))
+    }
+}
+
+impl Numbers {
+    fn of(&self, dataset: &Dataset) -> Result<Arc<[i64]>> {
+        match &self.0 {
+            Place::Part(part) => dataset.numbers(part),
+            Place::Given(numbers) => Ok(numbers.clone()),
+        }
+    }
+}
+
+/// How often the samples of a data set come; for [`LoaderBuilder::weights`].
+///
+/// All weights are whole numbers. The order stays a function of data set, seed, epoch and shuffle.
+#[derive(Debug, Clone)]
+pub struct Weights(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Balanced(Numbers),
+    Classes(Numbers, Arc<[(i64, u64)]>),
+    Samples(Numbers),
+}
+
+impl Weights {
+    /// Every class as often as any other. An epoch has as many samples as without weights: samples of small
+    /// classes come several times in it.
+    pub fn balanced(classes: impl Into<Numbers>) -> Weights {
+        Weights(Kind::Balanced(classes.into()))
+    }
+
+    /// Each class by its weight; 0 leaves a class out.
+    pub fn of_classes(
+        classes: impl Into<Numbers>,
+        weights: impl IntoIterator<Item = (i64, u64)>,
+    ) -> Weights {
+        Weights(Kind::Classes(classes.into(), weights.into_iter().collect()))
+    }
+
+    /// Each sample as often in a pass as its weight; 0 leaves a sample out. Needs [`Shuffle::Full`] or no shuffle.
+    pub fn of_samples(weights: impl Into<Numbers>) -> Weights {
+        Weights(Kind::Samples(weights.into()))
+    }
+
+    /// The order of the selected samples.
+    ///
+    /// # Errors
+    /// Those of reading the numbers and of [`Order::by_class`] and [`Order::by_weight`].
+    pub(crate) fn order(
+        &self,
+        dataset: &Dataset,
+        contents: Arc<Contents>,
+        selection: &Selection,
+        shuffle: Shuffle,
+    ) -> Result<Order> {
+        let by_class = |numbers: &Numbers, weights: Option<&[(i64, u64)]>| {
+            let classes = numbers.of(dataset)?;
+            let weights = match weights {
+                Some(weights) => weights.to_vec(),
+                None => equal(&classes, selection),
+            };
+            Ok(Order::by_class(contents.clone(), selection, &classes, weights, shuffle)?)
+        };
+        match &self.0 {
+            Kind::Balanced(classes) => by_class(classes, None),
+            Kind::Classes(classes, weights) => by_class(classes, Some(weights)),
+            Kind::Samples(weights) => {
+                let weights = weights.of(dataset)?;
+                Ok(Order::by_weight(contents, selection, &weights, shuffle)?)
+            }
+        }
+    }
+}
+
+/// Weight 1 for every class that a selected sample has.
+fn equal(classes: &[i64], selection: &Selection) -> Vec<(i64, u64)> {
+    let class =
+        |ordinal: u64| usize::try_from(ordinal).ok().and_then(|at| classes.get(at)).copied();
+    let found: std::collections::HashSet<i64> =
+        selection.runs().flatten().filter_map(class).collect();
+    found.into_iter().map(|class| (class, 1)).collect()
+}
+
+impl Dataset {
+    /// The whole number of each sample in `part`: a pointer into the part `json` if it begins with `/`, otherwise a
+    /// part that contains the number. The first call reads these parts of all samples, with one thread for each core and
+    /// the memory of a loader; the numbers, 8 bytes for each sample, then stay with the data set.
+    ///
+    /// ```
+    /// use tarflume::Dataset;
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let classes = Dataset::open(shards)?.numbers("/class")?;
+    /// assert_eq!((classes.len(), classes[3]), (16, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if a sample has no such number, or a part cannot be read.
+    pub fn numbers(&self, part: &str) -> Result<Arc<[i64]>> {
+        if let Some(known) = self.known_numbers(part) {
+            return Ok(known);
+        }
+        let numbers: Arc<[i64]> = read(self, part)?.into();
+        self.keep_numbers(part, &numbers);
+        Ok(numbers)
+    }
+}
+
+fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
+    let samples = usize::try_from(dataset.len()).unwrap_or(usize::MAX);
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(samples).map_err(|e| {
+        let text = format!("the numbers of {samples} samples do not fit in memory");
+        Error::new(ErrorKind::Limit, text).with_source(e)
+    })?;
+    let builder = LoaderBuilder::new(Ok(dataset.clone()));
+    let builder = match part.starts_with('/') {
+        true => builder.column("number", Json::new("json", part)),
+        false => builder.column("number", Class::new(part)),
+    };
+    let shared = builder.batch(ROWS).remainder(Remainder::Uneven).shared()?;
+    for batch in Epoch::begin(shared, 0) {
+        numbers.extend_from_slice(batch?.column("number")?.elements::<i64>()?);
+    }
+    Ok(numbers)
+}
