@@ -36,7 +36,7 @@ DOCSVENV := .venv-docs
 # DEMO_PROFILE=release shares its build with other targets.
 DEMO_PROFILE ?= demo
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked --no-default-features -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
 	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools

@@ -21,6 +21,7 @@
 //! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
 //!   machine are not faults of samples;
+//! - `tokens`: text packed into blocks of token ids;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -53,4 +54,5 @@ mod restart;
 mod sources;
 mod streams;
 mod terminal;
+mod tokens;
 mod verify;

@@ -4,9 +4,9 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "build", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat", "unpack",
-    "bench", "doctor",
+    "tokens", "bench", "doctor",
 ];
 
 #[test]

@@ -31,6 +31,7 @@ mod run;
 mod source_args;
 mod status;
 mod summary;
+mod tokens;
 mod unpack;
 mod verify;
 
@@ -57,6 +58,8 @@ Examples:
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack cat shards/ cats/001.json             print one part
+  pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
+                                             tokenize text and pack it into blocks
   pack bench shards/                         measure reading and decoding on this machine
   pack doctor                                check that this machine can feed its GPUs
 
@@ -85,6 +88,7 @@ enum Command {
     Ls(ls::Args),
     Cat(cat::Args),
     Unpack(unpack::Args),
+    Tokens(tokens::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -146,6 +150,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Ls(args) => ls::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
+        Command::Tokens(args) => tokens::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),

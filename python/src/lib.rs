@@ -10,9 +10,10 @@
 //! 3. `column`: an array of a batch (with unsafe code); `device`: an array in GPU memory; `ragged`: rows of
 //!    different lengths; `table`: the samples of a data set and the columns of a batch for Arrow; `batch`: all
 //!    columns by name; `deliver`: what a loader yields for a batch;
-//! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `transforms`,
-//!    `parts`: the decoders by name;
-//! 5. `selecting`: samples that a table selects; `shards`: open data sets; `resident`: the options of a resident data set; `settings`: the keywords of a
+//! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `tokens`: columns of
+//!    token blocks, and a tokenizer that is a Python function; `transforms`, `parts`: the decoders by name;
+//! 5. `selecting`: samples that a table selects; `shards`: open data sets; `resident`: the options of a
+//!    resident data set; `settings`: the keywords of a
 //!    loader;
 //! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
 //! 7. `failures`: errors of packing; `packing`: running jobs; `pack`: their functions; `writer`: shards from
@@ -54,6 +55,7 @@ mod shards;
 mod sidecar;
 mod stream;
 mod table;
+mod tokens;
 mod transforms;
 mod words;
 mod writer;

@@ -35,7 +35,7 @@ use tarflume_formats::IgnorePoison;
 /// - `label`: `"/pointer"` into the JSON part, or a part that contains a number, such as `"cls"`: column
 ///   `label`.
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
-///   `Json`, `ClassLabel`, `Raw`, `Text` or `Npy`, or `Apply(function, column)`, which calls your function
+///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
 ///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
 ///   parts are columns of bytes.
 /// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column

@@ -25,7 +25,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loader::Loader;
     #[pymodule_export]
-    use crate::pack::{pack_build, pack_command, pack_index, pack_verify};
+    use crate::pack::{pack_build, pack_command, pack_index, pack_tokens, pack_verify};
     #[pymodule_export]
     use crate::packing::Work;
     #[pymodule_export]
@@ -44,6 +44,8 @@ pub(crate) mod _core {
     use crate::stream::TarStream;
     #[pymodule_export]
     use crate::table::{RecordBatch, Table};
+    #[pymodule_export]
+    use crate::tokens::Tokens;
     #[pymodule_export]
     use crate::transforms::{
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,

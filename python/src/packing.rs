@@ -18,6 +18,7 @@ use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Failure, Problem, Stop, index, verify};
+use tarflume_tokens::build as tokens;
 
 use crate::errors::bug;
 use crate::failures::{JobFailure, keywords};
@@ -36,6 +37,7 @@ struct Counters {
     goal: OnceLock<(Goal, Instant)>,
     /// Bytes that `verify` or `index` has read.
     bytes: AtomicU64,
+    tokens: tokens::Counter,
 }
 
 /// A running job of `tarflume.pack` in threads of Rust: packing, verifying or indexing.
@@ -90,6 +92,14 @@ impl Work {
         })
     }
 
+    pub(crate) fn tokens(request: tokens::Request) -> PyResult<Work> {
+        Work::begin("tokens", request.stop.clone(), move |counters| {
+            let built = tokens::build(&request, &counters.tokens)?;
+            let report = serde_json::to_value(&built.report).unwrap_or_default(); // words and numbers only
+            Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
+        })
+    }
+
     fn held(&self) -> MutexGuard<'_, Option<Thread>> {
         self.thread.lock().ignore_poison()
     }
@@ -128,6 +138,7 @@ impl Work {
                 json!({"event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                        "line": format!("scanning: {names} names")})
             }
+            ("tokens", None) => tokenizing(&self.counters.tokens, seconds),
             (phase, None) => {
                 let bytes = self.counters.bytes.load(Ordering::Relaxed);
                 let rate = bytes as f64 / seconds.max(1e-3);
@@ -209,6 +220,18 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
         })),
     }
+}
+
+/// The progress of `tokens`.
+fn tokenizing(counter: &tokens::Counter, seconds: f64) -> Value {
+    let [text, tokens, samples] = [&counter.text, &counter.tokens, &counter.samples]
+        .map(|number| number.load(Ordering::Relaxed));
+    let (phase, line) = match samples {
+        0 => ("tokenize", format!("tokenizing: {:.1} MB of text, {tokens} ids", text as f64 / 1e6)),
+        _ => ("pack", format!("packing: {samples} samples")),
+    };
+    json!({"event": "progress", "phase": phase, "text": text, "tokens": tokens, "samples": samples,
+           "seconds": seconds, "line": line})
 }
 
 /// Checks the contents of a plan that is not run.

@@ -10,6 +10,7 @@ use crate::apply::{ApplyDecoder, ApplyOptions};
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::{Number, plain};
+use crate::tokens::Tokens;
 use crate::transforms::transform_of;
 use crate::words;
 
@@ -364,12 +365,12 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, ClassLabel, Raw, Text, Npy, Apply);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
     if let Ok(name) = object.extract::<String>() {
         return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
-    let text =
-        "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Apply";
+    let text = "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Tokens, \
+                Apply";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 

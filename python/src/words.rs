@@ -6,7 +6,13 @@ use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, 
 use crate::errors::usage;
 
 /// The value for `word`.
-fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+/// The value of a word; the error contains all words.
+pub(crate) fn one_of<T: Copy>(
+    py: Python<'_>,
+    what: &str,
+    word: &str,
+    known: &[(&str, T)],
+) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
     }

@@ -11,8 +11,9 @@
 The order of samples is a function of data, seed, epoch and shuffle. Threads in Rust make the batches, without
 worker processes. Columns are views of a batch's memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules are. `tarflume.pack` makes shards from folders,
-`tarflume.ShardWriter` from samples of a program. `tarflume.diagnose` measures any loader.
+`tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
+are. `tarflume.pack` makes shards from folders and from text, `tarflume.ShardWriter` from samples of a program.
+`tarflume.diagnose` measures any loader.
 `help(tarflume.Loader)` describes all settings.
 """
 
@@ -46,11 +47,13 @@ from ._core import (
     Selection,
     Table,
     Text,
+    Tokens,
     __version__,
 )
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
 from .samples import Sample
+from .language import token_columns
 from .statistics import Stats
 from .writing import ShardWriter
 
@@ -87,10 +90,12 @@ __all__ = [
     "Stats",
     "Table",
     "Text",
+    "Tokens",
     "__version__",
     "diagnose",
     "errors",
     "pack",
+    "token_columns",
 ]
 
 #: Modules that are imported when they are first used, because they need other packages.

@@ -2,7 +2,7 @@
 
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, SupportsIndex, final, overload
 
@@ -18,7 +18,7 @@ type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize
-type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Apply
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply
 type Numbers = str | Sequence[int] | npt.NDArray[Any] | ArrowStream | ArrowArray
 type Selecting = Selection | ArrowStream | ArrowArray | npt.NDArray[Any] | Sequence[str] | Sequence[int] | range
 type DType = Literal[
@@ -368,6 +368,21 @@ class Npy:
     ) -> Self: ...
 
 @final
+class Tokens:
+    """A column of blocks of token ids."""
+
+    def __new__(
+        cls,
+        length: int,
+        kind: str = "ids",
+        *,
+        dtype: DType = "int64",
+        padding: int = 0,
+        ids: str = "ids.npy",
+        cu_seqlens: str = "cu_seqlens.npy",
+    ) -> Self: ...
+
+@final
 class Apply:
     """Applies a Python function to each sample of a column: `function(value)`."""
 
@@ -539,5 +554,33 @@ def pack_index(
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
+) -> Work: ...
+def pack_tokens(
+    sources: Sequence[Path],
+    out: Path,
+    length: int,
+    *,
+    tokenizer: Path | None = None,
+    encode: Callable[[list[str]], Iterable[Any]] | None = None,
+    fingerprint: str | None = None,
+    vocabulary: int | None = None,
+    pack: str = "bfd",
+    window: int | None = None,
+    eos: str | None = None,
+    pad: str | None = None,
+    condition: str | None = None,
+    dtype: str | None = None,
+    text_field: str = "text",
+    text_part: str = "txt",
+    per_line: bool = False,
+    special_tokens: bool = False,
+    cache: Path | None = None,
+    unit: int | str | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str = "shard",
+    fsync: bool = True,
+    jobs: int | None = None,
+    fresh: bool = False,
 ) -> Work: ...
 def pack_command(words: Sequence[str]) -> int: ...

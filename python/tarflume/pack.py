@@ -3,6 +3,7 @@
     manifest = tarflume.pack.build("photos/", "shards/")
     report = tarflume.pack.verify("shards/", level="decode")
     tarflume.pack.index("old-shards/", entry_points=True)
+    tarflume.pack.tokens("text.jsonl", "tokens/", tokenizer="tokenizer.json", length=2048)
 
 The same as the command `pack`, which the package installs: the same bytes and the same errors. The interpreter lock is
 free while it runs. Ctrl-C ends it at the next sample: a file with its final name is complete, and the same call
@@ -15,14 +16,14 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _core
 from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
 
-__all__ = ["Built", "Report", "build", "index", "main", "verify"]
+__all__ = ["Built", "Report", "build", "index", "main", "tokens", "verify"]
 
 
 def __dir__() -> list[str]:
@@ -227,6 +228,93 @@ def index(
         jobs=jobs,
     )
     return Built(_finished(work, progress), "indexed")
+
+
+def tokens(
+    src: _Path | Sequence[_Path],
+    out: _Path,
+    *,
+    length: int,
+    tokenizer: _Path | None = None,
+    encode: Callable[[list[str]], Iterable[Any]] | None = None,
+    fingerprint: str | None = None,
+    vocabulary: int | None = None,
+    pack: Literal["bfd", "concat"] = "bfd",
+    window: int | None = None,
+    eos: int | str | None = None,
+    pad: int | str | None = None,
+    where: str | None = None,
+    dtype: Literal["uint16", "uint32"] | None = None,
+    text_field: str = "text",
+    text_part: str = "txt",
+    per_line: bool = False,
+    special_tokens: bool = False,
+    cache: _Path | None = None,
+    unit: int | str | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str = "shard",
+    fsync: bool = True,
+    jobs: int | None = None,
+    fresh: bool = False,
+    progress: Progress = None,
+) -> Built:
+    """Tokenizes text and packs it into blocks of `length` ids.
+
+    - `src`: files and folders of .jsonl, .txt (both also .gz and .zst) and .tar, or "megatron:PREFIX", which needs no
+      tokenizer. `text_field`: the field of JSON; `text_part`: the part of a tar's samples; `per_line`: each line of
+      a text file is a document.
+    - `tokenizer`: a tokenizer.json of Hugging Face tokenizers. `special_tokens`: adds those of its post processor.
+    - `encode`: any function from a list of texts to as many lists of ids (or arrays, or objects with `ids`), such as
+      `lambda texts: tok(texts, add_special_tokens=False)["input_ids"]`. `fingerprint`: a name for the function and its
+      settings, under which ids are cached. `vocabulary`: the number of ids; without it, the largest id that appears
+      decides the type.
+    - `pack`: "bfd" (best fit: splits only documents longer than a block, over a `window` of 8,192 documents) or
+      "concat". `eos`: the token behind each document, an id or a token's text. `pad`: the token that fills up a block;
+      by default that of `eos`, or 0. `where`: a condition such as "len(ids) >= 10". `dtype`: the type of ids.
+    - `cache`: the folder of ids, which several data sets may share; by default `out/.tokens/cache`. `unit`: the bytes of
+      text that are tokenized and cached together, by default "8MiB".
+    - `shard_size`, `shard_samples`, `prefix`, `jobs`, `progress`: as for `build`. `fsync`: waits until shards are on
+      disk. `fresh`: removes an unfinished data set of another command in `out`.
+
+    A sample has `ids.npy`, `cu_seqlens.npy` and `json`; `tarflume.token_columns` reads it. Text is tokenized once: a
+    rerun or another length tokenizes nothing, a corpus that has grown only what is new.
+
+    Returns the manifest with `documents`, `empty`, `filtered`, `text_bytes`, `tokenized_bytes`, `units`,
+    `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before` and `fill` (the share of ids that are no
+    padding, from 0 to 1). Raises as `build`.
+    """
+    paths = [src] if isinstance(src, (str, os.PathLike)) else list(src)
+    prefixed = any(os.fspath(path).startswith("megatron:") for path in paths)
+    work = _core.pack_tokens(
+        [os.fspath(path) for path in paths] if prefixed else _paths(paths),
+        os.fspath(out),
+        length,
+        tokenizer=None if tokenizer is None else os.fspath(tokenizer),
+        encode=encode,
+        fingerprint=fingerprint,
+        vocabulary=vocabulary,
+        pack=pack,
+        window=window,
+        eos=None if eos is None else str(eos),
+        pad=None if pad is None else str(pad),
+        condition=where,
+        dtype=dtype,
+        text_field=text_field,
+        text_part=text_part,
+        per_line=per_line,
+        special_tokens=special_tokens,
+        cache=None if cache is None else os.fspath(cache),
+        unit=unit,
+        shard_size=shard_size,
+        shard_samples=shard_samples,
+        prefix=prefix,
+        fsync=fsync,
+        jobs=jobs,
+        fresh=fresh,
+    )
+    done = _finished(work, progress)
+    return Built(done["report"] | {"fill": done["fill"], "problems": []} | done["manifest"])
 
 
 def main() -> int:

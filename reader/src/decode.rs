@@ -24,6 +24,7 @@ pub(crate) mod resident;
 mod scratch;
 pub(crate) mod sequence;
 pub(crate) mod text;
+pub(crate) mod tokens;
 
 use std::fmt;
 use std::sync::Arc;

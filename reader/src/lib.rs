@@ -43,7 +43,7 @@
 //! | read single samples | [`Dataset`], [`ArrayDataset`] |
 //! | ask which samples there are, and train on some | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
-//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`]; your own: [`Decode`] |
+//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
 //! | read from another storage | [`Open`], [`Source`] |
@@ -108,6 +108,7 @@ pub use crate::decode::random_crop::RandomResizedCrop;
 pub use crate::decode::raw::Raw;
 pub use crate::decode::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::text::Text;
+pub use crate::decode::tokens::{TokenColumn, Tokens};
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use crate::device::{Device, DeviceStream};

@@ -12,14 +12,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("formats", &[]),
     ("jpeg", &[]),
     ("order", &[]),
     ("reader", &["tarflume-formats", "tarflume-jpeg", "tarflume-order"]),
     ("packer", &["tarflume-formats", "tarflume-jpeg", "tarflume"]),
-    ("command", &["tarflume-formats", "tarflume-order", "tarflume", "tarflume-packer"]),
-    ("python", &["tarflume-formats", "tarflume", "tarflume-packer", "tarflume-cli"]),
+    ("tokens", &["tarflume-formats", "tarflume-packer"]),
+    (
+        "command",
+        &["tarflume-formats", "tarflume-order", "tarflume", "tarflume-packer", "tarflume-tokens"],
+    ),
+    (
+        "python",
+        &["tarflume-formats", "tarflume", "tarflume-packer", "tarflume-tokens", "tarflume-cli"],
+    ),
     ("fixtures", &[]),
     ("adapters/burn", &["tarflume"]),
     ("adapters/candle", &["tarflume"]),
@@ -285,6 +292,7 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "jpeg",
         "reader",
         "packer",
+        "tokens",
         "command",
         "python/src",
         "fixtures",

@@ -98,6 +98,25 @@ pub(super) fn during_run<T>(
     })
 }
 
+/// Shows what `now` returns, as text and as an event, while `work` runs.
+pub(super) fn during<T>(
+    mode: Mode,
+    now: impl Fn(Duration) -> (String, serde_json::Value) + Sync,
+    work: impl FnOnce() -> T,
+) -> T {
+    let bar = Bar::new(mode);
+    let start = Instant::now();
+    with_ticks(mode, work, || {
+        let (line, event) = now(start.elapsed());
+        match mode {
+            Mode::Bar => bar.show(line),
+            Mode::Lines => print_message!("{line}"),
+            Mode::Json => print_message!("{event}"),
+            Mode::Auto | Mode::None => {}
+        }
+    })
+}
+
 /// Runs `work` here, and `tick` at intervals in a thread until it is done. Shows nothing if the
 /// thread cannot be started.
 fn with_ticks<T>(mode: Mode, work: impl FnOnce() -> T, mut tick: impl FnMut() + Send) -> T {

@@ -135,7 +135,7 @@ impl SampleTable {
     fn push(
         &mut self,
         batch: &mut TableBatch,
-        sample: &tarflume_formats::index::SampleRow<'_>,
+        sample: &tarflume_formats::index::Sample<'_>,
     ) -> Result<()> {
         let mut all = 0_u64;
         batch.lengths.iter_mut().for_each(|lengths| lengths.push(-1));
