@@ -6,6 +6,7 @@ pub(crate) mod finalize;
 pub(crate) mod options;
 pub(crate) mod prepare;
 pub(crate) mod publish;
+mod rehearse;
 mod replan;
 mod sources;
 
@@ -13,5 +14,7 @@ pub use finalize::finalize;
 pub use options::{BuildOptions, SHARD_SIZE, jobs};
 pub use prepare::{Prepared, Ready, Request, Scanned, prepare};
 pub use publish::{Built, MEND, conclude, kept, look_at_contents};
+#[doc(hidden)]
+pub use rehearse::rehearse;
 
 pub use crate::plan::warnings::of as warnings;

@@ -29,6 +29,7 @@
 //! | module | task |
 //! |---|---|
 //! | [`build`] | packs a folder |
+//! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
 //! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
 //! | [`writer`] | packs samples that a program makes |
 //! | [`verify`] | checks shards, sidecars and the manifest |
@@ -37,6 +38,7 @@
 //! | [`unpack`] | restores files from shards |
 #![warn(missing_docs)]
 
+pub mod arrays;
 pub mod build;
 mod check;
 mod choice;

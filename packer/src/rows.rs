@@ -10,11 +10,15 @@
 mod assign;
 mod bytes;
 mod find;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod litdata;
 mod mds;
 mod npy;
 mod npz;
 mod numbers;
+#[cfg(feature = "tables")]
+pub(crate) mod parquet;
 mod reader;
 mod samples;
 mod tar;
@@ -35,6 +39,17 @@ use crate::stop::Stop;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
 pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
+
+/// An array in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundArray {
+    /// numpy's name of the type, little-endian: `float32`.
+    pub dtype: String,
+    /// The shape of one row.
+    pub row: Vec<u64>,
+    /// The first byte and the number of rows of each run of rows, in the order of rows.
+    pub places: Vec<(u64, u64)>,
+}
 
 /// The state that all kinds of sources share while they are listed.
 pub(crate) struct Listing<'a, 'o> {
@@ -72,6 +87,12 @@ pub(crate) fn scan(
             SourceKind::Mds => mds::list(source, listing)?,
             SourceKind::LitData => litdata::list(source, listing)?,
             SourceKind::TfRecord => tfrecord::list(source, listing)?,
+            #[cfg(feature = "tables")]
+            SourceKind::Parquet => parquet::list(source, listing)?,
+            #[cfg(feature = "hdf5")]
+            SourceKind::Hdf5 => hdf5::list(source, listing)?,
+            #[cfg(not(all(feature = "tables", feature = "hdf5")))]
+            kind => return Err(Failure::usage(lacking(kind.word()))),
         }
         root += source.files.len() as u32;
     }
@@ -94,6 +115,12 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
         "zip" => return Ok(Box::new(zip::ZipCells::open(path)?)),
         "npz" => return Ok(Box::new(npz::NpzCells::open(path)?)),
         "samples" => return Ok(Box::new(samples::SampleCells::open(path, &source.options)?)),
+        #[cfg(feature = "tables")]
+        "parquet" => {
+            return Ok(Box::new(parquet::ParquetCells::open(path, &source.options)?));
+        }
+        #[cfg(feature = "hdf5")]
+        "hdf5" => return Ok(Box::new(hdf5::Hdf5Cells::open(path, &source.options)?)),
         _ => {}
     }
     let text = format!(
@@ -104,6 +131,13 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
     Err(Failure::bad_data(text).into())
 }
 
+/// Returns the message for a kind of source that was left out when the program was compiled.
+#[cfg(not(all(feature = "tables", feature = "hdf5")))]
+fn lacking(kind: &str) -> String {
+    let feature = if kind == "parquet" { "tables" } else { kind };
+    format!("{kind}: this program was compiled without it; compile with the feature '{feature}'")
+}
+
 /// Returns the roots of the plan: the files of the sources.
 pub(crate) fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
     sources.iter().flat_map(|source| source.files.iter().cloned()).collect()
@@ -112,4 +146,20 @@ pub(crate) fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
 /// Returns the options of the sources for the plan: everything but where the files are.
 pub(crate) fn planned(sources: &[SourceUrl]) -> Vec<String> {
     sources.iter().map(SourceUrl::planned).collect()
+}
+
+/// Returns where the rows of a column of a Parquet file are.
+pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "tables")]
+    return parquet::places(path, name);
+    #[cfg(not(feature = "tables"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("parquet"))))
+}
+
+/// Returns where the rows of a data set of an HDF5 file are.
+pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "hdf5")]
+    return hdf5::places(path, name);
+    #[cfg(not(feature = "hdf5"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("hdf5"))))
 }

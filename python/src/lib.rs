@@ -25,6 +25,7 @@
 
 mod any_loader;
 mod apply;
+mod arrays;
 mod arrow;
 mod arrow_view;
 mod batch;

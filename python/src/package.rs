@@ -13,6 +13,8 @@ pub(crate) mod _core {
     }
 
     #[pymodule_export]
+    use crate::arrays::{ArrayBatches, ArrayDataset};
+    #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::column::Column;

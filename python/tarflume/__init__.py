@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors, pack
 from ._core import (
     Apply,
+    ArrayDataset,
     Batch,
     CenterCrop,
     ClassLabel,
@@ -50,6 +51,7 @@ from ._core import (
     Tokens,
     __version__,
 )
+from .arrays import ArrayLoader
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
 from .samples import Sample
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Apply",
+    "ArrayDataset",
+    "ArrayLoader",
     "Batch",
     "CenterCrop",
     "ClassLabel",

@@ -234,6 +234,45 @@ def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[
     """Makes the sidecar of a plain tar; returns the number of samples, and warnings for readers."""
 
 @final
+class ArrayDataset:
+    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet."""
+
+    def __new__(
+        cls,
+        path: Path,
+        name: str | None = None,
+        *,
+        dtype: str | None = None,
+        shape: Sequence[int] | None = None,
+        offset: int = 0,
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    def __getitem__(self, index: Any, /) -> Column: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+
+class ArrayBatches:
+    """The batches of one epoch: dicts of columns."""
+
+    def __new__(
+        cls,
+        arrays: Mapping[str, ArrayDataset],
+        batch: int,
+        *,
+        seed: int | None,
+        epoch: int,
+        rank: tuple[int, int],
+        drop_last: bool,
+        first: int,
+        threads: int,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> dict[str, Any]: ...
+    def __length_hint__(self) -> int: ...
+
 class Dataset:
     """A data set: samples by number and by key, as dicts of `bytes`."""
 

@@ -84,7 +84,7 @@ mod sync;
 
 use tarflume_order as order;
 
-pub use crate::array::{ArrayDataset, RowView};
+pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
 pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
 pub use crate::dataset::Dataset;

@@ -24,10 +24,14 @@ pub(crate) enum SourceKind {
     LitData,
     /// TFRecord files of `tf.train.Example`.
     TfRecord,
+    /// Parquet files; a sample is a row.
+    Parquet,
+    /// HDF5 data sets; a sample is one index of the first dimension.
+    Hdf5,
 }
 
 impl SourceKind {
-    const ALL: [SourceKind; 7] = [
+    const ALL: [SourceKind; 9] = [
         SourceKind::Npy,
         SourceKind::Npz,
         SourceKind::Tar,
@@ -35,6 +39,8 @@ impl SourceKind {
         SourceKind::Mds,
         SourceKind::LitData,
         SourceKind::TfRecord,
+        SourceKind::Parquet,
+        SourceKind::Hdf5,
     ];
 
     /// Returns its word before the colon.
@@ -47,6 +53,8 @@ impl SourceKind {
             SourceKind::Mds => "mds",
             SourceKind::LitData => "litdata",
             SourceKind::TfRecord => "tfrecord",
+            SourceKind::Parquet => "parquet",
+            SourceKind::Hdf5 => "hdf5",
         }
     }
 
@@ -58,6 +66,8 @@ impl SourceKind {
             SourceKind::Tar => Some(&[".tar"]),
             SourceKind::Zip => Some(&[".zip"]),
             SourceKind::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
+            SourceKind::Parquet => Some(&[".parquet"]),
+            SourceKind::Hdf5 => Some(&[".h5", ".hdf5"]),
             SourceKind::Mds | SourceKind::LitData => None,
         }
     }

@@ -25,7 +25,7 @@ type Read = (Vec<Option<Vec<Option<Vec<u8>>>>>, Vec<UnreadableSample>);
 /// Plans and reads all draws.
 fn read(
     dataset: &Dataset,
-    plan: &mut Plan,
+    plan: &mut ReadPlan,
     fetched: &mut RunBytes,
     draws: &[RowDraw],
     wanted: &PartNeeds,
