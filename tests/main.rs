@@ -17,6 +17,7 @@
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
+//! - `join`: tables and annotations beside folders, tables as sources;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
@@ -42,6 +43,7 @@ mod foreign;
 mod harness;
 mod hostile;
 mod inspect;
+mod join;
 mod kills;
 mod machine_trouble;
 mod machines;

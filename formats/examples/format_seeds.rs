@@ -108,7 +108,7 @@ fn with_points() -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 fn small_plan() -> Result<Vec<u8>, Box<dyn Error>> {
-    let exts = vec![PlannedExt { source: "JPG".into(), shard: "jpg".into() }];
+    let exts = vec![PlannedExt { source: "JPG".into(), shard: "jpg".into(), has_paths: false }];
     let mut plan = PlanWriter::new(Vec::new(), exts)?;
     plan.begin_shard("a.tar");
     for key in ["a/1", "a/2", "b/1"] {

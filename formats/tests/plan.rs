@@ -7,7 +7,10 @@ use tarflume_formats::plan::{Plan, PlanFoot, PlanWriter, PlannedExt, PlannedPart
 use tarflume_formats::{ErrorKind, Result};
 
 fn exts() -> Vec<PlannedExt> {
-    let ext = |source: &str, shard: &str| PlannedExt { source: source.into(), shard: shard.into() };
+    let ext = |source: &str, shard: &str| {
+        let (source, shard) = (source.into(), shard.into());
+        PlannedExt { source, shard, has_paths: false }
+    };
     vec![ext("JPG", "jpg"), ext("jpg", "jpg"), ext("json", "json")]
 }
 

@@ -3,6 +3,7 @@
 //! [`crate::run`] packs; this folder decides what is packed and what is published.
 
 pub(crate) mod finalize;
+mod joined;
 pub(crate) mod options;
 pub(crate) mod prepare;
 pub(crate) mod publish;

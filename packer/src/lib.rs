@@ -38,6 +38,7 @@
 //! | [`unpack`] | restores files from shards |
 #![warn(missing_docs)]
 
+mod annotations;
 pub mod arrays;
 pub mod build;
 mod check;
@@ -48,6 +49,7 @@ mod failure;
 pub mod index;
 #[doc(hidden)]
 pub mod internal;
+mod join;
 pub mod listing;
 mod plan;
 mod problem;
@@ -56,9 +58,11 @@ mod rows;
 pub mod run;
 pub mod scan;
 pub mod size;
+mod sorter;
 mod source;
 mod stop;
 pub mod survey;
+mod table;
 pub mod units;
 pub mod unpack;
 pub mod verify;

@@ -61,6 +61,12 @@ pub(crate) struct Shape {
     /// The sources that are not folders; see [`rows::planned`](crate::rows::planned).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
+    /// What is joined to the samples, as text; absent for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<String>,
+    /// The folders that are paired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pair: Vec<String>,
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].
@@ -277,6 +283,11 @@ fn located(part: &FoundPart, texts: &mut TextReader<'_>, text: &mut Vec<u8>) -> 
         FoundAt::File(stamp) => Location::File { stamp },
         FoundAt::Range(source, at) => Location::Range { source, at },
         FoundAt::Cell(source, row, column) => Location::Cell { source, row, column },
+        FoundAt::Path(at, length, stamp) => {
+            let start = text.len() as u32;
+            texts.read(at, u64::from(length), text)?;
+            Location::Path { stamp, at: start, length }
+        }
         FoundAt::Text(at) => {
             let start = text.len() as u32; // the writer limits a sample to 7 MiB
             texts.read(at, part.size, text)?;

@@ -42,6 +42,14 @@ pub enum ProblemKind {
     NotRegular,
     /// The same image bytes as in another sample, left out by `--dedupe`.
     Duplicate,
+    /// A row of a table that no sample matches.
+    OrphanRow,
+    /// A sample that no row of a table matches.
+    MissingRow,
+    /// A row of a table for a sample that an earlier row matches.
+    RepeatedRow,
+    /// A row of a table that several samples match.
+    AmbiguousRow,
     /// A shard ends before its data does.
     Truncated,
     /// A shard has no end marker.

@@ -21,6 +21,7 @@ mod numbers;
 pub(crate) mod parquet;
 mod reader;
 mod samples;
+mod table;
 mod tar;
 mod tfrecord;
 mod url;
@@ -64,7 +65,7 @@ pub(crate) struct Listing<'a, 'o> {
 }
 
 /// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
-/// order.
+/// order; see [`roots`].
 ///
 /// # Errors
 /// Returns an error if a source is not of its kind, or the machine fails. What is wrong with a row
@@ -81,6 +82,7 @@ pub(crate) fn scan(
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
+            SourceKind::Csv | SourceKind::Jsonl => table::list(source, listing)?,
             SourceKind::Npz => npz::list(source, listing)?,
             SourceKind::Tar => tar::list(source, listing)?,
             SourceKind::Zip => zip::list(source, listing)?,
@@ -138,9 +140,16 @@ fn lacking(kind: &str) -> String {
     format!("{kind}: this program was compiled without it; compile with the feature '{feature}'")
 }
 
-/// Returns the roots of the plan: the files of the sources.
+/// Returns the roots of the plan: the files of the sources, and the folders of tables that name
+/// files.
 pub(crate) fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
-    sources.iter().flat_map(|source| source.files.iter().cloned()).collect()
+    let of = |source: &SourceUrl| -> Vec<PathBuf> {
+        match source.kind {
+            SourceKind::Csv | SourceKind::Jsonl => table::roots(source).collect(),
+            _ => source.files.clone(),
+        }
+    };
+    sources.iter().flat_map(of).collect()
 }
 
 /// Returns the options of the sources for the plan: everything but where the files are.

@@ -15,7 +15,9 @@ mod group;
 pub(crate) mod list;
 mod listing;
 pub(crate) mod options;
+pub(crate) mod pair;
 pub(crate) mod rules;
+mod tables;
 pub(crate) mod texts;
 
 use std::io;
@@ -31,6 +33,7 @@ use self::exts::ExtTable;
 use self::group::{FolderName, Grouped, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
+pub(crate) use self::tables::FoundTable;
 use self::texts::Texts;
 
 pub use self::rules::NameRules;
@@ -61,6 +64,8 @@ pub struct Scan {
     pub notes: Vec<String>,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
+    /// Tables of metadata found in folders; see [`ScanOptions::metadata`].
+    pub(crate) tables: Vec<FoundTable>,
     /// Number of files left out because they are hidden or excluded.
     pub skipped: u64,
     /// Number of samples whose key differs from their files' name.
@@ -130,6 +135,7 @@ pub fn scan(
         about: About::default(),
         notes: Vec::new(),
         problems: all.problems,
+        tables: all.tables,
         skipped: all.skipped,
         renamed: all.renamed,
         newest: all.newest,
@@ -141,6 +147,7 @@ pub fn scan(
 struct Found {
     runs: Vec<Run>,
     problems: Vec<ScanProblem>,
+    tables: Vec<FoundTable>,
     skipped: u64,
     renamed: u64,
     newest: i64,
@@ -150,6 +157,7 @@ impl Found {
     fn append(&mut self, mut other: Found) {
         self.runs.append(&mut other.runs);
         self.problems.append(&mut other.problems);
+        self.tables.append(&mut other.tables);
         self.skipped += other.skipped;
         self.renamed += other.renamed;
         self.newest = self.newest.max(other.newest);
@@ -175,8 +183,8 @@ impl Unread {
 
 impl From<Grouped> for Found {
     fn from(grouped: Grouped) -> Found {
-        let Grouped { runs, problems, skipped, renamed, newest } = grouped;
-        Found { runs, problems, skipped, renamed, newest }
+        let Grouped { runs, problems, tables, skipped, renamed, newest } = grouped;
+        Found { runs, problems, tables, skipped, renamed, newest }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -71,6 +71,12 @@ pub(crate) fn pack_build(
     ext_by_content: bool,
     names: Option<String>,
     exclude: Vec<String>,
+    join: Option<String>,
+    coco: Option<String>,
+    yolo: Option<String>,
+    yolo_names: Option<PathBuf>,
+    voc: Option<String>,
+    pair: Vec<String>,
     follow_links: bool,
     entry_points: bool,
     dedupe: bool,
@@ -104,6 +110,12 @@ pub(crate) fn pack_build(
         ext_by_content,
         names: names.unwrap_or(usual.names),
         exclude,
+        join,
+        coco,
+        yolo,
+        yolo_names,
+        voc,
+        pair,
         follow_links,
         entry_points,
         dedupe,

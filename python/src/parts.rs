@@ -142,7 +142,8 @@ impl Image {
 
 /// The value at `pointer` (RFC 6901: "/class", "/boxes/0") of a JSON part: a number of `dtype` in each row.
 ///
-/// With `shape` it is an array, with `variable=True` an array of any length, with `text=True` a string. With
+/// With `shape` it is an array, with `variable=True` an array of any length, with both an array of any number of
+/// arrays of this shape: `Json("/boxes", shape=[4], variable=True)` has all numbers of a sample in one row. With `text=True` a string. With
 /// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
 /// pointer finds nothing.
 #[pyclass(frozen, module = "tarflume")]
@@ -169,12 +170,12 @@ impl Json {
         let shape = shape.map(plain);
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
         let mut json = tarflume::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
-        if let Some(shape) = shape {
-            json = json.shape(shape);
-        }
-        if variable {
-            json = json.variable();
-        }
+        json = match (shape, variable) {
+            (Some(shape), true) => json.variable_of(shape),
+            (Some(shape), false) => json.shape(shape),
+            (None, true) => json.variable(),
+            (None, false) => json,
+        };
         if text {
             json = json.text();
         }

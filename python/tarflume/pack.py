@@ -106,6 +106,12 @@ def build(
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
     exclude: str | Sequence[str] | None = None,
+    join: _Path | None = None,
+    coco: _Path | None = None,
+    yolo: _Path | None = None,
+    yolo_names: _Path | None = None,
+    voc: _Path | None = None,
+    pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
     entry_points: bool = True,
     dedupe: bool = False,
@@ -125,11 +131,16 @@ def build(
     - `shards`: the exact number of shards, of nearly equal size. Otherwise `shard_size` ("256MiB", or bytes; the
       default) and `shard_samples` limit a shard. `prefix`: the names of shards are PREFIX-000000.tar.
     - `shuffle`: a seed that distributes samples over the shards at random.
-    - `require`: parts that each sample must have, "image,json" by default; "" for none.
+    - `require`: parts that each sample must have, "image,json" by default; "" for none. With `join`, `coco`, `yolo` or
+      `voc`, "image" by default.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
+    - `join`: a table (.csv, .tsv, .jsonl) whose rows become the samples' JSON: a path, or "FILE:key=COLUMN,on=stem". "auto",
+      the default, joins metadata.csv and metadata.jsonl of image folders; "none" joins nothing. `coco`: a COCO file.
+      `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
+    - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
@@ -160,6 +171,12 @@ def build(
         ext_by_content=ext_by_content,
         names=_pairs(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        join=None if join is None else os.fspath(join),
+        coco=None if coco is None else os.fspath(coco),
+        yolo=None if yolo is None else os.fspath(yolo),
+        yolo_names=yolo_names,
+        voc=None if voc is None else os.fspath(voc),
+        pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
         follow_links=follow_links,
         entry_points=entry_points,
         dedupe=dedupe,

@@ -37,6 +37,8 @@ Examples:
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
   pack build photos/ -o shards/ --shards 64 --shuffle 42
   pack build photos/ -o shards/ --exclude @bad.jsonl   leave out samples that a list names
+  pack build photos/ -o shards/ --join labels.csv:key=filename   rows of a table as JSON
+  pack build val2017/ -o shards/ --coco instances_val2017.json   boxes and masks as JSON
   pack build photos/ -o shards/ --no-entry-points      faster to pack, slower to train on
   pack build scans/ -o shards/ --require png,txt --names replace";
 

@@ -44,8 +44,38 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
 
+    /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
+    ///
+    /// FILE is .csv, .tsv or .jsonl, also with .gz or .zst. COLUMN has the samples' names; without
+    /// it, the first column that is called file_name, filename, path, image, id or the like. NAME is
+    /// what the column has: key (cat/001), stem (001), basename (001.jpg) or path (cat/001.jpg); it is
+    /// found from the rows. as=meta.json stores the rows as .meta.json, for samples that have JSON
+    /// files. `auto`, the default, joins metadata.csv and metadata.jsonl of image folders, which have a
+    /// column file_name; `none` joins nothing.
+    #[arg(long, value_name = "FILE", help_heading = "Samples",
+          conflicts_with_all = ["coco", "yolo", "voc"])]
+    join: Option<String>,
+    /// Join the annotations of a COCO file: boxes, masks, keypoints and captions as lists in each
+    /// sample's JSON; options as in --join
+    #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc"])]
+    coco: Option<String>,
+    /// Join the YOLO label files (.txt) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with = "voc")]
+    yolo: Option<String>,
+    /// Read the names of YOLO's classes from FILE: one name a line, or the data set's YAML file
+    #[arg(long, value_name = "FILE", help_heading = "Samples", requires = "yolo")]
+    yolo_names: Option<PathBuf>,
+    /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples")]
+    voc: Option<String>,
+    /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
+    /// SRC/masks/a.png are the sample `a`.
+    ///
+    /// EXT is the part in the shard; masks=mask.png makes .png files a part of another name.
+    #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
+    pair: Vec<String>,
     /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
-    /// image,json for folders]
+    /// image,json for folders, image with --join, --coco, --yolo and --voc]
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
     require: Option<String>,
     /// Rename extensions, after conversion to lower case
@@ -152,6 +182,12 @@ impl SourceArgs {
             ext_by_content: self.ext_by_content,
             names: self.names.clone(),
             exclude: self.exclude.clone(),
+            join: self.join.clone(),
+            coco: self.coco.clone(),
+            yolo: self.yolo.clone(),
+            yolo_names: self.yolo_names.clone(),
+            voc: self.voc.clone(),
+            pair: self.pair.clone(),
             follow_links: self.follow_links,
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,

@@ -135,6 +135,7 @@ fn notes(scanned: &Scanned, show: ShowArgs) {
 
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
+    notes(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
     unlisted(scanned);
     if show.is_json() {

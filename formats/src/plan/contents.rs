@@ -32,7 +32,7 @@ pub struct PlannedSample {
     pub key: Vec<u8>,
     /// Its parts in their order in the shard.
     pub parts: Vec<PlannedPart>,
-    /// The bytes of parts with [`Location::Text`].
+    /// The bytes of parts with [`Location::Text`], and the paths of those with [`Location::Path`].
     pub text: Vec<u8>,
 }
 
@@ -42,6 +42,12 @@ impl PlannedSample {
         let Location::Text { at } = part.location else { return None };
         let (at, size) = (at as usize, usize::try_from(part.size).ok()?);
         self.text.get(at..at.checked_add(size)?)
+    }
+
+    /// Returns the path under the root of a part with [`Location::Path`]; `None` for another place.
+    pub fn path_of(&self, part: &PlannedPart) -> Option<&[u8]> {
+        let Location::Path { at, length, .. } = part.location else { return None };
+        self.text.get(at as usize..(at as usize).checked_add(length as usize)?)
     }
 }
 
@@ -63,6 +69,16 @@ pub enum Location {
     File {
         /// A digest of its modification time; detects a change of content at equal size.
         stamp: u32,
+    },
+    /// A file with a path of its own under the root: a table names it. Its extension has
+    /// [`PlannedExt::has_paths`].
+    Path {
+        /// A digest of its modification time.
+        stamp: u32,
+        /// Start of the path in [`PlannedSample::text`].
+        at: u32,
+        /// Bytes of the path.
+        length: u32,
     },
     /// The plan itself: text that was made from tables and names while planning.
     Text {
@@ -112,6 +128,9 @@ pub struct PlannedExt {
     pub source: String,
     /// In the shard.
     pub shard: String,
+    /// Whether the plan has the path of each of its files; absent if files are `source.ext`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_paths: bool,
 }
 
 /// The plan's footer: everything but the samples.

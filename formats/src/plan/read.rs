@@ -227,10 +227,23 @@ fn decode(
         };
         let ext = Some(ext).filter(|&e| e < foot.exts.len() as u64)? as u16;
         let size = cursor.varint()?;
-        let location = decode_location(cursor, kind, size, foot, &mut sample.text)?;
+        let has_paths = foot.exts[usize::from(ext)].has_paths;
+        let location = match kind {
+            0 if has_paths => decode_path(cursor, &mut sample.text)?,
+            _ => decode_location(cursor, kind, size, foot, &mut sample.text)?,
+        };
         sample.parts.push(PlannedPart { ext, size, location });
     }
     Some(())
+}
+
+/// Decodes the location of a file with a path of its own; appends the path to `text`.
+fn decode_path(cursor: &mut Cursor<'_>, text: &mut Vec<u8>) -> Option<Location> {
+    let stamp = u32_at(cursor.take(4)?, 0);
+    let length = cursor.varint().filter(|&length| length <= NAME_MAX as u64)?;
+    let at = u32::try_from(text.len()).ok()?;
+    text.extend_from_slice(cursor.take(length)?);
+    Some(Location::Path { stamp, at, length: length as u32 })
 }
 
 /// Decodes the location of a part of `size` bytes; appends the bytes of a text to `text`.

@@ -265,6 +265,13 @@ fn encode_located(sample: &PlannedSample, part: &PlannedPart, out: &mut Vec<u8>)
             put(out, part.size);
             out.extend_from_slice(&stamp.to_le_bytes());
         }
+        Location::Path { stamp, .. } => {
+            put(out, ext);
+            put(out, part.size);
+            out.extend_from_slice(&stamp.to_le_bytes());
+            let path = sample.path_of(part).filter(|path| path.len() <= NAME_MAX);
+            put_bytes(out, path.ok_or_else(|| mislocated(sample))?);
+        }
         Location::Text { .. } => {
             put(out, ext | 1);
             put_bytes(out, sample.text_of(part).ok_or_else(|| mislocated(sample))?);

@@ -2,9 +2,11 @@
 //! line and the Python module.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tarflume_formats::shown::ShowPath;
 
+use super::joined::{Given, Join};
 use super::prepare::Request;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
@@ -15,6 +17,7 @@ use crate::rows::{self, SourceUrl};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
+use crate::scan::pair::Side;
 use crate::scan::rules::NameRules;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
@@ -38,6 +41,12 @@ pub struct BuildOptions {
     pub ext_by_content: bool,
     pub names: String,
     pub exclude: Vec<String>,
+    pub join: Option<String>,
+    pub coco: Option<String>,
+    pub yolo: Option<String>,
+    pub yolo_names: Option<PathBuf>,
+    pub voc: Option<String>,
+    pub pair: Vec<String>,
     pub follow_links: bool,
     pub entry_points: bool,
     pub dedupe: bool,
@@ -65,6 +74,12 @@ impl BuildOptions {
             ext_by_content: false,
             names: String::new(),
             exclude: Vec::new(),
+            join: None,
+            coco: None,
+            yolo: None,
+            yolo_names: None,
+            voc: None,
+            pair: Vec::new(),
             follow_links: false,
             entry_points: true,
             dedupe: false,
@@ -87,6 +102,8 @@ impl BuildOptions {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
+        let join = Join::parse(self.joined())?;
+        let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
             let text =
                 "--ext-by-content reads the files of folders; leave it out for other sources";
@@ -94,6 +111,9 @@ impl BuildOptions {
         }
         let require = match &self.require {
             Some(words) => Require::parse(words),
+            None if sources.is_empty() && (join.is_certain() || !pair.is_empty()) => {
+                Require::parse("image")
+            }
             None if sources.is_empty() => Require::default(),
             None => Require::parse(""), // a table has the parts that it has
         };
@@ -114,19 +134,27 @@ impl BuildOptions {
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
             sources: rows::planned(&sources),
+            join: join.planned(),
+            pair: Side::planned(&pair),
         };
+        let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {
             follow_links: self.follow_links,
             exts,
             by_content: self.ext_by_content,
-            require,
+            require: if join.is_certain() { require.without(join.ext()) } else { require },
             names,
             exclude: exclude::globs(&self.exclude)?,
-            listed,
+            listed: Arc::new(listed),
+            joined: join.paths_under(&roots),
+            metadata: join == Join::Auto,
         };
         Ok(Request {
-            roots: if sources.is_empty() { self.roots()? } else { rows::roots(&sources) },
+            roots,
             sources,
+            join,
+            pair,
+            usual_require: self.require.is_none(),
             out: self.out,
             scan,
             shape,
@@ -139,6 +167,27 @@ impl BuildOptions {
             look: self.check.is_some_and(|level| level != CheckLevel::None),
             stop: Stop::new(),
         })
+    }
+
+    /// Returns the folders that are paired.
+    fn pairing(&self, sources: &[SourceUrl]) -> Result<Vec<Side>, Failure> {
+        if self.pair.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !sources.is_empty() || self.sources.len() != 1 {
+            return Err(Failure::usage("--pair: give one SRC, the folder that holds both"));
+        }
+        Side::parse_all(&self.pair)
+    }
+
+    fn joined(&self) -> Given<'_> {
+        Given {
+            join: self.join.as_deref(),
+            coco: self.coco.as_deref(),
+            yolo: self.yolo.as_deref(),
+            yolo_names: self.yolo_names.as_deref(),
+            voc: self.voc.as_deref(),
+        }
     }
 
     /// Returns the sources that are not folders.

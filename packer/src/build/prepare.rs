@@ -9,16 +9,20 @@ use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, Plan, index_path};
 
+use super::joined::Join;
 use super::replan::difference;
 use super::sources::{check_files, check_folders};
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::join;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
 use crate::problem::Problem;
 use crate::rows::{self, SourceUrl};
 use crate::scan::exclude_list::Absent;
+use crate::scan::exts::Require;
 use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::pair::{self, Side, scan_pairs};
 use crate::scan::{Scan, ScanCounter, scan};
 use crate::stop::Stop;
 use crate::workdir::quarantine::{Policy, set_aside};
@@ -32,6 +36,12 @@ pub struct Request {
     pub roots: Vec<PathBuf>,
     /// The sources that are not folders; if there are any, the roots are their files.
     pub(crate) sources: Vec<SourceUrl>,
+    /// What is joined to the samples.
+    pub(crate) join: Join,
+    /// Folders whose files are paired; empty for none.
+    pub(crate) pair: Vec<Side>,
+    /// Whether the required parts are the default.
+    pub(crate) usual_require: bool,
     /// The output folder.
     pub out: PathBuf,
     /// The options of the scan.
@@ -116,22 +126,43 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let staging = Staging::of(&request.out);
     if request.sources.is_empty() {
         check_folders(&request.roots, &request.out)?;
+        pair::check_folders(&request.roots[0], &request.pair)?;
     } else {
         check_files(&request.roots, &request.out)?;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
-        let Request { roots, scan: options, stop, .. } = request;
-        let scan = match request.sources.as_slice() {
-            [] => scan(roots, options, counter, stop)?,
-            sources => rows::scan(sources, options, counter, stop)?,
-        };
-        if stop.requested() {
+        let scan = scanned(request, counter)?;
+        if request.stop.requested() {
             return Err(Failure::interrupted());
         }
         plan(request, &staging, &scan)
     })
+}
+
+/// Scans the sources and joins to the samples what the request names.
+fn scanned(request: &Request, counter: &ScanCounter) -> Result<Scan, Failure> {
+    let Request { roots, scan: options, stop, join, .. } = request;
+    let mut found = match request.sources.as_slice() {
+        [] if !request.pair.is_empty() => {
+            scan_pairs(&roots[0], &request.pair, options, counter, stop)?
+        }
+        [] => scan(roots, options, counter, stop)?,
+        sources => rows::scan(sources, options, counter, stop)?,
+    };
+    if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
+        // The tables have the JSON that samples are required to have.
+        let without = ScanOptions { require: Require::parse("image"), ..options.clone() };
+        found = scan(roots, &without, counter, stop)?;
+    }
+    if stop.requested() {
+        return Err(Failure::interrupted());
+    }
+    if let Some(source) = join.open(&mut found, roots, (counter, stop))? {
+        join::join(&mut found, roots, source, (counter, stop))?;
+    }
+    Ok(found)
 }
 
 fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {

@@ -35,7 +35,7 @@ pub fn rehearse(source: &str) -> Result<u64, Failure> {
                         Ok(()) | Err(CellFault::Data(_)) => Ok(()),
                     }
                 }
-                FoundAt::File(_) | FoundAt::Text(_) => Ok(()),
+                FoundAt::File(_) | FoundAt::Path(..) | FoundAt::Text(_) => Ok(()),
             };
             values += 1;
             if let Err(failure) = read {

@@ -198,8 +198,16 @@ fn image_bytes(
     let part = &sample.parts[part];
     let space = || vec![0; part.size as usize];
     match part.at {
-        FoundAt::File(_) => {
-            let path = part_path(&roots[sample.root as usize], &sample.source, ext.as_bytes());
+        FoundAt::File(_) | FoundAt::Path(..) => {
+            let root = &roots[sample.root as usize];
+            let path = match part.at {
+                FoundAt::Path(at, length, _) => {
+                    let mut path = Vec::new();
+                    scan.texts.reader().read(at, u64::from(length), &mut path)?;
+                    part_path(root, &path, b"")
+                }
+                _ => part_path(root, &sample.source, ext.as_bytes()),
+            };
             match files::read_whole(&path, "read") {
                 Ok(bytes) => Ok(Some(bytes)),
                 Err(error) if error.blame().is_machine() => Err(error.into()),

@@ -12,6 +12,10 @@ use crate::failure::Failure;
 pub(crate) enum SourceKind {
     /// NumPy arrays; a sample is one index of the first dimension.
     Npy,
+    /// Tables of separated fields; a sample is a row.
+    Csv,
+    /// Tables of JSON objects; a sample is a line.
+    Jsonl,
     /// Zips of NumPy arrays.
     Npz,
     /// Plain tars of WebDataset samples.
@@ -31,8 +35,10 @@ pub(crate) enum SourceKind {
 }
 
 impl SourceKind {
-    const ALL: [SourceKind; 9] = [
+    const ALL: [SourceKind; 11] = [
         SourceKind::Npy,
+        SourceKind::Csv,
+        SourceKind::Jsonl,
         SourceKind::Npz,
         SourceKind::Tar,
         SourceKind::Zip,
@@ -47,6 +53,8 @@ impl SourceKind {
     pub(crate) fn word(self) -> &'static str {
         match self {
             SourceKind::Npy => "npy",
+            SourceKind::Csv => "csv",
+            SourceKind::Jsonl => "jsonl",
             SourceKind::Npz => "npz",
             SourceKind::Tar => "tar",
             SourceKind::Zip => "zip",
@@ -62,6 +70,10 @@ impl SourceKind {
     fn endings(self) -> find::Endings {
         match self {
             SourceKind::Npy => Some(&[".npy"]),
+            SourceKind::Csv => {
+                Some(&[".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst"])
+            }
+            SourceKind::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
             SourceKind::Npz => Some(&[".npz"]),
             SourceKind::Tar => Some(&[".tar"]),
             SourceKind::Zip => Some(&[".zip"]),

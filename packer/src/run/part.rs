@@ -36,8 +36,12 @@ impl From<tarflume_formats::Error> for Refused {
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
     let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
-    let of_files = sample.parts.iter().filter(|p| matches!(p.location, Location::File { .. }));
-    of_files.map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+    let path = |part: &PlannedPart| match part.location {
+        Location::File { .. } => Some(part_path(root, &sample.source, ext(part.ext))),
+        Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
+        _ => None,
+    };
+    sample.parts.iter().filter_map(path).collect()
 }
 
 /// Reads parts for one thread.
@@ -106,7 +110,9 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
     ) -> Result<PartStream, Refused> {
         match part.location {
-            Location::File { stamp } => Ok(PartStream::File(self.file(sample, part, stamp)?)),
+            Location::File { stamp } | Location::Path { stamp, .. } => {
+                Ok(PartStream::File(self.file(sample, part, stamp)?))
+            }
             Location::Range { at, .. } => Ok(PartStream::Range(at)),
             Location::Text { .. } | Location::Cell { .. } => {
                 let mut bytes = vec![0; part.size as usize];
@@ -143,7 +149,9 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
     ) -> Result<(), Refused> {
         match part.location {
-            Location::File { stamp } => self.file(sample, part, stamp).map(drop),
+            Location::File { stamp } | Location::Path { stamp, .. } => {
+                self.file(sample, part, stamp).map(drop)
+            }
             Location::Range { source, at } => {
                 self.sources.range(source, at, &mut []).map_err(Refused::Failure)
             }
@@ -199,7 +207,7 @@ impl<'a> Parts<'a> {
         space: &mut [u8],
     ) -> Result<Option<PlannedFile>, Refused> {
         match part.location {
-            Location::File { stamp } => {
+            Location::File { stamp } | Location::Path { stamp, .. } => {
                 let mut file = self.file(sample, part, stamp)?;
                 file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
                 return Ok(Some(file));
@@ -231,7 +239,10 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
         stamp: u32,
     ) -> Result<PlannedFile, Refused> {
-        let opened = self.folders.open(sample.root, &sample.source, &self.ext(part).source);
+        let opened = match sample.path_of(part) {
+            Some(path) => self.folders.open(sample.root, path, ""),
+            None => self.folders.open(sample.root, &sample.source, &self.ext(part).source),
+        };
         let stamp = self.checks.times.then_some(stamp);
         match opened {
             Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
@@ -279,6 +290,9 @@ impl<'a> Parts<'a> {
         match part.location {
             Location::Range { source, .. } | Location::Cell { source, .. } => {
                 self.sources.path(source)
+            }
+            Location::Path { .. } => {
+                self.folders.path(sample.root, sample.path_of(part).unwrap_or_default(), "")
             }
             Location::File { .. } | Location::Text { .. } => {
                 self.folders.path(sample.root, &sample.source, &self.ext(part).source)

@@ -9,7 +9,7 @@ use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use super::Scan;
-use super::list::{FoundAt, FoundPart, FoundSample, Run, SampleList};
+use super::list::{FoundAt, FoundPart, FoundSample, Run, SampleList, Spot};
 use super::options::ScanProblem;
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
@@ -22,6 +22,8 @@ pub(crate) enum Attached {
     Text,
     /// Nothing: it stays as it is.
     Nothing,
+    /// It is left out; the caller reports it.
+    LeftOut,
     /// It is left out for this reason.
     Refused(ProblemKind, String),
 }
@@ -38,18 +40,34 @@ impl Scan {
         roots: &[PathBuf],
         mut each: impl FnMut(&FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
     ) -> Result<(), Failure> {
+        self.attach_at(ext, roots, |_, sample, text| each(sample, text))
+    }
+
+    /// As [`Scan::attach`]; `each` also receives the spot that the sample had before.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Scan::attach`].
+    pub(crate) fn attach_at(
+        &mut self,
+        ext: &str,
+        roots: &[PathBuf],
+        mut each: impl FnMut(Spot, &FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
+    ) -> Result<(), Failure> {
         let number = self.ext_number(ext)?;
         let (mut sample, mut text) = (FoundSample::default(), Vec::new());
         let mut samples = SampleList::default();
-        for run in std::mem::take(&mut self.samples).into_runs() {
+        let runs = std::mem::take(&mut self.samples).into_runs();
+        for (run_number, run) in runs.into_iter().enumerate() {
             let (folder, keys) = (run.source_folder.clone(), run.key_folder.clone());
             let mut out = Run::new(run.root, folder.clone(), keys.clone());
             let mut at = 0;
             for _ in 0..run.samples {
+                let spot = Spot::new(run_number, at);
                 at = run.read(at, &mut sample);
                 text.clear();
-                match each(&sample, &mut text)? {
+                match each(spot, &sample, &mut text)? {
                     Attached::Nothing => {}
+                    Attached::LeftOut => continue,
                     Attached::Text => self.add_text(&mut sample, number, &text)?,
                     Attached::Refused(kind, reason) => {
                         let problem = self.problem(kind, &sample, roots, reason);
@@ -85,8 +103,17 @@ impl Scan {
     pub(crate) fn files(&self, sample: &FoundSample, roots: &[PathBuf]) -> Vec<PathBuf> {
         let root = &roots[sample.root as usize];
         let ext = |part: u16| self.exts[part as usize].source.as_bytes();
-        let of_files = sample.parts.iter().filter(|part| matches!(part.at, FoundAt::File(_)));
-        of_files.map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+        let path = |part: &FoundPart| match part.at {
+            FoundAt::File(_) => Some(part_path(root, &sample.source, ext(part.ext))),
+            // The temporary file may not be readable again: a message does without its path then.
+            FoundAt::Path(at, length, _) => {
+                let mut path = Vec::new();
+                self.texts.reader().read(at, u64::from(length), &mut path).ok()?;
+                Some(part_path(root, &path, b""))
+            }
+            _ => None,
+        };
+        sample.parts.iter().filter_map(path).collect()
     }
 
     /// Returns the path of a sample's first file, or of the source that it is a row of.
@@ -98,11 +125,12 @@ impl Scan {
     }
 
     fn ext_number(&mut self, ext: &str) -> Result<u16, Failure> {
-        let same = |e: &PlannedExt| e.source == ext && e.shard == ext;
+        let same = |e: &PlannedExt| e.source == ext && e.shard == ext && !e.has_paths;
         if let Some(number) = self.exts.iter().position(same) {
             return Ok(number as u16); // a table has at most 65,536
         }
-        self.exts.push(PlannedExt { source: ext.into(), shard: ext.into() });
+        let has_paths = false;
+        self.exts.push(PlannedExt { source: ext.into(), shard: ext.into(), has_paths });
         u16::try_from(self.exts.len() - 1)
             .map_err(|_| Failure::usage("more than 65,536 different extensions"))
     }

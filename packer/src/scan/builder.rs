@@ -33,6 +33,15 @@ const DIGITS: usize = 8;
 pub(crate) enum RowPart<'a> {
     /// Text that is packed as it is.
     Text(&'a [u8]),
+    /// A file under the root of the row's source.
+    File {
+        /// Its path under the root.
+        path: &'a [u8],
+        /// Bytes.
+        size: u64,
+        /// A digest of its modification time.
+        stamp: u32,
+    },
     /// Bytes of a source.
     Range {
         /// The source's number.
@@ -59,7 +68,9 @@ impl RowPart<'_> {
     fn size(&self) -> u64 {
         match *self {
             RowPart::Text(text) => text.len() as u64,
-            RowPart::Range { size, .. } | RowPart::Cell { size, .. } => size,
+            RowPart::File { size, .. }
+            | RowPart::Range { size, .. }
+            | RowPart::Cell { size, .. } => size,
         }
     }
 }
@@ -305,12 +316,19 @@ impl<'a> ScanBuilder<'a> {
         order.sort_unstable_by_key(|(ext, _)| *ext);
         self.parts.clear();
         for &&(ext, ref part) in &order {
-            let Some(number) = self.exts.number(ext.as_bytes(), ext.as_bytes()) else {
+            let number = match part {
+                RowPart::File { .. } => self.exts.number_of_paths(ext.as_bytes()),
+                _ => self.exts.number(ext.as_bytes(), ext.as_bytes()),
+            };
+            let Some(number) = number else {
                 let text = "more than 65,536 different extensions; pack fewer columns";
                 return Err(Failure::usage(text));
             };
             let at = match *part {
                 RowPart::Text(text) => FoundAt::Text(self.texts.push(text)?),
+                RowPart::File { path, stamp, .. } => {
+                    FoundAt::Path(self.texts.push(path)?, path.len() as u32, stamp)
+                }
                 RowPart::Range { source, at, .. } => FoundAt::Range(source, at),
                 RowPart::Cell { source, row, column, .. } => FoundAt::Cell(source, row, column),
             };
@@ -389,6 +407,7 @@ impl<'a> ScanBuilder<'a> {
             about: self.about,
             notes,
             problems: self.problems,
+            tables: Vec::new(),
             skipped: self.skipped,
             renamed: self.renamed,
             newest: self.newest,

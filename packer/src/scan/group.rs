@@ -11,6 +11,7 @@ use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
+use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
@@ -30,6 +31,7 @@ pub(super) struct FolderName {
 pub(super) struct Grouped {
     pub(super) runs: Vec<Run>,
     pub(super) problems: Vec<ScanProblem>,
+    pub(super) tables: Vec<FoundTable>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
     /// The latest change, see [`Scan::newest`](super::Scan::newest).
@@ -126,6 +128,7 @@ impl Grouper<'_> {
         let mut out = Grouped {
             runs: Vec::new(),
             problems: Vec::new(),
+            tables: Vec::new(),
             skipped: 0,
             renamed: 0,
             newest: i64::MIN,
@@ -134,7 +137,7 @@ impl Grouper<'_> {
         let mut current = run();
         let mut examined = Examined { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
-            let files = self.set_aside(folder, listing, files, &mut out);
+            let files = self.set_aside(folder, listing, files, &mut out)?;
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
             match self.sample(folder, listing, stem, &files, &mut examined) {
@@ -159,14 +162,17 @@ impl Grouper<'_> {
         Ok(out)
     }
 
-    /// Removes excluded names and names that are not regular files from a sample's names.
+    /// Removes excluded names, tables and names that are not regular files from a sample's names.
+    ///
+    /// # Errors
+    /// Returns the errors of [`is_table`].
     fn set_aside<'e>(
         &self,
         folder: &FolderName,
         listing: &Listing,
         files: &'e [Entry],
         out: &mut Grouped,
-    ) -> Vec<&'e Entry> {
+    ) -> Result<Vec<&'e Entry>, Failure> {
         let mut keep = Vec::with_capacity(files.len());
         for file in files {
             let name = listing.name(file);
@@ -174,6 +180,9 @@ impl Grouper<'_> {
             let skip_hidden = hidden && self.options.names.action(Rule::Hidden) == Action::Skip;
             if skip_hidden || self.options.excludes(&folder.source, name) {
                 out.skipped += 1;
+            } else if is_table(self.options, (&folder.source, name), || self.path(folder, name))? {
+                let (root, folder) = (folder.root, folder.source.to_vec());
+                out.tables.push(FoundTable { root, folder, name: name.to_vec() });
             } else if file.kind == Kind::File {
                 keep.push(file);
             } else {
@@ -187,7 +196,7 @@ impl Grouper<'_> {
                 out.problems.push(self.problem(folder, None, &[], refusal));
             }
         }
-        keep
+        Ok(keep)
     }
 
     /// Returns the key's stem if it is not the files' own, and the parts; `None` if they are left

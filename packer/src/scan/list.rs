@@ -21,6 +21,9 @@ pub struct FoundPart {
 pub enum FoundAt {
     /// A file of its own, with a digest of its modification time.
     File(u32),
+    /// A file whose path under the root is a text: its first byte in
+    /// [`Scan::texts`](super::Scan::texts), its length, and the digest.
+    Path(u64, u32, u32),
     /// Text, from this byte of [`Scan::texts`](super::Scan::texts).
     Text(u64),
     /// Bytes of a source, from this byte.
@@ -50,6 +53,10 @@ pub struct Spot {
 }
 
 impl Spot {
+    pub(super) fn new(run: usize, at: usize) -> Spot {
+        Spot { run: run as u32, at: at as u32 }
+    }
+
     /// Returns the spot as a number that grows in the order of the list.
     pub fn id(self) -> u64 {
         u64::from(self.run) << 32 | u64::from(self.at)
@@ -90,10 +97,16 @@ impl Run {
         }
         put(out, parts.len() as u64);
         for part in parts {
-            let ext = u64::from(part.ext) << 2;
+            let ext = u64::from(part.ext) << 3;
             match part.at {
                 FoundAt::File(stamp) => {
                     put(out, ext);
+                    out.extend_from_slice(&stamp.to_le_bytes());
+                }
+                FoundAt::Path(at, length, stamp) => {
+                    put(out, ext | 4);
+                    put(out, at);
+                    put(out, u64::from(length));
                     out.extend_from_slice(&stamp.to_le_bytes());
                 }
                 FoundAt::Text(at) => {
@@ -138,13 +151,14 @@ impl Run {
         sample.parts.clear();
         for _ in 0..reader.number() {
             let head = reader.number();
-            let at = match head & 3 {
+            let at = match head & 7 {
                 0 => FoundAt::File(reader.stamp()),
                 1 => FoundAt::Text(reader.number()),
                 2 => FoundAt::Range(reader.number() as u32, reader.number()),
+                4 => FoundAt::Path(reader.number(), reader.number() as u32, reader.stamp()),
                 _ => FoundAt::Cell(reader.number() as u32, reader.number(), reader.number() as u16),
             };
-            sample.parts.push(FoundPart { ext: (head >> 2) as u16, size: reader.number(), at });
+            sample.parts.push(FoundPart { ext: (head >> 3) as u16, size: reader.number(), at });
         }
         reader.at
     }
@@ -186,7 +200,7 @@ impl SampleList {
         for (number, run) in self.runs.iter().enumerate() {
             let mut at = 0;
             for _ in 0..run.samples {
-                let spot = Spot { run: number as u32, at: at as u32 };
+                let spot = Spot::new(number, at);
                 at = run.read(at, &mut sample);
                 if !each(spot, &sample) {
                     return;
@@ -247,6 +261,7 @@ mod tests {
                 let renamed = (i % 2 == 0).then_some(&b"other"[..]);
                 let parts = [
                     part(FoundAt::File(i as u32)),
+                    part(FoundAt::Path(i << 33, 5, i as u32)),
                     part(FoundAt::Text(i << 33)),
                     part(FoundAt::Range(folder, i << 40)),
                     part(FoundAt::Cell(folder, i << 35, 9)),

@@ -1,6 +1,7 @@
 //! The options of a scan, and the form of its problems.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use globset::GlobSet;
 use tarflume_formats::name;
@@ -11,7 +12,7 @@ use super::rules::{Action, NameRules, Rule};
 use crate::problem::Problem;
 
 /// The options of a scan.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ScanOptions {
     /// Packs what symbolic links point to.
     pub follow_links: bool,
@@ -26,7 +27,11 @@ pub struct ScanOptions {
     /// Paths under a source folder that are left out.
     pub exclude: GlobSet,
     /// Keys whose samples are left out.
-    pub listed: Listed,
+    pub listed: Arc<Listed>,
+    /// Paths under a source folder of files that are read as tables, and are no parts.
+    pub joined: Vec<Vec<u8>>,
+    /// Collects `metadata.csv`, `.jsonl` and `.parquet` that name files, instead of grouping them.
+    pub metadata: bool,
 }
 
 impl ScanOptions {

@@ -39,7 +39,7 @@ impl Texts {
             let folder = std::env::temp_dir();
             self.spill(&folder).map_err(|e| {
                 Failure::io(e, "write a temporary file in", &folder)
-                    .with_remedy("; TMPDIR names another folder for temporary files")
+                    .with_remedy("TMPDIR names another folder for temporary files")
             })?;
         }
         Ok(at)
@@ -63,7 +63,7 @@ impl Texts {
 
     /// Returns a reader. Texts that are read in the order in which they were added are read once.
     pub(crate) fn reader(&self) -> TextReader<'_> {
-        TextReader { texts: self, window: Vec::new(), start: 0 }
+        TextReader { texts: self, window: Vec::new(), start: 0, last: 0 }
     }
 }
 
@@ -74,6 +74,8 @@ pub(crate) struct TextReader<'a> {
     window: Vec<u8>,
     /// Position of the window's first byte.
     start: u64,
+    /// The end of the text that was read last.
+    last: u64,
 }
 
 impl TextReader<'_> {
@@ -94,7 +96,9 @@ impl TextReader<'_> {
             Some(skip) => skip,
             None => {
                 let left = self.texts.written - at;
-                let length = left.min(size.max(WINDOW) as u64) as usize;
+                // In another order, a window would be read for each text.
+                let near = (self.last..self.last + WINDOW as u64).contains(&at);
+                let length = left.min(size.max(if near { WINDOW } else { 0 }) as u64) as usize;
                 self.window.resize(length, 0);
                 self.start = at;
                 let refused =
@@ -104,6 +108,7 @@ impl TextReader<'_> {
             }
         };
         out.extend_from_slice(&self.window[start..start + size]);
+        self.last = at + size as u64;
         Ok(())
     }
 }

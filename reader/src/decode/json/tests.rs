@@ -60,6 +60,12 @@ fn arrays_have_their_shape_or_any_length() {
     assert!(refusal(&four.clone().shape([5])).contains("expected an array of 5, found fewer"));
     assert!(refusal(&four).contains("expected a single value"));
     assert!(refusal(&Json::new("json", "/boxes").variable()).contains("single value"));
+    let boxes = Json::new("json", "/boxes").variable_of([2]);
+    assert_eq!(values::<i64>(&boxes), [1, 2, 3, 4]);
+    assert!(values::<i64>(&Json::new("json", "/empty").variable_of([4])).is_empty());
+    let three = refusal(&Json::new("json", "/boxes").variable_of([3]));
+    assert!(three.contains("expected an array of 3, found fewer"));
+    assert!(refusal(&four.clone().variable_of([4])).contains("expected an array of 4"));
     assert!(refusal(&Json::new("json", "/class").shape([1])).contains("expected an array of 1"));
 }
 
