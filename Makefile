@@ -4,7 +4,8 @@
 #   make test    all Rust tests, with the external tools that some of them need
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids and open_clip, and our exports with Streaming, LitData
+#                and tfrecord; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -107,6 +108,7 @@ fmt:
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume --locked -- -D warnings # without its features
+	$(CARGO) clippy -p tarflume-packer --locked -- -D warnings # without its features
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps

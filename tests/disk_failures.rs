@@ -63,6 +63,31 @@ fn a_full_disk_asks_for_room_and_the_same_command_ends_with_the_same_bytes() {
 }
 
 #[test]
+fn a_full_disk_leaves_no_half_export_and_the_same_command_succeeds_later() {
+    let place = Place::new();
+    place.photos("photos", 100).pack("build photos -o shards").succeeds();
+    for format in ["mds", "litdata", "tfrecord", "hf", "parquet", "folder"] {
+        let _ = fs::remove_dir_all(place.at("disk"));
+        let run = script(
+            &place,
+            &format!(
+                "disk 400
+                pack export shards --to {format} -o disk/out; echo first $?
+                ls -A disk; echo listed
+                mount -o remount,size=16m disk
+                pack export shards --to {format} -o disk/out; echo second $?
+                ls -A disk"
+            ),
+        );
+        let Some(run) = run else { return };
+        let run = run.succeeds().says("first 75").says("second 0").says("No space left on device");
+        let run = run.says("starts at the first sample");
+        assert!(run.stdout.contains("first 75\nlisted"), "nothing is left: {run:#?}");
+        assert!(run.stdout.ends_with("second 0\nout\n"), "{run:#?}");
+    }
+}
+
+#[test]
 fn a_disk_that_is_full_from_the_start_gets_no_half_plan() {
     let place = Place::new();
     place.folder("photos", 3000).pack("build photos -o whole --shards 2").succeeds();

@@ -15,7 +15,7 @@
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
-//!   `false_claims`: tars with false claims;
+//!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `missing_sources`; `streams`: output that cannot be written;
@@ -37,6 +37,7 @@ mod disk_failures;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod export;
 mod false_claims;
 mod faults;
 mod foreign;

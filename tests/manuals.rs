@@ -6,7 +6,7 @@ use crate::harness::{Place, tool};
 
 const COMMANDS: [&str; 14] = [
     "build", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat", "unpack",
-    "tokens", "bench", "doctor",
+    "tokens", "export", "bench", "doctor",
 ];
 
 #[test]

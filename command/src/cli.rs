@@ -18,6 +18,7 @@ mod build;
 mod cat;
 mod completions;
 mod doctor;
+mod export;
 mod finalize;
 mod index;
 mod info;
@@ -60,6 +61,7 @@ Examples:
   pack cat shards/ cats/001.json             print one part
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
                                              tokenize text and pack it into blocks
+  pack export shards/ --to mds -o mds/       write the format of another loader
   pack bench shards/                         measure reading and decoding on this machine
   pack doctor                                check that this machine can feed its GPUs
 
@@ -89,6 +91,7 @@ enum Command {
     Cat(cat::Args),
     Unpack(unpack::Args),
     Tokens(tokens::Args),
+    Export(export::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -151,6 +154,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
         Command::Tokens(args) => tokens::run(args),
+        Command::Export(args) => export::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),

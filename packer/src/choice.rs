@@ -19,11 +19,21 @@ pub trait Choice: Copy + 'static {
 mod tests {
     use super::*;
     use crate::check::CheckLevel;
+    use crate::export::{Encoding, Format, JsonAs};
     use crate::verify::Level;
     use crate::workdir::quarantine::Policy;
 
     fn words<T: Choice>() -> Vec<&'static str> {
         T::ALL.iter().map(|choice| choice.word()).collect()
+    }
+
+    /// Command lines and scripts hold these words.
+    #[test]
+    fn the_words_of_exports_are_these() {
+        let formats = ["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf"];
+        assert_eq!(words::<Format>(), formats);
+        assert_eq!(words::<JsonAs>(), ["columns", "text"]);
+        assert_eq!(words::<Encoding>(), ["bytes", "jpeg", "png", "str", "int", "json"]);
     }
 
     /// Plans hold these words.

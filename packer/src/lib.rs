@@ -36,6 +36,7 @@
 //! | [`index`] | makes sidecars for tars of other tools |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`unpack`] | restores files from shards |
+//! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
 #![warn(missing_docs)]
 
 mod annotations;
@@ -45,6 +46,7 @@ mod check;
 mod choice;
 mod collide;
 mod exit;
+pub mod export;
 mod failure;
 pub mod index;
 #[doc(hidden)]

@@ -5,7 +5,7 @@
 //! regular file or whose name leaves the folder is refused and reported, and the others continue.
 //! `tree` creates the files, `settle` checks that they reached the disk.
 
-mod settle;
+pub(crate) mod settle;
 pub(crate) mod tree;
 
 use std::fs::{self, File};
