@@ -17,6 +17,8 @@
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
+//! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
+//!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
@@ -31,6 +33,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
 mod all_problems;
+mod append;
+mod arrays;
 mod bench;
 mod build;
 mod disk_failures;
@@ -46,6 +50,7 @@ mod hostile;
 mod inspect;
 mod join;
 mod kills;
+mod labels;
 mod machine_trouble;
 mod machines;
 mod manuals;
@@ -55,6 +60,7 @@ mod numbers;
 mod problems;
 mod restart;
 mod sources;
+mod splits;
 mod streams;
 mod terminal;
 mod tokens;

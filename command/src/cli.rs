@@ -12,6 +12,7 @@ macro_rules! print_message {
     ($($words:tt)*) => { $crate::cli::out::print_message(format_args!($($words)*)) };
 }
 
+mod append;
 mod args;
 mod bench;
 mod build;
@@ -56,6 +57,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
+  pack append photos/ -o shards/             add new samples
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack cat shards/ cats/001.json             print one part
@@ -80,6 +82,7 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::Args),
+    Append(append::Args),
     Plan(plan::Args),
     Run(run::Args),
     Status(status::Args),
@@ -143,6 +146,7 @@ fn name_of(words: &[OsString]) -> &'static str {
 fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
         Command::Build(args) => build::run(args),
+        Command::Append(args) => append::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),

@@ -66,6 +66,7 @@ fn make_shard(dir: &Path, shard: u64, rows: std::ops::Range<u64>) -> Result<Shar
     fs::write(index_path(&tar), &bytes)?;
     Ok(ShardEntry {
         name,
+        split: None,
         samples: rows.end - rows.start,
         bytes: facts.length,
         blake3: facts.digest.map(|d| d.to_hex().to_string()),

@@ -256,7 +256,7 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
 /// Hashes the folded key to 64 bits: multiplies eight bytes at a time into the state and adds both
 /// halves of the product (the step of wyhash). Not resistant to attack: equal hashes cost time
 /// here, never a wrong result.
-fn hash(key: &[u8]) -> u64 {
+pub(crate) fn hash(key: &[u8]) -> u64 {
     if key.is_ascii() { hash_folded(key, lower_eight) } else { hash_folded(&fold(key), |w| w) }
 }
 

@@ -52,8 +52,11 @@ pub mod index;
 #[doc(hidden)]
 pub mod internal;
 mod join;
+mod label;
 pub mod listing;
+mod part_bytes;
 mod plan;
+mod present;
 mod problem;
 pub mod progress;
 mod rows;

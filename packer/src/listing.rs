@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::index::{Part, Sample};
-use tarflume_formats::manifest::{FILE_NAME, Manifest};
+use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::{
     Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
 };
@@ -92,6 +92,30 @@ pub struct FoundPart<'a> {
 }
 
 impl Listing {
+    /// Returns the listing with the shards of one split alone.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such split, with the names of all splits.
+    pub fn split(mut self, name: &str) -> Result<Listing, Failure> {
+        let entries = self.manifest.as_ref().map_or(&[][..], |manifest| &manifest.shards);
+        let is_in = |entry: &ShardEntry| entry.split.as_deref() == Some(name);
+        let keep: Vec<bool> = entries.iter().map(is_in).collect();
+        if !keep.contains(&true) {
+            let mut names: Vec<&str> =
+                entries.iter().filter_map(|entry| entry.split.as_deref()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let have = if names.is_empty() { "none".into() } else { names.join(", ") };
+            let name = name::shown(name.as_bytes());
+            return Err(Failure::usage(format!(
+                "there is no split '{name}'; the splits are: {have}"
+            )));
+        }
+        let mut keep = keep.into_iter();
+        self.shards.retain(|_| keep.next() == Some(true));
+        Ok(self)
+    }
+
     /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.shards.iter().map(|shard| shard.index.samples()).sum()

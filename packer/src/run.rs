@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
-use tarflume_formats::plan::{Location, PlannedSample};
+use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::write_as;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Durability, Plan, ShardRecord, ShardWriter, WrittenShard, name};
@@ -330,9 +330,10 @@ impl Job<'_> {
     fn publish(&self, finished: Finished) -> Result<(), Failure> {
         let Finished { number, written, problems } = finished;
         let foot = self.plan.foot();
-        let name = &foot.shards[number].name;
+        let PlannedShard { name, split, .. } = &foot.shards[number];
         let extensions = written.extensions.clone();
-        let entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        let mut entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        entry.split.clone_from(split);
         let record = ShardRecord {
             plan: foot.content.clone(),
             shard: number as u64,

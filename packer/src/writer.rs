@@ -20,7 +20,7 @@ use crate::build::finalize::move_all;
 use crate::build::options::{SHARD_SIZE, check_prefix};
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
-use crate::plan::shard_name;
+use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::NameRules;
 use crate::workdir::staging::{Lock, Staging};

@@ -14,6 +14,7 @@ use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
 use crate::selecting::Selection;
 use crate::settings::{Keywords, Settings};
+use crate::shards::class_names;
 use crate::{keywords, resident};
 use tarflume_formats::IgnorePoison;
 
@@ -38,6 +39,8 @@ use tarflume_formats::IgnorePoison;
 ///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
 ///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
 ///   parts are columns of bytes.
+/// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
+///   number of builds; `pack append` adds one.
 /// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
 ///   `ordinal` or `key`, a list or an array of keys or of ordinals, an array of booleans, or a `Selection`.
 /// - `weights`: how often samples come. "/class" (a pointer into the JSON part, or a part such as "cls") draws
@@ -54,8 +57,8 @@ use tarflume_formats::IgnorePoison;
 /// - `shuffle`: "none" or False; "shards"; "buffer" (`buffer_size` samples); "blocks" (runs of `block_size`
 ///   samples, `window` runs mixed exactly); "full" or True (exact, over the whole data set). `seed`: a
 ///   whole number that determines the order and all random crops.
-/// - `rank`, `world_size`: this process and the number of processes. `split="sample"` distributes the
-///   samples of each batch, `split="shard"` whole shards.
+/// - `rank`, `world_size`: this process and the number of processes. `divide="sample"` distributes the
+///   samples of each batch, `divide="shard"` whole shards.
 /// - `drop_last`: what happens to the samples that do not fill the last batch on all ranks. False delivers
 ///   them in a last batch that is shorter, by the same number of rows on all ranks. With several ranks,
 ///   the last ones repeat fewer than `world_size` samples from the beginning of the epoch, as PyTorch's
@@ -139,7 +142,7 @@ impl Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
-           seed=0, image=None, label=None, columns=None, rank=0, world_size=1, split='sample', drop_last=False, \
+           seed=0, image=None, label=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
@@ -209,6 +212,12 @@ impl Loader {
         self.inner(py)?.resident().map(|fit| resident::fit(py, fit)).transpose()
     }
 
+    /// The classes, names by id, or None: those that `pack build --label` found.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        class_names(py, self.settings.classes().as_ref())
+    }
+
     /// Samples of an epoch, on all ranks together.
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<u64> {
@@ -238,7 +247,7 @@ impl Loader {
         Ok(Ledger(self.inner(py)?.ledger()))
     }
 
-    /// The sum of the ledgers of all ranks after one whole epoch; with `split="shard"`, the ledger of this
+    /// The sum of the ledgers of all ranks after one whole epoch; with `divide="shard"`, the ledger of this
     /// rank.
     fn expected(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Ledger> {
         let epoch = numbered(epoch)?;

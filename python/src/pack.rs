@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tarflume_formats::Durability;
-use tarflume_packer::build::{BuildOptions, jobs};
+use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
@@ -53,7 +53,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 /// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
-       shuffle=None, require=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
+       shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
@@ -67,6 +67,11 @@ pub(crate) fn pack_build(
     prefix: Option<String>,
     shuffle: Option<Number<u64>>,
     require: Option<String>,
+    label: Option<String>,
+    classes: Option<PathBuf>,
+    split: Option<String>,
+    stratify: Option<String>,
+    split_by: Option<String>,
     ext_map: Option<String>,
     ext_by_content: bool,
     names: Option<String>,
@@ -106,6 +111,11 @@ pub(crate) fn pack_build(
         prefix: prefix.unwrap_or(usual.prefix),
         shuffle,
         require,
+        label,
+        classes,
+        split,
+        stratify,
+        split_by,
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
         names: names.unwrap_or(usual.names),
@@ -128,6 +138,34 @@ pub(crate) fn pack_build(
         ..usual
     };
     let request = py.detach(|| options.request());
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    request.stop = Stop::new();
+    Work::build(request)
+}
+
+/// Starts to add samples to a data set.
+#[pyfunction]
+#[pyo3(signature = (sources, out, *, exclude=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_append(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    exclude: Vec<String>,
+    on_problem: &str,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+    dry_run: bool,
+) -> PyResult<Work> {
+    let asked = AppendOptions {
+        exclude,
+        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
+        jobs: threads(py, jobs)?,
+        fresh,
+        dry_run,
+        ..AppendOptions::new(sources, out)
+    };
+    let request = py.detach(|| asked.request());
     let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
     request.stop = Stop::new();
     Work::build(request)

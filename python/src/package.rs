@@ -27,7 +27,9 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loader::Loader;
     #[pymodule_export]
-    use crate::pack::{pack_build, pack_command, pack_index, pack_tokens, pack_verify};
+    use crate::pack::{
+        pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
+    };
     #[pymodule_export]
     use crate::packing::Work;
     #[pymodule_export]

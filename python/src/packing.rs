@@ -185,11 +185,15 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
                              "problems": [], "warnings": []}));
         }
+        Prepared::Nothing { manifest, scanned } => {
+            return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
+                             "present": scanned.present, "problems": scanned.problems, "warnings": []}));
+        }
         Prepared::Refused(mut scanned, others) => {
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(JobFailure::problems(build::MEND, &scanned.problems));
+            return Err(JobFailure::problems(&build::mend(&scanned), &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;
@@ -217,7 +221,8 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
         Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
-            "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
+            "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
+            "warnings": warnings(foot),
         })),
     }
 }

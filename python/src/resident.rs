@@ -9,7 +9,7 @@ use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 
 /// Keeps the data set in the memory of the loader's GPU. The first epoch, or `loader.preload()`, fills the
-/// memory; later epochs read and decode nothing. With `split="shard"` each rank keeps its own shards.
+/// memory; later epochs read and decode nothing. With `divide="shard"` each rank keeps its own shards.
 ///
 /// `budget` is the maximum of memory, as "100GiB". If the data set does not fit, making the loader is an
 /// error. Pictures keep their shape, with at most `side * side` pixels, and each epoch crops them with its own seeds.

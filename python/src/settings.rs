@@ -8,8 +8,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::{
-    Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
-    Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
+    ClassTable, Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
+    OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::any_loader::AnyLoader;
@@ -17,7 +17,7 @@ use crate::deliver::Delivery;
 use crate::errors::{OrRaise, usage};
 use crate::memory::KEY;
 use crate::resident::residency;
-use crate::shards::open;
+use crate::shards::{DataPart, open};
 use crate::{gate, keywords, parts, selecting, words};
 
 /// The options of a loader.
@@ -121,7 +121,14 @@ impl Settings {
         shards: &Bound<'_, PyAny>,
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
-        let datasets = datasets(py, shards)?;
+        let mut datasets = datasets(py, shards)?;
+        let part = DataPart {
+            split: given.value("split", "the name of a split")?,
+            version: given.value("version", "a number of builds")?,
+        };
+        for (dataset, _) in &mut datasets {
+            *dataset = part.of(dataset).or_raise(py)?;
+        }
         let select = given.object("select")?.map(|table| select(&datasets, &table)).transpose()?;
         let weights = selecting::weights(py, given.object("weights")?, given.object("classes")?)?;
         let (columns, texts) = columns(py, &given)?;
@@ -176,6 +183,13 @@ impl Settings {
             builder = builder.resident(residency.clone());
         }
         builder.build().map(AnyLoader::Device)
+    }
+
+    /// The classes of the data set; of a mixture, those that all have.
+    pub(crate) fn classes(&self) -> Option<ClassTable> {
+        let mut all = self.datasets.iter().map(|(dataset, _)| dataset.classes());
+        let first = all.next().flatten()?;
+        all.all(|classes| classes == Some(first)).then(|| first.clone())
     }
 
     /// The keywords in the `repr` of a loader.
@@ -391,7 +405,11 @@ fn split(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Split> {
     let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
     let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1));
     let split = split.map_err(Error::from).or_raise(py)?;
-    Ok(if words::by_shard(py, &given.word("split", "sample")?)? { split.by_shard() } else { split })
+    Ok(if words::by_shard(py, &given.word("divide", "sample")?)? {
+        split.by_shard()
+    } else {
+        split
+    })
 }
 
 /// `drop_last=`. By default all samples are delivered, and all ranks have as many rows: alone, the last

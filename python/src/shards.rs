@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
-use tarflume::Shards;
+use tarflume::{ClassTable, Shards};
 
 use crate::batch::{key_bytes, key_text};
 use crate::column::{Column, own};
 use crate::errors::{OrRaise, usage};
+use crate::numbers::Number;
 use crate::selecting::{self, Selection};
 use crate::table::Table;
 
@@ -19,12 +20,59 @@ use crate::table::Table;
 ///
 /// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`; `dataset["key"]` is the sample with
 /// this key, and `dataset[10:20]` a list of samples.
+///
+/// `split`: the samples of one split (`splits` lists all). `version`: the data set as it was after this
+/// number of builds, without those that `pack append` added later.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
     /// The paths that it was opened with, for pickling.
     named: Option<Vec<PathBuf>>,
+    part: DataPart,
 }
+
+/// The part of a data set that is read: one split, or the first builds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DataPart {
+    pub(crate) split: Option<String>,
+    pub(crate) version: Option<usize>,
+}
+
+impl DataPart {
+    /// This part of a data set.
+    pub(crate) fn of(&self, dataset: &tarflume::Dataset) -> tarflume::Result<tarflume::Dataset> {
+        let dataset = match self.version {
+            Some(version) => dataset.version(version)?,
+            None => dataset.clone(),
+        };
+        match &self.split {
+            Some(split) => dataset.split(split).map_err(|error| match split.as_str() {
+                "sample" | "shard" => tarflume::Error::usage(format!(
+                    "{}; divide=\"{split}\" is how ranks divide the data set",
+                    error.text()
+                )),
+                _ => error,
+            }),
+            None => Ok(dataset),
+        }
+    }
+}
+
+/// Classes as a dict of names by id.
+pub(crate) fn class_names<'py>(
+    py: Python<'py>,
+    classes: Option<&ClassTable>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(classes) = classes else { return Ok(None) };
+    let made = PyDict::new(py);
+    for (place, name) in classes.names.iter().enumerate() {
+        made.set_item(classes.id(place), name)?;
+    }
+    Ok(Some(made))
+}
+
+/// The arguments of the constructor: paths, split, version.
+type NewArgs = (Vec<PathBuf>, Option<String>, Option<usize>);
 
 /// Opens the value of a `shards` argument.
 pub(crate) fn open(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<tarflume::Dataset> {
@@ -85,9 +133,35 @@ impl Dataset {
 #[pymethods]
 impl Dataset {
     #[new]
-    fn new(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Dataset> {
+    #[pyo3(signature = (shards, split=None, version=None))]
+    fn new(
+        py: Python<'_>,
+        shards: &Bound<'_, PyAny>,
+        split: Option<String>,
+        version: Option<Number<usize>>,
+    ) -> PyResult<Dataset> {
         let named = paths(py, shards).ok();
-        Ok(Dataset { dataset: open(py, shards)?, named })
+        let part = DataPart { split, version: version.map(|n| n.0) };
+        let dataset = part.of(&open(py, shards)?).or_raise(py)?;
+        Ok(Dataset { dataset, named, part })
+    }
+
+    /// The classes, names by id, or None: those that `pack build --label` found.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        class_names(py, self.dataset.classes())
+    }
+
+    /// The names of the splits.
+    #[getter]
+    fn splits(&self) -> Vec<&str> {
+        self.dataset.splits()
+    }
+
+    /// The number of builds: 1, and 1 for each `pack append`; 0 without a single manifest.
+    #[getter]
+    fn builds(&self) -> usize {
+        self.dataset.builds()
     }
 
     fn __len__(&self) -> usize {
@@ -202,14 +276,15 @@ impl Dataset {
         self.dataset.shards().iter().map(|shard| shard.path().to_path_buf()).collect()
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<PathBuf>,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs)> {
         let Some(named) = slf.get().named.clone() else {
             return Err(usage(
                 slf.py(),
                 "this data set was made from another one and cannot be pickled: open it from its paths",
             ));
         };
-        Ok((slf.get_type().into_any(), (named,)))
+        let DataPart { split, version } = slf.get().part.clone();
+        Ok((slf.get_type().into_any(), (named, split, version)))
     }
 
     /// Thumbnails and parts of the first samples, for notebooks.

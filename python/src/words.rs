@@ -97,9 +97,9 @@ pub(crate) fn form(py: Python<'_>, word: &str) -> PyResult<Form> {
     one_of(py, "deliver", word, &known)
 }
 
-/// Whether a split is by shard.
+/// Whether ranks divide the data set by shard.
 pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
-    one_of(py, "split", word, &[("sample", false), ("shard", true)])
+    one_of(py, "divide", word, &[("sample", false), ("shard", true)])
 }
 
 /// A share of the pictures: 0 to 1, or "auto".

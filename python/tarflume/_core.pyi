@@ -276,7 +276,9 @@ class ArrayBatches:
 class Dataset:
     """A data set: samples by number and by key, as dicts of `bytes`."""
 
-    def __new__(cls, shards: Path | Sequence[Path] | Dataset) -> Self: ...
+    def __new__(
+        cls, shards: Path | Sequence[Path] | Dataset, split: str | None = None, version: int | None = None
+    ) -> Self: ...
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, which: SupportsIndex | str | bytes, /) -> Sample: ...
@@ -296,6 +298,12 @@ class Dataset:
     def _repr_html_(self) -> str: ...
     @property
     def shards(self) -> list[pathlib.Path]: ...
+    @property
+    def classes(self) -> dict[int, str] | None: ...
+    @property
+    def splits(self) -> list[str]: ...
+    @property
+    def builds(self) -> int: ...
 
 @final
 class RandomResizedCrop:
@@ -456,7 +464,7 @@ class Loader:
     `weights`: "/class" draws each class equally often; `{class: weight}`; an array with a whole number for each sample.
     `classes` is where the class of each sample is found, if it is not "/class".
 
-    With `split="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
+    With `divide="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
     of their own shards. `Batch.padding` marks repeated rows. `ledger()` does not count them, and a state that was saved
     before the last batch continues with any `drop_last`, rank and world size.
     """
@@ -471,9 +479,11 @@ class Loader:
         image: Transform | Image | Apply | None = None,
         label: Part | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
+        split: str | None = None,
+        version: int | None = None,
         rank: int = 0,
         world_size: int = 1,
-        split: Literal["sample", "shard"] = "sample",
+        divide: Literal["sample", "shard"] = "sample",
         drop_last: bool | Literal["pad", "uneven"] = False,
         num_threads: int | None = None,
         prefetch: int = 4,
@@ -509,6 +519,8 @@ class Loader:
     @property
     def resident(self) -> dict[str, int] | None: ...
     def preload(self, progress: Callable[[int, int], object] | None = None) -> None: ...
+    @property
+    def classes(self) -> dict[int, str] | None: ...
     @property
     def samples(self) -> int: ...
     def state_dict(self) -> dict[str, Any]: ...
@@ -568,6 +580,11 @@ def pack_build(
     prefix: str | None = None,
     shuffle: int | None = None,
     require: str | None = None,
+    label: str | None = None,
+    classes: Path | None = None,
+    split: str | None = None,
+    stratify: str | None = None,
+    split_by: str | None = None,
     ext_map: str | None = None,
     ext_by_content: bool = False,
     names: str | None = None,
@@ -583,6 +600,16 @@ def pack_build(
     dedupe: bool = False,
     limit: int | None = None,
     check: str | None = None,
+    on_problem: str = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+) -> Work: ...
+def pack_append(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    exclude: Sequence[str] = ...,
     on_problem: str = "fail",
     jobs: int | None = None,
     fresh: bool = False,

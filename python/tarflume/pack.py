@@ -1,6 +1,7 @@
 """Packing from Python: builds shards from folders, verifies shards, and indexes existing tars.
 
     manifest = tarflume.pack.build("photos/", "shards/")
+    tarflume.pack.append("photos/", "shards/")
     report = tarflume.pack.verify("shards/", level="decode")
     tarflume.pack.index("old-shards/", entry_points=True)
     tarflume.pack.tokens("text.jsonl", "tokens/", tokenizer="tokenizer.json", length=2048)
@@ -23,7 +24,7 @@ from . import _core
 from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
 
-__all__ = ["Built", "Report", "build", "index", "main", "tokens", "verify"]
+__all__ = ["Built", "Report", "append", "build", "index", "main", "tokens", "verify"]
 
 
 def __dir__() -> list[str]:
@@ -102,6 +103,11 @@ def build(
     prefix: str | None = None,
     shuffle: int | None = None,
     require: str | Iterable[str] | None = None,
+    label: str | None = None,
+    classes: _Path | None = None,
+    split: str | Mapping[str, float] | None = None,
+    stratify: str | None = None,
+    split_by: str | None = None,
     ext_map: str | Mapping[str, str] | None = None,
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
@@ -131,8 +137,13 @@ def build(
     - `shards`: the exact number of shards, of nearly equal size. Otherwise `shard_size` ("256MiB", or bytes; the
       default) and `shard_samples` limit a shard. `prefix`: the names of shards are PREFIX-000000.tar.
     - `shuffle`: a seed that distributes samples over the shards at random.
-    - `require`: parts that each sample must have, "image,json" by default; "" for none. With `join`, `coco`, `yolo` or
-      `voc`, "image" by default.
+    - `require`: parts that each sample must have, "image,json" by default; "" for none. With `label`, `join`, `coco`,
+      `yolo` or `voc`, "image" by default.
+    - `label`: "folder" writes the name of the folder that holds an image as `class` (a number) and `class_name` into
+      the sample's JSON, "folder=1" that of the first folder under `src`. A sample without a JSON gets one. `classes`:
+      a file of names, or the dataset.json of another data set, whose numbers are used.
+    - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
+      within each class. `split_by`: the field of the JSON, or "folder=1", that names the split.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
@@ -167,6 +178,11 @@ def build(
         prefix=prefix,
         shuffle=shuffle,
         require=_words(require),
+        label=label,
+        classes=None if classes is None else os.fspath(classes),
+        split=_pairs(split),
+        stratify=stratify,
+        split_by=split_by,
         ext_map=_pairs(ext_map),
         ext_by_content=ext_by_content,
         names=_pairs(names),
@@ -182,6 +198,40 @@ def build(
         dedupe=dedupe,
         limit=limit,
         check=check,
+        on_problem=on_problem,
+        jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+    )
+    done = _finished(work, progress)
+    manifest: dict[str, Any] = done.pop("manifest")
+    return Built(manifest | done, "planned" if dry_run else "published")
+
+
+def append(
+    src: _Path | Sequence[_Path],
+    out: _Path,
+    *,
+    exclude: str | Sequence[str] | None = None,
+    on_problem: Literal["fail", "skip", "quarantine"] = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    progress: Progress = None,
+) -> Built:
+    """Adds the new samples of folders to a data set, in shards that follow the existing ones, which do not change.
+
+    A sample is new if the data set has no sample with its key. Names, labels, splits and the size of shards are those
+    of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". The other
+    arguments are those of `build`.
+
+    Returns what `build` returns, with `present`, the number of samples that the data set had. If there is nothing new,
+    the data set does not change. A shuffle of more samples is another order: `Loader(version=1)` reads the first build.
+    """
+    work = _core.pack_append(
+        _paths(src),
+        os.fspath(out),
+        exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
         on_problem=on_problem,
         jobs=jobs,
         fresh=fresh,
@@ -382,7 +432,7 @@ def _words(words: str | Iterable[str] | None) -> str | None:
     return words if words is None or isinstance(words, str) else ",".join(words)
 
 
-def _pairs(pairs: str | Mapping[str, str] | None) -> str | None:
+def _pairs(pairs: str | Mapping[str, Any] | None) -> str | None:
     if pairs is None or isinstance(pairs, str):
         return pairs
     return ",".join(f"{name}={value}" for name, value in pairs.items())

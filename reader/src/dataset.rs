@@ -16,6 +16,7 @@ pub(crate) mod sample;
 pub(crate) mod select;
 pub(crate) mod shard;
 pub(crate) mod sidecars;
+mod splits;
 pub(crate) mod subset;
 pub(crate) mod table;
 
@@ -24,6 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use tarflume_formats::ClassTable;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 
@@ -68,14 +70,23 @@ struct DatasetFields {
     counts: Vec<u64>,
     /// The first ordinal of each shard, then the total number of samples.
     starts: Vec<u64>,
-    /// Number of parts by extension, if every shard is listed in a manifest.
-    extensions: Option<BTreeMap<String, u64>>,
+    about: DatasetFacts,
     access: FileAccess,
     fingerprint: OnceLock<Fingerprint>,
     search: KeySearch,
     numbers: KnownNumbers,
 }
 
+/// What manifests state about the samples.
+#[derive(Debug, Clone, Default)]
+struct DatasetFacts {
+    /// Number of parts by extension, if every shard is listed in a manifest.
+    extensions: Option<BTreeMap<String, u64>>,
+    /// The classes, if all manifests have the same.
+    classes: Option<Arc<ClassTable>>,
+    /// Number of shards after each build, if there is one manifest.
+    builds: Vec<usize>,
+}
 /// Numbers of all samples that were read before, by part; shared by data sets that open files in other ways.
 type KnownNumbers = Arc<Mutex<HashMap<String, Arc<[i64]>>>>;
 
@@ -107,23 +118,25 @@ impl Dataset {
     /// or if a tar without a manifest has no sidecar or a stale or damaged one.
     pub fn open(shards: impl Into<Shards>) -> Result<Dataset> {
         let mut facts = Vec::new();
-        let mut extensions = Some(BTreeMap::new());
+        let mut about: Option<DatasetFacts> = None;
         for listed in shards.into().resolve()? {
-            match listed {
+            let found = match listed {
                 ShardPath::Manifest(path) => {
                     let manifest = read_manifest(&path)?;
                     let folder: Arc<Path> = folder_of(&path).into();
-                    add(&mut extensions, &manifest.extensions);
+                    let found = DatasetFacts::of(&manifest);
                     let shards = manifest.shards.into_iter();
                     facts.extend(shards.map(|entry| Arc::new(ShardFacts::listed(&folder, entry))));
+                    found
                 }
                 ShardPath::Tar(path) => {
                     facts.push(Arc::new(ShardFacts::alone(path)?));
-                    extensions = None;
+                    DatasetFacts::default()
                 }
-            }
+            };
+            about = Some(about.map_or_else(|| found.clone(), |about| about.and(&found)));
         }
-        Dataset::of(facts, extensions, FileAccess::default())
+        Dataset::of(facts, about.unwrap_or_default(), FileAccess::default())
     }
 
     /// Concatenates data sets. The result opens files as the first data set does.
@@ -133,23 +146,14 @@ impl Dataset {
     pub fn concat(datasets: &[Dataset]) -> Result<Dataset> {
         let first =
             datasets.first().ok_or_else(|| Error::usage("the list of data sets is empty"))?;
-        let mut extensions = Some(BTreeMap::new());
-        for dataset in datasets {
-            match &dataset.0.extensions {
-                Some(counts) => add(&mut extensions, counts),
-                None => extensions = None,
-            }
-        }
+        let others = datasets[1..].iter();
+        let about = others.fold(first.0.about.clone(), |about, other| about.and(&other.0.about));
         let shards = datasets.iter().flat_map(|dataset| dataset.shards());
         let facts = shards.map(|shard| shard.facts().clone()).collect();
-        Dataset::of(facts, extensions, first.0.access.clone())
+        Dataset::of(facts, about, first.0.access.clone())
     }
 
-    fn of(
-        facts: Vec<Arc<ShardFacts>>,
-        extensions: Option<BTreeMap<String, u64>>,
-        access: FileAccess,
-    ) -> Result<Dataset> {
+    fn of(facts: Vec<Arc<ShardFacts>>, about: DatasetFacts, access: FileAccess) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {
             let start = starts.last().and_then(|start| start.checked_add(shard.samples()));
@@ -157,13 +161,13 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, extensions, (access, KnownNumbers::default())))
+        Ok(Dataset::counted(facts, starts, about, (access, KnownNumbers::default())))
     }
 
     fn counted(
         facts: Vec<Arc<ShardFacts>>,
         starts: Vec<u64>,
-        extensions: Option<BTreeMap<String, u64>>,
+        about: DatasetFacts,
         (access, numbers): (FileAccess, KnownNumbers),
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
@@ -177,7 +181,7 @@ impl Dataset {
             shards,
             counts,
             starts,
-            extensions,
+            about,
             access,
             fingerprint,
             search,
@@ -187,8 +191,8 @@ impl Dataset {
 
     fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
-        let DatasetFields { starts, extensions, numbers, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), extensions.clone(), (access, numbers.clone()))
+        let DatasetFields { starts, about, numbers, .. } = &*self.0;
+        Dataset::counted(facts, starts.clone(), about.clone(), (access, numbers.clone()))
     }
 
     /// The numbers of a part that were read before.
@@ -291,7 +295,7 @@ impl Dataset {
     /// # Errors
     /// Returns an error if a sidecar cannot be opened or is damaged.
     pub fn extensions(&self) -> Result<BTreeMap<String, u64>> {
-        if let Some(known) = &self.0.extensions {
+        if let Some(known) = &self.0.about.extensions {
             return Ok(known.clone());
         }
         let mut sum = BTreeMap::new();
@@ -317,15 +321,5 @@ impl Dataset {
         });
         searched.take().into_iter().for_each(|number| self.shard(number).forget());
         found
-    }
-}
-
-/// Adds `counts` to `sum`, unless the sum is unknown.
-fn add(sum: &mut Option<BTreeMap<String, u64>>, counts: &BTreeMap<String, u64>) {
-    for (ext, count) in counts {
-        if let Some(sum) = sum {
-            let entry = sum.entry(ext.clone()).or_insert(0);
-            *entry = entry.saturating_add(*count);
-        }
     }
 }

@@ -133,6 +133,7 @@ pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
 pub use tarflume_formats::Access;
+pub use tarflume_formats::ClassTable;
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.

@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         // Another attempt may have finished every shard and published meanwhile.
         Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
             match workdir::published(&staging)? {
-                Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
+                Some(manifest) if manifest.has_plan(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);
                     return Ok(Exit::Done);
                 }

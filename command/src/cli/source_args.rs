@@ -37,7 +37,8 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
     shards: Option<u64>,
-    /// Name shards PREFIX-000000.tar
+    /// Name shards PREFIX-000000.tar; those of a split SPLIT-000000.tar, or PREFIX-SPLIT-000000.tar
+    /// if PREFIX is given
     #[arg(long, default_value = "shard", help_heading = "Shards")]
     prefix: String,
     /// Distribute samples over shards at random; the same seed gives the same shards
@@ -75,9 +76,39 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
     pair: Vec<String>,
     /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
-    /// image,json for folders, image with --join, --coco, --yolo and --voc]
+    /// image,json for folders, image with --label, --join, --coco, --yolo and --voc]
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
     require: Option<String>,
+    /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
+    /// `folder=N` the Nth from SRC.
+    ///
+    /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
+    /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0;
+    /// dataset.json has the table.
+    #[arg(long, value_name = "folder[=N]", help_heading = "Labels and splits")]
+    label: Option<String>,
+    /// Take the numbers of classes from FILE; a folder that is not in it is a problem.
+    ///
+    /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
+    /// the dataset.json of another data set.
+    #[arg(long, value_name = "FILE", requires = "label", help_heading = "Labels and splits")]
+    classes: Option<PathBuf>,
+    /// Divide the samples into splits by the hash of their keys; each split has its own shards
+    #[arg(
+        long,
+        value_name = "NAME=SHARE,..",
+        conflicts_with = "shards",
+        help_heading = "Labels and splits"
+    )]
+    split: Option<String>,
+    /// Take the shares of --split in each class; FIELD is in the sample's JSON
+    #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Labels and splits")]
+    stratify: Option<String>,
+    /// Take the name of the split from a field of the JSON, or from a folder
+    #[arg(long, value_name = "FIELD|folder[=N]", conflicts_with_all = ["split", "shards"],
+          help_heading = "Labels and splits")]
+    split_by: Option<String>,
+
     /// Rename extensions, after conversion to lower case
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
     ext_map: String,
@@ -178,6 +209,11 @@ impl SourceArgs {
             prefix: self.prefix.clone(),
             shuffle: self.shuffle,
             require: self.require.clone(),
+            label: self.label.clone(),
+            classes: self.classes.clone(),
+            split: self.split.clone(),
+            stratify: self.stratify.clone(),
+            split_by: self.split_by.clone(),
             ext_map: self.ext_map.clone(),
             ext_by_content: self.ext_by_content,
             names: self.names.clone(),

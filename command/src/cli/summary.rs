@@ -98,6 +98,28 @@ fn unlisted(scanned: &Scanned) {
     }
 }
 
+/// Prints the number of samples that a data set has already.
+fn present(scanned: &Scanned, show: ShowArgs) {
+    if scanned.present > 0 && !show.quiet && !show.is_json() {
+        let samples = units::counted(scanned.present, "sample", "samples");
+        print_result!("skipped {samples} that the data set has");
+    }
+}
+
+/// Reports an append that found no new sample.
+pub(super) fn nothing_new(out: &Path, manifest: &Manifest, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
+    if !scanned.problems.is_empty() {
+        problems(&scanned.problems, None, show);
+    }
+    present(scanned, show);
+    let text = format!("{}: nothing new: {}", out.shown(), size(manifest));
+    print_either(show, &text, || {
+        json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len(),
+               "present": scanned.present})
+    });
+}
+
 fn renames(scanned: &Scanned, show: ShowArgs) {
     if scanned.renamed > 0 && !show.quiet && !show.is_json() {
         print_result!(
@@ -141,7 +163,7 @@ pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     if show.is_json() {
         print_result!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::print_wrapped(build::MEND);
+        out::print_wrapped(build::mend(scanned));
     }
 }
 
@@ -184,6 +206,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
         units::counted(foot.shards.len() as u64, "shard", "shards"),
         units::bytes(foot.bytes)
     );
+    present(scanned, show);
     renames(scanned, show);
 }
 
@@ -212,6 +235,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
         problems(&ready.scanned.problems, None, show);
     }
     renames(&ready.scanned, show);
+    present(&ready.scanned, show);
     let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
     let text = format!(
         "planned {} in {}, {} (plan {})\nnext: pack run {}",
@@ -264,6 +288,7 @@ pub(super) fn published(
         problems(&all, Some(&out.join("problems.jsonl")), show);
     }
     renames(scanned, show);
+    present(scanned, show);
     finalized(out, manifest, show);
 }
 

@@ -158,6 +158,9 @@ pub struct PlanFoot {
     /// The classes and columns of the samples, for the manifest.
     #[serde(default, skip_serializing_if = "About::is_empty")]
     pub about: About,
+    /// The blake3 in hex of the manifest whose data set gets the shards; absent for a new data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// Samples in all shards.
     pub samples: u64,
     /// Bytes of all tars to come.
@@ -173,6 +176,9 @@ pub struct PlanFoot {
 pub struct PlannedShard {
     /// File name of the tar.
     pub name: String,
+    /// The split that it belongs to, if the data set has splits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
     /// Samples.
     pub samples: u64,
     /// Bytes of source files.

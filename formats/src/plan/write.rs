@@ -22,6 +22,7 @@ pub struct PlanWriter<W> {
     exts: Vec<PlannedExt>,
     sources: Option<Vec<PlannedSource>>,
     about: About,
+    base: Option<String>,
     entry_points: bool,
     shards: Vec<PlannedShard>,
     shard: Option<OpenShard>,
@@ -57,6 +58,7 @@ impl<W: Write> PlanWriter<W> {
             exts,
             sources: None,
             about: About::default(),
+            base: None,
             entry_points: false,
             shards: Vec::new(),
             shard: None,
@@ -79,6 +81,11 @@ impl<W: Write> PlanWriter<W> {
         self.about = about;
     }
 
+    /// Sets the manifest whose data set gets the shards, by the blake3 of its bytes in hex.
+    pub fn set_base(&mut self, manifest: String) {
+        self.base = Some(manifest);
+    }
+
     /// Sets whether sidecars get JPEG entry points; off by default.
     pub fn set_entry_points(&mut self, wanted: bool) {
         self.entry_points = wanted;
@@ -86,10 +93,16 @@ impl<W: Write> PlanWriter<W> {
 
     /// Begins the next shard.
     pub fn begin_shard(&mut self, name: impl Into<String>) {
+        self.begin_shard_of(name, None);
+    }
+
+    /// Begins the next shard, which belongs to a split.
+    pub fn begin_shard_of(&mut self, name: impl Into<String>, split: Option<String>) {
         debug_assert!(self.shard.is_none(), "the last shard was not ended");
         self.shard = Some(OpenShard {
             planned: PlannedShard {
                 name: name.into(),
+                split,
                 samples: 0,
                 source_bytes: 0,
                 bytes: 0,
@@ -171,6 +184,7 @@ impl<W: Write> PlanWriter<W> {
             exts: self.exts,
             sources: self.sources.unwrap_or_default(),
             about: self.about,
+            base: self.base,
             samples: self.shards.iter().map(|s| s.samples).sum(),
             bytes: self.shards.iter().map(|s| s.bytes).sum(),
             shards: self.shards,

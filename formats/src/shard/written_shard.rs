@@ -84,6 +84,7 @@ impl WrittenShard {
         }
         Ok(ShardEntry {
             name: name.into(),
+            split: None,
             samples: self.samples,
             bytes: self.facts.length,
             blake3: self.facts.digest.map(|d| d.to_hex().to_string()),

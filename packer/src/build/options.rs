@@ -11,8 +11,11 @@ use super::prepare::Request;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::label::{ClassList, FolderRule, LabelRule};
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
+use crate::plan::naming::PREFIX;
+use crate::plan::split::SplitRule;
 use crate::rows::{self, SourceUrl};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
@@ -37,6 +40,11 @@ pub struct BuildOptions {
     pub prefix: String,
     pub shuffle: Option<u64>,
     pub require: Option<String>,
+    pub label: Option<String>,
+    pub classes: Option<PathBuf>,
+    pub split: Option<String>,
+    pub stratify: Option<String>,
+    pub split_by: Option<String>,
     pub ext_map: String,
     pub ext_by_content: bool,
     pub names: String,
@@ -67,9 +75,14 @@ impl BuildOptions {
             shard_size: None,
             shard_samples: None,
             shards: None,
-            prefix: "shard".into(),
+            prefix: PREFIX.into(),
             shuffle: None,
             require: None,
+            label: None,
+            classes: None,
+            split: None,
+            stratify: None,
+            split_by: None,
             ext_map: ExtMap::default().to_text(),
             ext_by_content: false,
             names: String::new(),
@@ -102,6 +115,8 @@ impl BuildOptions {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
+        let label = self.label_rule()?;
+        let split = self.split_rule()?;
         let join = Join::parse(self.joined())?;
         let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
@@ -111,6 +126,7 @@ impl BuildOptions {
         }
         let require = match &self.require {
             Some(words) => Require::parse(words),
+            None if label.is_some() => Require::parse("image"), // the label makes the JSON
             None if sources.is_empty() && (join.is_certain() || !pair.is_empty()) => {
                 Require::parse("image")
             }
@@ -133,6 +149,11 @@ impl BuildOptions {
             ext_by_content: self.ext_by_content,
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
+            label: label.as_ref().map(|rule| rule.folder.to_string()),
+            classes: label.as_ref().and_then(LabelRule::planned),
+            split: self.split.clone(),
+            stratify: self.stratify.clone(),
+            split_by: self.split_by.clone(),
             sources: rows::planned(&sources),
             join: join.planned(),
             pair: Side::planned(&pair),
@@ -158,6 +179,9 @@ impl BuildOptions {
             out: self.out,
             scan,
             shape,
+            label,
+            split,
+            append: None,
             // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,
             policy: self.on_problem,
@@ -203,6 +227,34 @@ impl BuildOptions {
             )));
         }
         Ok(parsed.into_iter().flatten().collect())
+    }
+
+    fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {
+        let Some(label) = &self.label else {
+            return match &self.classes {
+                None => Ok(None),
+                Some(_) => Err(Failure::usage("--classes needs labels: give --label folder")),
+            };
+        };
+        let folder = FolderRule::parse(label);
+        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
+        let list = match &self.classes {
+            None => ClassList::Folders,
+            Some(path) => ClassList::read(path)?,
+        };
+        Ok(Some(LabelRule { folder, list }))
+    }
+
+    fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {
+        let [split, stratify, by] =
+            [&self.split, &self.stratify, &self.split_by].map(|given| given.as_deref());
+        let rule = SplitRule::parse(split, stratify, by)?;
+        if rule.is_some() && self.shards.is_some() {
+            let text = "--shards counts the shards of the whole data set, and each split has its own; give \
+                        --shard-size or --shard-samples";
+            return Err(Failure::usage(text));
+        }
+        Ok(rule)
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {

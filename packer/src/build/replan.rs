@@ -20,6 +20,9 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
         return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
     }
+    if a.base != b.base {
+        return Ok(Some("the data set was changed after the build was planned".into()));
+    }
     if a.tool != b.tool {
         let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
         return Ok(Some(format!("it was planned by {a}, this is {b}")));

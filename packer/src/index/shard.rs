@@ -131,6 +131,7 @@ pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
     let name = tar.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     ShardEntry {
         name: name.into(),
+        split: None,
         samples: index.samples(),
         bytes: index.tar().length,
         blake3: index.tar().digest.map(|d| d.to_hex().to_string()),

@@ -1,10 +1,11 @@
 //! Adds a text to each sample of a finished scan: labels from names, rows of a table.
 //!
 //! Replaces the list of samples run by run, so that no more than one run is in memory twice. Reads
-//! no file.
+//! no file itself.
 
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
@@ -14,6 +15,9 @@ use super::options::ScanProblem;
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path};
+
+/// Samples that are read at a time.
+const BATCH: usize = 512;
 
 /// What a sample gets.
 #[derive(Debug)]
@@ -29,8 +33,8 @@ pub(crate) enum Attached {
 }
 
 impl Scan {
-    /// Calls `each` with every sample, in order, and an empty space for its text. A sample that
-    /// has a part `ext` already must not get a text.
+    /// Calls `each` with every sample, in order, and an empty space for its text. The text replaces
+    /// a part `ext` that the sample has.
     ///
     /// # Errors
     /// Returns the errors of `each`, and an error if a text cannot be stored.
@@ -53,30 +57,64 @@ impl Scan {
         roots: &[PathBuf],
         mut each: impl FnMut(Spot, &FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
     ) -> Result<(), Failure> {
-        let number = self.ext_number(ext)?;
-        let (mut sample, mut text) = (FoundSample::default(), Vec::new());
+        self.rebuild(ext, roots, |_, _| Ok(()), |spot, sample, (), text| each(spot, sample, text))
+    }
+
+    /// As [`Scan::attach`]; `read` is called before `each`, by several threads for up to 512 samples,
+    /// and `each` gets its result. `each` may change the part of the key after its folder.
+    ///
+    /// # Errors
+    /// Returns the errors of `read` and `each`, and an error if a text cannot be stored.
+    pub(crate) fn revise<T: Send>(
+        &mut self,
+        ext: &str,
+        roots: &[PathBuf],
+        read: impl Fn(&Scan, &FoundSample) -> Result<T, Failure> + Sync,
+        mut each: impl FnMut(&mut FoundSample, T, &mut Vec<u8>) -> Result<Attached, Failure>,
+    ) -> Result<(), Failure> {
+        self.rebuild(ext, roots, read, |_, sample, found, text| each(sample, found, text))
+    }
+
+    fn rebuild<T: Send>(
+        &mut self,
+        ext: &str,
+        roots: &[PathBuf],
+        read: impl Fn(&Scan, &FoundSample) -> Result<T, Failure> + Sync,
+        mut each: impl FnMut(Spot, &mut FoundSample, T, &mut Vec<u8>) -> Result<Attached, Failure>,
+    ) -> Result<(), Failure> {
+        let (mut batch, mut spots, mut text) = (Vec::new(), Vec::new(), Vec::new());
         let mut samples = SampleList::default();
         let runs = std::mem::take(&mut self.samples).into_runs();
         for (run_number, run) in runs.into_iter().enumerate() {
             let (folder, keys) = (run.source_folder.clone(), run.key_folder.clone());
             let mut out = Run::new(run.root, folder.clone(), keys.clone());
-            let mut at = 0;
-            for _ in 0..run.samples {
-                let spot = Spot::new(run_number, at);
-                at = run.read(at, &mut sample);
-                text.clear();
-                match each(spot, &sample, &mut text)? {
-                    Attached::Nothing => {}
-                    Attached::LeftOut => continue,
-                    Attached::Text => self.add_text(&mut sample, number, &text)?,
-                    Attached::Refused(kind, reason) => {
-                        let problem = self.problem(kind, &sample, roots, reason);
-                        self.problems.push(problem);
-                        continue;
-                    }
+            let (mut at, mut left) = (0, run.samples as usize);
+            while left > 0 {
+                batch.resize_with(left.min(BATCH), FoundSample::default);
+                left -= batch.len();
+                spots.clear();
+                for sample in &mut batch {
+                    spots.push(Spot::new(run_number, at));
+                    at = run.read(at, sample);
                 }
-                let (stem, key) = (&sample.source[folder.len()..], &sample.key[keys.len()..]);
-                out.push(stem, (stem != key).then_some(key), &sample.parts);
+                let this = &*self;
+                let found = batch.par_iter().map(|sample| read(this, sample));
+                let found = found.collect::<Result<Vec<T>, Failure>>()?;
+                for ((sample, &spot), found) in batch.iter_mut().zip(&spots).zip(found) {
+                    text.clear();
+                    match each(spot, sample, found, &mut text)? {
+                        Attached::Nothing => {}
+                        Attached::Text => self.add_text(sample, ext, &text)?,
+                        Attached::LeftOut => continue,
+                        Attached::Refused(kind, reason) => {
+                            let problem = self.problem(kind, sample, roots, reason);
+                            self.problems.push(problem);
+                            continue;
+                        }
+                    }
+                    let (stem, key) = (&sample.source[folder.len()..], &sample.key[keys.len()..]);
+                    out.push(stem, (stem != key).then_some(key), &sample.parts);
+                }
             }
             out.shrink();
             samples.push(out);
@@ -124,6 +162,12 @@ impl Scan {
         }
     }
 
+    /// Returns the sample's part with this extension in the shard.
+    pub(crate) fn part(&self, sample: &FoundSample, ext: &str) -> Option<FoundPart> {
+        let is_it = |part: &&FoundPart| self.exts[part.ext as usize].shard == ext;
+        sample.parts.iter().find(is_it).copied()
+    }
+
     fn ext_number(&mut self, ext: &str) -> Result<u16, Failure> {
         let same = |e: &PlannedExt| e.source == ext && e.shard == ext && !e.has_paths;
         if let Some(number) = self.exts.iter().position(same) {
@@ -138,10 +182,12 @@ impl Scan {
     fn add_text(
         &mut self,
         sample: &mut FoundSample,
-        number: u16,
+        ext: &str,
         text: &[u8],
     ) -> Result<(), Failure> {
+        let number = self.ext_number(ext)?;
         let at = FoundAt::Text(self.texts.push(text)?);
+        sample.parts.retain(|part| self.exts[part.ext as usize].shard != ext);
         sample.parts.push(FoundPart { ext: number, size: text.len() as u64, at });
         sample.parts.sort_by(|a, b| {
             let shard = |part: &FoundPart| self.exts[part.ext as usize].shard.as_str();

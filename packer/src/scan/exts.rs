@@ -55,6 +55,9 @@ impl ExtMap {
     }
 }
 
+/// The words about a sample that lacks the required JSON.
+pub(crate) const NO_JSON: &str = "but no 'json'";
+
 /// The parts that every sample must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Require(Vec<String>);

@@ -74,7 +74,7 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
 fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let Some(manifest) = published(staging)? else { return Ok(None) };
     let plan = staging.existing_plan()?;
-    let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
+    let other = plan.is_some_and(|plan| !manifest.has_plan(&plan.foot().content));
     Ok((!other).then_some(manifest))
 }
 

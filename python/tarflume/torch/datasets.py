@@ -38,7 +38,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     - `drop_last`: with `batch_size` as in `Loader`. Without `batch_size`, one rank yields each sample once. With several
       ranks, all workers of all ranks yield the same number of samples: False (the default) repeats samples from the
       beginning of the epoch, and True leaves samples out, in both cases fewer than all ranks together have workers.
-      With `split="shard"`, the number is that of the worker with most samples, or with True that of the worker with
+      With `divide="shard"`, the number is that of the worker with most samples, or with True that of the worker with
       fewest.
     - `transform`: a function that changes each sample, or each batch with `batch_size`.
 
@@ -67,7 +67,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         self._shards, self._settings = shards, settings
         self._batch_size, self._transform = batch_size, transform
         self._drop_last = settings.pop("drop_last", False)
-        self._by_shard = settings.get("split") == "shard"
+        self._by_shard = settings.get("divide") == "shard"
         self._epochs = Epochs()
         self._at: At | None = None
         self._resumed: At | None = None
@@ -127,11 +127,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """Batches of an epoch on this rank.
 
         Raises:
-            TypeError: without `batch_size` or with `split="shard"`, where it depends on the number of workers.
+            TypeError: without `batch_size` or with `divide="shard"`, where it depends on the number of workers.
         """
         if self._batch_size is None or self._by_shard:
             raise TypeError(
-                'a data set without batch_size=, or with split="shard", has no len(): its batches depend on the '
+                'a data set without batch_size=, or with divide="shard", has no len(): its batches depend on the '
                 "DataLoader's workers"
             )
         return self._steps(*self._placed())

@@ -207,6 +207,11 @@ class Loader:
         self._fresh = False
 
     @property
+    def classes(self) -> dict[int, str] | None:
+        """The classes, names by id, or None: those that `pack build --label` found."""
+        return self._loader.classes
+
+    @property
     def current_epoch(self) -> int:
         """The running epoch, or the one that the next iteration continues."""
         return self._loader.current_epoch

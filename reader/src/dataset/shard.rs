@@ -81,6 +81,11 @@ impl ShardFacts {
         self.samples
     }
 
+    /// The split that the manifest names, if any.
+    pub(crate) fn split(&self) -> Option<&str> {
+        self.listed.as_ref().and_then(|(_, entry)| entry.split.as_deref())
+    }
+
     /// The folder of the manifest that lists the shard, if one does.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.listed.as_ref().map(|(folder, _)| &**folder)

@@ -11,3 +11,4 @@ mod samples;
 mod selecting;
 mod source_cache;
 mod sources;
+mod splits;

@@ -103,7 +103,7 @@ impl Staging {
     /// Returns an error if the operating system refuses.
     pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
         match self.existing_plan() {
-            Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
+            Ok(Some(plan)) if !manifest.has_plan(&plan.foot().content) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
             _ => self.remove_synced(),
         }
