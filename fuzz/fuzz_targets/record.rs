@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::{shown, ShardRecord};
 use tarflume_formats::manifest::Manifest;
+use tarflume_formats::{ShardRecord, shown};
 
 fuzz_target!(|json: &[u8]| {
     let Ok(record) = ShardRecord::from_json(json) else { return };

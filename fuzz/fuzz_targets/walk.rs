@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::{crc32c, name, Reading, TarReader};
 use tarflume_formats::tar::{Event, Member, MemberKind, Walk};
+use tarflume_formats::{Reading, TarReader, crc32c, name};
 
 fuzz_target!(|input: &[u8]| {
     let tar = with_sums(input);

@@ -156,7 +156,8 @@ from PIL import Image
 folder, compression = pathlib.Path(sys.argv[1]), sys.argv[2] or None
 out = folder / "litdata"
 out.mkdir()
-writer = BinaryWriter(str(out), chunk_bytes=1 << 14, compression=compression)
+words = {"compression": compression, "compression_level": sys.argv[4]} if compression else {}
+writer = BinaryWriter(str(out), chunk_bytes=1 << 14, **words)
 for n in range(int(sys.argv[3])):
     writer[n] = {"image": Image.open(folder / f"{n}.jpg"), "raw": bytes([n]) * (n + 1), "label": n,
                  "weight": n / 4, "name": f"row {n}", "even": n % 2 == 0}
@@ -170,7 +171,7 @@ def test_chunks_of_litdata(tmp_path, compression):
     pytest.importorskip("litdata")
     for n in range(COUNT):
         (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
-    words = [sys.executable, "-c", LITDATA, str(tmp_path), compression, str(COUNT)]
+    words = [sys.executable, "-c", LITDATA, str(tmp_path), compression, str(COUNT), "chunk"]
     done = subprocess.run(words, text=True, capture_output=True, check=False, env={**os.environ, "RANK": "0"})
     assert done.returncode == 0, done.stderr
     pack("build", f"litdata:{tmp_path}/litdata", "-o", tmp_path / "out", "--shards", 3)
@@ -180,6 +181,16 @@ def test_chunks_of_litdata(tmp_path, compression):
         assert found[f"{key}.image.jpg"] == jpeg(n) and found[f"{key}.raw.bin"] == bytes([n]) * (n + 1)
         values = json.loads(found[f"{key}.json"])
         assert values == {"label": n, "weight": n / 4, "name": f"row {n}", "even": n % 2 == 0}
+
+
+def test_chunks_of_litdata_that_are_compressed_in_batches_are_refused(tmp_path):
+    pytest.importorskip("litdata")
+    for n in range(COUNT):
+        (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
+    words = [sys.executable, "-c", LITDATA, str(tmp_path), "zstd", str(COUNT), "batch"]
+    done = subprocess.run(words, text=True, capture_output=True, check=False, env={**os.environ, "RANK": "0"})
+    assert done.returncode == 0, done.stderr
+    assert "compression_level='chunk'" in says("build", f"litdata:{tmp_path}/litdata", "-o", tmp_path / "out")
 
 
 def test_tfrecords_of_the_tfrecord_package(tmp_path):

@@ -9,7 +9,7 @@
 //!
 //! All numbers are little-endian. A type is a code: 1 u8, 2 i8, 3 i16, 4 i32, 5 i64, 6 f64, 7 f32,
 //! 8 u16. Files of floats are refused. [`Reader`] trusts no number of the index and holds a bounded
-//! part of it; [`Writer`] writes the bytes that Megatron-LM's own builder writes.
+//! part of it; [`Writer`] writes the same layout, without modes.
 
 mod index;
 mod layout;

@@ -34,7 +34,7 @@
 //! another owner. There is no adapter for [`tarflume::DeviceBatch`]; use batches of a [`tarflume::Loader`].
 #![forbid(unsafe_code)]
 
-mod data;
 mod column_bytes;
+mod data;
 
 pub use data::Data;

@@ -3,7 +3,7 @@
 use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, Scanner};
 
 use crate::resize::Resize;
-use crate::work::{Competitor, Data, Photo, Queue, SIDE, OnDone, Window, Worker};
+use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
 
 /// Images of a group: a share of a batch.
 const GROUP: usize = 16;

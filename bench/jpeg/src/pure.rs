@@ -7,7 +7,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use crate::resize::Resize;
-use crate::work::{Competitor, Data, Photo, OnDone, Single, Worker};
+use crate::work::{Competitor, Data, OnDone, Photo, Single, Worker};
 
 pub(crate) const ZUNE: Competitor = Competitor { name: "zune-jpeg", make: zune_full };
 pub(crate) const IMAGE: Competitor = Competitor { name: "image", make: image_full };

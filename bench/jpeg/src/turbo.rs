@@ -2,7 +2,7 @@
 
 use crate::resize::Resize;
 use crate::shim::Turbo;
-use crate::work::{Competitor, Data, SIDE, OnDone, Single, Window, Worker};
+use crate::work::{Competitor, Data, OnDone, SIDE, Single, Window, Worker};
 
 pub(crate) const ENTROPY: Competitor = Competitor { name: "libjpeg-turbo", make: entropy };
 pub(crate) const FULL: Competitor = Competitor { name: "libjpeg-turbo", make: full };

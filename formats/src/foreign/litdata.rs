@@ -28,8 +28,6 @@ pub struct Chunk {
     pub file: String,
     /// Samples.
     pub samples: u64,
-    /// Bytes of all samples, without the offsets.
-    pub bytes: u64,
 }
 
 /// A leaf of a sample.
@@ -71,8 +69,6 @@ struct RawChunk {
     filename: String,
     chunk_size: u64,
     #[serde(default)]
-    chunk_bytes: u64,
-    #[serde(default)]
     dim: Option<u64>,
 }
 
@@ -80,6 +76,8 @@ struct RawChunk {
 struct RawConfig {
     #[serde(default)]
     compression: Option<String>,
+    #[serde(default)]
+    compression_level: Option<String>,
     #[serde(default)]
     encryption: Option<Value>,
     data_format: Vec<String>,
@@ -102,7 +100,7 @@ impl Index {
         let unsupported = |text: String| Err(Error::new(ErrorKind::Unsupported, text));
         let zstd = match raw.config.compression.as_deref() {
             None => false,
-            Some("zstd") => true,
+            Some(word) if word == "zstd" || word.starts_with("zstd:") => true,
             Some(other) => {
                 let other = name::shown(other.as_bytes());
                 return unsupported(format!(
@@ -110,6 +108,12 @@ impl Index {
                 ));
             }
         };
+        if let Some(level @ ("batch" | "sample")) = raw.config.compression_level.as_deref() {
+            return unsupported(format!(
+                "the chunks are compressed with compression_level='{level}'; write them with \
+                 compression_level='chunk' or without compression"
+            ));
+        }
         if raw.config.encryption.is_some_and(|e| !e.is_null()) {
             return unsupported(
                 "the chunks are encrypted; write them again without encryption".into(),
@@ -132,7 +136,7 @@ impl Index {
                 let text = format!("the file name '{shown}' of a chunk is refused: {why}");
                 return Err(Error::new(ErrorKind::BadHeader, text));
             }
-            Ok(Chunk { file: chunk.filename, samples: chunk.chunk_size, bytes: chunk.chunk_bytes })
+            Ok(Chunk { file: chunk.filename, samples: chunk.chunk_size })
         });
         Ok(Index { chunks: chunks.collect::<Result<_>>()?, leaves, zstd })
     }
@@ -254,6 +258,8 @@ mod tests {
         assert!(leaves.iter().all(|leaf| matches!(leaf.kind, LeafKind::Refused(_))));
         let encrypted = index(r#"["int"]"#, "null", r#","encryption":{"algorithm":"fernet"}"#);
         assert!(encrypted.unwrap_err().text().contains("encrypted"));
+        let level = r#","compression_level":"batch""#;
+        assert!(index(r#"["int"]"#, "null", level).unwrap_err().text().contains("'batch'"));
         let out = br#"{"chunks":[{"filename":"/etc/x","chunk_size":1}],"config":{"data_format":["int"]}}"#;
         assert_eq!(Index::parse(out).unwrap_err().kind(), ErrorKind::BadHeader);
         let tokens = br#"{"chunks":[{"filename":"x","chunk_size":1,"dim":7}],"config":{"data_format":["int"]}}"#;

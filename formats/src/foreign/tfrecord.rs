@@ -196,7 +196,7 @@ fn floats(mut list: Message<'_>) -> Result<Vec<f32>> {
             (1, Wire::Fixed32(bits)) => out.push(f32::from_bits(bits)),
             (1, Wire::Bytes(packed)) => {
                 let bytes = &list.bytes[packed.clone()];
-                if bytes.len() % 4 != 0 {
+                if !bytes.len().is_multiple_of(4) {
                     return Err(no_example(packed.start, "a list of floats has part of one"));
                 }
                 out.extend(bytes.chunks_exact(4).map(|chunk| f32::from_bits(u32_at(chunk, 0))));

@@ -57,6 +57,30 @@ impl Store {
     /// Returns an error as [`Store::open`] does, and if the file is damaged or has another size.
     pub(super) fn zstd(path: &Path, size: u64) -> Result<Store, Failure> {
         check_whole(size, &path.shown().to_string())?;
+        let store = Store::inflated(path, size, size as usize)?;
+        if store.length() == size {
+            return Ok(store);
+        }
+        let found = match store.length() > size {
+            true => "more".to_string(),
+            false => store.length().to_string(),
+        };
+        let text = format!("it should have {size} bytes after decompression, and has {found}");
+        Err(Failure::bad_data(format!("{}: {text}", path.shown())))
+    }
+
+    /// Opens a file that is one or more frames of zstd, of [`WHOLE_MAX`] bytes at most.
+    ///
+    /// # Errors
+    /// Returns an error as [`Store::open`] does, and if the file is damaged or larger.
+    pub(super) fn zstd_of_any_size(path: &Path) -> Result<Store, Failure> {
+        let store = Store::inflated(path, WHOLE_MAX, 0)?;
+        check_whole(store.length(), &path.shown().to_string())?;
+        Ok(store)
+    }
+
+    /// Decompresses up to one byte more than `most`; `room` are the bytes expected.
+    fn inflated(path: &Path, most: u64, room: usize) -> Result<Store, Failure> {
         let (file, _) = files::open(path)?;
         let wrong = |e: std::io::Error| {
             // The decoder reports damage as an error of no system call.
@@ -69,16 +93,12 @@ impl Store {
         };
         let mut decoder = zstd::stream::read::Decoder::new(files::Patient(&file)).map_err(wrong)?;
         let mut bytes = Vec::new();
-        let room = size as usize;
-        bytes.try_reserve_exact(room).map_err(|_| no_memory(size, path))?;
-        decoder.by_ref().take(size + 1).read_to_end(&mut bytes).map_err(wrong)?;
-        if bytes.len() != room {
-            return Err(Failure::bad_data(format!(
-                "{}: it should have {size} bytes after decompression, and has {}",
-                path.shown(),
-                if bytes.len() > room { "more".to_string() } else { bytes.len().to_string() }
-            )));
-        }
+        bytes.try_reserve_exact(room).map_err(|_| no_memory(path))?;
+        let read = decoder.by_ref().take(most + 1).read_to_end(&mut bytes);
+        read.map_err(|e| match e.kind() {
+            std::io::ErrorKind::OutOfMemory => no_memory(path),
+            _ => wrong(e),
+        })?;
         Ok(Store::Memory(bytes))
     }
 
@@ -160,10 +180,9 @@ pub(super) fn check_whole(size: u64, name: &str) -> Result<(), Failure> {
     )))
 }
 
-fn no_memory(size: u64, path: &Path) -> Failure {
+fn no_memory(path: &Path) -> Failure {
     let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
-    Failure::io(error, "decompress", path)
-        .with_remedy(&format!("it needs {}; use fewer threads with --jobs", units::bytes(size)))
+    Failure::io(error, "decompress", path).with_remedy("use fewer threads with --jobs")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use tarflume_formats::foreign::litdata::{Index, Leaf, LeafKind};
 
 use super::Listing;
 use super::assign::{Column, ColumnKind, Roles};
+use super::bytes::Store;
 use super::mds::{INDEX, read_index};
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
@@ -30,23 +31,28 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             builder.describe(column)?;
         }
         for chunk in &index.chunks {
-            // The index has the bytes of the samples alone: count and offsets precede them.
-            let whole =
-                chunk.samples.saturating_add(2).saturating_mul(4).saturating_add(chunk.bytes);
-            let zstd = index.zstd.then_some(whole);
-            let (kind, options) = match zstd {
-                None => ("bytes", serde_json::Value::Null),
-                Some(_) => {
-                    let options =
-                        CellOptions { zstd, sizes: table.sizes.clone(), arrays: Vec::new() };
+            let path = folder.join(&chunk.file);
+            let store = match index.zstd {
+                true => Store::zstd_of_any_size(&path)?,
+                false => Store::open(&path)?,
+            };
+            let (kind, options) = match index.zstd {
+                false => ("bytes", serde_json::Value::Null),
+                true => {
+                    let (zstd, sizes) = (Some(store.length()), table.sizes.clone());
+                    let options = CellOptions { zstd, sizes, arrays: Vec::new() };
                     ("samples", serde_json::to_value(&options).unwrap_or_default())
                 }
             };
             let place = (root + n as u32, folder.as_path());
             let number = builder.source(place, &chunk.file, kind, options)?;
-            let path = folder.join(&chunk.file);
-            let file = File { source: number, path: &path, zstd, samples: chunk.samples };
-            samples::list(&table, &file, &mut samples, builder, (counter, stop))?;
+            let file = File {
+                source: number,
+                path: &path,
+                compressed: index.zstd,
+                samples: chunk.samples,
+            };
+            samples::list(&table, (&file, store), &mut samples, builder, (counter, stop))?;
         }
     }
     Ok(())

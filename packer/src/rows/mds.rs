@@ -11,6 +11,7 @@ use tarflume_formats::shown::ShowPath;
 
 use super::Listing;
 use super::assign::{Column, ColumnKind, Roles};
+use super::bytes::Store;
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
 use crate::failure::Failure;
@@ -48,9 +49,13 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             let number = builder.source(place, &shard.file, kind.0, kind.1)?;
             let path = folder.join(&shard.file);
             check_size(&path, shard.bytes)?;
-            let file =
-                File { source: number, path: &path, zstd: shard.zstd, samples: shard.samples };
-            samples::list(&table, &file, &mut samples, builder, (counter, stop))?;
+            let compressed = shard.zstd.is_some();
+            let file = File { source: number, path: &path, compressed, samples: shard.samples };
+            let store = match shard.zstd {
+                Some(size) => Store::zstd(&path, size)?,
+                None => Store::open(&path)?,
+            };
+            samples::list(&table, (&file, store), &mut samples, builder, (counter, stop))?;
         }
     }
     Ok(())

@@ -64,8 +64,8 @@ pub(super) struct File<'a> {
     /// Its number and path.
     pub(super) source: u32,
     pub(super) path: &'a Path,
-    /// Bytes before compression, if it is compressed.
-    pub(super) zstd: Option<u64>,
+    /// True if it is compressed, so that its values are no ranges.
+    pub(super) compressed: bool,
     /// Samples as the index declares them.
     pub(super) samples: u64,
 }
@@ -83,22 +83,18 @@ pub(super) struct CellOptions {
     pub(super) arrays: Vec<(u16, String)>,
 }
 
-/// Adds the samples of a file.
+/// Adds the samples of a file, whose bytes are in `store`.
 ///
 /// # Errors
 /// Returns an error for a file that is not as its index says, and if the operating system refuses.
 /// What is wrong with a value is a problem.
 pub(super) fn list(
     table: &Table,
-    file: &File<'_>,
+    (file, mut store): (&File<'_>, Store),
     samples: &mut u64,
     builder: &mut ScanBuilder<'_>,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<(), Failure> {
-    let mut store = match file.zstd {
-        Some(size) => Store::zstd(file.path, size)?,
-        None => Store::open(file.path)?,
-    };
     let placed = |e: Error| Failure::from(e.with_path(file.path));
     let count = Count::parse(store.array(0)?, store.length()).map_err(placed)?;
     if count.samples != file.samples {
@@ -125,7 +121,9 @@ pub(super) fn list(
             Ok((key, parts)) => {
                 let key = key.unwrap_or_else(|| builder.number());
                 for (column, ext, _) in &parts {
-                    if let Some(Role::Sniffed(..)) = table.roles.roles.get(*column) {
+                    if let Some(Role::Sniffed(_, other)) = table.roles.roles.get(*column)
+                        && ext != other
+                    {
                         builder.note_ext(&table.columns[*column].name, ext);
                     }
                 }
@@ -263,7 +261,7 @@ fn part(
                 Err(why) => Err(why),
             }
         }
-        _ if file.zstd.is_some() => Ok(cell(size)),
+        _ if file.compressed => Ok(cell(size)),
         _ => Ok(Part::Place(RowPart::Range { source, at: range.start, size })),
     })
 }

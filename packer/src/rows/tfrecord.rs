@@ -207,7 +207,9 @@ fn add(
         Ok(Sample { key, parts, json }) => {
             let key = key.unwrap_or_else(|| builder.number());
             for (column, ext, _) in &parts {
-                if let Role::Sniffed(..) = roles.roles[*column] {
+                if let Role::Sniffed(_, other) = &roles.roles[*column]
+                    && ext != other
+                {
                     builder.note_ext(&columns.columns[*column].name, ext);
                 }
             }

@@ -155,9 +155,9 @@ def test_a_table_of_polars_is_packed(tmp_path):
 
 
 def test_a_table_of_duckdb_is_packed(tmp_path):
-    table = pa.table(columns())
-    assert table.num_rows == ROWS  # DuckDB finds the table by the name of the variable
-    duckdb.sql(f"copy (select * from table) to '{tmp_path / 't.parquet'}' (format parquet, row_group_size 2048)")
+    written = pa.table(columns())
+    assert written.num_rows == ROWS  # DuckDB finds the table by the name of the variable
+    duckdb.sql(f"copy (select * from written) to '{tmp_path / 't.parquet'}' (format parquet, row_group_size 2048)")
     check_rows(packed(f"parquet:{tmp_path / 't.parquet'}", tmp_path / "out"))
 
 
@@ -339,8 +339,8 @@ def test_what_hdf5_cannot_give_is_refused_by_name(tmp_path):
     assert "it is a single value" in refused(f"hdf5:{file}?a=/one", out)
     assert "nope" in refused(f"hdf5:{file}?a=/nope", out)
     data = file.read_bytes()
-    file.write_bytes(data[: len(data) // 2])
-    assert str(file) in refused(f"hdf5:{file}?a=/x", out)
+    file.write_bytes(data[:-1])
+    assert "the file is truncated" in refused(f"hdf5:{file}?a=/x", out)
     file.write_bytes(b"no HDF5" * 1000)
     assert "invalid HDF5 magic bytes" in refused(f"hdf5:{file}?a=/x", out)
 

@@ -13,7 +13,7 @@ use crate::packing::{Packer, Packing};
 use crate::sample::Width;
 use crate::source::Source;
 
-/// Bytes of text in a unit. A thread holds one unit and its ids, about five times as much.
+/// Bytes of text in a unit. A thread holds one unit, and 4 bytes for each of its ids.
 pub const UNIT: u64 = 8 << 20;
 /// Limit on the length of a sample.
 const LONGEST: usize = 1 << 24;

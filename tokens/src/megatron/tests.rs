@@ -10,7 +10,7 @@ use super::*;
 /// Documents of sequences.
 const DOCUMENTS: [&[&[u32]]; 3] = [&[&[1, 2, 3], &[40_000]], &[], &[&[7, 65_499]]];
 
-/// The index of [`DOCUMENTS`], as Megatron-LM's builder writes it: written by hand.
+/// The index of [`DOCUMENTS`], in the layout of Megatron-LM, written by hand.
 fn index(code: u8, width: i64) -> Vec<u8> {
     let mut bytes = b"MMIDIDX\0\0".to_vec();
     bytes.extend(1u64.to_le_bytes());

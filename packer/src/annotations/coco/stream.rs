@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for List<'_, '_> {
             self.file.budget.renew();
             let Some(object) = list.next_element::<Map<String, Value>>()? else { return Ok(()) };
             number += 1;
-            if number % 1024 == 0 && self.file.stop.requested() {
+            if number.is_multiple_of(1024) && self.file.stop.requested() {
                 *self.file.failure = Some(Failure::interrupted());
             } else if let Err(failure) = self.file.add::<A::Error>(self.section, number, object)? {
                 *self.file.failure = Some(failure);

@@ -55,7 +55,16 @@ pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure>
         .with_max_read_bytes(limit)
         .with_max_object_header_bytes(MAX_HEADER);
     let opened = guarded(|| Hdf5File::from_storage_with_options(Arc::new(storage), options));
-    opened.map(|file| (file, found.len())).map_err(|e| failure(e, path))
+    let file = opened.map_err(|e| failure(e, path))?;
+    let end = file.superblock().eof_address;
+    if end > found.len() && end != u64::MAX {
+        return Err(Failure::bad_data(format!(
+            "{}: the file is truncated: it has {} bytes, and its superblock declares {end}",
+            path.shown(),
+            found.len()
+        )));
+    }
+    Ok((file, found.len()))
 }
 
 /// Calls a function of the HDF5 reader; its panic becomes an error, because a foreign file must not
