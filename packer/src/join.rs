@@ -134,7 +134,7 @@ impl Attaching<'_> {
         let is_taken = |ext: &PlannedExt| ext.shard == self.ext;
         let taken: Vec<bool> = scan.exts.iter().map(is_taken).collect();
         let (mut missing, mut several) = (0, 0);
-        scan.attach_at(self.ext, roots, |spot, sample, text| {
+        scan.attach(self.ext, roots, |spot, sample, text| {
             let has_part =
                 sample.parts.iter().any(|p| taken.get(p.ext as usize).is_some_and(|t| *t));
             let mut verdict = None;

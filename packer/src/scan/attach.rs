@@ -33,25 +33,12 @@ pub(crate) enum Attached {
 }
 
 impl Scan {
-    /// Calls `each` with every sample, in order, and an empty space for its text. The text replaces
-    /// a part `ext` that the sample has.
+    /// Calls `each` with every sample, in order, its spot, and an empty space for its text. The
+    /// text replaces a part `ext` that the sample has.
     ///
     /// # Errors
     /// Returns the errors of `each`, and an error if a text cannot be stored.
     pub(crate) fn attach(
-        &mut self,
-        ext: &str,
-        roots: &[PathBuf],
-        mut each: impl FnMut(&FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
-    ) -> Result<(), Failure> {
-        self.attach_at(ext, roots, |_, sample, text| each(sample, text))
-    }
-
-    /// As [`Scan::attach`]; `each` also receives the spot that the sample had before.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Scan::attach`].
-    pub(crate) fn attach_at(
         &mut self,
         ext: &str,
         roots: &[PathBuf],

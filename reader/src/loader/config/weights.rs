@@ -3,15 +3,8 @@
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
-use crate::decode::class::Class;
-use crate::decode::json::Json;
-use crate::error::{Error, ErrorKind, Result};
-use crate::loader::config::builder::LoaderBuilder;
-use crate::loader::epoch::Epoch;
-use crate::order::{Contents, Order, Remainder, Selection, Shuffle};
-
-/// Rows of a batch that reads numbers.
-const ROWS: u64 = 1024;
+use crate::error::Result;
+use crate::order::{Contents, Order, Selection, Shuffle};
 
 /// A whole number for each sample of a data set, such as its class: where it is found.
 ///
@@ -60,7 +53,7 @@ impl Numbers {
     }
 }
 
-/// How often the samples of a data set come; for [`LoaderBuilder::weights`].
+/// How often the samples of a data set come; for [`LoaderBuilder::weights`](crate::LoaderBuilder::weights).
 ///
 /// All weights are whole numbers. The order stays a function of data set, seed, epoch and shuffle.
 #[derive(Debug, Clone)]
@@ -130,52 +123,4 @@ fn equal(classes: &[i64], selection: &Selection) -> Vec<(i64, u64)> {
     let found: std::collections::HashSet<i64> =
         selection.runs().flatten().filter_map(class).collect();
     found.into_iter().map(|class| (class, 1)).collect()
-}
-
-impl Dataset {
-    /// The whole number of each sample in `part`: a pointer into the part `json` if it begins with `/`, otherwise a
-    /// part that contains the number. The first call reads these parts of all samples, with one thread for each core and
-    /// the memory of a loader; the numbers, 8 bytes for each sample, then stay with the data set.
-    ///
-    /// ```
-    /// use tarflume::Dataset;
-    ///
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let classes = Dataset::open(shards)?.numbers("/class")?;
-    /// assert_eq!((classes.len(), classes[3]), (16, 3));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if a sample has no such number, or a part cannot be read.
-    pub fn numbers(&self, part: &str) -> Result<Arc<[i64]>> {
-        if let Some(known) = self.known_numbers(part) {
-            return Ok(known);
-        }
-        let numbers: Arc<[i64]> = read(self, part)?.into();
-        self.keep_numbers(part, &numbers);
-        Ok(numbers)
-    }
-}
-
-fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
-    let samples = usize::try_from(dataset.len()).unwrap_or(usize::MAX);
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(samples).map_err(|e| {
-        let text = format!("the numbers of {samples} samples do not fit in memory");
-        Error::new(ErrorKind::Limit, text).with_source(e)
-    })?;
-    let builder = LoaderBuilder::new(Ok(dataset.clone()));
-    let builder = match part.starts_with('/') {
-        true => builder.column("number", Json::new("json", part)),
-        false => builder.column("number", Class::new(part)),
-    };
-    let shared = builder.batch(ROWS).remainder(Remainder::Uneven).shared()?;
-    for batch in Epoch::begin(shared, 0) {
-        numbers.extend_from_slice(batch?.column("number")?.elements::<i64>()?);
-    }
-    Ok(numbers)
 }
