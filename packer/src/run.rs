@@ -307,7 +307,7 @@ impl Job<'_> {
         let quarantine = self.staging.quarantine();
         set_aside(&quarantine, &roots[sample.root as usize], &files, first)?;
         for part in sample.parts.iter().filter(|p| !matches!(p.location, Location::File { .. })) {
-            let bytes = parts.to_set_aside(sample, part)?;
+            let bytes = parts.bytes_of(sample, part)?;
             let mut name = Vec::new();
             name::join(&mut name, &sample.key, parts.shard_ext(part));
             set_aside_bytes(&quarantine, &name, bytes.as_deref(), first)?;

@@ -116,7 +116,7 @@ impl ArrayDataset {
         let rows: Vec<u64> = if let Ok(slice) = index.cast::<pyo3::types::PySlice>() {
             let found = slice.indices(self.array.len() as isize)?;
             let step = |n: usize| (found.start + n as isize * found.step) as u64;
-            (0..found.slicelength as usize).map(step).collect()
+            (0..found.slicelength).map(step).collect()
         } else {
             let listed: Vec<i64> = index.extract()?;
             listed.into_iter().map(|row| self.row(row)).collect::<PyResult<_>>()?

@@ -91,7 +91,7 @@ proptest! {
     fn a_pass_draws_each_sample_as_often_as_its_weight(
         weights in prop::collection::vec(0..5_i64, SAMPLES as usize), seed in 0..9_u64, epoch in 0..4_u64,
     ) {
-        prop_assume!(weights.iter().any(|w| *w == 1));
+        prop_assume!(weights.contains(&1));
         let shuffle = Shuffle::Full { seed };
         let order = Order::by_weight(contents(), &Selection::all(SAMPLES), &weights, shuffle).unwrap();
         let mut came: HashMap<u64, Vec<u64>> = HashMap::new();

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn pieces_of_any_size_make_the_same_file() {
         let dir = tempfile::tempdir().unwrap();
-        let data: Vec<u8> = (0..3 * PIECE as u32).map(|i| (i * 31 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..3 * PIECE as u32).map(|i| ((i * 31) >> 3) as u8).collect();
         for (n, piece) in [1000, PIECE - 1, PIECE, PIECE + 1, data.len()].into_iter().enumerate() {
             let target = dir.path().join(format!("file-{n}"));
             let mut file = OutFile::create(&target).unwrap();

@@ -75,7 +75,7 @@ fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
         let name = entry.map_err(refused)?.file_name();
         let bytes = name.as_bytes();
         let ends = |end: &&str| bytes.len() > end.len() && bytes.ends_with(end.as_bytes());
-        if !bytes.starts_with(b".") && endings.iter().any(|end| ends(&end)) {
+        if !bytes.starts_with(b".") && endings.iter().any(ends) {
             found.push(path.join(name));
         }
     }

@@ -4,7 +4,7 @@
 //! they are, a range of the file. A row of one number becomes a field of the sample's JSON. Keys
 //! are row numbers. The arrays of an npz are listed here, too.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tarflume_formats::Column;
 use tarflume_formats::npy::{Dtype, Header, needed};
@@ -281,6 +281,6 @@ pub(super) fn rows_of(bytes: &[u8]) -> Option<(u64, u64)> {
 }
 
 /// Returns the path of an array in an npz for messages.
-pub(super) fn member_path(path: &PathBuf, member: &[u8]) -> String {
+pub(super) fn member_path(path: &Path, member: &[u8]) -> String {
     format!("{}: {}", path.shown(), name::shown(member))
 }

@@ -38,7 +38,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 }
 
 /// Opens the arrays of an npz, all or those that are wanted.
-fn arrays(path: &PathBuf, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
+fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
     let members = members(path)?;
     let mut arrays = Vec::new();
     let mut inflated = 0u64;

@@ -307,6 +307,9 @@ fn value(reading: &Reading, bytes: &[u8]) -> Result<serde_json::Value, String> {
     }
 }
 
+/// A column of arrays: its number, type and shape, as far as its encoding states them.
+type CellArray = (u16, Option<&'static str>, Option<Vec<u64>>);
+
 /// Decodes values while a shard is packed.
 #[derive(Debug)]
 pub(super) struct SampleCells {
@@ -314,7 +317,7 @@ pub(super) struct SampleCells {
     path: std::path::PathBuf,
     count: Count,
     layout: Layout,
-    arrays: Vec<(u16, Option<&'static str>, Option<Vec<u64>>)>,
+    arrays: Vec<CellArray>,
     ranges: Vec<Range<u64>>,
 }
 

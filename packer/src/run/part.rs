@@ -126,7 +126,7 @@ impl<'a> Parts<'a> {
     ///
     /// # Errors
     /// Returns an error if the machine failed or the source differs from the plan.
-    pub(super) fn to_set_aside(
+    pub(super) fn bytes_of(
         &mut self,
         sample: &PlannedSample,
         part: &PlannedPart,
