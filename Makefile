@@ -4,7 +4,8 @@
 #   make test    all Rust tests, with the external tools that some of them need
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids and open_clip, and our exports with Streaming, LitData
+#                and tfrecord; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -36,7 +37,7 @@ DOCSVENV := .venv-docs
 # DEMO_PROFILE=release shares its build with other targets.
 DEMO_PROFILE ?= demo
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked --no-default-features -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
 	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
@@ -107,6 +108,7 @@ fmt:
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume --locked -- -D warnings # without its features
+	$(CARGO) clippy -p tarflume-packer --locked -- -D warnings # without its features
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
@@ -133,7 +135,7 @@ audit:
 
 smoke:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	FUZZ_SEED=1 bash fuzz/run.sh 10
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 bash fuzz/run.sh 10 # optimizing takes longer than fuzzing
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
@@ -189,7 +191,7 @@ adapters: $(TORCHVENV)/ready
 	cd adapters && $(CARGO) test --workspace --locked
 	cd adapters && RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
 	cd adapters && $(CARGO) deny --locked --config ../deny.toml --target x86_64-unknown-linux-gnu check licenses bans sources
-	bash adapters/candle/played/run.sh "$(or $(CARGO_TARGET_DIR),adapters/target)/played"
+	bash adapters/candle/simulated/run.sh "$(or $(CARGO_TARGET_DIR),adapters/target)/simulated"
 	cd adapters/tch && $(CARGO) fmt --check
 	cd adapters/tch && $(TORCH) $(CARGO) clippy --locked --all-features --all-targets -- -D warnings
 	cd adapters/tch && $(TORCH) LD_LIBRARY_PATH="$$(echo "$(abspath $(TORCHVENV))"/lib/python3*/site-packages/torch/lib)" \

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
 [ $# -gt 0 ] || set -- walk numbers record index manifest plan npy jpeg_header jpeg_scan jpeg_decode jpeg_points \
-    jpeg_group pictures json stream
+    jpeg_group pictures json stream zip mds litdata tfrecord source_url megatron tokens parquet hdf5 tables
 export RUSTC_BOOTSTRAP=1
 # cargo-fuzz adds the sanitizer named here; without AddressSanitizer's runtime say FUZZ_SANITIZER=none.
 sanitizer=${FUZZ_SANITIZER:-address}

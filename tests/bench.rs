@@ -52,7 +52,7 @@ fn a_data_set_is_measured_raw_and_decoded() {
 }
 
 #[test]
-fn an_accelerator_is_played() {
+fn an_accelerator_is_simulated() {
     let place = photos(20);
     for options in ["", "--raw"] {
         let words = format!("shards --samples 40 --batch 4 --step-ms 2 {options}");
@@ -73,7 +73,7 @@ fn an_accelerator_is_played() {
 }
 
 #[test]
-fn people_get_lines_and_tables() {
+fn text_output_is_lines_and_tables() {
     let place = photos(20);
     let words = "bench shards --samples 16 --batch 8 --jobs 2 --step-ms 1 --seed 3 --source file";
     let run = place.pack(words).succeeds();
@@ -92,7 +92,7 @@ fn people_get_lines_and_tables() {
 }
 
 #[test]
-fn a_data_set_smaller_than_a_batch_is_gone_through_again() {
+fn a_data_set_smaller_than_a_batch_repeats_within_the_batch() {
     let place = photos(3);
     let report = measured(&place, "shards --samples 1 --batch 16 --step-ms 1");
     assert_eq!(report["raw"]["samples"], 16);
@@ -106,7 +106,7 @@ fn a_data_set_smaller_than_a_batch_is_gone_through_again() {
 }
 
 #[test]
-fn every_order_and_way_of_reading_can_be_asked_for() {
+fn every_order_and_source_can_be_requested() {
     let place = photos(12);
     for shuffle in ["none", "shards", "buffer", "blocks", "full"] {
         let words = format!("shards --samples 24 --batch 4 --raw --shuffle {shuffle} --verify all");
@@ -121,7 +121,7 @@ fn every_order_and_way_of_reading_can_be_asked_for() {
 }
 
 #[test]
-fn what_is_no_image_is_not_decoded() {
+fn files_that_are_no_images_are_not_decoded() {
     let place = Place::new();
     for n in 0..4 {
         place.file(format!("texts/{n}.txt"), "words").file(format!("texts/{n}.json"), "{}");
@@ -147,7 +147,7 @@ fn images_of_several_kinds_are_decoded_and_samples_without_one_left_out() {
 }
 
 #[test]
-fn nonsense_is_refused_with_what_to_type() {
+fn invalid_arguments_are_errors_with_a_valid_example() {
     let place = photos(4);
     for (words, advice) in [
         ("nowhere", "nowhere"),
@@ -191,7 +191,7 @@ fn a_damaged_shard_is_named_and_the_exit_code_says_bad_data() {
 }
 
 #[test]
-fn an_image_that_is_none_is_named() {
+fn a_file_that_is_no_image_is_named() {
     let place = Place::new();
     place.folder("photos", 6).file("photos/zz.jpg", "no image").file("photos/zz.json", "{}");
     place.pack("build photos -o shards --check none").succeeds();

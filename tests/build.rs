@@ -44,7 +44,7 @@ fn the_manifest_counts_what_the_shards_hold() {
 }
 
 #[test]
-fn all_spellings_of_jpeg_become_jpg_and_ext_map_says_otherwise() {
+fn all_spellings_of_jpeg_become_jpg_unless_ext_map_changes_it() {
     let place = Place::new();
     for (stem, ext) in [("a", "jpeg"), ("b", "JPG"), ("c", "JPEG"), ("d", "jpg")] {
         place.file(format!("photos/{stem}.{ext}"), flat_jpeg(stem.as_bytes()));
@@ -91,7 +91,7 @@ fn two_sources_with_the_same_key_are_refused() {
 }
 
 #[test]
-fn require_says_what_a_sample_must_have() {
+fn require_lists_the_parts_of_a_complete_sample() {
     let place = Place::new();
     for file in ["s1.png.txt", "s2.txt", "s2.cls", "s3.cls"] {
         place.file(format!("mixed/{file}"), "1");
@@ -106,7 +106,7 @@ fn require_says_what_a_sample_must_have() {
 }
 
 #[test]
-fn other_parts_ride_along_with_the_required_ones() {
+fn other_parts_are_packed_with_the_required_ones() {
     let place = Place::new();
     place
         .pair("photos/a")
@@ -199,7 +199,7 @@ fn links_are_followed_on_request_only() {
 }
 
 #[test]
-fn a_loop_of_links_comes_to_an_end() {
+fn a_loop_of_links_is_followed_a_limited_number_of_times() {
     let place = Place::new();
     place.pair("photos/sub/a");
     symlink(place.at("photos"), place.at("photos/sub/back")).unwrap();
@@ -209,7 +209,7 @@ fn a_loop_of_links_comes_to_an_end() {
 }
 
 #[test]
-fn dedupe_keeps_the_first_of_equal_images_and_tells() {
+fn dedupe_keeps_the_first_of_equal_images_and_reports_the_others() {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/z");
     fs::copy(place.at("photos/a.jpg"), place.at("photos/z.jpg")).unwrap();
@@ -259,7 +259,7 @@ fn the_second_build_has_nothing_to_do() {
 }
 
 #[test]
-fn what_can_not_be_packed_is_refused_before_anything_is_written() {
+fn unpackable_input_is_refused_before_anything_is_written() {
     let place = Place::new();
     place.folder("photos", 5).file("file", "x").file("empty/.keep", "");
     for (words, text) in [
@@ -280,7 +280,7 @@ fn what_can_not_be_packed_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn decoding_finds_what_structure_does_not() {
+fn decoding_finds_damage_that_structure_checks_do_not() {
     let place = Place::new();
     place.pair("photos/a");
     let mut png = std::io::Cursor::new(Vec::new());

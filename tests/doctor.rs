@@ -48,7 +48,7 @@ fn bare() -> bool {
 }
 
 #[test]
-fn without_a_driver_it_is_calm() {
+fn without_a_driver_doctor_reports_no_error() {
     if bare() {
         let run = Place::new().pack("doctor").says("batches stay in host memory");
         run.says("machine\n").says("limits\n").says("libraries\n");
@@ -73,7 +73,7 @@ fn a_narrow_link_is_found() {
 }
 
 #[test]
-fn programs_get_the_same() {
+fn json_output_has_the_same_content() {
     let run = doctor(&[], "--format json").exits(1);
     let report = object(&run);
     assert_eq!(gpu_findings(&report), [(1, "narrow-link")]);
@@ -85,7 +85,7 @@ fn programs_get_the_same() {
 }
 
 #[test]
-fn what_else_is_wrong_with_a_gpu_is_found() {
+fn other_problems_of_a_gpu_are_found() {
     let report = object(
         &doctor(&[("FAKENVML_HOT", "1"), ("FAKENVML_SPLIT", "1")], "--format json").exits(1),
     );
@@ -97,7 +97,7 @@ fn what_else_is_wrong_with_a_gpu_is_found() {
 }
 
 #[test]
-fn a_driver_that_refuses_is_a_finding() {
+fn a_driver_that_returns_an_error_is_a_finding() {
     let run = doctor(&[("FAKENVML_REFUSE", "18")], "").exits(1);
     run.says("does not answer").says("NVIDIA's driver is installed but refuses: ");
     doctor(&[("FAKENVML_REFUSE", "18")], "--watch 1")
@@ -106,7 +106,7 @@ fn a_driver_that_refuses_is_a_finding() {
 }
 
 #[test]
-fn use_is_watched_and_its_means_told() {
+fn watch_samples_the_utilization_and_prints_its_means() {
     let run = doctor(&[], "--watch 0.05 --count 4").succeeds();
     let lines: Vec<Vec<&str>> =
         run.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -118,7 +118,7 @@ fn use_is_watched_and_its_means_told() {
 }
 
 #[test]
-fn programs_watch_by_lines_of_json() {
+fn watch_prints_lines_of_json() {
     let events = doctor(&[], "--watch 0.05 --count 2 --format json").succeeds().events();
     assert_eq!(events.len(), 3);
     assert!(events[0]["seconds"].as_f64() < events[1]["seconds"].as_f64());

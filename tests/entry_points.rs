@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 use tarflume_fixtures::{Folder, Photo, PhotoKind};
-use tarflume_formats::shard::index_path;
+use tarflume_formats::index_path;
 
 use crate::harness::{JSON, Place, crc32c, entry_points, members_of, section, sum_again, tool};
 
@@ -57,7 +57,7 @@ fn verify(place: &Place, words: &str) -> Vec<(String, u64, String)> {
 }
 
 #[test]
-fn a_build_writes_them_and_the_tar_is_the_same_without() {
+fn a_build_writes_entry_points_and_the_tar_does_not_depend_on_them() {
     let place = mixed();
     place.pack("build photos -o with --shards 2").succeeds();
     place.pack("build photos -o without --shards 2 --no-entry-points").succeeds();
@@ -81,7 +81,7 @@ fn a_build_writes_them_and_the_tar_is_the_same_without() {
 }
 
 #[test]
-fn each_blob_says_of_which_bytes_it_is() {
+fn each_blob_names_the_bytes_that_it_belongs_to() {
     let place = Place::new();
     place.photos("photos", 12).pack("build photos -o out").succeeds();
     let tar = members_of(&fs::read(place.at("out").join(SHARD)).unwrap());
@@ -99,7 +99,7 @@ fn each_blob_says_of_which_bytes_it_is() {
 }
 
 #[test]
-fn the_plan_decides_for_all_machines_and_for_those_that_go_on() {
+fn the_plan_fixes_the_options_of_all_machines_and_resumes() {
     let place = Place::new();
     place.photos("photos", 40).pack("build photos -o with --shards 4").succeeds();
     place.pack("build photos -o without --shards 4 --no-entry-points").succeeds();
@@ -118,7 +118,7 @@ fn the_plan_decides_for_all_machines_and_for_those_that_go_on() {
 }
 
 #[test]
-fn a_data_set_that_was_published_without_them_is_told_how_to_get_them() {
+fn a_data_set_without_entry_points_is_reported_with_the_command_that_adds_them() {
     let place = Place::new();
     place.photos("photos", 5).pack("build photos -o out --no-entry-points").succeeds();
     let again = place.pack("build photos -o out").succeeds();
@@ -156,7 +156,7 @@ fn reading_every_code_finds_damage_that_no_marker_shows() {
 }
 
 #[test]
-fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
+fn problems_are_in_the_order_of_the_plan_for_any_grouping_of_reads() {
     let place = Place::new();
     place.photos("photos", 6);
     for (name, jpeg, json) in [
@@ -179,7 +179,7 @@ fn problems_stand_in_the_order_of_the_plan_whatever_was_read_together() {
 }
 
 #[test]
-fn large_photographs_are_read_alone_and_get_them_too() {
+fn large_photographs_are_read_separately_and_get_entry_points() {
     let place = Place::new();
     let mut large = photo(3);
     // A comment segment of maximal length, again and again, before all the rest.
@@ -221,7 +221,7 @@ fn tars_of_gnu_tar_get_what_packing_would_have_given_them() {
 }
 
 #[test]
-fn added_later_they_are_byte_for_byte_what_a_build_writes() {
+fn entry_points_added_later_equal_those_of_a_build_byte_for_byte() {
     let place = mixed();
     place.pack("build photos -o with --shards 3").succeeds();
     place.pack("build photos -o out --shards 3 --no-entry-points").succeeds();
@@ -235,7 +235,7 @@ fn added_later_they_are_byte_for_byte_what_a_build_writes() {
 }
 
 #[test]
-fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
+fn index_reports_damaged_jpegs_and_continues_with_the_others() {
     let place = Place::new();
     place.photos("photos", 3);
     for name in ["bad", "worse"] {
@@ -256,7 +256,7 @@ fn an_index_tells_damaged_jpegs_and_goes_on_with_the_others() {
 
 /// A data set of three pictures of the same length, after its sidecar was changed and its checksums
 /// corrected.
-fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Place {
+fn forge(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/c");
     place.pack("build photos -o out").succeeds();
@@ -283,7 +283,7 @@ fn found(place: &Place, level: &str, keys: &[&str]) {
 
 #[test]
 fn exchanged_blobs_are_noticed_at_every_level() {
-    let place = lie(|sidecar| {
+    let place = forge(|sidecar| {
         let points = entry_points(sidecar);
         let (a, b) = (points[0].clone(), points[2].clone());
         let blob = sidecar[a.clone()].to_vec();
@@ -301,8 +301,8 @@ fn exchanged_blobs_are_noticed_at_every_level() {
 }
 
 #[test]
-fn blobs_that_are_none_are_noticed_at_every_level() {
-    let place = lie(|sidecar| {
+fn invalid_blobs_are_found_at_every_level() {
+    let place = forge(|sidecar| {
         let at = entry_points(sidecar)[4].clone();
         sidecar[at.start + 20] ^= 1;
     });
@@ -313,7 +313,7 @@ fn blobs_that_are_none_are_noticed_at_every_level() {
 
 #[test]
 fn a_blob_that_leads_to_wrong_places_is_noticed_by_decoding() {
-    let place = lie(|sidecar| {
+    let place = forge(|sidecar| {
         let at = entry_points(sidecar)[2].clone();
         let blob = &mut sidecar[at];
         // The first entropy-coded byte, with the blob's own checksum put right.
@@ -329,8 +329,8 @@ fn a_blob_that_leads_to_wrong_places_is_noticed_by_decoding() {
 }
 
 #[test]
-fn entry_points_of_what_is_no_jpeg_are_noticed() {
-    let place = lie(|sidecar| {
+fn entry_points_of_a_part_that_is_no_jpeg_are_found() {
+    let place = forge(|sidecar| {
         // The starts: what was the first picture's becomes the JSON's beside it.
         let at = section(sidecar, "jpgs").unwrap().start;
         sidecar.copy_within(at..at + 4, at + 4);

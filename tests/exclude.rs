@@ -37,7 +37,7 @@ fn listed_samples_are_left_out_as_if_they_were_not_there() {
 }
 
 #[test]
-fn globs_and_lists_stand_side_by_side() {
+fn globs_and_lists_can_be_combined() {
     let place = Place::new();
     for key in ["a", "b", "raw/c", "d"] {
         place.pair(&format!("photos/{key}"));
@@ -51,7 +51,7 @@ fn globs_and_lists_stand_side_by_side() {
 }
 
 #[test]
-fn keys_that_are_not_found_are_told_and_no_fault() {
+fn unknown_keys_are_reported_and_no_fault() {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").file("list", "zebra\nb\nyak\n");
     let message =
@@ -100,7 +100,7 @@ fn keys_are_those_in_the_shard() {
 }
 
 #[test]
-fn what_pack_reports_it_takes_back() {
+fn pack_accepts_its_own_reports() {
     let place = Place::new();
     place.folder("photos", 12);
     let faults = [
@@ -139,7 +139,7 @@ fn the_reasons_of_a_quarantine_are_a_list() {
 }
 
 #[test]
-fn what_a_training_run_finds_bad_is_left_out_of_the_next_build() {
+fn a_report_of_a_training_run_excludes_its_bad_samples_from_the_next_build() {
     let place = Place::new();
     place.folder("photos", 12);
     for key in ["c0000/bad", "worse"] {
@@ -166,7 +166,7 @@ fn what_a_training_run_finds_bad_is_left_out_of_the_next_build() {
 }
 
 #[test]
-fn what_is_no_list_is_refused() {
+fn invalid_exclude_lists_are_refused() {
     let place = Place::new();
     place.pair("photos/a").file("broken", "{\"key\":\"a\"}\n{\"key\":");
     place.pack("build photos -o out --exclude @nowhere").exits(2).says("--exclude @nowhere");

@@ -99,7 +99,7 @@ fn a_build_survives_faults() {
 }
 
 #[test]
-fn a_build_that_goes_on_survives_faults() {
+fn a_resumed_build_survives_faults() {
     sampled(RESUME);
 }
 
@@ -183,32 +183,32 @@ fn cut_later(name: &str) {
 }
 
 #[test]
-fn a_plan_that_goes_on_survives_power_cuts() {
+fn a_resumed_plan_survives_power_cuts() {
     cut_later("plan");
 }
 
 #[test]
-fn a_build_that_goes_on_survives_power_cuts() {
+fn a_resumed_build_survives_power_cuts() {
     cut_later("build");
 }
 
 #[test]
-fn a_finalize_that_goes_on_survives_power_cuts() {
+fn a_resumed_finalize_survives_power_cuts() {
     cut_later("finalize");
 }
 
 #[test]
-fn a_quarantine_that_goes_on_survives_power_cuts() {
+fn a_resumed_quarantine_survives_power_cuts() {
     cut_later("quarantine");
 }
 
 #[test]
-fn a_run_over_what_was_not_synced_survives_power_cuts() {
+fn a_run_over_unsynced_files_survives_power_cuts() {
     cut_later("run");
 }
 
 #[test]
-fn a_build_over_what_was_not_synced_survives_power_cuts() {
+fn a_build_over_unsynced_files_survives_power_cuts() {
     cut_later("resume");
 }
 

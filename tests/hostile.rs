@@ -61,7 +61,7 @@ fn photos(place: &Place, folder: &str) {
 }
 
 #[test]
-fn hostile_names_in_a_source_are_told_without_harm() {
+fn hostile_names_in_a_source_are_reported_without_harm() {
     for folder in ["photos", "in\u{1b}[2Jput"] {
         let place = Place::new();
         photos(&place, folder);
@@ -100,7 +100,7 @@ fn hostile_tar() -> Vec<u8> {
 }
 
 #[test]
-fn hostile_names_in_a_tar_are_told_without_harm() {
+fn hostile_names_in_a_tar_are_reported_without_harm() {
     for name in ["plain.tar", "a\u{1b}]0;title\u{7}.tar", "b\u{202e}rat.tar"] {
         let place = Place::new();
         place.file(format!("shards/{name}"), hostile_tar());
@@ -143,7 +143,7 @@ fn hostile_names_in_a_tar_are_told_without_harm() {
 }
 
 #[test]
-fn a_hostile_manifest_is_told_without_harm() {
+fn a_hostile_manifest_is_reported_without_harm() {
     let place = Place::new();
     place.file("shards/a.tar", tarflume_fixtures::good_shard());
     place.pack("index -q shards").succeeds();

@@ -44,7 +44,7 @@ static COUNTING: Counting = Counting;
 const MOST: u64 = 128 << 20;
 
 #[test]
-fn no_check_takes_what_a_file_claims() {
+fn no_check_allocates_what_a_file_claims() {
     let mut broken = Vec::new();
     for Bomb { name, good, bytes } in bombs() {
         // A frame of 200 million pixels is a valid picture, and needs that memory.

@@ -89,7 +89,7 @@ fn members_beyond_eight_gigabytes_are_found_by_headers() {
 }
 
 #[test]
-fn an_index_made_anew_is_the_one_that_was_packed() {
+fn an_index_made_again_equals_the_packed_one() {
     let place = Place::new();
     place.folder("photos", 20).pack("build photos -o out --shards 2").succeeds();
     place.pack("index out").succeeds().says("kept");
@@ -154,7 +154,7 @@ fn ls_shows_keys_in_the_order_of_the_data_set() {
 }
 
 #[test]
-fn cat_gives_the_bytes_or_says_what_there_is() {
+fn cat_prints_the_bytes_or_lists_the_available_parts() {
     let place = Place::new();
     place.folder("photos", 6).pack("build photos -o out --shards 2").succeeds();
     let run = place.pack("cat out c0002/s000002.json").succeeds();
@@ -167,7 +167,7 @@ fn cat_gives_the_bytes_or_says_what_there_is() {
 }
 
 #[test]
-fn unpacking_gives_the_folder_back() {
+fn unpacking_restores_the_folder() {
     let place = Place::new();
     place.photos("photos", 20).pack("build photos -o out --shards 3").succeeds();
     place.pack("unpack out -o back").succeeds().says("40 files");

@@ -10,19 +10,19 @@ use tarflume_fixtures::{Fault, SplitMix64};
 
 use crate::harness::{Place, assert_same};
 
-/// Kills this many builds with these `options`, and compares the result with that of an undisturbed
-/// build each time a chain of killed builds was allowed to end.
-fn killed(place: &Place, options: &str, kills: u32) {
+/// Kills this many builds of `source` with these `options`, and compares the result with that of an
+/// undisturbed build each time a chain of killed builds was allowed to end.
+pub(crate) fn killed(place: &Place, source: &str, options: &str, kills: u32) {
     let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed: u64 = given.unwrap_or(u64::from(now.subsec_nanos()));
     eprintln!("TARFLUME_SEED={seed}");
     let mut random = SplitMix64::new(seed);
-    let undisturbed = place.pack(&format!("build photos -o undisturbed {options}")).succeeds();
+    let undisturbed = place.pack(&format!("build {source} -o undisturbed {options}")).succeeds();
     let expected = place.tree("undisturbed");
     assert!(!expected.keys().any(|name| name.contains(".pack") || name.ends_with(".tmp")));
 
-    let command = format!("build photos -o out {options}");
+    let command = format!("build {source} -o out {options}");
     let (mut killed, mut chains) = (0, 0);
     while killed < kills {
         let _ = fs::remove_dir_all(place.at("out"));
@@ -58,21 +58,21 @@ fn killed(place: &Place, options: &str, kills: u32) {
 fn a_build_killed_at_random_instants_gives_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 400);
-    killed(&place, "--shard-samples 6", 30);
+    killed(&place, "photos", "--shard-samples 6", 30);
 }
 
 #[test]
 fn a_build_by_one_thread_killed_at_random_instants_gives_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 400);
-    killed(&place, "--shards 60 --jobs 1 --shuffle 5", 20);
+    killed(&place, "photos", "--shards 60 --jobs 1 --shuffle 5", 20);
 }
 
 #[test]
 fn a_build_that_does_not_sync_killed_at_random_instants_gives_the_same_bytes() {
     let place = Place::new();
     place.photos("photos", 300);
-    killed(&place, "--shard-size 32KiB --no-fsync --check decode", 20);
+    killed(&place, "photos", "--shard-size 32KiB --no-fsync --check decode", 20);
 }
 
 #[test]
@@ -82,5 +82,5 @@ fn a_build_that_sets_problems_aside_killed_at_random_instants_gives_the_same_byt
     for fault in [Fault::BadJson, Fault::NoEoi, Fault::OrphanImage, Fault::EmptyJpeg] {
         fault.plant(&place.at("photos")).unwrap();
     }
-    killed(&place, "--shards 70 --on-problem quarantine --jobs 3", 30);
+    killed(&place, "photos", "--shards 70 --on-problem quarantine --jobs 3", 30);
 }

@@ -50,7 +50,7 @@ fn too_few_open_files_end_a_scan_and_publish_nothing() {
 }
 
 #[test]
-fn too_few_open_files_end_a_run_and_no_sample_is_blamed() {
+fn too_few_open_files_end_a_run_without_a_bad_sample() {
     let place = Place::new();
     place.photos("photos", 30);
     place.pack("build photos -o whole --shards 3").succeeds();
@@ -71,7 +71,7 @@ fn too_few_open_files_end_a_run_and_no_sample_is_blamed() {
 }
 
 #[test]
-fn too_few_open_files_are_no_finding_of_a_verification() {
+fn too_few_open_files_are_no_problem_of_the_data() {
     let place = Place::new();
     place.folder("photos", 12).pack("build photos -o out --shards 3").succeeds();
     for files in 4..6 {
@@ -94,7 +94,7 @@ fn too_few_open_files_are_no_finding_of_a_verification() {
 }
 
 #[test]
-fn a_machine_without_threads_is_told_and_no_panic() {
+fn a_machine_that_cannot_start_threads_gets_an_error_and_no_panic() {
     let place = Place::new();
     place.folder("photos", 12).pack("build photos -o out --shards 3").succeeds();
     place.pack("plan photos -o planned --shards 3").succeeds();
@@ -121,7 +121,7 @@ fn a_machine_without_threads_is_told_and_no_panic() {
 }
 
 #[test]
-fn pipes_that_bear_the_names_of_shards_and_sidecars_are_refused_at_once() {
+fn pipes_with_names_of_shards_and_sidecars_are_refused_at_once() {
     let place = Place::new();
     place.folder("photos", 12).pack("build photos -o out --shards 3").succeeds();
     for name in ["shard-000001.tar", "shard-000001.index", "dataset.json"] {
@@ -165,7 +165,7 @@ fn half_a_launcher_is_no_launcher() {
 }
 
 #[test]
-fn a_source_from_the_future_is_published_once_and_found_published_after() {
+fn a_source_with_a_future_time_stamp_is_published_once_and_recognized_afterwards() {
     let place = Place::new();
     place.folder("photos", 6).pair("photos/late");
     let future = SystemTime::now() + Duration::from_secs(400 * 24 * 3600);
@@ -180,7 +180,7 @@ fn a_source_from_the_future_is_published_once_and_found_published_after() {
 }
 
 #[test]
-fn what_stays_so_is_not_to_be_tried_again() {
+fn permanent_errors_have_no_retry_exit_code() {
     let place = Place::new();
     place.folder("photos", 6).file("file", "text").file("empty/other.txt", "text");
     place.pack("build photos -o file").exits(2).says("this is a file").says("name a folder");

@@ -106,7 +106,7 @@ fn shards_are_chosen_by_number_by_range_and_by_rank() {
 }
 
 #[test]
-fn choices_that_make_no_sense_are_refused() {
+fn invalid_shard_choices_are_refused() {
     let place = planned();
     for (choice, text) in [
         ("--shard 7", "the plan has 7"),
@@ -125,7 +125,7 @@ fn choices_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn the_rank_is_taken_from_what_launchers_say() {
+fn the_rank_comes_from_the_variables_of_launchers() {
     type Case = (&'static [(&'static str, &'static str)], &'static str, &'static [u64]);
     let cases: [Case; 7] = [
         (&[("RANK", "1"), ("WORLD_SIZE", "4")], "", &[1, 5]),
@@ -168,7 +168,7 @@ fn launchers_that_disagree_are_an_error_and_never_a_guess() {
 }
 
 #[test]
-fn status_tells_how_far_it_is() {
+fn status_reports_progress() {
     let place = planned();
     place.pack("run out --shards 1..4").succeeds();
     let (exit, found) = status(&place);
@@ -206,7 +206,7 @@ fn bad_data_ends_with_65_so_that_no_engine_tries_again() {
 }
 
 #[test]
-fn what_is_done_about_problems_is_said_once_to_plan() {
+fn the_problem_policy_is_given_once_to_plan() {
     let place = Place::new();
     place.folder("photos", 20);
     Fault::BadJson.plant(&place.at("photos")).unwrap();
@@ -221,7 +221,7 @@ fn what_is_done_about_problems_is_said_once_to_plan() {
 }
 
 #[test]
-fn sources_may_stand_elsewhere_on_another_machine() {
+fn sources_may_have_other_paths_on_another_machine() {
     let place = planned();
     place.folder("elsewhere", 20); // the same files at another time
     fs::rename(place.at("photos"), place.at("gone")).unwrap();
@@ -261,7 +261,7 @@ fn a_damaged_plan_is_bad_data_wherever_it_is_damaged() {
 }
 
 #[test]
-fn only_finalize_sweeps_what_attempts_left_behind() {
+fn only_finalize_removes_leftovers_of_attempts() {
     let place = planned();
     let left = "out/.pack/shards/.shard-000001.tar.other-host-1-2-3.tmp";
     place.file(left, "half a shard");

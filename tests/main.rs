@@ -9,17 +9,22 @@
 //!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
 //!   machines;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
-//!   kind, under each policy; `at_once`: one run reports everything, and warns of oddities;
+//!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
+//! - `sources`: NumPy arrays, tars, zips, MDS, LitData and TFRecord as sources;
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
-//! - `hard_times`: full disks, disks that cannot be written, sources that change during a run;
+//! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
-//!   `lies`: tars with false claims;
+//!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
-//! - `absent`: missing sources; `streams`: output that cannot be written;
+//! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
+//!   `arrays`: sources that are not folders;
+//! - `join`: tables and annotations beside folders, tables as sources;
+//! - `missing_sources`; `streams`: output that cannot be written;
 //! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
 //!   machine are not faults of samples;
+//! - `tokens`: text packed into blocks of token ids;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -27,28 +32,36 @@
 //! `exclude` uses the reader as a user does.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 
-mod absent;
-mod at_once;
+mod all_problems;
+mod append;
+mod arrays;
 mod bench;
 mod build;
+mod disk_failures;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod export;
+mod false_claims;
 mod faults;
 mod foreign;
-mod hard_times;
 mod harness;
 mod hostile;
 mod inspect;
+mod join;
 mod kills;
-mod lies;
+mod labels;
 mod machine_trouble;
 mod machines;
 mod manuals;
+mod missing_sources;
 mod names;
 mod numbers;
 mod problems;
 mod restart;
+mod sources;
+mod splits;
 mod streams;
 mod terminal;
+mod tokens;
 mod verify;

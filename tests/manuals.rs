@@ -4,9 +4,9 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 13] = [
-    "build", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat", "unpack",
-    "bench", "doctor",
+const COMMANDS: [&str; 16] = [
+    "build", "append", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat",
+    "unpack", "tokens", "export", "bench", "doctor",
 ];
 
 #[test]

@@ -48,7 +48,7 @@ fn each_rule_refuses_replaces_or_allows() {
 }
 
 #[test]
-fn the_defaults_refuse_all_but_hidden_names_and_say_how_to_go_on() {
+fn the_defaults_refuse_all_but_hidden_names_with_a_remedy() {
     for (fault, rule) in [
         (Fault::DottedStem, "dot"),
         (Fault::SpaceName, "space"),
@@ -70,7 +70,7 @@ fn the_defaults_refuse_all_but_hidden_names_and_say_how_to_go_on() {
 }
 
 #[test]
-fn replaced_names_are_ones_that_every_reader_takes() {
+fn every_reader_accepts_the_replaced_names() {
     for fault in [Fault::SpaceName, Fault::NonAsciiName, Fault::NonUtf8Name, Fault::LongName] {
         let place = Place::new();
         place.folder("photos", 3);
@@ -112,7 +112,7 @@ fn keys_that_differ_only_in_case_are_told_apart() {
 }
 
 #[test]
-fn a_replaced_name_never_takes_the_place_of_another_sample() {
+fn a_replaced_name_never_collides_with_another_sample() {
     let place = Place::new();
     place.pair("photos/a b").pair("photos/a_b").pair("photos/c");
     place.pack("build photos -o out --names replace").exits(1).says("repeated-key");
@@ -131,7 +131,7 @@ fn dots_that_are_allowed_cut_the_key_at_the_first() {
 }
 
 #[test]
-fn a_pax_block_stands_only_where_a_name_needs_one() {
+fn a_pax_block_is_written_only_for_a_name_that_needs_one() {
     let place = Place::new();
     place.folder("photos", 3);
     Fault::SplitName.plant(&place.at("photos")).unwrap();

@@ -76,7 +76,7 @@ fn ours(samples: &[Value]) -> BTreeMap<String, Members> {
 }
 
 #[test]
-fn whatever_is_accepted_all_readers_read_alike() {
+fn all_readers_agree_on_every_accepted_tar() {
     let place = Place::new();
     let table: Vec<_> = table().into_iter().collect();
     assert!(table.len() > 1500, "{}", table.len());
@@ -186,7 +186,7 @@ for name, format in (('ustar', tarfile.USTAR_FORMAT), ('gnu', tarfile.GNU_FORMAT
 
 /// Real archives of every format that the three programs write.
 #[test]
-fn what_gnu_tar_bsdtar_and_python_write_is_accepted() {
+fn tars_of_gnu_tar_bsdtar_and_python_are_accepted() {
     let place = Place::new();
     place.file("in/a.txt", "hello").file("in/b.json", "{}").file("in/sub/c.txt", "deep");
     let long = format!("in/sub/{}.txt", "long".repeat(40));

@@ -94,7 +94,7 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
 }
 
 #[test]
-fn damaged_content_is_told_to_the_byte() {
+fn damaged_content_is_reported_with_its_byte() {
     for (fault, byte) in [
         (Fault::GarbageJpeg, 0),
         (Fault::FlippedJpegMarker, 2),
@@ -167,7 +167,7 @@ fn quarantine_copies_the_whole_sample() {
 }
 
 #[test]
-fn many_faults_at_once_are_all_told() {
+fn many_simultaneous_faults_are_all_reported() {
     let place = Place::new();
     place.folder("photos", 60);
     for fault in Fault::ALL {
@@ -297,7 +297,7 @@ fn a_data_set_without_samples_is_not_published() {
 }
 
 #[test]
-fn problems_that_this_version_can_not_read_are_an_error() {
+fn problems_that_this_version_cannot_read_are_an_error() {
     let place = Place::new();
     place.folder("photos", 4).file("photos/c0000/s000000.json", "{");
     place.pack("plan photos -o out --shards 2").succeeds();
@@ -319,7 +319,7 @@ fn problems_that_this_version_can_not_read_are_an_error() {
 }
 
 #[test]
-fn a_long_name_that_another_file_has_is_set_aside_under_a_hash() {
+fn a_long_name_that_is_taken_is_quarantined_under_a_hash() {
     let name = format!("{}.jpg", "n".repeat(251));
     let place = orphaned(&name[..251]);
     place.file(format!("out/quarantine/{name}"), "another run's");

@@ -45,7 +45,7 @@ fn half_done() -> Place {
 const AGAIN: &str = "build photos -o out --shard-samples 4";
 
 #[test]
-fn interrupted_builds_clean_up_and_go_on_later() {
+fn interrupted_builds_clean_up_and_resume_later() {
     for (signal, exit) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Place::new();
         let child = midway(&place);
@@ -158,7 +158,7 @@ fn jobs_and_display_may_change() {
 }
 
 #[test]
-fn after_a_failed_build_skip_goes_on_with_the_shards_that_are_finished() {
+fn after_a_failed_build_skip_keeps_the_finished_shards() {
     let place = Place::new();
     place.folder("photos", 20);
     let planted = Fault::BadJson.plant(&place.at("photos")).unwrap();
@@ -176,7 +176,7 @@ fn after_a_failed_build_skip_goes_on_with_the_shards_that_are_finished() {
 }
 
 #[test]
-fn after_a_failed_build_mended_files_need_fresh() {
+fn after_a_failed_build_corrected_files_need_fresh() {
     let place = Place::new();
     place.folder("photos", 20);
     let planted = Fault::BadJson.plant(&place.at("photos")).unwrap();
@@ -188,7 +188,7 @@ fn after_a_failed_build_mended_files_need_fresh() {
 }
 
 #[test]
-fn what_a_power_cut_spoiled_is_packed_again() {
+fn shards_damaged_by_a_power_cut_are_packed_again() {
     let shards = "out/.pack/shards";
     for (spoiled, name) in [
         ("a tar cut at a block", "shard-000001.tar"),
@@ -207,7 +207,7 @@ fn what_a_power_cut_spoiled_is_packed_again() {
 }
 
 #[test]
-fn a_plan_that_a_power_cut_spoiled_is_made_again() {
+fn a_plan_damaged_by_a_power_cut_is_made_again() {
     let place = half_done();
     let plan = place.at("out/.pack/plan");
     let bytes = fs::read(&plan).unwrap();
@@ -217,7 +217,7 @@ fn a_plan_that_a_power_cut_spoiled_is_made_again() {
 }
 
 #[test]
-fn a_file_that_bears_a_shards_name_is_never_overwritten() {
+fn a_file_with_the_name_of_a_shard_is_never_overwritten() {
     let place = Place::new();
     place.folder("photos", 5).file("out/shard-000000.tar", "somebody's");
     place.pack("build photos -o out").exits(2).says("shard-000000.tar").says("--prefix");
@@ -237,7 +237,7 @@ fn a_published_data_set_is_not_touched_by_a_build_that_fails() {
 }
 
 #[test]
-fn a_source_that_changed_after_publishing_is_not_taken_for_the_same() {
+fn a_source_that_changed_after_publishing_is_recognized_as_different() {
     let place = Place::new();
     place
         .folder("photos", 5)
@@ -253,7 +253,7 @@ fn a_source_that_changed_after_publishing_is_not_taken_for_the_same() {
 }
 
 #[test]
-fn a_fresh_start_takes_back_what_was_half_published() {
+fn a_fresh_start_removes_half_published_files() {
     let place = half_done();
     let finished = fs::read_dir(place.at("out/.pack/shards")).unwrap().map(|e| e.unwrap().path());
     let tar = finished.filter(|p| p.extension().is_some_and(|e| e == "tar")).min().unwrap();
@@ -266,7 +266,7 @@ fn a_fresh_start_takes_back_what_was_half_published() {
 }
 
 #[test]
-fn a_fresh_start_passes_over_records_of_which_digests_can_not_be_read() {
+fn a_fresh_start_skips_records_with_unreadable_digests() {
     for field in ["index_blake3", "blake3"] {
         let place = Place::new();
         place.folder("photos", 6).pack("build photos -o whole --shards 2").succeeds();
@@ -284,7 +284,7 @@ fn a_fresh_start_passes_over_records_of_which_digests_can_not_be_read() {
 }
 
 #[test]
-fn whatever_bears_the_name_of_a_shard_or_sidecar_is_told_before_anything_is_packed() {
+fn existing_files_with_names_of_shards_or_sidecars_are_reported_before_packing() {
     for name in ["shard-000001.tar", "shard-000001.index"] {
         for link in [false, true] {
             let place = Place::new();

@@ -72,7 +72,7 @@ const COMMANDS: [(&str, i32); 22] = [
 ];
 
 #[test]
-fn every_command_ends_as_it_would_where_stderr_is_full_or_closed() {
+fn a_full_or_closed_stderr_changes_no_exit_code() {
     for stderr in [Stream::Full, Stream::Closed] {
         for (words, exit) in COMMANDS {
             let place = place();
@@ -84,7 +84,7 @@ fn every_command_ends_as_it_would_where_stderr_is_full_or_closed() {
 }
 
 #[test]
-fn a_reader_of_results_who_has_gone_changes_nothing() {
+fn a_closed_stdout_changes_nothing() {
     for (words, exit) in COMMANDS {
         let place = place();
         let (found, output) = run(&place, words, Stream::Closed, Stream::Read);
@@ -94,7 +94,7 @@ fn a_reader_of_results_who_has_gone_changes_nothing() {
 }
 
 #[test]
-fn results_that_can_not_be_written_are_told_and_change_the_exit_code() {
+fn results_that_cannot_be_written_are_reported_and_change_the_exit_code() {
     for (words, exit) in COMMANDS {
         let place = place();
         let (found, output) = run(&place, words, Stream::Full, Stream::Read);

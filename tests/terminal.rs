@@ -35,7 +35,7 @@ fn the_command_has_a_second_name() {
 }
 
 #[test]
-fn a_build_that_is_refused_by_what_files_are_called() {
+fn a_build_that_is_refused_for_file_names() {
     let place = Place::new();
     place.folder("photos", 4);
     for fault in [Fault::OrphanImage, Fault::SpaceName, Fault::NoExtension] {
@@ -58,7 +58,7 @@ nothing was packed; fix the files, or leave them out with --on-problem skip|quar
 }
 
 #[test]
-fn a_build_that_is_refused_by_what_is_in_files() {
+fn a_build_that_is_refused_for_file_contents() {
     let place = Place::new();
     place.folder("photos", 4);
     Fault::BadJson.plant(&place.at("photos")).unwrap();
@@ -123,7 +123,7 @@ fn renamed_samples_are_counted() {
 }
 
 #[test]
-fn quiet_says_nothing_but_problems() {
+fn quiet_prints_only_problems() {
     let place = Place::new();
     place.folder("photos", 4);
     place.pack("build photos -o out --quiet").succeeds().prints("", "");
@@ -150,7 +150,7 @@ fn progress_json_is_one_object_a_line() {
 }
 
 #[test]
-fn progress_json_tells_problems_as_objects_too() {
+fn progress_json_contains_problems_as_objects() {
     let place = Place::new();
     place.folder("photos", 3).file("photos/orphan.json", "{}");
     for (options, exit) in [("", 1), (" --on-problem skip", 0)] {

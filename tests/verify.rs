@@ -1,5 +1,5 @@
 //! `pack verify`: a published data set is damaged in every known way; what is found, where, and
-//! with which exit code. (`lies` has tars that are invalid from the start.)
+//! with which exit code. (`false_claims` has tars that are invalid from the start.)
 
 use std::fs;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ fn a_published_data_set_is_whole_at_every_level() {
 }
 
 #[test]
-fn what_can_not_be_verified_exits_2() {
+fn an_unverifiable_set_exits_with_2() {
     let place = published();
     place.pack("verify nowhere").exits(2).says("nowhere");
     place.pack("verify photos").exits(2).says("no *.tar");
@@ -138,7 +138,7 @@ fn a_cut_is_found_even_between_two_members() {
 }
 
 #[test]
-fn what_was_appended_is_found() {
+fn appended_bytes_are_found() {
     found(
         |place| change(place, SHARD, |tar| tar.push(b'x')),
         &["stale-index shard-000001.index"],
@@ -156,7 +156,7 @@ fn what_was_appended_is_found() {
 }
 
 #[test]
-fn shards_that_took_each_others_place_are_found() {
+fn exchanged_shards_are_found() {
     let place = published();
     let shards = ["shard-000000.tar", SHARD].map(|name| place.at("out").join(name));
     fs::rename(&shards[0], place.at("kept")).unwrap();
@@ -173,7 +173,7 @@ fn shards_that_took_each_others_place_are_found() {
 }
 
 #[test]
-fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
+fn a_damaged_truncated_missing_or_foreign_sidecar_is_found() {
     let sidecar = "shard-000001.index";
     let flip = |index: &mut Vec<u8>| {
         let middle = index.len() / 2;
@@ -202,7 +202,7 @@ fn a_sidecar_that_is_damaged_cut_missing_or_anothers_is_found() {
 }
 
 #[test]
-fn a_stale_sidecar_is_never_believed_by_any_command() {
+fn every_command_rejects_a_stale_sidecar() {
     let place = published();
     fs::copy(place.at("out/shard-000000.index"), place.at("out/shard-000001.index")).unwrap();
     // The tar of another pack has another length.
@@ -215,7 +215,7 @@ fn a_stale_sidecar_is_never_believed_by_any_command() {
 }
 
 #[test]
-fn a_manifest_that_is_damaged_missing_or_anothers_is_found() {
+fn a_damaged_missing_or_foreign_manifest_is_found() {
     let damaged: &[&str] = &["damaged-manifest dataset.json"];
     found(
         |place| change(place, "dataset.json", |json| json.truncate(json.len() / 2)),

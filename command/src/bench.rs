@@ -1,13 +1,13 @@
 //! `pack bench`: measures how fast this machine reads and decodes a data set, and what limits it.
 //!
 //! Measures through the reader crate as a training program would; prints nothing. Floors: `options
-//! report images` (data) < `taking` < `accelerator` < this file.
+//! report images` (data) < `measurement` < `accelerator` < this file.
 
 pub(crate) mod accelerator;
 mod images;
+mod measurement;
 pub(crate) mod options;
 pub(crate) mod report;
-mod taking;
 
 use std::time::Instant;
 
@@ -38,8 +38,8 @@ fn open(options: &Options) -> Result<Dataset, Failure> {
 fn measured(options: &Options) -> Result<Report, Failure> {
     let opened = Instant::now();
     let dataset = open(options)?;
-    let loader = taking::builder(dataset.clone(), options).build()?;
-    let raw = taking::measure(&loader, options.until, opened, false)?;
+    let loader = measurement::builder(dataset.clone(), options).build()?;
+    let raw = measurement::measure(&loader, options.until, opened, false)?;
     let (samples, parts) = (dataset.len(), dataset.extensions()?);
     let images = if options.raw { None } else { images::of(&parts, samples) };
     let mut report = Report {
@@ -56,18 +56,19 @@ fn measured(options: &Options) -> Result<Report, Failure> {
     drop(loader); // its slabs would take memory beside those of the next loader
     if let Some(images) = &images {
         let opened = Instant::now();
-        let builder = taking::builder(open(options)?, options);
-        let (builder, lacking) = taking::decoded(builder, images);
-        report.decoded = Some(taking::measure(&builder.build()?, options.until, opened, true)?);
+        let builder = measurement::builder(open(options)?, options);
+        let (builder, lacking) = measurement::decoded(builder, images);
+        report.decoded =
+            Some(measurement::measure(&builder.build()?, options.until, opened, true)?);
         if lacking > 0 {
             let lacking = units::counted(lacking, "sample has", "samples have");
             report.notes.push(format!("{lacking} no image and cannot be decoded"));
         }
     }
     if let Some(step) = options.step {
-        let mut builder = taking::builder(dataset, options);
+        let mut builder = measurement::builder(dataset, options);
         if let Some(images) = &images {
-            builder = taking::decoded(builder, images).0;
+            builder = measurement::decoded(builder, images).0;
         }
         report.accelerator = Some(accelerator::play(&builder.build()?, step, options.until)?);
     }

@@ -2,22 +2,24 @@
 //!
 //! Parses and checks arguments; the work is done by the libraries, which print nothing.
 
-/// Prints a line of results: see [`out::say`].
-macro_rules! say {
-    ($($words:tt)*) => { $crate::cli::out::say(format_args!($($words)*)) };
+/// Prints a line of results: see [`out::print_result`].
+macro_rules! print_result {
+    ($($words:tt)*) => { $crate::cli::out::print_result(format_args!($($words)*)) };
 }
 
-/// Prints a line on stderr: see [`out::tell`].
-macro_rules! tell {
-    ($($words:tt)*) => { $crate::cli::out::tell(format_args!($($words)*)) };
+/// Prints a line on stderr: see [`out::print_message`].
+macro_rules! print_message {
+    ($($words:tt)*) => { $crate::cli::out::print_message(format_args!($($words)*)) };
 }
 
+mod append;
 mod args;
 mod bench;
 mod build;
 mod cat;
 mod completions;
 mod doctor;
+mod export;
 mod finalize;
 mod index;
 mod info;
@@ -31,6 +33,7 @@ mod run;
 mod source_args;
 mod status;
 mod summary;
+mod tokens;
 mod unpack;
 mod verify;
 
@@ -54,9 +57,13 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
+  pack append photos/ -o shards/             add new samples
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack cat shards/ cats/001.json             print one part
+  pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
+                                             tokenize text and pack it into blocks
+  pack export shards/ --to mds -o mds/       write the format of another loader
   pack bench shards/                         measure reading and decoding on this machine
   pack doctor                                check that this machine can feed its GPUs
 
@@ -75,6 +82,7 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 enum Command {
     Build(build::Args),
+    Append(append::Args),
     Plan(plan::Args),
     Run(run::Args),
     Status(status::Args),
@@ -85,6 +93,8 @@ enum Command {
     Ls(ls::Args),
     Cat(cat::Args),
     Unpack(unpack::Args),
+    Tokens(tokens::Args),
+    Export(export::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -118,7 +128,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         _ => Ok(exit),
     });
     let exit = outcome.unwrap_or_else(|failure| {
-        out::tell_wrapped(format!("error: {failure}"));
+        out::print_wrapped(format!("error: {failure}"));
         match failure.exit {
             Exit::Interrupted => signals::exit(),
             exit => exit,
@@ -136,6 +146,7 @@ fn name_of(words: &[OsString]) -> &'static str {
 fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
         Command::Build(args) => build::run(args),
+        Command::Append(args) => append::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),
@@ -146,6 +157,8 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Ls(args) => ls::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
+        Command::Tokens(args) => tokens::run(args),
+        Command::Export(args) => export::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),

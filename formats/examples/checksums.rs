@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use tarflume_formats::checksum::crc32c;
+use tarflume_formats::crc32c;
 
 /// Bytes hashed by each case in each round.
 const TOTAL: usize = 64 << 20;

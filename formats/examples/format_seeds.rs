@@ -6,12 +6,12 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use tarflume_formats::checksum::crc32c;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{Manifest, ShardEntry};
-use tarflume_formats::plan::{PlanWriter, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::{npy, tar};
+use tarflume_formats::plan::{
+    Location, PlanWriter, PlannedExt, PlannedPart, PlannedSample, PlannedSource,
+};
+use tarflume_formats::{ShardRecord, crc32c, npy, tar};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args().nth(1).ok_or("usage: format_seeds DIR")?;
@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let digest = blake3::hash(b"tar");
     let entry = ShardEntry {
         name: "a.tar".into(),
+        split: None,
         samples: 2,
         bytes: 6144,
         blake3: Some(digest.to_hex().to_string()),
@@ -72,8 +73,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     put("index", "made", &[2], &[3, 6, 9, 7, 7, 1, 40, 3, 2, 1, 0, 1, 1, 1, 2, 2, 1, 1])?;
     put("index", "made-points", &[2], &[1, 2, 3, 7, 16, 1, 40, 0, 2, 1, 0, 5, 1, 1, 2, 9])?;
     put("plan", "whole", &[0], &small_plan()?)?;
+    put("plan", "located", &[0], &located_plan()?)?;
     // root, common, length, source, key as source, parts, ext, size, stamp
     put("plan", "chunk", &[9], b"\x00\x00\x03a/1\x00\x01\x00\x05TIME\x01\x02\x012\x00\x00")?;
+    let parts = b"\x00\x05TIME\x05\x02{}\x02\x05\x00\x09\x03\x05\x00\x07\x02";
+    let chunk = [&b"\x00\x00\x03a/1\x00\x04"[..], parts, b"\x00\x02\x012\x00\x00"].concat();
+    put("plan", "located-chunk", &[10], &chunk)?;
     Ok(())
 }
 
@@ -110,14 +115,46 @@ fn with_points() -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 fn small_plan() -> Result<Vec<u8>, Box<dyn Error>> {
-    let exts = vec![PlannedExt { source: "JPG".into(), shard: "jpg".into() }];
+    let exts = vec![PlannedExt { source: "JPG".into(), shard: "jpg".into(), has_paths: false }];
     let mut plan = PlanWriter::new(Vec::new(), exts)?;
     plan.begin_shard("a.tar");
     for key in ["a/1", "a/2", "b/1"] {
-        let parts = vec![PlannedPart { ext: 0, size: 5, stamp: 7 }];
-        plan.add(&PlannedSample { root: 0, source: key.into(), key: key.into(), parts })?;
+        let parts = vec![PlannedPart { ext: 0, size: 5, location: Location::File { stamp: 7 } }];
+        plan.add(&PlannedSample {
+            source: key.into(),
+            key: key.into(),
+            parts,
+            ..Default::default()
+        })?;
     }
     plan.end_shard(4096)?;
     let options = serde_json::json!({"require": ["jpg"]});
     Ok(plan.finish("pack".into(), vec!["photos".into()], options, vec![])?.0)
+}
+
+/// A plan whose parts are in all kinds of places.
+fn located_plan() -> Result<Vec<u8>, Box<dyn Error>> {
+    let exts = vec![PlannedExt { source: "jpg".into(), shard: "jpg".into(), has_paths: false }];
+    let mut plan = PlanWriter::new(Vec::new(), exts)?;
+    plan.set_sources(vec![PlannedSource {
+        root: 0,
+        path: "a.parquet".into(),
+        kind: "parquet".into(),
+        options: serde_json::json!({"image": "x"}),
+        bytes: 1000,
+        stamp: 7,
+    }]);
+    plan.begin_shard_of("train-0.tar", Some("train".into()));
+    let text = b"{\"class\":1}".to_vec();
+    let part = |size, location| PlannedPart { ext: 0, size, location };
+    let parts = vec![
+        part(5, Location::File { stamp: 7 }),
+        part(text.len() as u64, Location::Text { at: 0 }),
+        part(5, Location::Range { source: 0, at: 300 }),
+        part(5, Location::Cell { source: 0, row: 300, column: 2 }),
+    ];
+    let (source, key) = (b"a/1".to_vec(), b"a/1".to_vec());
+    plan.add(&PlannedSample { root: 0, source, key, parts, text })?;
+    plan.end_shard(4096)?;
+    Ok(plan.finish("pack".into(), vec!["photos".into()], serde_json::json!({}), vec![])?.0)
 }

@@ -15,10 +15,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use tarflume_formats::Dataset;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
-use tarflume_formats::shard::index_path;
+use tarflume_formats::{Dataset, index_path};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -67,6 +66,7 @@ fn make_shard(dir: &Path, shard: u64, rows: std::ops::Range<u64>) -> Result<Shar
     fs::write(index_path(&tar), &bytes)?;
     Ok(ShardEntry {
         name,
+        split: None,
         samples: rows.end - rows.start,
         bytes: facts.length,
         blake3: facts.digest.map(|d| d.to_hex().to_string()),

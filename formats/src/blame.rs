@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_code_is_blamed_on_the_data_but_those_of_the_list() {
+    fn only_the_listed_codes_are_errors_of_the_data() {
         let listed = |code: &i32| {
             CODES.iter().any(|(known, _, blame)| known == code && *blame == Blame::Data)
         };

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_known_by_their_first_bytes() {
+    fn files_are_recognized_by_their_first_bytes() {
         for (start, name) in [
             (&b"\xff\xd8\xff\xe0\0\x10JFIF"[..], Some("a JPEG")),
             (b"\x89PNG\r\n\x1a\n\0\0", Some("a PNG")),

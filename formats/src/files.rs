@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn signals_are_passed_over_however_many_come() {
+    fn interrupted_waits_are_repeated_for_any_number_of_signals() {
         let (calls, pauses, result) = played(&[libc::EINTR; 100]);
         assert_eq!((calls, pauses.len()), (101, 0));
         result.unwrap();
     }
 
     #[test]
-    fn what_may_pass_is_tried_a_few_times_and_then_told() {
+    fn transient_errors_are_retried_a_few_times_and_then_returned() {
         for code in [libc::EIO, libc::ESTALE, libc::ETIMEDOUT] {
             let (calls, pauses, result) = played(&[code, libc::EINTR, code]);
             assert_eq!((calls, pauses), (4, PAUSES[..2].to_vec()));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_told_at_once() {
+    fn other_errors_are_returned_without_a_retry() {
         for code in [libc::ENOENT, libc::EMFILE, libc::ENOMEM, libc::ENOSPC, libc::EROFS, 4000] {
             let (calls, pauses, result) = played(&[code]);
             assert_eq!((calls, pauses.len()), (1, 0));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_differs_from_what_could_not_be_asked() {
+    fn a_missing_file_differs_from_a_failed_query() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, b"bytes").unwrap();

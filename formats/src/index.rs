@@ -1,25 +1,25 @@
 //! The sidecar `NAME.index`: the positions of every sample and part of a shard.
 //!
-//! [`build`] collects rows and encodes them; [`view`] reads an encoded file, usually mapped;
-//! [`lookup`] copies one row out, through the map or by reads; `points` does the same for the entry
+//! `build` collects rows and encodes them; `view` reads an encoded file, usually mapped;
+//! `lookup` copies one row out, through the map or by reads; `points` does the same for the entry
 //! points of a part; [`layout`] holds the constants of the format; `stamp` detects that a mapped
 //! file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
 
 mod blobs;
 mod body;
-pub mod build;
+mod build;
 mod check;
 mod counts;
 mod head;
 pub mod layout;
-pub mod lookup;
+mod lookup;
 mod points;
-pub mod sample;
+mod sample;
 mod stamp;
-pub mod view;
+mod view;
 
 pub use body::Part;
 pub use build::{IndexBuilder, TarFacts};
-pub use lookup::Found;
+pub use lookup::SampleRow;
 pub use sample::Sample;
 pub use view::Index;

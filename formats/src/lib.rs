@@ -1,23 +1,24 @@
-//! The on-disk formats of tarflume and nothing else: tar blocks, sample names, the sidecar index,
-//! the manifest, the plan.
+//! The files of tarflume on disk: WebDataset tar shards, sample names, the sidecar index of a shard, the manifest of a
+//! data set, the plan of a packing job.
 //!
-//! Floors, lower ones first; a file imports only from floors below its own:
+//! | to | types |
+//! |---|---|
+//! | write a shard and its sidecar | [`ShardWriter`], [`WrittenShard`], [`Durability`] |
+//! | look up samples in a sidecar | [`Index`], [`index::Sample`], [`index::Part`] |
+//! | open a whole data set | [`Dataset`], [`Manifest`], [`KeySearch`] |
+//! | read any tar member by member | [`TarReader`]; without I/O: [`tar::Walk`] |
+//! | write and read a plan of shards | [`plan::PlanWriter`], [`Plan`], [`ShardRecord`] |
+//! | read a list of keys, such as a report of bad samples | [`KeyList`] |
+//! | read the head of an `.npy` | [`npy::Header`] |
 //!
-//! 1. [`shown`], [`place`], [`blame`], [`error`], [`name`], [`checksum`], [`content`], [`recheck`],
-//!    [`repeat`], [`resident`], [`varint`], `le`: types and functions that all modules share;
-//! 2. [`files`]: how files are opened and examined; [`tar`]: headers and the walk over members,
-//!    without I/O; [`map`]: the memory map;
-//! 3. [`index`], [`manifest`], [`npy`], [`plan`], [`record`]: the formats, from bytes and to bytes;
-//! 4. [`publish`]: how a file gets its final name; [`reading`]: a tar read member by member;
-//! 5. [`shard`]: tar and index written in step; [`dataset`]: all of a data set, opened.
+//! A failed call returns an [`Error`] with its [`ErrorKind`] and its [`Place`]: path, byte and key.
 //!
 //! Every length read from a file is checked before it is used; the parsers are fuzzed.
 //!
 //! ```
-//! use tarflume_formats::shard::{Durability, ShardWriter};
-//! use tarflume_formats::index::Index;
+//! use tarflume_formats::{Durability, Index, ShardWriter};
 //!
-//! # fn main() -> tarflume_formats::error::Result<()> {
+//! # fn main() -> tarflume_formats::Result<()> {
 //! # let dir = std::env::temp_dir().join(format!("tarflume-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&dir).unwrap();
 //! let mut shard = ShardWriter::create(&dir, "cats.tar")?;
@@ -39,49 +40,60 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-// Hidden modules are for the crates of this project. They carry no promise of semver.
-
-pub mod blame;
-pub mod checksum;
-pub mod content;
-pub mod dataset;
-pub mod error;
+mod about;
+mod blame;
+mod checksum;
+mod content;
+mod dataset;
+mod error;
 #[doc(hidden)]
-pub mod files;
+pub mod foreign;
 pub mod index;
+mod key_list;
 mod le;
 pub mod manifest;
-pub mod map;
+mod map;
 pub mod name;
 pub mod npy;
-pub mod place;
+mod place;
 pub mod plan;
-#[doc(hidden)]
-pub mod poison;
+mod poison;
 pub mod publish;
-pub mod reading;
+mod reading;
+mod recheck;
+mod record;
+mod repeat;
+mod resident;
+mod shard;
+pub mod tar;
+
+// What is hidden is for the crates of this project. It carries no promise of semver.
 #[doc(hidden)]
-pub mod recheck;
-pub mod record;
-#[doc(hidden)]
-pub mod repeat;
-pub mod resident;
-pub mod shard;
+pub mod files;
 #[doc(hidden)]
 pub mod shown;
-pub mod tar;
 #[doc(hidden)]
 pub mod varint;
 
+pub use about::{About, ClassTable, Column};
 pub use blame::Blame;
-pub use checksum::Digest;
-pub use dataset::Dataset;
+pub use checksum::{Crc, Digest, crc32c};
+pub use content::Content;
+pub use dataset::{Dataset, KeySearch, open_index, read_manifest};
 pub use error::{Error, ErrorKind, Result};
 pub use index::Index;
+pub use key_list::{KeyLine, KeyList};
 pub use manifest::Manifest;
+pub use map::{Access, FileMap, Mapped};
 pub use place::Place;
 pub use plan::Plan;
-pub use shard::ShardWriter;
+pub use publish::Durability;
+pub use reading::{Reading, TarReader};
+pub use record::ShardRecord;
+pub use resident::is_resident;
+pub use shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};
+#[doc(hidden)]
+pub use {poison::IgnorePoison, recheck::RecheckTimer, repeat::Repeat};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

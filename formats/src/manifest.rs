@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
@@ -37,8 +38,26 @@ pub struct Manifest {
     pub bytes: u64,
     /// Parts by extension, in all shards.
     pub extensions: BTreeMap<String, u64>,
+    /// The options of the build, which later builds of the same data set follow; any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<serde_json::Value>,
+    /// The builds after the first, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub appended: Vec<Appended>,
+    /// The classes and columns of the samples.
+    #[serde(flatten)]
+    pub about: About,
     /// The shards in the order that determines ordinals.
     pub shards: Vec<ShardEntry>,
+}
+
+/// A build that added shards to a data set. Its shards follow those of the builds before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    /// Content hash of its plan.
+    pub plan: String,
+    /// Number of shards that it added.
+    pub shards: u64,
 }
 
 /// One shard, as the manifest lists it.
@@ -46,6 +65,9 @@ pub struct Manifest {
 pub struct ShardEntry {
     /// File name of the tar, in the manifest's folder. Its sidecar is beside it (`index_path`).
     pub name: String,
+    /// The split that it belongs to, if the data set has splits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
     /// Samples.
     pub samples: u64,
     /// Bytes of the tar.
@@ -75,6 +97,9 @@ impl Manifest {
             samples: shards.iter().map(|s| s.samples).sum(),
             bytes: shards.iter().map(|s| s.bytes).sum(),
             extensions,
+            options: None,
+            appended: Vec::new(),
+            about: About::default(),
             shards,
         }
     }
@@ -111,6 +136,7 @@ impl Manifest {
             let text = "the totals of samples or bytes are not the sum of the shards";
             return Err(Error::new(ErrorKind::Damaged, text));
         }
+        self.check_builds()?;
         let mut names = std::collections::HashSet::with_capacity(self.shards.len());
         for shard in &self.shards {
             let shown = name::shown(shard.name.as_bytes());
@@ -127,6 +153,43 @@ impl Manifest {
             hex_digest(&shard.index_blake3)?;
         }
         Ok(())
+    }
+
+    fn check_builds(&self) -> Result<()> {
+        let added = self.appended.iter().try_fold(0u64, |sum, build| sum.checked_add(build.shards));
+        if added.is_none_or(|added| added > self.shards.len() as u64) {
+            let text = "the builds added more shards than there are";
+            return Err(Error::new(ErrorKind::Damaged, text));
+        }
+        let about = &self.about.classes;
+        let fits = |t: &ClassTable| {
+            t.ids.is_empty() || (t.ids.len() == t.names.len() && t.ids.is_sorted_by(|a, b| a < b))
+        };
+        if !about.as_ref().is_none_or(fits) {
+            let text =
+                "the ids of the classes do not ascend, or their number is not that of the names";
+            return Err(Error::new(ErrorKind::Damaged, text));
+        }
+        Ok(())
+    }
+
+    /// Returns true if the plan with this content hash made the data set, or shards that were
+    /// appended to it.
+    pub fn has_plan(&self, content: &str) -> bool {
+        let appended = self.appended.iter().map(|build| build.plan.as_str());
+        self.plan.as_deref().into_iter().chain(appended).any(|plan| plan == content)
+    }
+
+    /// Returns the number of builds that made the data set.
+    pub fn builds(&self) -> usize {
+        1 + self.appended.len()
+    }
+
+    /// Returns the number of shards of the first `builds` builds; `None` if there are fewer builds.
+    pub fn shards_of(&self, builds: usize) -> Option<usize> {
+        let later = self.appended.get(builds.checked_sub(1)?..)?;
+        let added: u64 = later.iter().map(|build| build.shards).sum();
+        Some(self.shards.len().saturating_sub(added as usize))
     }
 
     /// Returns the manifest as JSON, one shard per line. Equal manifests give equal bytes.
@@ -176,6 +239,7 @@ mod tests {
         let hex = blake3::hash(b"x").to_hex().to_string();
         let shard = |name: &str| ShardEntry {
             name: name.into(),
+            split: None,
             samples: 2,
             bytes: 4096,
             blake3: Some(hex.clone()),
@@ -187,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_values_are_read_back() {
         let json = manifest().to_json();
         assert_eq!(Manifest::from_json(&json).unwrap(), manifest());
         assert_eq!(json.iter().filter(|&&b| b == b'\n').count(), 15, "one shard a line");
@@ -199,21 +263,47 @@ mod tests {
         assert_eq!(Manifest::from_json(&empty.to_json()).unwrap(), empty);
     }
 
+    fn descending() -> ClassTable {
+        let names = vec!["a".to_string(), "b".to_string()];
+        ClassTable { pointer: "/class".into(), names, ids: vec![9, 3] }
+    }
+
     #[test]
-    fn lies_are_refused_by_kind() {
+    fn the_shards_of_the_first_builds_are_counted() {
+        let mut grown = manifest();
+        assert_eq!((grown.builds(), grown.shards_of(1), grown.shards_of(2)), (1, Some(2), None));
+        grown.plan = Some("first".into());
+        grown.appended = vec![Appended { plan: "second".into(), shards: 1 }];
+        grown.options = Some(serde_json::json!({"exclude": [], "prefix": "shard"}));
+        grown.shards[1].split = Some("val".into());
+        assert_eq!(
+            (grown.shards_of(0), grown.shards_of(1), grown.shards_of(2)),
+            (None, Some(1), Some(2))
+        );
+        assert!(grown.has_plan("first") && grown.has_plan("second") && !grown.has_plan(""));
+        assert_eq!(Manifest::from_json(&grown.to_json()).unwrap(), grown);
+    }
+
+    #[test]
+    fn false_claims_are_refused_by_kind() {
         type Change = fn(&mut Manifest);
-        let cases: [(Change, ErrorKind); 6] = [
+        let cases: [(Change, ErrorKind); 8] = [
             (|m| m.samples += 1, ErrorKind::Damaged),
             (|m| m.schema = 2, ErrorKind::Version),
             (|m| m.format = "other".into(), ErrorKind::WrongFormat),
             (|m| m.shards[0].name = "../a.tar".into(), ErrorKind::BadName),
             (|m| m.shards[1].name = "a.tar".into(), ErrorKind::Repeated),
             (|m| m.shards[1].blake3 = Some("12".into()), ErrorKind::Damaged),
+            (
+                |m| m.appended = vec![Appended { plan: String::new(), shards: 3 }],
+                ErrorKind::Damaged,
+            ),
+            (|m| m.about.classes = Some(descending()), ErrorKind::Damaged),
         ];
         for (change, kind) in cases {
-            let mut lie = manifest();
-            change(&mut lie);
-            assert_eq!(Manifest::from_json(&lie.to_json()).unwrap_err().kind(), kind);
+            let mut changed = manifest();
+            change(&mut changed);
+            assert_eq!(Manifest::from_json(&changed.to_json()).unwrap_err().kind(), kind);
         }
     }
 }

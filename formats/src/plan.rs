@@ -1,13 +1,16 @@
 //! The plan: the contents of every shard, decided once, before a byte of a shard is written.
 //!
-//! [`mod@write`] encodes it while samples stream by; [`mod@read`] maps it, so that a worker that
+//! [`PlanWriter`] encodes it while samples stream by; [`Plan`] maps it, so that a worker that
 //! packs shard i touches only the footer and that shard's chunks. FORMAT.md is the specification.
 //! The packer finds the samples and assigns them to shards.
 
 mod contents;
-pub mod read;
-pub mod write;
+mod read;
+mod write;
 
-pub use contents::{MAGIC, PlanFoot, PlannedExt, PlannedPart, PlannedSample, PlannedShard, SCHEMA};
+pub use contents::{
+    Location, MAGIC, PlanFoot, PlannedExt, PlannedPart, PlannedSample, PlannedShard, PlannedSource,
+    SCHEMA,
+};
 pub use read::{Plan, PlannedSamples};
 pub use write::PlanWriter;

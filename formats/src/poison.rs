@@ -9,7 +9,7 @@ use std::sync::{LockResult, PoisonError};
 ///
 /// ```
 /// use std::sync::Mutex;
-/// use tarflume_formats::poison::IgnorePoison;
+/// use tarflume_formats::IgnorePoison;
 ///
 /// let count = Mutex::new(1);
 /// *count.lock().ignore_poison() += 1;

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_attempt_finds_the_first_ones_file() {
+    fn the_second_attempt_finds_the_file_of_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.tar");
         for (text, want) in [("one", Published::New), ("two", Published::AlreadyExists)] {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_created_above_each_other_and_a_file_in_the_way_is_told() {
+    fn nested_folders_are_created_and_a_file_in_the_way_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b/c");
         create_folders(&deep).unwrap();

@@ -18,8 +18,6 @@ use crate::tar::{Event, Member, Walk};
 const PIECE: usize = 256 * 1024;
 /// Bytes per read after a jump in the mode for headers; doubled while jumps stay short.
 const PEEK: usize = 4 * 1024;
-/// Limit on a member that a caller wants whole in memory.
-pub const MAX_WHOLE: u64 = 1 << 30;
 
 /// How much of a tar is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +49,9 @@ pub struct TarReader {
 }
 
 impl TarReader {
+    /// The largest member that [`data`](Self::data) returns, in bytes.
+    pub const MAX_WHOLE: u64 = 1 << 30;
+
     /// Opens the tar at `path`.
     ///
     /// # Errors
@@ -144,9 +145,9 @@ impl TarReader {
     /// Returns the whole data of the member.
     ///
     /// # Errors
-    /// Returns an error if it is longer than [`MAX_WHOLE`] or the operating system refuses to read.
+    /// Returns an error if it is longer than [`TarReader::MAX_WHOLE`] or the operating system refuses to read.
     pub fn data(&mut self, member: &Member) -> Result<&[u8]> {
-        if member.size > MAX_WHOLE {
+        if member.size > Self::MAX_WHOLE {
             let text = format!("{} bytes are too many to hold in memory", member.size);
             return Err(Error::new(ErrorKind::Limit, text)
                 .with_path(&self.path)

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_believed_for_five_milliseconds() {
+    fn a_check_is_valid_for_five_milliseconds() {
         let timer = RecheckTimer::due();
         assert!(timer.is_due() && timer.is_due_at(0));
         timer.restart_at(1000);

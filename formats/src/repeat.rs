@@ -64,7 +64,7 @@ mod tests {
 
     /// Each part is compared with few others: the earlier ones are scanned once, not each time.
     #[test]
-    fn the_earlier_parts_are_not_gone_through_for_each() {
+    fn finding_a_part_does_not_scan_all_earlier_parts() {
         let exts: Vec<Vec<u8>> = (0..50_000).map(|n: u32| n.to_string().into_bytes()).collect();
         let (mut repeat, seen) = (Repeat::new(), Cell::new(0));
         for n in 0..exts.len() {

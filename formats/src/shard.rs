@@ -5,7 +5,7 @@
 //! about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
 //! cache, and a sample that turns out bad is dropped before a byte of it is written.
 
-mod written;
+mod written_shard;
 
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -19,13 +19,11 @@ use crate::publish::TempFile;
 use crate::repeat::Repeat;
 use crate::tar;
 
-pub use crate::publish::Durability;
-pub use written::{INDEX_EXTENSION, WrittenShard, digest_of, has_bytes, index_path};
+pub use written_shard::{WrittenShard, digest_of, has_bytes, index_path};
 
 /// The buffer is written out after the sample that fills it to this size.
 const PIECE: usize = 192 * 1024;
-/// Longer parts pass through the buffer in pieces instead of occupying it whole.
-pub const STREAM_ABOVE: u64 = 32 * 1024 * 1024;
+
 /// Writes one shard.
 #[derive(Debug)]
 pub struct ShardWriter {
@@ -66,6 +64,10 @@ struct OpenPart {
 }
 
 impl ShardWriter {
+    /// A longer part should be written with [`stream_part`](Self::stream_part), which passes it through the buffer in
+    /// pieces. In bytes.
+    pub const STREAM_ABOVE: u64 = 32 * 1024 * 1024;
+
     /// Creates the shard that will be published as `name` in `folder`.
     ///
     /// # Errors

@@ -206,7 +206,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_steers_a_terminal_is_escaped_everywhere() {
+    fn control_sequences_are_escaped_everywhere() {
         for (raw, shown, in_json) in HOSTILE {
             assert_eq!(bytes(raw.as_bytes()), shown);
             assert_eq!(text(raw), shown);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_and_ends_of_lines_are_seen() {
+    fn invalid_utf8_and_line_ends_are_shown() {
         assert_eq!(bytes(b"a\xff\xfeb\n\t"), "a\\xff\\xfeb\\n\\t");
         assert_eq!(message("two\nlines\tand a tab").to_string(), "two\nlines\tand a tab");
         let mut screen = Screen(Vec::new());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays_as_it_is() {
+    fn ordinary_text_is_not_escaped() {
         for plain in ["a/b c.jpg", "naïve öl", "写真/0001", "🦀", "αβγ", "עברית", "\\x1b is text"]
         {
             assert_eq!(text(plain), plain);

@@ -50,7 +50,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_is_taken(numbers in prop::collection::vec(any::<u64>(), 0..20), text: Vec<u8>) {
+        fn written_varints_are_read_back(numbers in prop::collection::vec(any::<u64>(), 0..20), text: Vec<u8>) {
             let mut bytes = Vec::new();
             numbers.iter().for_each(|&n| put(&mut bytes, n));
             put_bytes(&mut bytes, &text);

@@ -4,11 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::dataset::Dataset;
-use tarflume_formats::error::ErrorKind;
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
-use tarflume_formats::shard::{Durability, ShardWriter};
+use tarflume_formats::{Dataset, Durability, ErrorKind, ShardWriter};
 use tempfile::TempDir;
 
 fn make(shards: &[&[&str]]) -> TempDir {
@@ -39,7 +37,7 @@ fn refused(dir: &Path) -> (ErrorKind, PathBuf) {
 }
 
 #[test]
-fn every_key_is_found_where_its_ordinal_stands() {
+fn every_key_is_found_at_its_ordinal() {
     let cases: [&[&[&str]]; 6] = [
         &[&["a", "b"], &["c"], &["d", "e", "f"]],
         &[&["b", "a"], &["d", "c"]],
@@ -67,7 +65,7 @@ fn every_key_is_found_where_its_ordinal_stands() {
 }
 
 #[test]
-fn of_equal_keys_the_first_is_found() {
+fn among_equal_keys_the_first_is_found() {
     for shards in [&[&["a", "b"][..], &["b", "b"], &["c"]], &[&["b", "a"][..], &["b"], &["a"]]] {
         let dir = make(shards);
         let found = Dataset::open(dir.path()).unwrap().find(b"b").unwrap();
@@ -108,7 +106,7 @@ fn files_that_differ_from_the_manifest_are_stale() {
 }
 
 #[test]
-fn a_folder_without_manifest_says_what_to_do() {
+fn the_error_for_a_folder_without_manifest_names_the_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let error = Dataset::open(dir.path()).unwrap_err();
     assert!(error.text().contains("pack index"), "{error}");

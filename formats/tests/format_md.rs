@@ -1,7 +1,7 @@
 //! FORMAT.md is correct: its worked example is what this crate writes, and its figures are right.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use tarflume_formats::checksum::crc32c;
+use tarflume_formats::crc32c;
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
 
 const FORMAT: &str = include_str!("../FORMAT.md");

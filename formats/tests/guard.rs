@@ -13,9 +13,8 @@ use std::process::{Command, Output};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tarflume_formats::error::ErrorKind;
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
-use tarflume_formats::map::Mapped;
+use tarflume_formats::{ErrorKind, Mapped};
 
 const CHILD: &str = "TARFLUME_TEST_CHILD";
 const PAGE: u64 = 4096;
@@ -60,8 +59,8 @@ fn zeros(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn a_cut_file_reads_as_zeros_and_says_so() {
-    if !in_child("a_cut_file_reads_as_zeros_and_says_so") {
+fn a_truncated_file_reads_as_zeros_and_reports_it() {
+    if !in_child("a_truncated_file_reads_as_zeros_and_reports_it") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -83,8 +82,8 @@ fn a_cut_file_reads_as_zeros_and_says_so() {
 
 /// A failing disk sends the same signal, and leaves the file unchanged.
 #[test]
-fn a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault() {
-    if !in_child("a_page_that_is_lost_of_a_file_that_did_not_change_is_the_machines_fault") {
+fn a_lost_page_of_an_unchanged_file_is_an_error_of_the_machine() {
+    if !in_child("a_lost_page_of_an_unchanged_file_is_an_error_of_the_machine") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -346,8 +345,8 @@ fn foreign_fault(folder: &Path) {
 /// A foreign SIGBUS has its previous effect: in each mode, a handler is set (or none), a data set's
 /// file is mapped, and then something foreign faults or the signal is sent.
 #[test]
-fn a_fault_elsewhere_is_left_to_whoever_had_it_before() {
-    let name = "a_fault_elsewhere_is_left_to_whoever_had_it_before";
+fn a_fault_outside_our_maps_goes_to_the_previous_handler() {
+    let name = "a_fault_outside_our_maps_goes_to_the_previous_handler";
     let Some(mode) = mode() else {
         for (mode, code, signal) in [
             ("std,fault", None, Some(libc::SIGBUS)),

@@ -3,10 +3,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::ErrorKind;
 use tarflume_formats::index::layout::{self as l, at};
 use tarflume_formats::index::{Index, IndexBuilder, TarFacts};
+use tarflume_formats::{ErrorKind, crc32c};
 
 /// A sample of the tests: key, parts (extension, length), width and height. Parts whose length
 /// modulo 3 is 1 have entry points.
@@ -105,7 +104,7 @@ fn anything() -> impl Strategy<Value = Plain> {
 
 proptest! {
     #[test]
-    fn what_is_built_is_read(mut samples in vec(anything(), 0..40), sums: bool, sort: bool) {
+    fn a_built_index_is_read_back(mut samples in vec(anything(), 0..40), sums: bool, sort: bool) {
         if sort {
             samples.sort_by(|a, b| a.key.cmp(&b.key));
         }
@@ -188,7 +187,7 @@ fn a_file_is_refused_with_its_path() {
 }
 
 #[test]
-fn damage_of_the_body_shows_when_it_is_touched_and_says_where() {
+fn damage_of_the_body_is_an_error_with_its_place_at_the_first_access() {
     let many: Vec<_> = (0..5000).map(|i| pair(&format!("{i:08}"))).collect();
     let mut bytes = encode(&many, true);
     let body = u32::from_le_bytes(bytes[at::BODY..][..4].try_into().unwrap()) as usize;
@@ -213,7 +212,7 @@ fn the_index_of_another_tar_is_stale() {
 }
 
 /// Changes the file and corrects all checksums: an inconsistency, not damage.
-fn lie(bytes: &mut [u8], change: impl FnOnce(&mut [u8], usize)) {
+fn forge(bytes: &mut [u8], change: impl FnOnce(&mut [u8], usize)) {
     let number = |bytes: &[u8], at: usize| {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
     };
@@ -234,39 +233,39 @@ fn line_of(bytes: &[u8], name: &[u8]) -> usize {
 }
 
 #[test]
-fn unknown_sections_are_passed_over_unless_they_are_required() {
+fn unknown_sections_are_skipped_unless_they_are_required() {
     let mut bytes = small();
     let line = line_of(&bytes, &l::DIMS);
-    lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
+    forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
     let index = Index::from_bytes(bytes.clone()).unwrap();
     index.check().unwrap();
     assert_eq!(index.sample(0).unwrap().unwrap().dimensions, None);
-    lie(&mut bytes, |b, _| b[line + 4] = l::SECTION_REQUIRED as u8);
+    forge(&mut bytes, |b, _| b[line + 4] = l::SECTION_REQUIRED as u8);
     let error = Index::from_bytes(bytes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Version);
     assert!(error.text().contains("zzzz"));
 }
 
 #[test]
-fn a_section_stands_once() {
+fn a_section_occurs_once() {
     let mut bytes = small();
     let line = line_of(&bytes, &l::KEY_ORDER);
-    lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(&l::CHECKSUMS));
+    forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(&l::CHECKSUMS));
     assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
 }
 
 #[test]
-fn of_the_sections_of_entry_points_there_are_both_or_none() {
+fn the_two_sections_of_entry_points_are_both_present_or_both_absent() {
     let whole = small();
     let lines = [line_of(&whole, &l::POINT_STARTS), line_of(&whole, &l::POINTS)];
     for line in lines {
         let mut bytes = whole.clone();
-        lie(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
+        forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
         assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
     }
     // The view of a program that does not know the section.
     let mut bytes = whole;
-    lie(&mut bytes, |b, _| {
+    forge(&mut bytes, |b, _| {
         b[lines[0]..][..4].copy_from_slice(b"zzzy");
         b[lines[1]..][..4].copy_from_slice(b"zzzz");
     });
@@ -277,7 +276,7 @@ fn of_the_sections_of_entry_points_there_are_both_or_none() {
 }
 
 #[test]
-fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
+fn wrong_entry_points_are_errors_with_path_and_byte_and_affect_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.index");
     let opened = |bytes: &[u8]| {
@@ -291,7 +290,7 @@ fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
     };
     let starts = start(&l::POINT_STARTS);
     let mut bytes = whole.clone();
-    lie(&mut bytes, |b, _| b[starts + 3 * 4 + 3] = 0xff); // where those of part 2 end
+    forge(&mut bytes, |b, _| b[starts + 3 * 4 + 3] = 0xff); // where those of part 2 end
     let index = opened(&bytes);
     let error = index.entry_points(2).unwrap_err();
     assert_eq!((error.kind(), error.place().byte), (ErrorKind::Damaged, Some(starts as u64 + 8)));
@@ -320,13 +319,13 @@ fn wrong_entry_points_are_told_with_path_and_byte_and_spoil_nothing_else() {
 fn newer_versions_and_flags_are_refused() {
     for field in [at::VERSION, at::FLAGS] {
         let mut bytes = small();
-        lie(&mut bytes, |b, _| b[field] |= 0x40);
+        forge(&mut bytes, |b, _| b[field] |= 0x40);
         assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Version);
     }
 }
 
 #[test]
-fn lies_with_right_checksums_are_found_by_check() {
+fn false_claims_with_right_checksums_are_found_by_check() {
     type Change = fn(&mut [u8], usize);
     // The starts of sections in the small file: rows first, then spans.
     let start = |b: &[u8], name: &[u8]| {
@@ -349,14 +348,14 @@ fn lies_with_right_checksums_are_found_by_check() {
     for (i, (section, change)) in cases.into_iter().enumerate() {
         let mut bytes = small();
         let at = start(&bytes, section);
-        lie(&mut bytes, |b, _| change(b, at));
+        forge(&mut bytes, |b, _| change(b, at));
         let index = Index::from_bytes(bytes).unwrap();
         assert_eq!(index.check().unwrap_err().kind(), ErrorKind::Damaged, "case {i}");
     }
 }
 
 #[test]
-fn a_part_stands_once_in_a_sample() {
+fn a_part_occurs_once_in_a_sample() {
     let mut index = IndexBuilder::new();
     index.sample(b"a", 0);
     index.part(b"jpg", 512, 1, None).unwrap();

@@ -7,10 +7,9 @@ use std::os::unix::fs::FileExt;
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::layout::{self as l, at};
-use tarflume_formats::index::{Found, Index, IndexBuilder, TarFacts};
+use tarflume_formats::index::{Index, IndexBuilder, SampleRow, TarFacts};
+use tarflume_formats::{Error, ErrorKind, Result, crc32c};
 
 type Rows = Vec<(Vec<u8>, Vec<(String, u64)>)>;
 
@@ -46,7 +45,7 @@ fn reader(bytes: &[u8]) -> impl Fn(u64, &mut [u8]) -> Result<()> {
 }
 
 /// A lookup by reads of these bytes.
-fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut Found) -> Result<bool> {
+fn by_reads(index: &Index, bytes: &[u8], row: u64, found: &mut SampleRow) -> Result<bool> {
     index.look_up_by(row, reader(bytes), found)
 }
 
@@ -66,7 +65,7 @@ fn copied(index: &Index, bytes: &[u8], part: u64, most: u64) -> [Result<Option<V
 
 proptest! {
     #[test]
-    fn all_ways_find_the_same(
+    fn all_lookups_give_the_same_result(
         mut rows in vec((vec(any::<u8>(), 0..12), btree_map("[a-z]{1,4}", 0u64..1 << 40, 0..4)), 0..60),
         sums: bool, dims: bool, sorted: bool,
     ) {
@@ -77,7 +76,7 @@ proptest! {
         let bytes = encode(&rows, sums, dims);
         let (mapped, read) =
             (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(bytes.clone()).unwrap());
-        let (mut by_map, mut by_read) = (Found::new(), Found::new());
+        let (mut by_map, mut by_read) = (SampleRow::new(), SampleRow::new());
         for row in (0..rows.len() as u64).rev() {
             prop_assert!(mapped.look_up(row, &mut by_map).unwrap());
             prop_assert!(by_reads(&read, &bytes, row, &mut by_read).unwrap());
@@ -119,7 +118,7 @@ fn both_ways_notice_the_same_damage() {
         bytes[place] ^= 1;
         let (mapped, read) =
             (Index::from_bytes(bytes.clone()).unwrap(), Index::from_bytes(whole.clone()).unwrap());
-        let (mut found, mut other) = (Found::new(), Found::new());
+        let (mut found, mut other) = (SampleRow::new(), SampleRow::new());
         let one = mapped.look_up(0, &mut found).unwrap_err();
         let two = by_reads(&read, &bytes, 0, &mut other).unwrap_err();
         assert_eq!(one.kind(), ErrorKind::Damaged, "byte {place}");
@@ -135,7 +134,7 @@ fn both_ways_notice_the_same_damage() {
 
 /// Every way to read inconsistent entry points.
 #[test]
-fn both_ways_notice_the_same_lie() {
+fn both_ways_notice_the_same_false_claim() {
     let rows = vec![(b"a".to_vec(), vec![("jpg".to_string(), 9), ("json".to_string(), 6)])];
     let mut bytes = encode(&rows, true, false);
     let name = bytes.windows(4).position(|w| w == l::POINT_STARTS).unwrap();
@@ -162,7 +161,7 @@ fn damage_is_noticed_in_the_blocks_that_a_row_needs_and_in_no_other() {
     let damaged = body + l::ROW * 2500;
     bytes[damaged] ^= 1;
     let index = Index::from_bytes(bytes.clone()).unwrap();
-    let mut found = Found::new();
+    let mut found = SampleRow::new();
     assert!(by_reads(&index, &bytes, 0, &mut found).unwrap());
     let error = by_reads(&index, &bytes, 2500, &mut found).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
@@ -182,7 +181,7 @@ fn a_block_is_checked_once_and_then_a_lookup_takes_five_reads() {
         into.copy_from_slice(&bytes[at as usize..][..into.len()]);
         Ok::<_, Error>(())
     };
-    let mut found = Found::new();
+    let mut found = SampleRow::new();
     index.look_up_by(2500, read, &mut found).unwrap();
     assert_eq!(most.replace(0), l::CHECK_BLOCK);
     reads.set(0);
@@ -202,7 +201,7 @@ fn a_file_that_is_cut_under_lookups_is_an_error() {
     let read = |at: u64, into: &mut [u8]| {
         file.read_exact_at(into, at).map_err(|e| Error::io(e, "read", &path))
     };
-    let mut found = Found::new();
+    let mut found = SampleRow::new();
     assert!(index.look_up_by(4999, read, &mut found).unwrap());
     File::options().write(true).open(&path).unwrap().set_len(8192).unwrap();
     let error = index.look_up_by(4999, read, &mut found).unwrap_err();
@@ -219,7 +218,7 @@ fn a_map_is_forgotten_and_read_again() {
     index.check().unwrap();
     index.forget();
     index.check().unwrap();
-    let mut found = Found::new();
+    let mut found = SampleRow::new();
     index.forget();
     assert!(index.look_up(4999, &mut found).unwrap());
     assert_eq!(found.key(), b"00004999");

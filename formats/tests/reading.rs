@@ -4,10 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind};
-use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{END, Member, write_header};
+use tarflume_formats::{Error, ErrorKind, Reading, TarReader, crc32c};
 use tempfile::TempDir;
 
 const BOTH: [Reading; 2] = [Reading::Headers, Reading::Everything];
@@ -158,7 +156,7 @@ fn a_file_that_shrinks_meanwhile_is_an_error() {
 }
 
 #[test]
-fn what_follows_the_end_marker_belongs_to_the_digest() {
+fn bytes_after_the_end_marker_are_part_of_the_digest() {
     let mut tar = ours();
     let end = tar.len() as u64 - 1024;
     tar.extend(vec![0; 600_000]);
@@ -177,7 +175,7 @@ fn what_follows_the_end_marker_belongs_to_the_digest() {
 }
 
 #[test]
-fn what_is_no_tar_is_refused() {
+fn files_that_are_no_tars_are_refused() {
     for (bytes, kind) in [
         (&b""[..], ErrorKind::MissingEnd),
         (b"short", ErrorKind::Truncated),

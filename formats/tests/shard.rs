@@ -4,11 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind};
 use tarflume_formats::index::Index;
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::shard::{Durability, ShardWriter, digest_of, index_path};
+use tarflume_formats::{Durability, Error, ErrorKind, ShardWriter, crc32c, digest_of, index_path};
 use tempfile::TempDir;
 
 const NAME: &str = "s.tar";
@@ -223,7 +221,7 @@ fn an_abandoned_sample_leaves_no_trace() {
 }
 
 #[test]
-fn a_part_that_can_not_be_filled_can_be_abandoned() {
+fn a_part_that_cannot_be_filled_can_be_abandoned() {
     let mut shard = Shard::new();
     shard.sample("a", &[("txt", b"one", Buffer)]);
     shard.writer.begin(b"b");
@@ -242,7 +240,7 @@ fn a_part_that_can_not_be_filled_can_be_abandoned() {
 /// Entry points stay with their part, however it was written, and disappear with an abandoned
 /// sample.
 #[test]
-fn entry_points_stand_at_the_parts_that_they_were_given_to() {
+fn entry_points_belong_to_the_parts_that_they_were_given_for() {
     let (large, photo) = (data(700_000), data(3_000));
     let mut shard = Shard::new();
     shard.sample("a", &[("txt", b"one", Buffer)]);
@@ -287,7 +285,7 @@ fn a_committed_sample_can_not_be_abandoned() {
 }
 
 #[test]
-fn a_part_that_stands_twice_is_refused_before_it_is_written() {
+fn a_duplicate_part_is_refused_before_it_is_written() {
     let mut shard = Shard::new();
     shard.begin("a", &[("jpg", b"1", Buffer)]);
     let position = shard.writer.position();
@@ -328,7 +326,7 @@ fn the_same_tar_is_left_and_another_one_replaced() {
 }
 
 #[test]
-fn what_is_not_published_leaves_no_file() {
+fn an_unpublished_shard_leaves_no_file() {
     for finish in [false, true] {
         let mut shard = Shard::new();
         shard.sample("a", &[("mp4", &data(600_000), Stream)]);

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::checksum::crc32c;
+use tarflume_formats::crc32c;
 use tarflume_formats::index::Index;
 use tarflume_formats::index::layout::{self as l, at};
 
@@ -46,7 +46,10 @@ fn look_at(bytes: Vec<u8>) {
     }
     assert!(!whole || parts == index.parts(), "parts are missed or counted twice");
     let counted = index.count_entry_points();
-    assert!(!whole || counted.expect("whole").1 == points, "entry points are missed or counted twice");
+    assert!(
+        !whole || counted.expect("whole").1 == points,
+        "entry points are missed or counted twice"
+    );
     let _ = (index.find(b""), index.find(b"\xff\xff"), index.sample(u64::MAX));
     let _ = index.check_tar_length(index.tar().length);
 }

@@ -13,7 +13,9 @@ fuzz_target!(|data: &[u8]| {
     ];
     for column in columns {
         let decode = || {
-            let room = Decode::shape(&column).bytes().unwrap_or(column.room(&[data.len() as u64]) as usize);
+            let room = Decode::shape(&column)
+                .bytes()
+                .unwrap_or(column.room(&[data.len() as u64]) as usize);
             // A little longer, so that it can begin where numbers may.
             let (mut row, mut used) = (vec![0u8; room + 8], 0);
             let start = row.as_ptr().align_offset(8);

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tarflume_formats::ShardRecord;
 use tarflume_formats::manifest::Manifest;
-use tarflume_formats::record::ShardRecord;
 
 fuzz_target!(|json: &[u8]| {
     if let Ok(manifest) = Manifest::from_json(json) {

@@ -120,6 +120,7 @@ fn python(field: &[u8]) -> Option<i128> {
     }
     let end = field.iter().position(|&b| b == 0).unwrap_or(field.len());
     let text = std::str::from_utf8(&field[..end]).ok().filter(|text| text.is_ascii())?;
-    let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '\x0b' | '\x1c'..='\x1f'));
+    let text = text
+        .trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '\x0b' | '\x1c'..='\x1f'));
     if text.is_empty() { Some(0) } else { i128::from_str_radix(text, 8).ok() }
 }

@@ -3,14 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::plan::{MAGIC, Plan, PlannedSample};
+use tarflume_formats::crc32c;
+use tarflume_formats::plan::{Location, MAGIC, Plan, PlannedSample};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&mode, rest)) = input.split_first() else { return };
-    match mode % 3 {
+    match mode % 4 {
         0 => look_at(rest.to_vec()),
-        1 => look_at(with_chunk(rest, mode >> 2)),
+        1 => look_at(with_chunk(rest, 1, mode >> 2)),
+        2 => look_at(with_chunk(rest, 2, mode >> 2)),
         _ => look_at(with_foot(rest)),
     }
 });
@@ -24,14 +25,27 @@ fn look_at(bytes: Vec<u8>) {
         while let Ok(true) = samples.next_into(&mut sample) {
             count += 1;
             assert!(u64::from(sample.root) < plan.foot().roots.len() as u64);
-            assert!(sample.parts.iter().all(|p| usize::from(p.ext) < plan.foot().exts.len()));
+            for part in &sample.parts {
+                assert!(usize::from(part.ext) < plan.foot().exts.len());
+                match part.location {
+                    Location::File { .. } => {}
+                    Location::Path { at, length, .. } => {
+                        let (at, length) = (at as usize, length as usize);
+                        assert!(sample.text.get(at..at + length).is_some());
+                    }
+                    Location::Text { .. } => assert!(sample.text_of(part).is_some()),
+                    Location::Range { source, .. } | Location::Cell { source, .. } => {
+                        assert!((source as usize) < plan.foot().sources.len());
+                    }
+                }
+            }
         }
         assert!(count <= plan.foot().shards.get(shard).map_or(0, |s| s.samples));
     }
 }
 
 /// A plan of one shard whose chunks are the input, cut in two, compressed and summed.
-fn with_chunk(input: &[u8], samples: u8) -> Vec<u8> {
+fn with_chunk(input: &[u8], schema: u32, samples: u8) -> Vec<u8> {
     let mut plan = MAGIC.to_vec();
     for raw in input.chunks((input.len() / 2).max(1)) {
         let packed = zstd::bulk::compress(raw, 1).expect("memory compresses");
@@ -42,9 +56,10 @@ fn with_chunk(input: &[u8], samples: u8) -> Vec<u8> {
     }
     let length = plan.len() - MAGIC.len();
     let foot = serde_json::json!({
-        "schema": 1, "tool": "", "content": "", "roots": ["a", "b"], "options": null,
+        "schema": schema, "tool": "", "content": "", "roots": ["a", "b"], "options": null,
         "exts": [{"source": "JPG", "shard": "jpg"}, {"source": "json", "shard": "json"}],
         "samples": samples, "bytes": 0, "problems": [],
+        "sources": [{"root": 0, "path": "x", "kind": "bytes", "bytes": 9, "stamp": 7}],
         "shards": [{
             "name": "a.tar", "samples": samples, "source_bytes": 0, "bytes": 0, "at": MAGIC.len(),
             "length": length, "content": "", "sources": "",

@@ -4,8 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tarflume_formats::manifest::Manifest;
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shown;
+use tarflume_formats::{ShardRecord, shown};
 
 fuzz_target!(|json: &[u8]| {
     let Ok(record) = ShardRecord::from_json(json) else { return };

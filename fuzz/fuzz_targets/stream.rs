@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use tarflume::Stream;
 
 fuzz_target!(|data: &[u8]| {
-    let stream = Stream::from_reader("input", Cursor::new(data.to_vec())).memory_limit(tarflume::Size::new(32 << 20));
+    let stream = Stream::from_reader("input", Cursor::new(data.to_vec()))
+        .memory_limit(tarflume::Size::new(32 << 20));
     let Ok(samples) = stream.samples(0) else { return };
     // One that fails for good ends by itself.
     samples.take(1000).for_each(drop);

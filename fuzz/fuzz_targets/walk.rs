@@ -4,10 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::name;
-use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{Event, Member, MemberKind, Walk};
+use tarflume_formats::{Reading, TarReader, crc32c, name};
 
 fuzz_target!(|input: &[u8]| {
     let tar = with_sums(input);

@@ -156,8 +156,8 @@ impl Coefficients {
         &self.grid
     }
 
-    /// Marks all rows as taken; they are zeros again.
-    pub(crate) fn were_taken(&mut self) {
+    /// Releases a picture whose rows were all taken, which left zeros.
+    pub(crate) fn release(&mut self) {
         self.grid = Grid::default();
     }
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_ends_with_the_last_row_that_is_kept() {
+    fn reading_ends_with_the_last_row_of_the_region() {
         let mut grid = grid();
         assert_eq!([0, 1].map(|c| grid.lines(c)), [4, 2]);
         grid.rows = 1;

@@ -10,9 +10,9 @@ use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
 use crate::job::{Job, Report, Use};
+use crate::multiscan;
 use crate::points::EntryPoints;
 use crate::scans::Scans;
-use crate::several;
 use crate::simd::Simd;
 use crate::slot::Slot;
 use crate::strand::{Picture, Strand};
@@ -177,7 +177,7 @@ where
         let DecoderState { slots, scans, simd, .. } = &mut *self.state;
         let slot = &mut slots[free];
         if job.header.has_several_scans() {
-            let result = several::decode(scans, slot, simd, &mut job);
+            let result = multiscan::decode(scans, slot, simd, &mut job);
             return (self.done)(number, result);
         }
         if let Err(error) = slot.open(&job) {

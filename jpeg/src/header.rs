@@ -2,8 +2,8 @@
 //!
 //! Determines the kind of picture and whether it is decoded. Reads no entropy-coded byte.
 
+mod capacity;
 mod components;
-mod enough;
 mod exif;
 mod frame;
 mod kind;

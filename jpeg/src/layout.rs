@@ -49,12 +49,12 @@ impl Upsampling {
         }
     }
 
-    pub(crate) fn looks_aside(self) -> bool {
+    pub(crate) fn reads_beside(self) -> bool {
         matches!(self, Upsampling::FancyAcross | Upsampling::FancyBoth)
     }
 
     /// Returns true if a pixel depends on a second row of samples.
-    pub(crate) fn looks_down(self) -> bool {
+    pub(crate) fn reads_below(self) -> bool {
         matches!(self, Upsampling::FancyDown | Upsampling::FancyBoth)
     }
 }
@@ -88,7 +88,7 @@ pub(crate) struct Layout {
     /// Rows of pixels of an MCU.
     pub(crate) lines: u32,
     /// Whether rows of pixels depend on the rows of MCUs above and below.
-    pub(crate) looks_down: bool,
+    pub(crate) reads_below: bool,
 }
 
 impl Layout {
@@ -109,8 +109,8 @@ impl Layout {
         for (part, component) in layout.parts.iter_mut().zip(header.components.iter()) {
             *part = Part::of(header, component, scale, (h, v));
         }
-        let looks_down = layout.parts().any(|part| part.upsampling.looks_down());
-        layout.looks_down = looks_down;
+        let reads_below = layout.parts().any(|part| part.upsampling.reads_below());
+        layout.reads_below = reads_below;
         let need = |part: &Part, across: bool| part.mcus_for(&region, across);
         layout.columns = layout.union(|part| need(part, true));
         layout.rows = layout.union(|part| need(part, false));
@@ -159,8 +159,8 @@ impl Part {
     fn samples_for(&self, from: u32, to: u32, across: bool) -> Range<u32> {
         let (factors, all) = (self.upsampling.factors(), (self.width, self.height));
         let (each, most, looks) = match across {
-            true => (factors.0, all.0, self.upsampling.looks_aside()),
-            false => (factors.1, all.1, self.upsampling.looks_down()),
+            true => (factors.0, all.0, self.upsampling.reads_beside()),
+            false => (factors.1, all.1, self.upsampling.reads_below()),
         };
         let beyond = u32::from(looks);
         (from / each).saturating_sub(beyond)..((to - 1) / each + 1 + beyond).min(most)

@@ -1,5 +1,4 @@
-//! A JPEG decoder for training data: bytes in, pixels out; no files, no threads, no knowledge of
-//! shards.
+//! A JPEG decoder for training data: bytes in, pixels out. It opens no files and starts no threads.
 //!
 //! Huffman-coded JPEGs of 8 bits, sequential and progressive, are decoded to the same bytes as
 //! libjpeg-turbo's defaults: accurate integer inverse DCT, fancy upsampling. A region equals the
@@ -8,8 +7,8 @@
 //! than 8 bits and lossless pictures are refused.
 //!
 //! Differences from other decoders:
-//! - several streams are decoded in step in one thread ([`Decoder::decode_group`]): while one waits
-//!   for a table, the others continue;
+//! - one thread decodes several streams in step ([`Decoder::decode_group`]): while one waits for a
+//!   table, the others continue;
 //! - [`EntryPoints`], made once by a [`Scanner`], hold the start of each row of blocks, so that a
 //!   crop is decoded without the blocks above and beside it, and the rows of one picture are
 //!   independent streams;
@@ -30,12 +29,12 @@
 //! assert!(report.decoded < report.blocks);
 //! # Ok::<(), tarflume_jpeg::Error>(())
 //! ```
-//!
-//! Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
-//! the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
-//! `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
-//! `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans several`
-//! (pictures of several scans) < `group scanner` < `decoder`.
+
+// Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
+// the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
+// `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
+// `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
+// (pictures of several scans) < `group scanner` < `decoder`.
 
 mod checksum;
 mod coefficients;
@@ -49,12 +48,12 @@ mod job;
 mod layout;
 mod lines;
 mod memory;
+mod multiscan;
 mod planes;
 mod points;
 mod position;
 mod scanner;
 mod scans;
-mod several;
 mod simd;
 mod slot;
 mod strand;

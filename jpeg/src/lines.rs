@@ -31,7 +31,7 @@ pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);
 
 /// The format of the rows of pixels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct PixelFormat {
     pub(crate) color: Color,
     /// Whether the first three components are luma and chroma.
     pub(crate) ycc: bool,
@@ -43,7 +43,7 @@ impl Lines {
         &mut self,
         simd: &Simd,
         (layout, planes): (&Layout, &Planes),
-        wanted: Wanted,
+        wanted: PixelFormat,
         (region, y): (&Region, u32),
         out: &mut [u8],
     ) {

@@ -134,7 +134,7 @@ impl Plane {
     /// Repeats the first and the last column of the picture as the neighbors that they lack, as
     /// libjpeg's upsampling does.
     fn repeat_edges(&mut self, part: &Part, top: usize, rows: usize) {
-        if !part.upsampling.looks_aside() {
+        if !part.upsampling.reads_beside() {
             return;
         }
         let width = part.width as usize;

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::points::{encode, step};
 use crate::position::{Cursor, Position};
-use crate::scans::{Scans, Wanted};
+use crate::scans::{Needed, Scans};
 use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
 
 /// Limit on the bytes of a buffer that is kept.
@@ -125,7 +125,7 @@ impl Scanner {
     /// Reads all codes of a picture of several scans.
     fn read(&mut self, (bytes, header): (&[u8], &Header)) -> Result<()> {
         header.check_supported()?;
-        let read = self.scans.read((bytes, header), Grid::read(header), [Wanted::All; 4]);
+        let read = self.scans.read((bytes, header), Grid::read(header), [Needed::All; 4]);
         // Buffers for one huge picture are not kept.
         self.scans.drop_large(KEPT);
         read.map(|_| ())

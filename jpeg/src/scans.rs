@@ -22,7 +22,7 @@ pub(crate) struct Scans {
 
 /// Which coefficients of a component are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Needed {
     Nothing,
     /// The DC of each block, its mean.
     Dc,
@@ -38,7 +38,7 @@ impl Scans {
         &mut self,
         (bytes, header): (&[u8], &Header),
         grid: Grid,
-        wanted: [Wanted; 4],
+        wanted: [Needed; 4],
     ) -> Result<Divisors> {
         header.check_bytes(bytes)?;
         header.check_blocks(bytes)?;
@@ -46,8 +46,8 @@ impl Scans {
         let mut passes = header.passes(bytes);
         while let Some(pass) = passes.next()? {
             let needed = |&c: &usize| match pass.work {
-                Work::AcFirst | Work::AcNext => wanted[c] == Wanted::All,
-                _ => wanted[c] != Wanted::Nothing,
+                Work::AcFirst | Work::AcNext => wanted[c] == Needed::All,
+                _ => wanted[c] != Needed::Nothing,
             };
             if pass.parts().iter().any(needed) {
                 let end = self.pass(bytes, &pass)?;

@@ -10,7 +10,7 @@ use crate::entropy::Tables;
 use crate::error::{Error, Result};
 use crate::job::{Job, Report};
 use crate::layout::Layout;
-use crate::lines::{Lines, Wanted};
+use crate::lines::{Lines, PixelFormat};
 use crate::planes::{Divisors, KEPT_ROWS, Planes};
 use crate::simd::Simd;
 
@@ -147,7 +147,7 @@ impl Slot {
     /// Returns the rows whose pixels depend on this row's samples, which are also the rows whose
     /// samples its pixels depend on.
     fn near(&self, number: usize) -> Range<usize> {
-        match self.layout.looks_down {
+        match self.layout.reads_below {
             true => number.saturating_sub(1)..(number + 2).min(self.rows.len()),
             false => number..number + 1,
         }
@@ -165,7 +165,7 @@ impl Slot {
         let top = (self.layout.rows.start + number as u32) * lines;
         let from = top.max(region.top);
         let to = (top + lines).min(region.top + region.height);
-        let wanted = Wanted { color: job.color, ycc: job.header.ycc };
+        let wanted = PixelFormat { color: job.color, ycc: job.header.ycc };
         let bytes = region.width as usize * job.color.bytes();
         for y in from..to {
             let at = (y - region.top) as usize * job.stride;

@@ -83,7 +83,7 @@ fn place(blob: &[u8], n: i64) -> (i64, i64, [i64; 3]) {
 }
 
 #[test]
-fn the_places_of_the_worked_example_are_where_it_says() {
+fn the_worked_example_states_its_offsets_correctly() {
     let blob = blob();
     EntryPoints::read(&blob).unwrap();
     let expected = [(138, 0, 0), (138, 5, 5), (139, 2, 1), (139, 7, -3)];

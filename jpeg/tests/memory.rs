@@ -172,7 +172,7 @@ fn room(header: &Header, scale: Scale, region: Option<Region>) -> (usize, Vec<u8
 }
 
 #[test]
-fn one_picture_takes_what_was_said() {
+fn one_picture_takes_the_stated_memory() {
     for (n, jpeg) in jpegs().iter().enumerate() {
         asked(jpeg, |header, scale, region, entry_points| {
             let said = header.memory(jpeg.len(), scale, region).unwrap();
@@ -188,7 +188,7 @@ fn one_picture_takes_what_was_said() {
 }
 
 #[test]
-fn the_oddest_samplings_take_what_was_said() {
+fn unusual_samplings_take_the_stated_memory() {
     let all = |n: u8| [0x11, 0x21, 0x12, 0x22, 0x41, 0x14, 0x42, 0x44, 0x31, 0x33][usize::from(n)];
     let mut decoded = 0;
     for number in 0..1000u32 {
@@ -210,7 +210,7 @@ fn the_oddest_samplings_take_what_was_said() {
 }
 
 #[test]
-fn a_warm_decoder_takes_nothing() {
+fn a_warm_decoder_allocates_nothing() {
     let mut decoder = Decoder::new();
     for (n, jpeg) in jpegs().iter().enumerate() {
         asked(jpeg, |header, scale, region, entry_points| {
@@ -229,7 +229,7 @@ fn a_warm_decoder_takes_nothing() {
 }
 
 #[test]
-fn a_warm_decoder_takes_nothing_for_groups() {
+fn a_warm_decoder_allocates_nothing_for_groups() {
     let jpegs: Vec<Vec<u8>> = jpegs();
     let headers: Vec<Header> = jpegs.iter().map(|jpeg| Header::parse(jpeg).unwrap()).collect();
     let blobs: Vec<Vec<u8>> = (jpegs.iter().zip(&headers))
@@ -299,7 +299,7 @@ fn a_corner_of_the_largest_picture_takes_little() {
 }
 
 #[test]
-fn what_is_not_to_be_had_is_a_limit() {
+fn unavailable_memory_is_a_limit_error() {
     let photo = Photo::new(900, 600, PhotoKind::Progressive).encode(1).unwrap();
     // Samples of a whole picture, its data, and coefficients.
     let cases = [

@@ -7,9 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::contents::{Contents, MAX_SAMPLES};
+use super::deal::Deal;
 use super::fingerprint::Fingerprint;
+use super::list::Grouped;
 use super::parts::{Cursor, Parts};
-use super::schedule::{Schedule, Weights};
+use super::schedule::{Schedule, Weights, gcd};
 use super::selection::Selection;
 use super::shuffle::Shuffle;
 use super::stream::Stream;
@@ -64,8 +66,8 @@ impl Order {
         for (part, weight) in parts {
             let (None, [stream]) = (part.parts.schedule(), part.parts.streams()) else {
                 return Err(Error::usage(
-                    "a mixture can't be part of a mixture; give all data sets with their weights \
-                     to one",
+                    "a mixture and an order by classes can't be part of a mixture; give all data \
+                     sets with their weights to one",
                 ));
             };
             streams.push(stream.with(stream.selection.clone(), offset)?);
@@ -78,6 +80,126 @@ impl Order {
             return Err(Error::usage("a mixture of no data sets: give one or more"));
         }
         Ok(Order::of(Parts::new(streams, Some(Schedule::new(weights)?))))
+    }
+
+    /// The selected samples of one data set by class: `classes` has the class of each sample, `weights` the weight
+    /// of each class. Each round, as many positions as the weights add up to, draws a class as often as its weight;
+    /// the seed of the shuffle decides where. Each class has its own passes, so samples of a small class with a
+    /// large weight come several times in an epoch. An epoch has as many samples as the classes together.
+    ///
+    /// Takes 4 bytes of memory for each selected sample.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tarflume_order::{Contents, Fingerprint, Order, Selection, Shuffle};
+    ///
+    /// # fn main() -> tarflume_order::Result<()> {
+    /// let contents = Arc::new(Contents::new(Fingerprint::of("data", ["v1"]), [100])?);
+    /// let classes: Vec<i64> = (0..100).map(|n| i64::from(n >= 90)).collect(); // 90 of class 0, 10 of class 1
+    /// let shuffle = Shuffle::Full { seed: 42 };
+    /// let order = Order::by_class(contents, &Selection::all(100), &classes, [(0, 1), (1, 1)], shuffle)?;
+    /// let rare = order.cursor(0, 0)?.filter(|draw| draw.ordinal >= 90).count();
+    /// assert_eq!(rare, 50);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `classes` has another length than the data set; a selected sample is of a class without a weight; a class with
+    /// a weight has no selected sample; weights that are all 0 or add up to too much.
+    pub fn by_class(
+        contents: Arc<Contents>,
+        selection: &Selection,
+        classes: &[i64],
+        weights: impl IntoIterator<Item = (i64, u64)>,
+        shuffle: Shuffle,
+    ) -> Result<Order> {
+        let grouped = grouped(selection, classes, "class")?;
+        let mut left: std::collections::BTreeMap<i64, u64> = weights.into_iter().collect();
+        let mut shares = Vec::new();
+        for (class, _) in &grouped.groups {
+            shares.push(left.remove(class).ok_or_else(|| {
+                Error::usage(format!(
+                    "class {class} has no weight; give it one, or 0 to leave its samples out"
+                ))
+            })?);
+        }
+        if let Some((class, weight)) = left.into_iter().find(|(_, weight)| *weight > 0) {
+            return Err(Error::usage(format!(
+                "class {class} has weight {weight}, but no selected sample has this class"
+            )));
+        }
+        let print = grouped.fingerprint(shares.iter().map(|&share| share as i64));
+        let seed = (shuffle != Shuffle::None).then(|| shuffle.seed());
+        let samples = contents.samples();
+        let mut streams = Vec::new();
+        for (number, (class, _)) in grouped.groups.iter().enumerate() {
+            if shares[number] > 0 {
+                let listed = Selection::listed(samples, grouped.listed(&[(number, 1)]));
+                let stream = Stream::new(contents.clone(), listed, shuffle)?;
+                streams.push(stream.of_class(*class as u64));
+            }
+        }
+        shares.retain(|share| *share > 0);
+        let deal = Deal::new(&shares, seed)?;
+        Ok(Order::of(Parts::classes(streams, deal, print)))
+    }
+
+    /// The selected samples of one data set, each as often in a pass as its weight: `weights` has one for each sample
+    /// of the data set. Weights are divided by what all have in common; 0 leaves a sample out.
+    ///
+    /// Takes 4 bytes of memory for each selected sample.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tarflume_order::{Contents, Fingerprint, Order, Selection, Shuffle};
+    ///
+    /// # fn main() -> tarflume_order::Result<()> {
+    /// let contents = Arc::new(Contents::new(Fingerprint::of("data", ["v1"]), [4])?);
+    /// let shuffle = Shuffle::Full { seed: 42 };
+    /// let order = Order::by_weight(contents, &Selection::all(4), &[1, 0, 3, 1], shuffle)?;
+    /// let mut epoch: Vec<u64> = order.cursor(0, 0)?.map(|draw| draw.ordinal).collect();
+    /// epoch.sort();
+    /// assert_eq!(epoch, [0, 2, 2, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `weights` has another length than the data set, or a weight is negative; all are 0; the shuffle is neither
+    /// [`Shuffle::Full`] nor [`Shuffle::None`].
+    pub fn by_weight(
+        contents: Arc<Contents>,
+        selection: &Selection,
+        weights: &[i64],
+        shuffle: Shuffle,
+    ) -> Result<Order> {
+        if !matches!(shuffle, Shuffle::Full { .. } | Shuffle::None) {
+            let text = "weights of samples need Shuffle::Full: other shuffles mix neighbors, and \
+                        copies of a sample are no neighbors";
+            return Err(Error::usage(text));
+        }
+        let grouped = grouped(selection, weights, "weight")?;
+        if let Some((weight, _)) = grouped.groups.first().filter(|(weight, _)| *weight < 0) {
+            return Err(Error::usage(format!(
+                "a sample has weight {weight}; weights are 0 or more"
+            )));
+        }
+        let common = grouped.groups.iter().map(|(weight, _)| *weight as u64).fold(0, gcd);
+        if common == 0 {
+            return Err(Error::usage(
+                "the weights of all selected samples are 0; one must be above",
+            ));
+        }
+        let times: Vec<(usize, u64)> = (grouped.groups.iter().enumerate())
+            .map(|(number, (weight, _))| (number, *weight as u64 / common))
+            .collect();
+        let listed = grouped.listed(&times);
+        if listed.len() > MAX_SAMPLES {
+            return Err(Error::usage("the weights add up to more than can be counted; round them"));
+        }
+        let listed = Selection::listed(contents.samples(), listed);
+        Order::new(contents, listed, shuffle)
     }
 
     fn of(parts: Parts) -> Order {
@@ -134,7 +256,7 @@ impl Order {
 
     /// Samples of the data sets whether selected or not: what ordinals stay below.
     pub fn ordinals(&self) -> u64 {
-        self.parts.streams().iter().map(|stream| stream.contents.samples()).sum()
+        self.parts.ordinals()
     }
 
     /// Starts at a position of an epoch; ends with the epoch.
@@ -156,7 +278,7 @@ impl Order {
     /// The seed that augmentations take; of a mixture, made of all its seeds. 0 without a shuffle.
     pub fn seed(&self) -> u64 {
         match self.parts.streams() {
-            [stream] => stream.shuffle.seed(),
+            [stream, ..] if self.parts.of_one_data_set() => stream.shuffle.seed(),
             streams => {
                 let seeds = streams.iter().map(|stream| stream.shuffle.seed().to_le_bytes());
                 let print = Fingerprint::of("tarflume seeds", seeds);
@@ -189,7 +311,7 @@ impl Order {
 
     /// The weights of a mixture and from where on they hold; nothing for one data set.
     pub fn weights(&self) -> Vec<Weights> {
-        self.parts.schedule().into_iter().flat_map(Schedule::said).cloned().collect()
+        self.parts.schedule().into_iter().flat_map(Schedule::changes).cloned().collect()
     }
 
     /// Stream positions of an epoch.
@@ -218,6 +340,10 @@ impl Order {
         let streams = self.parts.streams().iter().zip(selections);
         let streams = streams.map(|(stream, selection)| stream.with(selection, stream.offset));
         let streams = streams.collect::<Result<Vec<_>>>()?;
+        if self.parts.is_dealt() {
+            let parts = self.parts.with_classes(streams);
+            return Order { parts, epoch }.epoch_length(epoch);
+        }
         let schedule = self.parts.schedule().map(|schedule| {
             schedule.moved(|from| {
                 let (number, position) = (from / self.epoch, from % self.epoch);
@@ -227,4 +353,16 @@ impl Order {
         let parts = Parts::new(streams, schedule.transpose()?);
         Order { parts, epoch }.epoch_length(epoch)
     }
+}
+
+/// The selected samples of a data set by the number that each has.
+fn grouped(selection: &Selection, numbers: &[i64], what: &str) -> Result<Grouped> {
+    let samples = selection.samples();
+    if numbers.len() as u64 != samples {
+        let given = numbers.len();
+        return Err(Error::usage(format!(
+            "{given} numbers for a data set of {samples} samples; give the {what} of each"
+        )));
+    }
+    Grouped::new(samples, || selection.runs(), |ordinal| numbers[ordinal as usize])
 }

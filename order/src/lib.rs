@@ -8,8 +8,8 @@
 //! 2. [`Selection`] is the set of ordinals that take part. The n-th of them has the *index* n.
 //! 3. [`Shuffle`] names an order of all indexes, a *pass*. [`Pass`] computes it at any position in constant time; a
 //!    full shuffle of 2^40 samples takes 300 bytes of memory.
-//! 4. [`Order`] is the endless stream of passes, or several data sets mixed by weights. An *epoch* is a range of its
-//!    positions: one pass by default.
+//! 4. [`Order`] is the endless stream of passes, several data sets mixed by weights, or one data set by the weights of
+//!    classes or samples. An *epoch* is a range of its positions: one pass by default.
 //! 5. [`Split`] is one rank of a job. [`Share`] and [`Steps`] give it the positions of each batch, with the same number
 //!    of steps on every rank.
 //! 6. [`LoaderState`] is a position as JSON, from which any number of ranks can continue. [`Ledger`] proves that each
@@ -50,10 +50,12 @@
 
 mod bits;
 mod contents;
+mod deal;
 mod epochs;
 mod error;
 mod fingerprint;
 mod ledger;
+mod list;
 mod mix;
 mod parts;
 mod pass;

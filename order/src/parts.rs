@@ -1,25 +1,64 @@
-//! What an order is made of: one data set's stream, or several and their schedule.
+//! What an order is made of: one data set's stream, several and their schedule, or the classes of one.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::deal::{Deal, Round};
 use super::fingerprint::Fingerprint;
 use super::mix::ORDER_VERSION;
 use super::schedule::{Schedule, Weights};
 use super::stream::{Draw, Stream, StreamCursor};
 use crate::error::{Error, Result};
 
-/// One stream, or several and the schedule that chooses among them.
+/// One stream, or several and what chooses among them.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     streams: Arc<[Stream]>,
-    schedule: Option<Arc<Schedule>>,
+    turns: Turns,
+}
+
+/// Which stream is next.
+#[derive(Debug, Clone)]
+enum Turns {
+    /// There is one.
+    One,
+    /// Data sets by weights.
+    Mixed(Arc<Schedule>),
+    /// Classes of one data set by weights, and what identifies classes and weights.
+    Dealt(Arc<Deal>, Fingerprint),
 }
 
 impl Parts {
     /// Without a schedule there is one stream.
     pub(super) fn new(streams: Vec<Stream>, schedule: Option<Schedule>) -> Parts {
-        Parts { streams: streams.into(), schedule: schedule.map(Arc::new) }
+        let turns = schedule.map_or(Turns::One, |schedule| Turns::Mixed(Arc::new(schedule)));
+        Parts { streams: streams.into(), turns }
+    }
+
+    /// The classes of one data set, one stream for each. `print` identifies classes and weights.
+    pub(super) fn classes(streams: Vec<Stream>, deal: Deal, print: Fingerprint) -> Parts {
+        Parts { streams: streams.into(), turns: Turns::Dealt(Arc::new(deal), print) }
+    }
+
+    /// The same classes with other samples.
+    pub(super) fn with_classes(&self, streams: Vec<Stream>) -> Parts {
+        Parts { streams: streams.into(), turns: self.turns.clone() }
+    }
+
+    /// True if the streams are classes of one data set.
+    pub(super) fn is_dealt(&self) -> bool {
+        matches!(self.turns, Turns::Dealt(..))
+    }
+
+    /// True if the streams are of one data set.
+    pub(super) fn of_one_data_set(&self) -> bool {
+        self.streams.len() == 1 || self.is_dealt()
+    }
+
+    /// Samples of the data sets, whether selected or not.
+    pub(super) fn ordinals(&self) -> u64 {
+        let streams = if self.of_one_data_set() { &self.streams[..1] } else { &self.streams[..] };
+        streams.iter().map(|stream| stream.contents.samples()).sum()
     }
 
     pub(super) fn streams(&self) -> &[Stream] {
@@ -27,14 +66,21 @@ impl Parts {
     }
 
     pub(super) fn schedule(&self) -> Option<&Schedule> {
-        self.schedule.as_deref()
+        match &self.turns {
+            Turns::Mixed(schedule) => Some(schedule),
+            _ => None,
+        }
     }
 
     /// Other weights from a later position on.
     pub(super) fn change(&mut self, weights: Weights) -> Result<()> {
-        match &mut self.schedule {
-            Some(schedule) => Arc::make_mut(schedule).change(weights),
-            None => Err(Error::usage("one data set has no weights: they are for mixtures")),
+        match &mut self.turns {
+            Turns::Mixed(schedule) => Arc::make_mut(schedule).change(weights),
+            Turns::Dealt(..) => {
+                let text = "weights of classes can't change within a job: start another one";
+                Err(Error::usage(text))
+            }
+            Turns::One => Err(Error::usage("one data set has no weights: they are for mixtures")),
         }
     }
 
@@ -43,23 +89,38 @@ impl Parts {
         self.streams.iter().map(Stream::len).sum()
     }
 
-    /// Whose turn it is, and how many of that stream came before.
-    fn place(&self, position: u64) -> (usize, u64) {
-        self.schedule.as_ref().map_or((0, position), |schedule| schedule.place(position))
+    /// Whose turn it is, and how many of that stream came before. `round` is that of the last call.
+    fn place(&self, position: u64, round: &mut Option<(u64, Round)>) -> (usize, u64) {
+        match &self.turns {
+            Turns::One => (0, position),
+            Turns::Mixed(schedule) => schedule.place(position),
+            Turns::Dealt(deal, _) => {
+                let (number, within) = deal.round_of(position);
+                let (_, turns) = match round {
+                    Some(known) if known.0 == number => known,
+                    other => other.insert((number, deal.round(number))),
+                };
+                deal.place(number, turns[within])
+            }
+        }
     }
 
     /// The part of each stream that stream positions `range` take.
     pub(super) fn pieces(&self, range: Range<u64>) -> Vec<(&Stream, Range<u64>)> {
-        let Some(schedule) = &self.schedule else { return vec![(&self.streams[0], range)] };
-        let (from, to) = (schedule.drawn(range.start), schedule.drawn(range.end));
+        let drawn = |position| match &self.turns {
+            Turns::One => vec![position],
+            Turns::Mixed(schedule) => schedule.drawn(position),
+            Turns::Dealt(deal, _) => deal.drawn(position),
+        };
+        let (from, to) = (drawn(range.start), drawn(range.end));
         let ranges = from.into_iter().zip(to).map(|(from, to)| from..to);
         self.streams.iter().zip(ranges).collect()
     }
 
     /// The data sets alone.
     pub(super) fn data(&self) -> Fingerprint {
-        if let [stream] = &self.streams[..] {
-            return stream.contents.fingerprint();
+        if self.of_one_data_set() {
+            return self.streams[0].contents.fingerprint();
         }
         let prints = self.streams.iter().map(|stream| *stream.contents.fingerprint().bytes());
         Fingerprint::of("tarflume data sets", prints)
@@ -67,6 +128,9 @@ impl Parts {
 
     /// What is selected of them.
     pub(super) fn selection(&self) -> Fingerprint {
+        if let Turns::Dealt(_, print) = &self.turns {
+            return *print;
+        }
         if let [stream] = &self.streams[..] {
             return stream.selection.fingerprint();
         }
@@ -85,11 +149,16 @@ impl Parts {
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let version = ORDER_VERSION.to_string().into_bytes();
         let streams = self.streams.iter().map(|stream| stream.fingerprint().bytes().to_vec());
-        let weights = self.schedule().into_iter().flat_map(Schedule::said).map(|said| {
-            let numbers = [said.from].into_iter().chain(said.weights.iter().copied());
+        let classes = match &self.turns {
+            Turns::Dealt(_, print) => Some(print.bytes().to_vec()),
+            _ => None,
+        };
+        let weights = self.schedule().into_iter().flat_map(Schedule::changes).map(|change| {
+            let numbers = [change.from].into_iter().chain(change.weights.iter().copied());
             numbers.flat_map(u64::to_le_bytes).collect()
         });
-        let pieces: Vec<Vec<u8>> = [version].into_iter().chain(streams).chain(weights).collect();
+        let pieces: Vec<Vec<u8>> =
+            [version].into_iter().chain(streams).chain(classes).chain(weights).collect();
         Fingerprint::of("tarflume order", pieces)
     }
 }
@@ -101,6 +170,8 @@ impl Parts {
 pub struct Cursor {
     parts: Parts,
     cursors: Vec<Option<StreamCursor>>,
+    /// Of an order by classes: the number of the last round, and its turns.
+    round: Option<(u64, Round)>,
     /// Stream position of the epoch's first sample.
     first: u64,
     /// Stream position of the next sample.
@@ -112,7 +183,7 @@ impl Cursor {
     pub(super) fn new(parts: Parts, epoch: Range<u64>, position: u64) -> Cursor {
         let cursors = parts.streams.iter().map(|_| None).collect();
         let at = epoch.start.saturating_add(position);
-        Cursor { parts, cursors, first: epoch.start, at, end: epoch.end }
+        Cursor { parts, cursors, round: None, first: epoch.start, at, end: epoch.end }
     }
 
     /// The next sample's position in the epoch.
@@ -134,7 +205,7 @@ impl Iterator for Cursor {
         if self.at >= self.end {
             return None;
         }
-        let (part, index) = self.parts.place(self.at);
+        let (part, index) = self.parts.place(self.at, &mut self.round);
         let stream = &self.parts.streams[part];
         let cursor = self.cursors[part].get_or_insert_with(|| StreamCursor::new(stream, index));
         cursor.seek(stream, index);

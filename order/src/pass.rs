@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::mix::Key;
 use crate::permutation::Permutation;
 use crate::shuffle::Shuffle;
-use blocks::{Blocks, Met, Window};
+use blocks::{Blocks, VisitedRuns, Window};
 use buffer::{Buffer, Reservoir};
 use shards::ShardOrder;
 
@@ -99,9 +99,9 @@ impl Pass {
     /// Goes through the pass from `position` on.
     pub fn cursor(self, position: u64) -> PassCursor {
         let at = match self.plan {
-            Plan::None | Plan::Shards(_) | Plan::Full(_) => At::Anywhere,
-            Plan::Buffer(..) => At::Reservoir(Reservoir::new()),
-            Plan::Blocks(_) => At::Window(None, Met::default()),
+            Plan::None | Plan::Shards(_) | Plan::Full(_) => CursorPlace::Anywhere,
+            Plan::Buffer(..) => CursorPlace::Reservoir(Reservoir::new()),
+            Plan::Blocks(_) => CursorPlace::Window(None, VisitedRuns::default()),
         };
         let mut cursor = PassCursor { pass: self, position: 0, at };
         cursor.seek(position);
@@ -114,16 +114,16 @@ impl Pass {
 pub struct PassCursor {
     pass: Pass,
     position: u64,
-    at: At,
+    at: CursorPlace,
 }
 
 /// What a cursor remembers of where it is.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // one a cursor, and a window is remade often: not on the heap
-enum At {
+enum CursorPlace {
     Anywhere,
     Reservoir(Reservoir),
-    Window(Option<Window>, Met),
+    Window(Option<Window>, VisitedRuns),
 }
 
 impl PassCursor {
@@ -131,7 +131,8 @@ impl PassCursor {
     /// replays up to one segment, milliseconds.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.pass.len);
-        if let (Plan::Buffer(_, buffer), At::Reservoir(reservoir)) = (&self.pass.plan, &mut self.at)
+        if let (Plan::Buffer(_, buffer), CursorPlace::Reservoir(reservoir)) =
+            (&self.pass.plan, &mut self.at)
             && self.position < self.pass.len
         {
             reservoir.seek(buffer, self.position);
@@ -168,10 +169,10 @@ impl Iterator for PassCursor {
         Some(match (&self.pass.plan, &mut self.at) {
             (Plan::Full(permutation), _) => permutation.at(position),
             (Plan::Shards(shards), _) => shards.index(position),
-            (Plan::Buffer(shards, buffer), At::Reservoir(reservoir)) => {
+            (Plan::Buffer(shards, buffer), CursorPlace::Reservoir(reservoir)) => {
                 shards.index(reservoir.next(buffer))
             }
-            (Plan::Blocks(blocks), At::Window(window, met)) => {
+            (Plan::Blocks(blocks), CursorPlace::Window(window, met)) => {
                 let window = match window {
                     Some(window) if window.holds(position) => window,
                     other => {

@@ -91,8 +91,8 @@ pub fn find(
     found.extend(kubernetes(of, remedy, env)?);
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
-            let say = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
-            let (a, b) = (say(&pair[0]), say(&pair[1]));
+            let describe = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
+            let (a, b) = (describe(&pair[0]), describe(&pair[1]));
             return Err(format!("{a}, but {b}; choose with {}", remedy.both));
         }
     }

@@ -43,7 +43,7 @@ pub(super) struct Schedule {
 
 #[derive(Debug, Clone)]
 struct Segment {
-    said: Weights,
+    change: Weights,
     /// How often each comes in a period.
     shares: Vec<u64>,
     /// How many each has drawn before the segment begins.
@@ -60,23 +60,23 @@ impl Schedule {
     }
 
     /// Other weights from a later position on.
-    pub(super) fn change(&mut self, said: Weights) -> Result<()> {
-        let last = &self.segments[self.segments.len() - 1].said;
-        if said.weights.len() != last.weights.len() {
-            let (new, old) = (said.weights.len(), last.weights.len());
+    pub(super) fn change(&mut self, change: Weights) -> Result<()> {
+        let last = &self.segments[self.segments.len() - 1].change;
+        if change.weights.len() != last.weights.len() {
+            let (new, old) = (change.weights.len(), last.weights.len());
             return Err(Error::usage(format!(
                 "{new} weights for a mixture of {old} data sets; give one for each"
             )));
         }
-        if said.from <= last.from {
-            let (new, old) = (said.from, last.from);
+        if change.from <= last.from {
+            let (new, old) = (change.from, last.from);
             return Err(Error::usage(format!(
                 "weights can't change at stream position {new}: they changed at {old} already; \
                  changes come in ascending order"
             )));
         }
-        let drawn = self.drawn(said.from);
-        self.segments.push(Segment::new(said, drawn)?);
+        let drawn = self.drawn(change.from);
+        self.segments.push(Segment::new(change, drawn)?);
         Ok(())
     }
 
@@ -84,17 +84,17 @@ impl Schedule {
     /// that get the same position, the last one holds.
     pub(super) fn moved(&self, to: impl Fn(u64) -> u64) -> Result<Schedule> {
         let mut all: Vec<Weights> = Vec::new();
-        for said in self.said() {
-            let from = to(said.from);
+        for change in self.changes() {
+            let from = to(change.from);
             if all.last().is_some_and(|last| last.from == from) {
                 all.pop();
             }
-            all.push(Weights { from, weights: said.weights.clone() });
+            all.push(Weights { from, weights: change.weights.clone() });
         }
         let mut all = all.into_iter();
         let mut schedule =
             Schedule::new(all.next().map(|first| first.weights).unwrap_or_default())?;
-        all.try_for_each(|said| schedule.change(said))?;
+        all.try_for_each(|change| schedule.change(change))?;
         Ok(schedule)
     }
 
@@ -102,7 +102,7 @@ impl Schedule {
     pub(super) fn place(&self, position: u64) -> (usize, u64) {
         let segment = self.segment(position);
         let period = segment.table.len() as u64;
-        let within = position - segment.said.from;
+        let within = position - segment.change.from;
         let (part, before) = segment.table[(within % period) as usize];
         let part = part as usize;
         let whole = segment.shares[part] * (within / period);
@@ -113,7 +113,7 @@ impl Schedule {
     pub(super) fn drawn(&self, position: u64) -> Vec<u64> {
         let segment = self.segment(position.saturating_sub(1));
         let period = segment.table.len() as u64;
-        let within = position - segment.said.from;
+        let within = position - segment.change.from;
         let mut drawn = segment.drawn.clone();
         for (sum, share) in drawn.iter_mut().zip(&segment.shares) {
             *sum += share * (within / period);
@@ -124,41 +124,50 @@ impl Schedule {
         drawn
     }
 
-    pub(super) fn said(&self) -> impl Iterator<Item = &Weights> {
-        self.segments.iter().map(|segment| &segment.said)
+    pub(super) fn changes(&self) -> impl Iterator<Item = &Weights> {
+        self.segments.iter().map(|segment| &segment.change)
     }
 
     fn segment(&self, position: u64) -> &Segment {
-        let next = self.segments.partition_point(|segment| segment.said.from <= position);
+        let next = self.segments.partition_point(|segment| segment.change.from <= position);
         &self.segments[next - 1]
     }
 }
 
 impl Segment {
-    fn new(said: Weights, drawn: Vec<u64>) -> Result<Segment> {
-        let common = said.weights.iter().copied().fold(0, gcd);
-        if common == 0 {
-            return Err(Error::usage("all weights of the mixture are 0; one must be above"));
-        }
-        let shares: Vec<u64> = said.weights.iter().map(|w| w / common).collect();
-        let period = shares.iter().try_fold(0_u64, |sum, &share| sum.checked_add(share));
-        let period = period.filter(|&period| period <= MAX_PERIOD).ok_or_else(|| {
-            Error::usage(format!(
-                "the weights of the mixture add up to more than {MAX_PERIOD} after division by \
-                 what they have in common; round them, such as to thousandths"
-            ))
-        })?;
+    fn new(change: Weights, drawn: Vec<u64>) -> Result<Segment> {
+        let (shares, period) = shares_of(&change.weights)?;
         let table = earliest_deadline_first(&shares, period);
-        Ok(Segment { said, shares, drawn, table })
+        Ok(Segment { change, shares, drawn, table })
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// Weights divided by what all have in common, and their sum.
+///
+/// # Errors
+/// All are 0, or the sum is above [`MAX_PERIOD`].
+pub(super) fn shares_of(weights: &[u64]) -> Result<(Vec<u64>, u64)> {
+    let common = weights.iter().copied().fold(0, gcd);
+    if common == 0 {
+        return Err(Error::usage("all weights are 0; one must be above"));
+    }
+    let shares: Vec<u64> = weights.iter().map(|w| w / common).collect();
+    let period = shares.iter().try_fold(0_u64, |sum, &share| sum.checked_add(share));
+    let period = period.filter(|&period| period <= MAX_PERIOD).ok_or_else(|| {
+        Error::usage(format!(
+            "the weights add up to more than {MAX_PERIOD} after division by what they have in \
+             common; round them, such as to thousandths"
+        ))
+    })?;
+    Ok((shares, period))
+}
+
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// One period. Every data set has one item in play; the next enters when it was taken.
-fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, u32)> {
+pub(super) fn earliest_deadline_first(shares: &[u64], period: u64) -> Vec<(u32, u32)> {
     // (release or deadline, data set, item); ties go to the data set that was given first.
     let mut waiting: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();
     let mut released: BinaryHeap<Reverse<(u64, usize, u64)>> = BinaryHeap::new();

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_between_and_read_whole_runs_when_fetched_ahead() {
+    fn block_shuffle_costs_between_the_others_and_reads_whole_runs() {
         let blocks = score(Shuffle::Blocks { block: 16, window: 100, seed: 1 });
         // Two samples of a batch share a run with probability 15/1599, so 100 / (1 + 99 * 15/1599).
         assert!((49.0..55.0).contains(&blocks.effective), "{blocks:?}");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::bits::{Bits, MAX_BITS};
 use super::contents::Contents;
 use super::fingerprint::Fingerprint;
+use super::list::Listed;
 use crate::error::{Error, Result};
 
 /// Runs that are kept as a list whatever the number of samples; part of the order's version, as
@@ -40,6 +41,8 @@ pub struct Selection {
 enum Form {
     Runs(Arc<[Run]>),
     Bits(Arc<Bits>),
+    /// Of an order by classes or by weights only.
+    Listed(Listed),
 }
 
 /// Neighbors that are all kept; the next run's `before` is their end.
@@ -76,6 +79,11 @@ impl Selection {
     pub fn keep(samples: u64, ordinals: impl IntoIterator<Item = u64>) -> Result<Selection> {
         let ordinals = sorted(samples, ordinals)?;
         Selection::ranges(samples, ordinals.into_iter().map(|o| o..o + 1))
+    }
+
+    /// A class, or samples that a pass draws several times.
+    pub(super) fn listed(samples: u64, listed: Listed) -> Selection {
+        Selection { samples, kept: listed.len(), form: Form::Listed(listed) }
     }
 
     /// All but the given ordinals, which may come in any order and more than once.
@@ -125,6 +133,9 @@ impl Selection {
                  the same data set"
             )));
         }
+        if let Form::Listed(listed) = &self.form {
+            return Ok(Selection::listed(self.samples, listed.only(|o| other.contains(o))));
+        }
         let mut builder = Builder::new(self.samples);
         let (mut mine, mut theirs) = (self.runs(), other.runs());
         let (mut a, mut b) = (mine.next(), theirs.next());
@@ -170,6 +181,7 @@ impl Selection {
     pub fn ordinal(&self, index: u64) -> u64 {
         assert!(index < self.kept, "index {index} of {}", self.kept);
         match &self.form {
+            Form::Listed(listed) => listed.place(index).0,
             Form::Runs(runs) => {
                 let run = match runs.len() {
                     1 => runs[0],
@@ -181,9 +193,26 @@ impl Selection {
         }
     }
 
+    /// The ordinal of index `index`, how many copies of it have a smaller index, and the most copies that any has.
+    pub(super) fn copy(&self, index: u64) -> (u64, u64, u64) {
+        match &self.form {
+            Form::Listed(listed) => {
+                let (ordinal, copy) = listed.place(index);
+                (ordinal, copy, listed.most())
+            }
+            _ => (self.ordinal(index), 0, 1),
+        }
+    }
+
+    /// Whether a pass may draw a sample more than once.
+    pub(super) fn repeats(&self) -> bool {
+        matches!(&self.form, Form::Listed(listed) if listed.repeats())
+    }
+
     /// How many of the selected have a smaller ordinal.
     pub fn indexes_before(&self, ordinal: u64) -> u64 {
         match &self.form {
+            Form::Listed(listed) => listed.before(ordinal),
             Form::Runs(runs) => match runs.partition_point(|run| run.start < ordinal) {
                 0 => 0,
                 next => {
@@ -199,7 +228,7 @@ impl Selection {
     /// True if `ordinal` is selected.
     pub fn contains(&self, ordinal: u64) -> bool {
         match &self.form {
-            Form::Runs(_) => {
+            Form::Runs(_) | Form::Listed(_) => {
                 ordinal < self.samples
                     && self.indexes_before(ordinal) < self.indexes_before(ordinal + 1)
             }
@@ -211,6 +240,7 @@ impl Selection {
     pub fn runs(&self) -> Box<dyn Iterator<Item = Range<u64>> + '_> {
         match &self.form {
             Form::Bits(bits) => Box::new(bits.runs()),
+            Form::Listed(listed) => Box::new(listed.runs()),
             Form::Runs(list) => Box::new(runs(list, self.kept)),
         }
     }
@@ -234,6 +264,10 @@ impl Selection {
                     hasher.update(&run.start.to_le_bytes());
                     hasher.update(&run.end.to_le_bytes());
                 }
+            }
+            Form::Listed(listed) => {
+                hasher.update(b"list");
+                listed.hash(&mut hasher);
             }
             Form::Bits(bits) => {
                 hasher.update(b"bits");
@@ -283,7 +317,7 @@ impl Builder {
         if start < self.end || end > self.samples {
             let (samples, before) = (self.samples, self.end);
             return Err(Error::usage(format!(
-                "ordinals {start}..{end} can't be selected: they must come after {before} and lie \
+                "ordinals {start}..{end} can't be selected: they must come after {before} and be \
                  below {samples}, the samples of the data set"
             )));
         }

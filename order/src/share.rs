@@ -45,6 +45,11 @@ impl Share {
         }
         let world = split.world();
         let streams = order.parts().streams();
+        if streams.iter().any(|stream| stream.selection.repeats()) {
+            let text =
+                "with weights of samples, ranks can't have shards of their own; split by position";
+            return Err(Error::usage(text));
+        }
         let owned = streams.iter().map(|stream| owned(stream, world));
         let owned = owned.collect::<Result<Vec<_>>>()?;
         let whole = order.epoch_samples();

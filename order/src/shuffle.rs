@@ -66,6 +66,19 @@ impl Shuffle {
         }
     }
 
+    /// The same with the seed that `change` makes of its seed.
+    pub(super) fn with_seed(self, change: impl Fn(u64) -> u64) -> Shuffle {
+        match self {
+            Shuffle::None => self,
+            Shuffle::Shards { seed } => Shuffle::Shards { seed: change(seed) },
+            Shuffle::Buffer { size, seed } => Shuffle::Buffer { size, seed: change(seed) },
+            Shuffle::Blocks { block, window, seed } => {
+                Shuffle::Blocks { block, window, seed: change(seed) }
+            }
+            Shuffle::Full { seed } => Shuffle::Full { seed: change(seed) },
+        }
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors

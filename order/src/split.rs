@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_who_this_is() {
+    fn rank_and_world_size_come_from_the_environment() {
         assert_eq!(with(&[]).unwrap(), (0, 1));
         assert_eq!(with(&[("RANK", "3"), ("WORLD_SIZE", "8")]).unwrap(), (3, 8));
         assert_eq!(with(&[("TARFLUME_RANK", "1"), ("TARFLUME_WORLD", "2")]).unwrap(), (1, 2));

@@ -147,8 +147,8 @@ impl LoaderState {
         }
         if self.selection != order.selection() {
             return Err(stale(
-                "the state was saved with other samples selected; give the same take, skip, filters \
-                 and exclude lists, or start without the state",
+                "the state was saved with other samples selected; give the same select, take, skip, \
+                 filters, exclude lists, classes and weights, or start without the state",
             ));
         }
         if self.shuffle != order.shuffle() {
@@ -194,7 +194,7 @@ impl LoaderState {
         // By shard the longest rank's end counts, which the steps know.
         if split.by() == By::Position && position > samples {
             return Err(stale(format!(
-                "the state's position {position} lies past the end of an epoch of {samples} \
+                "the state's position {position} is past the end of an epoch of {samples} \
                  samples: the state is damaged"
             )));
         }

@@ -202,7 +202,7 @@ fn stride(batch: u64, world: u64) -> Result<u64> {
 fn check_start(start: u64, epoch: u64) -> Result<()> {
     if start > epoch {
         return Err(Error::usage(format!(
-            "position {start} lies past the end of the epoch, which has {epoch} samples"
+            "position {start} is past the end of the epoch, which has {epoch} samples"
         )));
     }
     Ok(())

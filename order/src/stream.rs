@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::fingerprint::Fingerprint;
+use super::mix::Key;
 use super::pass::{Pass, PassCursor};
 use super::selection::Selection;
 use super::shuffle::Shuffle;
@@ -25,8 +26,10 @@ pub(super) struct Stream {
     pub(super) contents: Arc<Contents>,
     pub(super) selection: Selection,
     pub(super) shuffle: Shuffle,
-    /// Indexes with which shards begin.
+    /// Indexes with which shards begin, where the shuffle needs them; the first and the last otherwise.
     starts: Arc<[u64]>,
+    /// The number of the class, which shuffles otherwise than others.
+    class: Option<u64>,
     /// Samples of the data sets before this one.
     pub(super) offset: u64,
 }
@@ -49,19 +52,27 @@ impl Stream {
         }
         if selection.len() == 0 {
             return Err(Error::usage(format!(
-                "of {samples} samples none is selected: take, skip, filters and exclude lists \
-                 leave nothing; loosen one of them"
+                "of {samples} samples none is selected: select, take, skip, filters and exclude \
+                 lists leave nothing; loosen one of them"
             )));
         }
         shuffle.check()?;
-        let starts = selection.starts(&contents);
-        Ok(Stream { contents, selection, shuffle, starts, offset: 0 })
+        let starts = match shuffle {
+            Shuffle::Shards { .. } | Shuffle::Buffer { .. } => selection.starts(&contents),
+            _ => [0, selection.len()].into(),
+        };
+        Ok(Stream { contents, selection, shuffle, starts, class: None, offset: 0 })
+    }
+
+    /// The same as class number `class` of its data set.
+    pub(super) fn of_class(self, class: u64) -> Stream {
+        Stream { class: Some(class), ..self }
     }
 
     /// The same with other samples selected, or at another place among data sets.
     pub(super) fn with(&self, selection: Selection, offset: u64) -> Result<Stream> {
         let stream = Stream::new(self.contents.clone(), selection, self.shuffle)?;
-        Ok(Stream { offset, ..stream })
+        Ok(Stream { offset, class: self.class, ..stream })
     }
 
     /// Samples of one pass.
@@ -71,11 +82,20 @@ impl Stream {
 
     /// The order of one pass; costs what `Pass::new` costs.
     pub(super) fn pass(&self, pass: u64) -> Pass {
-        Pass::new(self.starts.clone(), self.shuffle, pass)
+        let shuffle = match self.class {
+            // Samples with the same index in two classes must not meet in every pass.
+            Some(class) => {
+                self.shuffle.with_seed(|seed| Key::new(seed, class, b"class   ").draw(0))
+            }
+            None => self.shuffle,
+        };
+        Pass::new(self.starts.clone(), shuffle, pass)
     }
 
-    pub(super) fn ordinal(&self, index: u64) -> u64 {
-        self.offset + self.selection.ordinal(index)
+    /// The sample with this index in pass number `pass`. Copies of a sample count as different passes.
+    fn draw(&self, index: u64, pass: u64) -> Draw {
+        let (ordinal, copy, most) = self.selection.copy(index);
+        Draw { ordinal: self.offset + ordinal, pass: pass.wrapping_mul(most).wrapping_add(copy) }
     }
 
     /// The shuffle in words that tell it from any other.
@@ -134,7 +154,7 @@ impl StreamCursor {
         loop {
             if let Some(index) = self.pass.next() {
                 self.at += 1;
-                return Draw { ordinal: stream.ordinal(index), pass: self.number };
+                return stream.draw(index, self.number);
             }
             *self = StreamCursor::new(stream, self.at);
         }

@@ -7,6 +7,8 @@
 #[path = "order/oracle.rs"]
 mod oracle;
 
+#[path = "order/classes.rs"]
+mod classes;
 #[path = "order/golden.rs"]
 mod golden;
 #[path = "order/huge.rs"]

@@ -2,16 +2,22 @@
 //!
 //! [`crate::run`] packs; this folder decides what is packed and what is published.
 
+pub(crate) mod append;
 pub(crate) mod finalize;
+mod joined;
 pub(crate) mod options;
 pub(crate) mod prepare;
 pub(crate) mod publish;
+mod rehearse;
 mod replan;
 mod sources;
 
+pub use append::AppendOptions;
 pub use finalize::finalize;
 pub use options::{BuildOptions, SHARD_SIZE, jobs};
 pub use prepare::{Prepared, Ready, Request, Scanned, prepare};
-pub use publish::{Built, MEND, conclude, kept, look_at_contents};
+pub use publish::{Built, conclude, kept, look_at_contents, mend};
+#[doc(hidden)]
+pub use rehearse::rehearse;
 
 pub use crate::plan::warnings::of as warnings;

@@ -19,6 +19,7 @@ pub trait Choice: Copy + 'static {
 mod tests {
     use super::*;
     use crate::check::CheckLevel;
+    use crate::export::{Encoding, Format, JsonAs};
     use crate::verify::Level;
     use crate::workdir::quarantine::Policy;
 
@@ -26,9 +27,18 @@ mod tests {
         T::ALL.iter().map(|choice| choice.word()).collect()
     }
 
+    /// Command lines and scripts hold these words.
+    #[test]
+    fn the_words_of_exports_are_these() {
+        let formats = ["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf"];
+        assert_eq!(words::<Format>(), formats);
+        assert_eq!(words::<JsonAs>(), ["columns", "text"]);
+        assert_eq!(words::<Encoding>(), ["bytes", "jpeg", "png", "str", "int", "json"]);
+    }
+
     /// Plans hold these words.
     #[test]
-    fn the_words_of_plans_are_these() {
+    fn the_words_in_plans_are_frozen() {
         assert_eq!(words::<CheckLevel>(), ["none", "structure", "decode"]);
         assert_eq!(words::<Policy>(), ["fail", "skip", "quarantine"]);
         assert_eq!(words::<Level>(), ["quick", "full", "decode"]);

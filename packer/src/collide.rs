@@ -229,7 +229,8 @@ fn each_hash<K: Keys + ?Sized>(
     Ok(())
 }
 
-fn pass_of(hash: u64, passes: u64) -> u64 {
+/// Returns the number of the pass, of `passes`, that handles a hash. It grows with the hash.
+pub(crate) fn pass_of(hash: u64, passes: u64) -> u64 {
     ((u128::from(hash) * u128::from(passes)) >> 64) as u64
 }
 
@@ -255,7 +256,7 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
 /// Hashes the folded key to 64 bits: multiplies eight bytes at a time into the state and adds both
 /// halves of the product (the step of wyhash). Not resistant to attack: equal hashes cost time
 /// here, never a wrong result.
-fn hash(key: &[u8]) -> u64 {
+pub(crate) fn hash(key: &[u8]) -> u64 {
     if key.is_ascii() { hash_folded(key, lower_eight) } else { hash_folded(&fold(key), |w| w) }
 }
 
@@ -271,6 +272,11 @@ fn hash_folded(key: &[u8], lower: impl Fn(u64) -> u64) -> u64 {
     let mut last = [0; 8];
     last[..rest.len()].copy_from_slice(rest);
     mix(mix(state ^ lower(u64::from_le_bytes(last)), A), B)
+}
+
+/// Hashes a key as it is. Not resistant to attack: compare keys of equal hashes.
+pub(crate) fn exact_hash(key: &[u8]) -> u64 {
+    hash_folded(key, |word| word)
 }
 
 fn mix(a: u64, b: u64) -> u64 {

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_says_whether_the_same_command_may_succeed() {
+    fn the_exit_code_shows_whether_a_retry_may_succeed() {
         for (code, exit, remedy) in [
             (4, Exit::TryAgain, ""),
             (5, Exit::TryAgain, "tried several times"),

@@ -29,7 +29,7 @@ pub use shard::{Indexed, SidecarInfo, index_tar};
 
 /// The result for one path.
 #[derive(Debug)]
-pub struct Done {
+pub struct IndexedPath {
     /// The tars, in the order of the manifest.
     pub tars: Vec<Indexed>,
     /// For a folder: the manifest, or why there is none.
@@ -46,7 +46,7 @@ pub fn index(
     path: &Path,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-) -> Result<Done, Failure> {
+) -> Result<IndexedPath, Failure> {
     let is_folder = is_folder(path)?;
     let (tars, refused) =
         if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
@@ -59,7 +59,7 @@ pub fn index(
     }
     tars.extend(refused);
     let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
-    Ok(Done { tars, manifest })
+    Ok(IndexedPath { tars, manifest })
 }
 
 /// Returns true for a folder, false for a file.

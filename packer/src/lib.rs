@@ -24,27 +24,50 @@
 //!
 //! A build has four stages: [`scan`] finds samples in folders, a plan assigns them to shards,
 //! [`mod@run`] packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the
-//! state on disk that they share. Beside them: [`verify`], [`index`], [`listing`], [`survey`],
-//! [`unpack`], and [`writer`], which packs samples that a program makes.
+//! state on disk that they share.
+//!
+//! | module | task |
+//! |---|---|
+//! | [`build`] | packs a folder |
+//! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
+//! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
+//! | [`writer`] | packs samples that a program makes |
+//! | [`verify`] | checks shards, sidecars and the manifest |
+//! | [`index`] | makes sidecars for tars of other tools |
+//! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
+//! | [`unpack`] | restores files from shards |
+//! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
 #![warn(missing_docs)]
 
+mod annotations;
+pub mod arrays;
 pub mod build;
 mod check;
 mod choice;
 mod collide;
 mod exit;
+pub mod export;
 mod failure;
 pub mod index;
+#[doc(hidden)]
+pub mod internal;
+mod join;
+mod label;
 pub mod listing;
+mod part_bytes;
 mod plan;
+mod present;
 mod problem;
 pub mod progress;
+mod rows;
 pub mod run;
 pub mod scan;
 pub mod size;
+mod sorter;
 mod source;
 mod stop;
 pub mod survey;
+mod table;
 pub mod units;
 pub mod unpack;
 pub mod verify;

@@ -6,13 +6,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::checksum::Crc;
-use tarflume_formats::error::{Error, ErrorKind};
 use tarflume_formats::index::{Part, Sample};
-use tarflume_formats::manifest::{FILE_NAME, Manifest};
-use tarflume_formats::reading::Reading;
-use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, dataset, files, name};
+use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::{
+    Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
+};
 
 use crate::failure::Failure;
 use crate::index::{Options, is_folder, sidecar};
@@ -53,10 +51,10 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
     }
     let folder = if is_folder(path)? { path } else { tarflume_formats::publish::folder_of(path) };
-    let manifest = dataset::read_manifest(&folder.join(FILE_NAME))?;
+    let manifest = read_manifest(&folder.join(FILE_NAME))?;
     let mut shards = Vec::with_capacity(manifest.shards.len());
     for entry in &manifest.shards {
-        let index = dataset::open_index(folder, entry)?;
+        let index = open_index(folder, entry)?;
         shards.push(Shard { tar: folder.join(&entry.name), index, has_sidecar: true });
     }
     Ok(Listing { manifest: Some(manifest), shards })
@@ -94,6 +92,30 @@ pub struct FoundPart<'a> {
 }
 
 impl Listing {
+    /// Returns the listing with the shards of one split alone.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such split, with the names of all splits.
+    pub fn split(mut self, name: &str) -> Result<Listing, Failure> {
+        let entries = self.manifest.as_ref().map_or(&[][..], |manifest| &manifest.shards);
+        let is_in = |entry: &ShardEntry| entry.split.as_deref() == Some(name);
+        let keep: Vec<bool> = entries.iter().map(is_in).collect();
+        if !keep.contains(&true) {
+            let mut names: Vec<&str> =
+                entries.iter().filter_map(|entry| entry.split.as_deref()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let have = if names.is_empty() { "none".into() } else { names.join(", ") };
+            let name = name::shown(name.as_bytes());
+            return Err(Failure::usage(format!(
+                "there is no split '{name}'; the splits are: {have}"
+            )));
+        }
+        let mut keep = keep.into_iter();
+        self.shards.retain(|_| keep.next() == Some(true));
+        Ok(self)
+    }
+
     /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.shards.iter().map(|shard| shard.index.samples()).sum()

@@ -2,10 +2,13 @@
 //!
 //! Every refusal that does not depend on a file's content happens here, before a byte of a shard is
 //! written. Floors: `deal` is arithmetic, `duplicates` decides about samples that exclude each
-//! other, this file streams the rest into a [`PlanWriter`].
+//! other, `split` divides samples into splits, `naming` names shards, this file streams the rest
+//! into a [`PlanWriter`].
 
 pub(crate) mod deal;
 pub(crate) mod duplicates;
+pub(crate) mod naming;
+pub(crate) mod split;
 pub(crate) mod warnings;
 
 use std::io::{BufWriter, Write};
@@ -13,15 +16,22 @@ use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
-use tarflume_formats::plan::{PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::About;
+use tarflume_formats::plan::{
+    Location, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample,
+};
 use tarflume_formats::publish::TempFile;
 use tarflume_formats::{Result, name, tar};
 
 use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::duplicates::Decided;
+use self::naming::{Base, Namer};
+use self::split::{SplitRule, Splits};
+use crate::failure::Failure;
 use crate::scan::Scan;
-use crate::scan::list::{FoundSample, Spot};
+use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
 use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::texts::TextReader;
 
 /// Program and version for plans and manifests.
 pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -54,6 +64,30 @@ pub(crate) struct Shape {
     pub exclude: Vec<String>,
     /// See `names`.
     pub follow_links: bool,
+    /// How samples are labeled; see `names`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// A digest of the classes that were given with their ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<String>,
+    /// The shares of the splits; see `names`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
+    /// See `names`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stratify: Option<String>,
+    /// See `names`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_by: Option<String>,
+    /// The sources that are not folders; see [`rows::planned`](crate::rows::planned).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// What is joined to the samples, as text; absent for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<String>,
+    /// The folders that are paired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pair: Vec<String>,
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].
@@ -72,40 +106,43 @@ pub(crate) struct Dealt<'a> {
     /// The samples in the order of the shards; `None` means the order of their names.
     order: Option<Vec<(u64, Spot)>>,
     limit: u64,
+    splits: Vec<SplitEnd>,
     total: Total,
+}
+
+/// The name of a split, and the number of samples in it and in the splits before it.
+#[derive(Debug)]
+struct SplitEnd {
+    name: String,
+    end: u64,
 }
 
 impl<'a> Dealt<'a> {
     /// Decides which samples are packed, and their order.
     ///
     /// # Errors
-    /// Returns the errors of [`duplicates::keys`] and [`duplicates::images`].
+    /// Returns the errors of [`duplicates::keys`], [`duplicates::images`] and [`split::divide`].
     pub(crate) fn new(
         scan: &'a Scan,
         roots: &[PathBuf],
         options: &ScanOptions,
         shape: &Shape,
-    ) -> Result<Dealt<'a>> {
+        rule: Option<&SplitRule>,
+    ) -> Result<Dealt<'a>, Failure> {
         let mut decided = duplicates::keys(scan, roots, &options.names, &options.listed)?;
         if shape.dedupe {
             duplicates::images(scan, roots, &mut decided)?;
         }
+        let splits = rule.map(|rule| split::divide(scan, roots, rule, &mut decided)).transpose()?;
         let mut dealt = Dealt {
             scan,
             decided,
             order: None,
             limit: u64::MAX, // set below: a shuffle orders all samples before the first N are taken
+            splits: Vec::new(),
             total: Total::default(),
         };
-        if let Some(seed) = shape.shuffle {
-            let mut order = Vec::with_capacity(scan.samples.len() as usize);
-            dealt.each(|spot, sample| order.push((shuffled_place(seed, &sample.key), spot)));
-            order.par_sort_unstable(); // equal places keep the order of names
-            order.truncate(
-                shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)),
-            );
-            dealt.order = Some(order);
-        }
+        dealt.arrange(shape, splits);
         dealt.limit = shape.limit.unwrap_or(u64::MAX);
         let mut total = Total::default();
         let mut member = Vec::new();
@@ -117,7 +154,42 @@ impl<'a> Dealt<'a> {
         Ok(dealt)
     }
 
-    /// Returns the problems of duplicates.
+    /// Orders the samples if they are shuffled or divided.
+    fn arrange(&mut self, shape: &Shape, splits: Option<Splits>) {
+        let place = |key: &[u8]| shape.shuffle.map_or(0, |seed| shuffled_place(seed, key));
+        let limit = shape.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let samples = self.scan.samples.len() as usize;
+        let Some(Splits { names, of }) = splits else {
+            if shape.shuffle.is_some() {
+                let mut order = Vec::with_capacity(samples);
+                self.each(|spot, sample| order.push((place(&sample.key), spot)));
+                order.par_sort_unstable(); // equal places keep the order of names
+                order.truncate(limit);
+                self.order = Some(order);
+            }
+            return;
+        };
+        let mut order = Vec::with_capacity(samples);
+        let mut of = of.into_iter();
+        self.each(|spot, sample| {
+            order.push((place(&sample.key), spot, of.next().unwrap_or_default()));
+        });
+        order.par_sort_unstable();
+        order.truncate(limit);
+        order.par_sort_by_key(|&(_, _, split)| split); // stable
+        let end = |split: usize| order.partition_point(|o| usize::from(o.2) <= split) as u64;
+        let ends = names.into_iter().enumerate();
+        self.splits = ends.map(|(split, name)| SplitEnd { name, end: end(split) }).collect();
+        self.order = Some(order.into_iter().map(|(place, spot, _)| (place, spot)).collect());
+    }
+
+    /// Returns the split of the sample at this place of the order.
+    fn split_at(&self, place: u64) -> Option<&str> {
+        let split = self.splits.partition_point(|split| split.end <= place);
+        self.splits.get(split).map(|split| split.name.as_str())
+    }
+
+    /// Returns the problems of duplicates and splits.
     pub(crate) fn problems(&self) -> &[ScanProblem] {
         &self.decided.problems
     }
@@ -176,6 +248,8 @@ pub(crate) struct Terms<'a> {
     pub shape: &'a Shape,
     /// Whether sidecars get JPEG entry points.
     pub entry_points: bool,
+    /// The data set that gets the shards, if there is one already.
+    pub base: Option<&'a Base>,
 }
 
 /// Writes the plan to a temporary file beside `target` and returns both.
@@ -210,34 +284,56 @@ pub(crate) fn encode_plan<W: Write>(
     let mut writer = PlanWriter::new(out, exts)
         .map_err(|e| tarflume_formats::Error::io(e, "write", "the plan"))?;
     writer.set_entry_points(terms.entry_points);
-    stream_shards(dealt, terms.shape, &numbers, &mut writer)?;
+    if dealt.scan.has_located_parts() {
+        writer.set_sources(dealt.scan.sources.clone());
+    }
+    writer.set_about(about(&dealt.scan.about, terms.base));
+    if let Some(base) = terms.base {
+        writer.set_base(base.manifest.clone());
+    }
+    stream_shards(dealt, terms, &numbers, &mut writer)?;
     let roots = terms.roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
     let options = serde_json::to_value(terms.shape).unwrap_or_default(); // strings and numbers only
     let (_, foot) = writer.finish(TOOL.into(), roots, options, problems)?;
     Ok(foot)
 }
 
+/// Returns the description of the data set after the plan is packed.
+fn about(found: &About, base: Option<&Base>) -> About {
+    let Some(base) = base else { return found.clone() };
+    let classes = found.classes.clone().or_else(|| base.about.classes.clone());
+    About { classes, columns: base.about.columns.clone() }
+}
+
 fn stream_shards<W: Write>(
     dealt: &Dealt<'_>,
-    shape: &Shape,
+    terms: Terms<'_>,
     numbers: &[u16],
     writer: &mut PlanWriter<W>,
 ) -> Result<()> {
-    let mut cutter = Cutter::new(shape.cut, dealt.total);
+    let cut = terms.shape.cut;
+    let mut cutter = Cutter::new(cut, dealt.total);
+    let mut namer = Namer::new(&terms.shape.prefix, terms.base);
     let mut planned = PlannedSample::default();
     let mut member = Vec::new();
-    let (mut shards, mut bytes, mut result) = (0, 0, Ok(()));
+    let mut texts = dealt.scan.texts.reader();
+    let (mut place, mut shards, mut bytes, mut result) = (0, 0, 0, Ok(()));
     dealt.each(|_, sample| {
         if result.is_err() {
             return;
         }
         let size = sample_bytes(sample, &dealt.scan.exts, &mut member);
         result = (|| {
+            if namer.enters(dealt.split_at(place)) && shards > 0 {
+                cutter = Cutter::new(cut, dealt.total);
+            }
+            place += 1;
             if cutter.begins_shard(size) {
                 if shards > 0 {
                     writer.end_shard(bytes + tar::END.len() as u64)?;
                 }
-                writer.begin_shard(shard_name(&shape.prefix, shards));
+                let (name, split) = namer.next_shard();
+                writer.begin_shard_of(name, split);
                 shards += 1;
                 bytes = 0;
             }
@@ -246,11 +342,12 @@ fn stream_shards<W: Write>(
             planned.source.clone_from(&sample.source);
             planned.key.clone_from(&sample.key);
             planned.parts.clear();
-            planned.parts.extend(sample.parts.iter().map(|p| PlannedPart {
-                ext: numbers[p.ext as usize],
-                size: p.size,
-                stamp: p.stamp,
-            }));
+            planned.text.clear();
+            for part in &sample.parts {
+                let location = located(part, &mut texts, &mut planned.text)?;
+                let ext = numbers[part.ext as usize];
+                planned.parts.push(PlannedPart { ext, size: part.size, location });
+            }
             writer.add(&planned)
         })();
     });
@@ -258,9 +355,23 @@ fn stream_shards<W: Write>(
     if shards > 0 { writer.end_shard(bytes + tar::END.len() as u64) } else { Ok(()) }
 }
 
-/// Returns the name of shard `number`.
-pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
-    format!("{prefix}-{number:06}.tar")
+/// Returns a part's location in the plan; appends its text, if it is one, to `text`.
+fn located(part: &FoundPart, texts: &mut TextReader<'_>, text: &mut Vec<u8>) -> Result<Location> {
+    Ok(match part.at {
+        FoundAt::File(stamp) => Location::File { stamp },
+        FoundAt::Range(source, at) => Location::Range { source, at },
+        FoundAt::Cell(source, row, column) => Location::Cell { source, row, column },
+        FoundAt::Path(at, length, stamp) => {
+            let start = text.len() as u32;
+            texts.read(at, u64::from(length), text)?;
+            Location::Path { stamp, at: start, length }
+        }
+        FoundAt::Text(at) => {
+            let start = text.len() as u32; // the writer limits a sample to 7 MiB
+            texts.read(at, part.size, text)?;
+            Location::Text { at: start }
+        }
+    })
 }
 
 /// Sorts extensions by name, because their numbers depend on the threads of the scan. Returns them
@@ -275,7 +386,7 @@ fn sorted_exts(exts: &[PlannedExt]) -> (Vec<PlannedExt>, Vec<u16>) {
 
 /// Returns the bytes of the sample's members in the tar.
 fn sample_bytes(sample: &FoundSample, exts: &[PlannedExt], member: &mut Vec<u8>) -> u64 {
-    let part = |part: &crate::scan::list::FoundPart| {
+    let part = |part: &FoundPart| {
         member.clear();
         name::join(member, &sample.key, exts[part.ext as usize].shard.as_bytes());
         tar::header_len(member, part.size).saturating_add(part.size.next_multiple_of(tar::BLOCK))

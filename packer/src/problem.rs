@@ -36,12 +36,28 @@ pub enum ProblemKind {
     BadJpeg,
     /// Another image that cannot be read.
     BadImage,
-    /// JSON that is malformed or not an object.
+    /// JSON that is malformed or not an object, or that has a field which a label would replace.
     BadJson,
+    /// A sample that is in no folder with the name of its class.
+    NoClass,
+    /// A folder that is not in the list of classes.
+    UnknownClass,
+    /// A sample that belongs to no split.
+    NoSplit,
     /// Not a regular file: a link that was not followed, a device, a pipe.
     NotRegular,
     /// The same image bytes as in another sample, left out by `--dedupe`.
     Duplicate,
+    /// A sample's files differ from those in the data set, which `pack append` leaves as they are.
+    Differs,
+    /// A row of a table that no sample matches.
+    OrphanRow,
+    /// A sample that no row of a table matches.
+    MissingRow,
+    /// A row of a table for a sample that an earlier row matches.
+    RepeatedRow,
+    /// A row of a table that several samples match.
+    AmbiguousRow,
     /// A shard ends before its data does.
     Truncated,
     /// A shard has no end marker.
@@ -77,7 +93,7 @@ pub enum ProblemKind {
 impl ProblemKind {
     /// Returns true for a notice: it is reported, but changes no exit code.
     pub fn is_notice(self) -> bool {
-        self == ProblemKind::Duplicate
+        matches!(self, ProblemKind::Duplicate | ProblemKind::Differs)
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_what_there_is_room_for() {
+    fn a_line_contains_what_fits_its_width() {
         let line = |width| now(1_200_000_000, 7).bar_line(width);
         assert_eq!(line(5), " 35%");
         assert_eq!(line(20), " 35%  ETA 0:19");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_are_told() {
+    fn durations_of_hours_are_printed() {
         assert_eq!([clock(7), clock(67), clock(3_727)], ["0:07", "1:07", "1:02:07"]);
     }
 }

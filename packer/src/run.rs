@@ -21,12 +21,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
-use tarflume_formats::plan::PlannedSample;
+use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::write_as;
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{Durability, WrittenShard};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Plan, ShardWriter};
+use tarflume_formats::{Durability, Plan, ShardRecord, ShardWriter, WrittenShard, name};
 
 use self::part::Parts;
 use self::readahead::Ahead;
@@ -34,9 +32,9 @@ use self::sample::{Packing, Wrong};
 use self::sources::Absences;
 use crate::failure::Failure;
 use crate::problem::Problem;
-use crate::workdir::quarantine::{Policy, set_aside};
+use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
 use crate::workdir::staging::Staging;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Counters of a run for the progress display.
 #[derive(Debug, Default)]
@@ -194,7 +192,7 @@ impl Job<'_> {
             return self.skip(number, record);
         }
         // Checked for each shard: a source may be unmounted during a run of hours.
-        sources::check(&self.options.roots)?;
+        sources::check(&self.options.roots, &self.plan.foot().sources)?;
         let name = &self.plan.foot().shards[number].name;
         let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
         let mut problems = Vec::new();
@@ -263,7 +261,7 @@ impl Job<'_> {
                     Err(Wrong::Failure(failure)) => return Err(failure),
                     Err(Wrong::Problems(of_sample)) => {
                         absences.refused(&roots[planned.root as usize], &of_sample)?;
-                        self.leave_out(&planned, &of_sample)?;
+                        self.leave_out(&planned, &of_sample, &mut parts)?;
                         problems.extend(of_sample);
                     }
                 }
@@ -292,8 +290,13 @@ impl Job<'_> {
     }
 
     /// Counts the problems of a sample, and copies its files to the quarantine if that is the
-    /// policy.
-    fn leave_out(&self, sample: &PlannedSample, problems: &[Problem]) -> Result<(), Failure> {
+    /// policy. Of a row of a source, the bytes of each part are written under its name in the shard.
+    fn leave_out(
+        &self,
+        sample: &PlannedSample,
+        problems: &[Problem],
+        parts: &mut Parts<'_>,
+    ) -> Result<(), Failure> {
         self.counter.problems.fetch_add(problems.len() as u64, Ordering::Relaxed);
         let Some(first) = problems.first() else { return Ok(()) };
         if self.options.policy != Policy::Quarantine {
@@ -301,7 +304,15 @@ impl Job<'_> {
         }
         let roots = &self.options.roots;
         let files = part::files(self.plan.foot(), roots, sample);
-        set_aside(&self.staging.quarantine(), &roots[sample.root as usize], &files, first)
+        let quarantine = self.staging.quarantine();
+        set_aside(&quarantine, &roots[sample.root as usize], &files, first)?;
+        for part in sample.parts.iter().filter(|p| !matches!(p.location, Location::File { .. })) {
+            let bytes = parts.bytes_of(sample, part)?;
+            let mut name = Vec::new();
+            name::join(&mut name, &sample.key, parts.shard_ext(part));
+            set_aside_bytes(&quarantine, &name, bytes.as_deref(), first)?;
+        }
+        Ok(())
     }
 
     /// Publishes shards as they arrive, until all packers have ended.
@@ -319,9 +330,10 @@ impl Job<'_> {
     fn publish(&self, finished: Finished) -> Result<(), Failure> {
         let Finished { number, written, problems } = finished;
         let foot = self.plan.foot();
-        let name = &foot.shards[number].name;
+        let PlannedShard { name, split, .. } = &foot.shards[number];
         let extensions = written.extensions.clone();
-        let entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        let mut entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        entry.split.clone_from(split);
         let record = ShardRecord {
             plan: foot.content.clone(),
             shard: number as u64,

@@ -1,10 +1,13 @@
 //! The scan: source folders -> samples in the order of their keys, and problems.
 //!
 //! Floors: `rules` and `exts` judge names, `exclude_list` holds keys to leave out, `list` stores
-//! samples compactly, `listing` reads the names of a folder, `group` groups them into samples, this
-//! file walks the tree. Looks up each name once; opens no file except with `--ext-by-content`. The
+//! samples compactly, `texts` holds text that becomes parts, `listing` reads the names of a
+//! folder, `group` groups them into samples, `builder` takes samples from rows instead, this file
+//! walks the tree. Looks up each name once; opens no file except with `--ext-by-content`. The
 //! result does not depend on the number of threads.
 
+pub(crate) mod attach;
+pub(crate) mod builder;
 pub(crate) mod exclude;
 pub(crate) mod exclude_list;
 pub(crate) mod exts;
@@ -12,20 +15,26 @@ mod group;
 pub(crate) mod list;
 mod listing;
 pub(crate) mod options;
+pub(crate) mod pair;
 pub(crate) mod rules;
+mod tables;
+pub(crate) mod texts;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use tarflume_formats::plan::PlannedExt;
+use tarflume_formats::About;
+use tarflume_formats::plan::{PlannedExt, PlannedSource};
 use tarflume_formats::{Blame, files};
 
 use self::exts::ExtTable;
 use self::group::{FolderName, Grouped, Grouper};
 use self::list::{Run, SampleList};
 use self::listing::{Entry, Kind, Listing};
+pub(crate) use self::tables::FoundTable;
+use self::texts::Texts;
 
 pub use self::rules::NameRules;
 
@@ -45,8 +54,18 @@ pub struct Scan {
     pub samples: SampleList,
     /// The extensions by number.
     pub exts: Vec<PlannedExt>,
+    /// Source files that hold parts of many samples.
+    pub sources: Vec<PlannedSource>,
+    /// The texts of parts.
+    pub texts: Texts,
+    /// The description of the samples for the manifest.
+    pub about: About,
+    /// Lines for the summary.
+    pub notes: Vec<String>,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
+    /// Tables of metadata found in folders; see [`ScanOptions::metadata`].
+    pub(crate) tables: Vec<FoundTable>,
     /// Number of files left out because they are hidden or excluded.
     pub skipped: u64,
     /// Number of samples whose key differs from their files' name.
@@ -54,6 +73,13 @@ pub struct Scan {
     /// The time of the last change of any file, in nanoseconds since 1970. A modification time set
     /// to the future counts as the time at which it was set.
     pub newest: i64,
+}
+
+impl Scan {
+    /// Returns true if parts are in the plan or in sources, not files of their own.
+    pub(crate) fn has_located_parts(&self) -> bool {
+        !self.sources.is_empty() || !self.texts.is_empty()
+    }
 }
 
 /// The progress of a scan, read by the progress display while it runs.
@@ -64,6 +90,11 @@ impl ScanCounter {
     /// Returns the number of names read so far.
     pub fn names(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts names or rows.
+    pub(crate) fn add(&self, names: u64) {
+        self.0.fetch_add(names, Ordering::Relaxed);
     }
 }
 
@@ -99,7 +130,12 @@ pub fn scan(
     Ok(Scan {
         samples,
         exts: exts.into_list(),
+        sources: Vec::new(),
+        texts: Texts::default(),
+        about: About::default(),
+        notes: Vec::new(),
         problems: all.problems,
+        tables: all.tables,
         skipped: all.skipped,
         renamed: all.renamed,
         newest: all.newest,
@@ -111,6 +147,7 @@ pub fn scan(
 struct Found {
     runs: Vec<Run>,
     problems: Vec<ScanProblem>,
+    tables: Vec<FoundTable>,
     skipped: u64,
     renamed: u64,
     newest: i64,
@@ -120,6 +157,7 @@ impl Found {
     fn append(&mut self, mut other: Found) {
         self.runs.append(&mut other.runs);
         self.problems.append(&mut other.problems);
+        self.tables.append(&mut other.tables);
         self.skipped += other.skipped;
         self.renamed += other.renamed;
         self.newest = self.newest.max(other.newest);
@@ -145,8 +183,8 @@ impl Unread {
 
 impl From<Grouped> for Found {
     fn from(grouped: Grouped) -> Found {
-        let Grouped { runs, problems, skipped, renamed, newest } = grouped;
-        Found { runs, problems, skipped, renamed, newest }
+        let Grouped { runs, problems, tables, skipped, renamed, newest } = grouped;
+        Found { runs, problems, tables, skipped, renamed, newest }
     }
 }
 
@@ -176,7 +214,7 @@ impl Walk<'_> {
             return Ok(Found::default());
         }
         let follow = self.grouper.options.follow_links;
-        let read = || Listing::read(&path, follow, |file| self.grouper.stem_of(file));
+        let read = || Listing::read(&path, follow, |file| self.grouper.options.stem_of(file));
         let listing = files::patiently(read).map_err(|e| Unread::of(e, &path))?;
         self.counter.0.fetch_add(listing.entries.len() as u64, Ordering::Relaxed);
         let here = self.id(&listing).map_err(|e| Unread::of(e, &path))?;

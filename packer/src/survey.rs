@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tarflume_formats::error::Result;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, Manifest, Result, name};
 
 use crate::listing::{Listing, Shard};
 
@@ -43,6 +42,15 @@ pub struct Survey {
     /// Program and version that wrote the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The splits, in the order of their first shards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitSum>,
+    /// Number of classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classes: Option<u64>,
+    /// Number of builds, if shards were appended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builds: Option<u64>,
     /// Content hash of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
@@ -54,6 +62,19 @@ pub struct ExtSum {
     /// Number of parts.
     pub parts: u64,
     /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The counts of one split.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct SplitSum {
+    /// Its name.
+    pub name: String,
+    /// Samples.
+    pub samples: u64,
+    /// Shards.
+    pub shards: u64,
+    /// Bytes of its tars.
     pub bytes: u64,
 }
 
@@ -117,12 +138,32 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
     match (&listing.manifest, listing.shards.as_slice()) {
         (Some(manifest), _) => {
             survey.tool = Some(name::shown(manifest.tool.as_bytes()));
+            survey.splits = splits(manifest);
+            survey.classes = manifest.about.classes.as_ref().map(|table| table.names.len() as u64);
+            survey.builds = (manifest.builds() > 1).then_some(manifest.builds() as u64);
             survey.plan = manifest.plan.as_ref().map(|plan| name::shown(plan.as_bytes()));
         }
         (None, [shard]) => survey.blake3 = shard.index.tar().digest.map(|d| d.to_string()),
         _ => {}
     }
     Ok(survey)
+}
+
+/// Returns the splits of a manifest with their counts.
+fn splits(manifest: &Manifest) -> Vec<SplitSum> {
+    let mut sums: Vec<SplitSum> = Vec::new();
+    for shard in &manifest.shards {
+        let Some(split) = &shard.split else { continue };
+        let place = sums.iter().position(|sum| sum.name == *split);
+        let place = place.unwrap_or_else(|| {
+            sums.push(SplitSum { name: split.clone(), ..SplitSum::default() });
+            sums.len() - 1
+        });
+        let sum = &mut sums[place];
+        (sum.samples, sum.bytes) = (sum.samples + shard.samples, sum.bytes + shard.bytes);
+        sum.shards += 1;
+    }
+    sums
 }
 
 impl Survey {
@@ -201,8 +242,7 @@ fn spread(histogram: &Histogram) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
     use crate::listing;

@@ -5,17 +5,15 @@
 //! regular file or whose name leaves the folder is refused and reported, and the others continue.
 //! `tree` creates the files, `settle` checks that they reached the disk.
 
-mod settle;
+pub(crate) mod settle;
 pub(crate) mod tree;
 
 use std::fs::{self, File};
 use std::path::Path;
 
-use tarflume_formats::error::{Error, ErrorKind};
-use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{files, name};
+use tarflume_formats::{Error, ErrorKind, Reading, TarReader, files, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

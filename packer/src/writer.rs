@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use tarflume_formats::publish::{write_as, write_whole};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{Durability, ShardWriter, WrittenShard};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, files, name, tar};
+use tarflume_formats::{
+    Durability, Manifest, ShardRecord, ShardWriter, WrittenShard, files, name, tar,
+};
 
 use self::keys::Keys;
 use crate::build::finalize::move_all;
 use crate::build::options::{SHARD_SIZE, check_prefix};
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
-use crate::plan::shard_name;
+use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::NameRules;
 use crate::workdir::staging::{Lock, Staging};

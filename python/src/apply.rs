@@ -1,4 +1,4 @@
-//! `Applied`: a decoder that passes the rows of another decoder to a Python function, in the decoding
+//! `ApplyDecoder`: a decoder that passes the rows of another decoder to a Python function, in the decoding
 //! threads. It measures the cost of each call.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
-use tarflume::internal::{DecodeHooks, pixels_of};
+use tarflume::internal::pixels_of;
 use tarflume::{
     DType, Decode, Error, ErrorKind, PictureShape, Result, Row, RowShape, Sample, Scratch,
 };
@@ -16,7 +16,7 @@ use crate::gate::with_python;
 use crate::words;
 
 /// The arguments of `Apply` other than the function and the column.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ApplyOptions<'a> {
     pub(crate) dtype: Option<&'a str>,
     pub(crate) shape: Option<Vec<usize>>,
     pub(crate) most: Option<usize>,
@@ -25,7 +25,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The decoder itself.
-pub(crate) struct Applied {
+pub(crate) struct ApplyDecoder {
     name: String,
     function: Py<PyAny>,
     /// Calls the function, and makes bytes of what it returns.
@@ -39,7 +39,7 @@ pub(crate) struct Applied {
     seeded: bool,
 }
 
-impl Wanted<'_> {
+impl ApplyOptions<'_> {
     /// What a row holds, and the bytes of a variable one.
     fn row(&self, py: Python<'_>, inner: RowShape) -> PyResult<(RowShape, u64)> {
         let refused = |text: &str| Err(usage(py, text));
@@ -70,14 +70,14 @@ impl Wanted<'_> {
 
 /// A row of the inner column, in `u64`s so that it is aligned for any type.
 #[derive(Default)]
-struct Held(Vec<u64>);
+struct RowBuffer(Vec<u64>);
 
-impl Applied {
+impl ApplyDecoder {
     pub(crate) fn new(
         function: &Bound<'_, PyAny>,
         (inner, inner_text): (Arc<dyn Decode>, bool),
-        wanted: Wanted<'_>,
-    ) -> PyResult<Applied> {
+        wanted: ApplyOptions<'_>,
+    ) -> PyResult<ApplyDecoder> {
         let py = function.py();
         if !function.is_callable() {
             let text = format!("Apply takes a function and a column, not {}", function.repr()?);
@@ -85,7 +85,7 @@ impl Applied {
         }
         let (shape, most) = wanted.row(py, inner.shape())?;
         let name = function.getattr("__qualname__").and_then(|name| name.extract());
-        Ok(Applied {
+        Ok(ApplyDecoder {
             name: name.unwrap_or_else(|_| "the function".into()),
             function: function.clone().unbind(),
             row: py.import("tarflume.applying")?.getattr("_row")?.unbind(),
@@ -174,7 +174,7 @@ impl Applied {
     }
 }
 
-impl Decode for Applied {
+impl Decode for ApplyDecoder {
     fn parts(&self) -> Vec<String> {
         self.inner.parts()
     }
@@ -203,33 +203,27 @@ impl Decode for Applied {
         self.inner.prepare(samples, scratch);
     }
 
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
+    fn wants_entry_points(&self) -> bool {
+        self.inner.wants_entry_points()
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
-        let mut held = std::mem::take(&mut scratch.get::<Held>().0);
+        let mut held = std::mem::take(&mut scratch.get::<RowBuffer>().0);
         let (used, picture) = self.inner_row(sample, &mut held, scratch)?;
-        let asked = Instant::now();
+        let requested = Instant::now();
         let called = with_python(|py| {
-            let let_in = Instant::now();
+            let entered = Instant::now();
             let bytes: &[u8] = bytemuck::cast_slice(&held);
-            (let_in, self.call(py, &bytes[..used], picture, sample.seed))
+            (entered, self.call(py, &bytes[..used], picture, sample.seed))
         });
-        let Some((let_in, made)) = called else {
+        let Some((entered, made)) = called else {
             let text = "Python is shutting down: close the loader before the program ends";
             return Err(Error::new(ErrorKind::Decode, text));
         };
-        scratch.called(let_in - asked, let_in.elapsed());
+        scratch.called(entered - requested, entered.elapsed());
         if held.capacity() * 8 <= Scratch::KEEP {
-            scratch.get::<Held>().0 = held;
+            scratch.get::<RowBuffer>().0 = held;
         }
         row.put(&made.map_err(|error| self.failed(error))?)
-    }
-}
-
-impl DecodeHooks for Applied {
-    fn wants_entry_points(&self) -> bool {
-        self.inner.wants_entry_points()
     }
 }

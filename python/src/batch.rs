@@ -10,11 +10,11 @@ use tarflume::DeviceBatch;
 use crate::column::{Column, of_batch};
 use crate::device::{DeviceColumn, stream_of};
 use crate::errors::usage;
+use crate::memory::KEY;
 use crate::ragged::Ragged;
-use tarflume_formats::poison::IgnorePoison;
-
-/// The name of the column of keys.
-pub(crate) const KEY: &str = "key";
+use crate::table::RecordBatch;
+use crate::words::dtype_name;
+use tarflume_formats::IgnorePoison;
 
 /// Some samples, decoded: a mapping from names to columns.
 ///
@@ -52,6 +52,28 @@ impl Batch {
         Ok(batch.column(name).ok().map(|column| DeviceColumn::new(&batch, column)))
     }
 
+    /// # Errors
+    /// A column exists in GPU memory only.
+    fn check_host(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(name) = self.computed.first() else { return Ok(()) };
+        let text = format!(
+            "column {name:?} was computed on the GPU and exists in its memory only: \
+             torch.from_dlpack(batch[{name:?}]).cpu() copies it, and batch.host has the input"
+        );
+        Err(usage(py, text))
+    }
+
+    /// A column in a `repr`.
+    fn described(&self, column: &tarflume::Column<'_>) -> String {
+        let name = column.name();
+        let (dtype, ragged) = (dtype_name(column.dtype()), column.offsets().is_some());
+        match self.texts.iter().any(|text| text == name) {
+            true => format!("{name} str"),
+            false if ragged => format!("{name} {dtype} of different lengths"),
+            false => format!("{name} {dtype} {:?}", column.shape()),
+        }
+    }
+
     fn names(&self) -> Vec<&str> {
         self.batch.names().chain([KEY]).collect()
     }
@@ -74,6 +96,22 @@ impl Batch {
         Ok(Bound::new(py, of_batch(py, &self.batch, name)?)?.into_any())
     }
 
+    /// Epoch and step.
+    pub(crate) fn place(&self) -> (u64, u64) {
+        (self.batch.epoch(), self.batch.step())
+    }
+
+    /// The columns that the loader was given, in their order.
+    pub(crate) fn given<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.batch.names().map(|name| self.column(py, name)).collect()
+    }
+
+    /// Names and columns, with the keys.
+    pub(crate) fn all<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+        let item = |name: &str| Ok((name.to_string(), self.column(py, name)?));
+        self.names().into_iter().map(item).collect()
+    }
+
     fn keys_of_rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let keys = (0..self.batch.len()).map(|row| self.batch.key(row));
         let keys: PyResult<Vec<_>> = keys.map(|key| key_text(py, key)).collect();
@@ -88,6 +126,14 @@ pub(crate) fn key_text<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, 
     }
     let bytes = pyo3::types::PyBytes::new(py, key);
     bytes.call_method1("decode", ("utf-8", "surrogateescape"))
+}
+
+/// The bytes of a key that Python gives as text or as bytes: the inverse of [`key_text`].
+pub(crate) fn key_bytes(key: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = key.cast::<pyo3::types::PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    key.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()
 }
 
 /// A list of rows; those that are arrays become NumPy arrays.
@@ -105,7 +151,7 @@ impl Batch {
     /// The number of samples. It is less than `batch_size` in the last batch of an epoch, and where bad
     /// samples were skipped.
     #[getter]
-    fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.batch.len()
     }
 
@@ -208,8 +254,7 @@ impl Batch {
 
     /// Names and columns.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-        let item = |name: &str| Ok((name.to_string(), self.column(py, name)?));
-        self.names().into_iter().map(item).collect()
+        self.all(py)
     }
 
     /// The column of this name, or `default` if there is none.
@@ -227,13 +272,7 @@ impl Batch {
     /// arrays; files, texts and keys are lists.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
-        if let Some(name) = slf.get().computed.first() {
-            let text = format!(
-                "column {name:?} was computed on the GPU and exists in its memory only: \
-                 torch.from_dlpack(batch[{name:?}]).cpu() copies it, and batch.host has the input"
-            );
-            return Err(usage(py, text));
-        }
+        slf.get().check_host(py)?;
         let host = Batch::host(slf)?;
         let (host, made) = (host.get(), PyDict::new(py));
         for name in host.names() {
@@ -248,7 +287,25 @@ impl Batch {
         Ok(made)
     }
 
+    /// All columns as an Arrow record batch in host memory, without a copy, with columns `key` and `ordinal`:
+    /// `pyarrow.record_batch(batch.arrow())`, `polars.DataFrame(batch.arrow())`.
+    fn arrow(&self, py: Python<'_>) -> PyResult<RecordBatch> {
+        self.check_host(py)?;
+        RecordBatch::new(py, &self.batch, &self.texts)
+    }
+
+    /// Thumbnails and columns of the first rows, for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tarflume.notebook")?.getattr("_batch")?.call1((slf,))
+    }
+
+    /// `Batch(32 rows of epoch 0, step 3: image uint8 [32, 224, 224, 3], label int64 [32], key)`
     fn __repr__(&self) -> String {
-        format!("{:?}", self.batch)
+        let (epoch, step) = self.place();
+        let mut columns: Vec<String> =
+            self.batch.columns().map(|column| self.described(&column)).collect();
+        columns.push(KEY.to_string());
+        let columns = columns.join(", ");
+        format!("Batch({} rows of epoch {epoch}, step {step}: {columns})", self.batch.len())
     }
 }

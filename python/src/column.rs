@@ -18,7 +18,7 @@ use tarflume::{Batch, DType};
 
 use crate::dlpack::{Array, HOST, export};
 use crate::errors::OrRaise;
-use crate::memory::{Memory, OfBatch, Own, copy_of};
+use crate::memory::{BatchColumnMemory, Memory, VecMemory, copy_of};
 use crate::words::dtype_name;
 
 /// A read-only array in host memory: rows in order, without gaps.
@@ -47,13 +47,13 @@ impl Column {
     /// The batch has no column of this name.
     pub(crate) fn of(batch: &Arc<Batch>, name: &str) -> tarflume::Result<Column> {
         let column = batch.column(name)?;
-        let memory = OfBatch { batch: batch.clone(), name: name.to_string() };
+        let memory = BatchColumnMemory { batch: batch.clone(), name: name.to_string() };
         Ok(Column::new(Arc::new(memory), column.dtype(), &column.shape()))
     }
 
     pub(crate) fn numbers(values: Vec<u64>) -> Column {
         let shape = [values.len()];
-        Column::new(Arc::new(Own(values)), DType::U64, &shape)
+        Column::new(Arc::new(VecMemory(values)), DType::U64, &shape)
     }
 
     fn array(&self, memory: Arc<dyn Memory>) -> Array<'_> {
@@ -142,13 +142,13 @@ impl Column {
     /// NumPy's array interface, version 3.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let said = PyDict::new(py);
-        said.set_item("version", 3)?;
-        said.set_item("typestr", typestr(self.dtype)?)?;
-        said.set_item("shape", self.shape(py)?)?;
-        said.set_item("strides", py.None())?;
-        said.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
-        Ok(said)
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", typestr(self.dtype)?)?;
+        interface.set_item("shape", self.shape(py)?)?;
+        interface.set_item("strides", py.None())?;
+        interface.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
+        Ok(interface)
     }
 
     /// The DLPack device: host memory.
@@ -198,21 +198,21 @@ impl Column {
         }
         let column = slf.get();
         let (bytes, format) = (column.memory.bytes(), formats(column.dtype)?.0);
-        let asked = |flag: c_int| flags & flag == flag;
+        let requested = |flag: c_int| flags & flag == flag;
         view.buf = bytes.as_ptr().cast_mut().cast::<c_void>();
         view.len = bytes.len() as isize;
         view.readonly = 1;
         view.itemsize = column.dtype.size() as isize;
-        view.format = match asked(ffi::PyBUF_FORMAT) {
+        view.format = match requested(ffi::PyBUF_FORMAT) {
             true => format.as_ptr().cast_mut(),
             false => std::ptr::null_mut(),
         };
         view.ndim = column.shape.len() as c_int;
-        view.shape = match asked(ffi::PyBUF_ND) {
+        view.shape = match requested(ffi::PyBUF_ND) {
             true => column.shape.as_ptr().cast_mut(),
             false => std::ptr::null_mut(),
         };
-        view.strides = match asked(ffi::PyBUF_STRIDES) {
+        view.strides = match requested(ffi::PyBUF_STRIDES) {
             true => column.strides.as_ptr().cast_mut(),
             false => std::ptr::null_mut(),
         };
@@ -250,7 +250,7 @@ pub(crate) fn own<T>(values: Vec<T>, dtype: DType, shape: &[usize]) -> Column
 where
     T: bytemuck::NoUninit + Send + Sync + 'static,
 {
-    Column::new(Arc::new(Own(values)), dtype, shape)
+    Column::new(Arc::new(VecMemory(values)), dtype, shape)
 }
 
 /// [`Column::of`] with an exception as its error.

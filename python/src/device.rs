@@ -132,14 +132,14 @@ impl DeviceColumn {
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         py.detach(|| self.batch.ready_on(DeviceStream::LEGACY)).or_raise(py)?;
-        let said = PyDict::new(py);
-        said.set_item("version", 3)?;
-        said.set_item("typestr", typestr(self.column.dtype)?)?;
-        said.set_item("shape", self.shape(py)?)?;
-        said.set_item("strides", py.None())?;
-        said.set_item("data", (self.column.pointer, true))?;
-        said.set_item("stream", DeviceStream::LEGACY.handle())?;
-        Ok(said)
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", typestr(self.column.dtype)?)?;
+        interface.set_item("shape", self.shape(py)?)?;
+        interface.set_item("strides", py.None())?;
+        interface.set_item("data", (self.column.pointer, true))?;
+        interface.set_item("stream", DeviceStream::LEGACY.handle())?;
+        Ok(interface)
     }
 
     fn __repr__(&self) -> String {

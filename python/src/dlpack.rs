@@ -2,9 +2,9 @@
 //!
 //! Contains unsafe code. Contract:
 //! - the structures below have the layout of dlpack.h;
-//! - a capsule owns a [`Held`] until a consumer renames it, then the consumer owns it. The owner calls the
+//! - a capsule owns a [`CapsuleContext`] until a consumer renames it, then the consumer owns it. The owner calls the
 //!   deleter once, from any thread, with or without the interpreter lock;
-//! - shape, strides and the owner of the memory are in the [`Held`] and live as long as it does. An address
+//! - shape, strides and the owner of the memory are in the [`CapsuleContext`] and live as long as it does. An address
 //!   in device memory is never dereferenced here;
 //! - this process never writes to the memory while it is held. A flag tells consumers of version 1.0 not to
 //!   write to it.
@@ -61,16 +61,16 @@ struct Versioned {
 /// The target of a capsule, and what it needs. The managed part is first, so a pointer to it points to
 /// all.
 #[repr(C)]
-struct Held<M> {
+struct CapsuleContext<M> {
     managed: M,
     shape: Vec<i64>,
     strides: Vec<i64>,
-    keep: Keep,
+    keep: MemoryOwner,
 }
 
 /// Keeps an array's memory until it is dropped.
 #[derive(Clone)]
-enum Keep {
+enum MemoryOwner {
     Host { _memory: Arc<dyn Memory> },
     Device { _batch: Arc<DeviceBatch> },
 }
@@ -89,7 +89,7 @@ fn code(dtype: DType) -> (u8, u8) {
 
 /// An array to export.
 pub(crate) struct Array<'a> {
-    keep: Keep,
+    keep: MemoryOwner,
     data: usize,
     device: (i32, i32),
     dtype: DType,
@@ -108,7 +108,14 @@ impl<'a> Array<'a> {
         strides: &'a [isize],
     ) -> Array<'a> {
         let data = memory.bytes().as_ptr() as usize;
-        Array { keep: Keep::Host { _memory: memory }, data, device: HOST, dtype, shape, strides }
+        Array {
+            keep: MemoryOwner::Host { _memory: memory },
+            data,
+            device: HOST,
+            dtype,
+            shape,
+            strides,
+        }
     }
 
     /// A column of a batch in device memory.
@@ -119,7 +126,7 @@ impl<'a> Array<'a> {
         strides: &'a [isize],
     ) -> Array<'a> {
         let (data, device, dtype) = (column.pointer as usize, column.device, column.dtype);
-        Array { keep: Keep::Device { _batch: batch }, data, device, dtype, shape, strides }
+        Array { keep: MemoryOwner::Device { _batch: batch }, data, device, dtype, shape, strides }
     }
 
     fn tensor(&self) -> (DLTensor, Vec<i64>, Vec<i64>) {
@@ -145,8 +152,8 @@ impl<'a> Array<'a> {
 }
 
 unsafe extern "C" fn delete<M>(managed: *mut M) {
-    // SAFETY: made by `Box::into_raw` of a `Held<M>`, which begins with its `M`; called once.
-    drop(unsafe { Box::from_raw(managed.cast::<Held<M>>()) });
+    // SAFETY: made by `Box::into_raw` of a `CapsuleContext<M>`, which begins with its `M`; called once.
+    drop(unsafe { Box::from_raw(managed.cast::<CapsuleContext<M>>()) });
 }
 
 /// The destructor of a capsule that no consumer took.
@@ -174,7 +181,7 @@ unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
 
 fn capsule<'py, M>(
     py: Python<'py>,
-    held: Held<M>,
+    held: CapsuleContext<M>,
     name: &'static CStr,
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -203,10 +210,10 @@ pub(crate) fn export<'py>(
     if versioned {
         let deleter = Some(delete::<Versioned> as unsafe extern "C" fn(*mut Versioned));
         let managed = Versioned { major: 1, minor: 0, context, deleter, flags: READ_ONLY, tensor };
-        capsule(py, Held { managed, shape, strides, keep }, VERSIONED, drop_versioned)
+        capsule(py, CapsuleContext { managed, shape, strides, keep }, VERSIONED, drop_versioned)
     } else {
         let deleter = Some(delete::<Unversioned> as unsafe extern "C" fn(*mut Unversioned));
         let managed = Unversioned { tensor, context, deleter };
-        capsule(py, Held { managed, shape, strides, keep }, OLD, drop_old)
+        capsule(py, CapsuleContext { managed, shape, strides, keep }, OLD, drop_old)
     }
 }

@@ -1,14 +1,16 @@
 //! `Epoch`: the iterator over the batches of one epoch. Waits without the interpreter lock, and checks for
 //! signals while it waits.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
 use crate::batch::Batch;
+use crate::deliver::Delivery;
 use crate::errors::OrRaise;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The interval at which a wait checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -19,7 +21,10 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Epoch {
     epoch: Mutex<Option<Running>>,
     texts: Arc<[String]>,
+    delivery: Arc<Delivery>,
     number: u64,
+    /// Rows of all batches that were taken.
+    samples: AtomicU64,
 }
 
 /// An epoch in host memory or in device memory.
@@ -68,25 +73,36 @@ impl Running {
 }
 
 /// The result of polling an epoch.
-enum Look {
+enum Poll {
     Batch(Batch),
     End,
     NotYet,
 }
 
 impl Epoch {
-    pub(crate) fn new(epoch: Running, texts: Arc<[String]>) -> Epoch {
-        let number = epoch.number();
-        Epoch { epoch: Mutex::new(Some(epoch)), texts, number }
+    pub(crate) fn new(epoch: Running, texts: Arc<[String]>, delivery: Arc<Delivery>) -> Epoch {
+        let (number, samples) = (epoch.number(), AtomicU64::new(0));
+        Epoch { epoch: Mutex::new(Some(epoch)), texts, delivery, number, samples }
     }
 
-    fn look(&self) -> tarflume::Result<Look> {
-        let mut held = self.epoch.lock().ignore_poison();
-        let Some(epoch) = held.as_mut() else { return Ok(Look::End) };
-        if !epoch.ready(LOOK) {
-            return Ok(Look::NotYet);
+    /// A batch as the loader yields it. The time of a function counts as transforming.
+    fn delivered<'py>(&self, py: Python<'py>, batch: Batch) -> PyResult<Bound<'py, PyAny>> {
+        self.samples.fetch_add(batch.rows() as u64, Ordering::Relaxed);
+        let begun = Instant::now();
+        let made = self.delivery.made(py, batch)?;
+        if self.delivery.collates() {
+            self.charge(py, begun.elapsed().as_secs_f64());
         }
-        Ok(epoch.next(&self.texts)?.map_or(Look::End, Look::Batch))
+        Ok(made)
+    }
+
+    fn look(&self) -> tarflume::Result<Poll> {
+        let mut held = self.epoch.lock().ignore_poison();
+        let Some(epoch) = held.as_mut() else { return Ok(Poll::End) };
+        if !epoch.ready(LOOK) {
+            return Ok(Poll::NotYet);
+        }
+        Ok(epoch.next(&self.texts)?.map_or(Poll::End, Poll::Batch))
     }
 }
 
@@ -98,16 +114,22 @@ impl Epoch {
         self.number
     }
 
+    /// The number of samples in all batches that were taken from this iterator.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.samples.load(Ordering::Relaxed)
+    }
+
     fn __iter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
             match py.detach(|| self.look()).or_raise(py)? {
-                Look::Batch(batch) => return Ok(Some(batch)),
-                Look::End => return Ok(None),
-                Look::NotYet => py.check_signals()?,
+                Poll::Batch(batch) => return self.delivered(py, batch).map(Some),
+                Poll::End => return Ok(None),
+                Poll::NotYet => py.check_signals()?,
             }
         }
     }
@@ -129,6 +151,17 @@ impl Epoch {
         mapped.call1((slf, function))
     }
 
+    /// Yields the batches, and shows a line with the rate and the time that is left: in a notebook, on a
+    /// terminal, or with `progress=True` also in a file. A function receives dicts in its place.
+    #[pyo3(signature = (progress = None))]
+    fn progress<'py>(
+        slf: &Bound<'py, Self>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let shown = slf.py().import("tarflume.applying")?.getattr("_shown")?;
+        shown.call1((slf, progress))
+    }
+
     /// Adds time that the caller spent on transforming the last batch to stage `transform`.
     fn charge(&self, py: Python<'_>, seconds: f64) {
         let busy = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -146,6 +179,11 @@ impl Epoch {
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (number, left) = (self.number, self.__length_hint__(py));
+        format!("Epoch({number}, {left} batches left, {} samples taken)", self.samples())
     }
 
     #[pyo3(signature = (*_error))]

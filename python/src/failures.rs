@@ -13,30 +13,30 @@ use crate::json::from_json;
 const SHOWN: usize = 3;
 
 /// The error of a job.
-pub(crate) struct Refused {
+pub(crate) struct JobFailure {
     exit: Exit,
     text: String,
     problems: Vec<Value>,
 }
 
-impl Refused {
-    pub(crate) fn failure(failure: Failure) -> Refused {
-        Refused { exit: failure.exit, text: failure.text, problems: Vec::new() }
+impl JobFailure {
+    pub(crate) fn failure(failure: Failure) -> JobFailure {
+        JobFailure { exit: failure.exit, text: failure.text, problems: Vec::new() }
     }
 
     /// Data with problems; `text` contains the remedy.
-    pub(crate) fn problems(text: &str, problems: &[Problem]) -> Refused {
+    pub(crate) fn problems(text: &str, problems: &[Problem]) -> JobFailure {
         let mut lines: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
         if problems.len() > SHOWN {
             lines.push(format!("... and {} more", problems.len() - SHOWN));
         }
         lines.push(text.to_string());
         let problems = problems.iter().map(Problem::to_value).collect();
-        Refused { exit: Exit::BadData, text: lines.join("\n"), problems }
+        JobFailure { exit: Exit::BadData, text: lines.join("\n"), problems }
     }
 
     /// Tars and manifests that failed, while `others` were indexed.
-    pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> Refused {
+    pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> JobFailure {
         let any = |exit| refused.iter().any(|(_, failure)| failure.exit == exit);
         let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
         let mut lines: Vec<String> =
@@ -46,7 +46,7 @@ impl Refused {
         }
         lines.push(format!("{others} other tars were indexed"));
         let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text});
-        Refused {
+        JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
             text: lines.join("\n"),
             problems: refused.iter().map(problem).collect(),

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// How long the shutdown of Python waits for running functions.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -25,20 +25,20 @@ fn gate() -> MutexGuard<'static, Gate> {
 }
 
 /// A thread that uses the interpreter.
-struct Inside;
+struct InterpreterUse;
 
-impl Inside {
-    fn enter() -> Option<Inside> {
+impl InterpreterUse {
+    fn enter() -> Option<InterpreterUse> {
         let mut gate = gate();
         if gate.shut {
             return None;
         }
         gate.inside += 1;
-        Some(Inside)
+        Some(InterpreterUse)
     }
 }
 
-impl Drop for Inside {
+impl Drop for InterpreterUse {
     fn drop(&mut self) {
         gate().inside -= 1;
         LEFT.notify_all();
@@ -47,7 +47,7 @@ impl Drop for Inside {
 
 /// Calls `what` with the interpreter; returns `None` if Python is shutting down.
 pub(crate) fn with_python<T>(what: impl FnOnce(Python<'_>) -> T) -> Option<T> {
-    let _inside = Inside::enter()?;
+    let _inside = InterpreterUse::enter()?;
     Python::try_attach(what)
 }
 

@@ -5,10 +5,27 @@
 const SETTERS: [(&str, &str); 3] =
     [("batch", "batch_size"), ("remainder", "drop_last"), ("threads", "num_threads")];
 
+/// What the crates below write in the words of Rust, and the same in those of Python.
+const PHRASES: [(&str, &str); 10] = [
+    ("Split::new(rank, world)", "rank= and world_size="),
+    (".device(..)", "device=\"cuda\""),
+    ("Shuffle::Shards", "shuffle=\"shards\""),
+    ("Shuffle::Blocks", "shuffle=\"blocks\""),
+    ("Shuffle::Full", "shuffle=\"full\""),
+    ("Blocks { block: 64, window: 16, .. }", "block_size=64, window=16"),
+    ("add by_shard() to the split", "give split=\"shard\""),
+    ("leave out by_shard()", "leave out split=\"shard\""),
+    ("Loader::mixture", "a list of (shards, weight)"),
+    ("use .padded()", "use padded()"),
+];
+
 /// Setters of the builder as keywords: `.threads()` as `num_threads=`.
 pub(crate) fn of_setters(text: &str) -> String {
-    let text = text.replace("Split::new(rank, world)", "rank= and world_size=");
-    let text = text.replace(".device(..)", "device=\"cuda\"");
+    let mut text = text.to_string();
+    for (rust, python) in PHRASES.iter().filter(|(rust, _)| text.contains(rust)).collect::<Vec<_>>()
+    {
+        text = text.replace(rust, python);
+    }
     let (mut out, mut rest) = (String::with_capacity(text.len()), &text[..]);
     while let Some(at) = rest.find('.') {
         let behind = &rest[at + 1..];
@@ -70,14 +87,19 @@ const SPELLINGS: [(&str, &[&str]); 12] = [
 ];
 
 /// Keywords of other loaders for which a loader has no keyword, and what it has instead.
-const INSTEAD: [(&[&str], &str); 9] = [
+const INSTEAD: [(&[&str], &str); 11] = [
     (
         &["num_workers", "worker_count", "workers", "max_workers", "py_num_workers"],
-        "a loader has no worker processes; num_threads= is the number of its threads",
+        "a loader has no worker processes; num_threads= is the number of its threads, by default one for \
+         each core",
     ),
     (
-        &["persistent_workers", "multiprocessing_context", "worker_init_fn", "in_order", "timeout"],
-        "a loader has no worker processes, so leave it out",
+        &["persistent_workers", "multiprocessing_context", "in_order", "timeout"],
+        "a loader has no worker processes, so leave it out: its threads live as long as the loader",
+    ),
+    (
+        &["worker_init_fn"],
+        "a loader has no worker processes, so leave it out: seed= determines all random numbers",
     ),
     (
         &["pin_memory", "pin_memory_device", "non_blocking"],
@@ -85,19 +107,25 @@ const INSTEAD: [(&[&str], &str); 9] = [
          the GPU",
     ),
     (
-        &["sampler", "batch_sampler"],
-        "shuffle= and seed= determine the order; tarflume.torch.MapDataset works with samplers",
+        &["sampler"],
+        "shuffle= and seed= determine the order, select= the samples, and weights= how often each class \
+         comes; tarflume.torch.MapDataset works with samplers",
+    ),
+    (
+        &["batch_sampler"],
+        "batch_size= and drop_last= determine the batches, shuffle= and seed= the order, weights= how often \
+         each class comes; tarflume.torch.MapDataset works with samplers",
     ),
     (&["generator"], "seed= is a whole number that determines the order and all random crops"),
     (
         &["collate_fn", "batch_transform"],
-        "columns are arrays of a whole batch; tarflume.torch.Loader(transform=function) and \
-         loader.epoch(e).map(function) change batches",
+        "columns are arrays of a whole batch, so nothing has to be collated; collate=function and \
+         tarflume.torch.Loader(transform=function) change batches, deliver=\"tuple\" makes tuples",
     ),
     (
         &["transform", "transforms", "operations", "pipelines", "pipeline"],
         "image= takes a transform of pictures, tarflume.Apply(function, column) changes samples, and \
-         tarflume.torch.Loader(transform=function) changes batches",
+         collate=function changes batches",
     ),
     (&["device_id", "gpu", "gpu_id"], "device=\"cuda:0\" is the GPU with number 0"),
     (

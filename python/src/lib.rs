@@ -3,14 +3,17 @@
 //! Floors, lower ones first:
 //!
 //! 1. `keywords`: names of a loader's keywords; `errors`: exceptions; `words`: options that users write as
-//!    text; `again`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
+//!    text; `constructor_args`: arguments of a class, for `repr` and pickling; `numbers`: whole numbers as arguments;
 //!    `json`: values of the crates below as Python objects;
-//! 2. `memory`: bytes that views keep alive; `dlpack`: capsules of them (with unsafe code);
+//! 2. `memory`: bytes that views keep alive; `dlpack`: capsules of them (with unsafe code); `arrow`: Arrow's C
+//!    interface, out and in, and `arrow_view`: columns of other libraries (both with unsafe code);
 //! 3. `column`: an array of a batch (with unsafe code); `device`: an array in GPU memory; `ragged`: rows of
-//!    different lengths; `batch`: all columns by name;
-//! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `transforms`,
-//!    `parts`: the decoders by name;
-//! 5. `shards`: open data sets; `resident`: the options of a resident data set; `settings`: the keywords of a
+//!    different lengths; `table`: the samples of a data set and the columns of a batch for Arrow; `batch`: all
+//!    columns by name; `deliver`: what a loader yields for a batch;
+//! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `tokens`: columns of
+//!    token blocks, and a tokenizer that is a Python function; `transforms`, `parts`: the decoders by name;
+//! 5. `selecting`: samples that a table selects; `shards`: open data sets; `resident`: the options of a
+//!    resident data set; `settings`: the keywords of a
 //!    loader;
 //! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
 //! 7. `failures`: errors of packing; `packing`: running jobs; `pack`: their functions; `writer`: shards from
@@ -20,11 +23,15 @@
 // The documentation is for Python.
 #![allow(missing_docs, unreachable_pub)]
 
-mod again;
 mod any_loader;
 mod apply;
+mod arrays;
+mod arrow;
+mod arrow_view;
 mod batch;
 mod column;
+mod constructor_args;
+mod deliver;
 mod device;
 mod dlpack;
 mod epoch;
@@ -43,10 +50,13 @@ mod packing;
 mod parts;
 mod ragged;
 mod resident;
+mod selecting;
 mod settings;
 mod shards;
 mod sidecar;
 mod stream;
+mod table;
+mod tokens;
 mod transforms;
 mod words;
 mod writer;

@@ -12,9 +12,11 @@ use crate::epoch::Epoch;
 use crate::errors::{OrRaise, usage};
 use crate::json::{from_json, to_json};
 use crate::ledger::Ledger;
-use crate::settings::{Given, Settings};
+use crate::selecting::Selection;
+use crate::settings::{Keywords, Settings};
+use crate::shards::class_names;
 use crate::{keywords, resident};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
 ///
@@ -34,9 +36,18 @@ use tarflume_formats::poison::IgnorePoison;
 /// - `label`: `"/pointer"` into the JSON part, or a part that contains a number, such as `"cls"`: column
 ///   `label`.
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
-///   `Json`, `ClassLabel`, `Raw`, `Text` or `Npy`, or `Apply(function, column)`, which calls your function
+///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
 ///   for each sample. A list of parts' names is allowed, too. Without `image`, `label` and `columns`, all
 ///   parts are columns of bytes.
+/// - `split`: reads one split of the data set ("val"). `version`: reads the data set as it was after this
+///   number of builds; `pack append` adds one.
+/// - `select`: the samples that take part: a table of polars, DuckDB, pandas, pyarrow or others with a column
+///   `ordinal` or `key`, a list or an array of keys or of ordinals, an array of booleans, or a `Selection`.
+/// - `weights`: how often samples come. "/class" (a pointer into the JSON part, or a part such as "cls") draws
+///   each class equally often; `{class: weight}` by whole numbers; an array of whole numbers, one for each
+///   sample, draws each sample so many times in a pass. `classes` is where the class of each sample is found, if
+///   it is not "/class": a pointer, a part, an array, or a table with a column `class`; `weights="balanced"` draws
+///   these equally often.
 /// - `exclude`: lists of keys to leave out. `skip`, `take`: a range of the data set. `repeat`: passes of an
 ///   epoch. `epoch_length`: samples of an epoch.
 ///
@@ -46,14 +57,21 @@ use tarflume_formats::poison::IgnorePoison;
 /// - `shuffle`: "none" or False; "shards"; "buffer" (`buffer_size` samples); "blocks" (runs of `block_size`
 ///   samples, `window` runs mixed exactly); "full" or True (exact, over the whole data set). `seed`: a
 ///   whole number that determines the order and all random crops.
-/// - `rank`, `world_size`: this process and the number of processes. `split="sample"` distributes the
-///   samples of each batch, `split="shard"` whole shards.
+/// - `rank`, `world_size`: this process and the number of processes. `divide="sample"` distributes the
+///   samples of each batch, `divide="shard"` whole shards.
 /// - `drop_last`: what happens to the samples that do not fill the last batch on all ranks. False delivers
 ///   them in a last batch that is shorter, by the same number of rows on all ranks. With several ranks,
 ///   the last ones repeat fewer than `world_size` samples from the beginning of the epoch, as PyTorch's
 ///   `DistributedSampler` does; `batch.padding` marks them, and `ledger()` does not count them. True leaves
 ///   the samples out. "pad" fills the last batch to `batch_size` rows with samples from the beginning of
 ///   the epoch. "uneven" delivers each sample once: ranks may differ by a row, and by a step.
+///
+/// Delivery:
+///
+/// - `deliver`: "batch" yields a `Batch`; "tuple" yields the columns in the order in which they were given,
+///   `for images, labels in loader`; "dict" yields a dict of all columns, with the keys.
+/// - `collate`: a function that is called with each of these, in the consumer's thread. The loader yields
+///   what it returns. `stats()` shows its time as stage `transform`.
 ///
 /// Errors:
 ///
@@ -115,7 +133,8 @@ impl Loader {
         let inner = self.inner(py)?;
         preload(py, &inner, None)?;
         let running = py.detach(|| inner.epoch(epoch));
-        Ok(Epoch::new(running, self.settings.texts.clone()))
+        let Settings { texts, delivery, .. } = &self.settings;
+        Ok(Epoch::new(running, texts.clone(), delivery.clone()))
     }
 }
 
@@ -123,17 +142,22 @@ impl Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (shards, **settings), text_signature = "(shards, *, batch_size=1, shuffle='none', \
-           seed=0, image=None, label=None, columns=None, rank=0, world_size=1, split='sample', drop_last=False, \
+           seed=0, image=None, label=None, columns=None, split=None, version=None, rank=0, world_size=1, divide='sample', drop_last=False, \
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify='off', source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
-           skip=0, take=None, repeat=1, epoch_length=None)")]
+           skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
+           select=None, weights=None, classes=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Loader> {
         let words = settings.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        let settings = Settings::new(py, shards, Given::new(py, settings)?)?;
+        let settings = Settings::new(py, shards, Keywords::new(py, settings)?)?;
+        if let Some(subset) = &settings.select {
+            // A table may be readable once only.
+            words.set_item("select", Bound::new(py, Selection { subset: subset.clone() })?)?;
+        }
         let (shards, words) = (shards.clone().unbind(), words.unbind());
         let loader = Loader { settings, inner: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
@@ -146,7 +170,8 @@ impl Loader {
         self.begun(py, numbered(epoch)?)
     }
 
-    /// Always raises `UsageError`: a loader cannot be the data set of a `torch.utils.data.DataLoader`.
+    /// Always raises `UsageError`: a loader cannot be the data set of a `torch.utils.data.DataLoader`, and it
+    /// has no samples by number.
     fn __getitem__(&self, py: Python<'_>, _index: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(usage(py, INSTEAD))
     }
@@ -174,11 +199,23 @@ impl Loader {
         Ok(self.inner(py)?.steps().or_raise(py)? as usize)
     }
 
+    /// The samples of `select=`; None without it.
+    #[getter]
+    fn selection(&self) -> Option<Selection> {
+        self.settings.select.clone().map(|subset| Selection { subset })
+    }
+
     /// GPU memory of a resident data set, in bytes: `samples`, `sample_bytes`, `jpeg_bytes`, `bytes`,
     /// `budget`, `free` (when the loader was made). None without `resident=`.
     #[getter]
     fn resident<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner(py)?.resident().map(|fit| resident::fit(py, fit)).transpose()
+    }
+
+    /// The classes, names by id, or None: those that `pack build --label` found.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        class_names(py, self.settings.classes().as_ref())
     }
 
     /// Samples of an epoch, on all ranks together.
@@ -210,7 +247,7 @@ impl Loader {
         Ok(Ledger(self.inner(py)?.ledger()))
     }
 
-    /// The sum of the ledgers of all ranks after one whole epoch; with `split="shard"`, the ledger of this
+    /// The sum of the ledgers of all ranks after one whole epoch; with `divide="shard"`, the ledger of this
     /// rank.
     fn expected(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<Ledger> {
         let epoch = numbered(epoch)?;
@@ -262,7 +299,9 @@ impl Loader {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        self.inner(py).map_or_else(|_| "Loader(closed)".into(), |inner| format!("{inner:?}"))
+        let Ok(inner) = self.inner(py) else { return "Loader(closed)".into() };
+        let about = format!("{inner:?}");
+        format!("{}; {})", about.trim_end_matches(')'), self.settings.described())
     }
 }
 
@@ -279,7 +318,8 @@ impl Drop for Loader {
 /// The error of a loader inside a DataLoader.
 const INSTEAD: &str = "a tarflume.Loader cannot be the data set of a DataLoader, because its threads already make \
                        batches: iterate over tarflume.torch.Loader itself, or put a tarflume.torch.Dataset (with \
-                       samplers, a MapDataset) into the DataLoader";
+                       samplers, a MapDataset) into the DataLoader; for samples by number or key use \
+                       tarflume.Dataset";
 
 /// The number of an epoch.
 fn numbered(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -322,23 +362,23 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("hidden", stats.hidden())?;
     facts.set_item("device", stats.device.as_ref())?;
     let slots = stats.ring.map(|ring| {
-        let said = PyDict::new(py);
-        said.set_item("asked", ring.asked)?;
-        said.set_item("missing", ring.missing)?;
-        said.set_item("occupancy", ring.occupancy())?;
-        PyResult::Ok(said)
+        let dict = PyDict::new(py);
+        dict.set_item("requests", ring.requests)?;
+        dict.set_item("missing", ring.missing)?;
+        dict.set_item("occupancy", ring.occupancy())?;
+        PyResult::Ok(dict)
     });
     facts.set_item("device_slots", slots.transpose()?)?;
     let decoder = stats.decoder.as_ref().map(|decoder| {
-        let said = PyDict::new(py);
-        said.set_item("about", &decoder.about)?;
-        said.set_item("decoded", decoder.decoded)?;
-        said.set_item("refused", decoder.refused)?;
-        said.set_item("why", decoder.why.as_ref())?;
-        said.set_item("waited_s", decoder.waited.as_secs_f64())?;
-        said.set_item("redone_s", decoder.redone.as_secs_f64())?;
-        said.set_item("share", f64::from(decoder.share) / 1000.0)?;
-        PyResult::Ok(said)
+        let dict = PyDict::new(py);
+        dict.set_item("about", &decoder.about)?;
+        dict.set_item("decoded", decoder.decoded)?;
+        dict.set_item("refused", decoder.refused)?;
+        dict.set_item("why", decoder.why.as_ref())?;
+        dict.set_item("waited_s", decoder.waited.as_secs_f64())?;
+        dict.set_item("redone_s", decoder.redone.as_secs_f64())?;
+        dict.set_item("share", f64::from(decoder.share) / 1000.0)?;
+        PyResult::Ok(dict)
     });
     facts.set_item("decoder", decoder.transpose()?)?;
     let stages = PyDict::new(py);

@@ -9,13 +9,16 @@ pub(crate) trait Memory: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
+/// The name of the column of keys.
+pub(crate) const KEY: &str = "key";
+
 /// One column of a batch. It keeps the batch, so the slab is not reused.
-pub(crate) struct OfBatch {
+pub(crate) struct BatchColumnMemory {
     pub(crate) batch: Arc<Batch>,
     pub(crate) name: String,
 }
 
-impl Memory for OfBatch {
+impl Memory for BatchColumnMemory {
     fn bytes(&self) -> &[u8] {
         // The name was found before, and a batch's columns do not change.
         self.batch.column(&self.name).map_or(&[], |column| column.bytes())
@@ -23,9 +26,9 @@ impl Memory for OfBatch {
 }
 
 /// Elements in a separate vector.
-pub(crate) struct Own<T>(pub(crate) Vec<T>);
+pub(crate) struct VecMemory<T>(pub(crate) Vec<T>);
 
-impl<T: bytemuck::NoUninit + Send + Sync> Memory for Own<T> {
+impl<T: bytemuck::NoUninit + Send + Sync> Memory for VecMemory<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
@@ -33,13 +36,13 @@ impl<T: bytemuck::NoUninit + Send + Sync> Memory for Own<T> {
 
 /// A copy of some bytes, aligned for every type of element.
 pub(crate) fn copy_of(bytes: &[u8]) -> Arc<dyn Memory> {
-    struct Copied(Vec<u64>, usize);
-    impl Memory for Copied {
+    struct CopiedBytes(Vec<u64>, usize);
+    impl Memory for CopiedBytes {
         fn bytes(&self) -> &[u8] {
             &bytemuck::cast_slice(&self.0)[..self.1]
         }
     }
     let mut words = vec![0u64; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-    Arc::new(Copied(words, bytes.len()))
+    Arc::new(CopiedBytes(words, bytes.len()))
 }

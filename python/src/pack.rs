@@ -2,17 +2,26 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tarflume_packer::build::{BuildOptions, jobs};
+use tarflume_formats::Durability;
+use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
+use tarflume_tokens::build::{Input, Request, Special};
+use tarflume_tokens::packing::Packing;
+use tarflume_tokens::sample::Width;
+use tarflume_tokens::source::{Reading, list};
+use tarflume_tokens::{Condition, Encode, Tokenizer};
 
 use crate::errors::usage;
-use crate::failures::Refused;
+use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
+use crate::tokens::Function;
+use crate::words;
 
 /// The maximum number of threads.
 const MANY: u64 = 1024;
@@ -26,26 +35,26 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyRes
 }
 
 /// `jobs=`, with the limits of the command line.
-fn threads(py: Python<'_>, asked: Option<Number<u64>>) -> PyResult<Option<u64>> {
-    match asked.map(|n| n.0) {
+fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<Option<u64>> {
+    match number.map(|n| n.0) {
         Some(n) if !(1..=MANY).contains(&n) => {
             Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
         }
-        asked => Ok(asked),
+        number => Ok(number),
     }
 }
 
 /// `shard_size=`: a number of bytes, or text such as "256MiB".
 pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
     let text = size.str()?.to_string();
-    size::parse(&text).map_err(|told| usage(py, format!("{what}={text}: {told}")))
+    size::parse(&text).map_err(|error| usage(py, format!("{what}={text}: {error}")))
 }
 
 /// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
-       shuffle=None, require=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
+       join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -58,10 +67,21 @@ pub(crate) fn pack_build(
     prefix: Option<String>,
     shuffle: Option<Number<u64>>,
     require: Option<String>,
+    label: Option<String>,
+    classes: Option<PathBuf>,
+    split: Option<String>,
+    stratify: Option<String>,
+    split_by: Option<String>,
     ext_map: Option<String>,
     ext_by_content: bool,
     names: Option<String>,
     exclude: Vec<String>,
+    join: Option<String>,
+    coco: Option<String>,
+    yolo: Option<String>,
+    yolo_names: Option<PathBuf>,
+    voc: Option<String>,
+    pair: Vec<String>,
     follow_links: bool,
     entry_points: bool,
     dedupe: bool,
@@ -84,17 +104,28 @@ pub(crate) fn pack_build(
             return Err(usage(py, format!("{what}=0: at least 1 is needed")));
         }
     }
-    let asked = BuildOptions {
+    let options = BuildOptions {
         shard_size,
         shard_samples,
         shards,
         prefix: prefix.unwrap_or(usual.prefix),
         shuffle,
-        require: require.unwrap_or(usual.require),
+        require,
+        label,
+        classes,
+        split,
+        stratify,
+        split_by,
         ext_map: ext_map.unwrap_or(usual.ext_map),
         ext_by_content,
         names: names.unwrap_or(usual.names),
         exclude,
+        join,
+        coco,
+        yolo,
+        yolo_names,
+        voc,
+        pair,
         follow_links,
         entry_points,
         dedupe,
@@ -106,8 +137,36 @@ pub(crate) fn pack_build(
         dry_run,
         ..usual
     };
+    let request = py.detach(|| options.request());
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    request.stop = Stop::new();
+    Work::build(request)
+}
+
+/// Starts to add samples to a data set.
+#[pyfunction]
+#[pyo3(signature = (sources, out, *, exclude=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_append(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    exclude: Vec<String>,
+    on_problem: &str,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+    dry_run: bool,
+) -> PyResult<Work> {
+    let asked = AppendOptions {
+        exclude,
+        on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
+        jobs: threads(py, jobs)?,
+        fresh,
+        dry_run,
+        ..AppendOptions::new(sources, out)
+    };
     let request = py.detach(|| asked.request());
-    let mut request = request.map_err(|failure| Refused::failure(failure).raised(py))?;
+    let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
     request.stop = Stop::new();
     Work::build(request)
 }
@@ -159,6 +218,100 @@ pub(crate) fn pack_index(
         stop: Stop::new(),
     };
     Work::index(paths, options)
+}
+
+/// Starts to tokenize text and to pack it.
+#[pyfunction]
+#[pyo3(signature = (sources, out, length, *, tokenizer=None, encode=None, fingerprint=None, vocabulary=None,
+       pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
+       text_part="txt", per_line=false, special_tokens=false, cache=None, unit=None, shard_size=None,
+       shard_samples=None, prefix="shard", fsync=true, jobs=None, fresh=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_tokens(
+    py: Python<'_>,
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    length: Number<usize>,
+    tokenizer: Option<PathBuf>,
+    encode: Option<Py<PyAny>>,
+    fingerprint: Option<&str>,
+    vocabulary: Option<Number<u64>>,
+    pack: &str,
+    window: Option<Number<usize>>,
+    eos: Option<String>,
+    pad: Option<String>,
+    condition: Option<&str>,
+    dtype: Option<&str>,
+    text_field: &str,
+    text_part: &str,
+    per_line: bool,
+    special_tokens: bool,
+    cache: Option<PathBuf>,
+    unit: Option<Bound<'_, PyAny>>,
+    shard_size: Option<Bound<'_, PyAny>>,
+    shard_samples: Option<Number<u64>>,
+    prefix: &str,
+    fsync: bool,
+    jobs: Option<Number<u64>>,
+    fresh: bool,
+) -> PyResult<Work> {
+    let raised = |failure| JobFailure::failure(failure).raised(py);
+    let encoder = match (tokenizer, encode, fingerprint) {
+        (Some(path), None, None) => {
+            let opened = py.detach(|| Tokenizer::open(&path, special_tokens));
+            Some(Arc::new(opened.map_err(raised)?) as Arc<dyn Encode>)
+        }
+        (None, Some(function), Some(name)) => {
+            Some(Function::encoder(function, name, vocabulary.map(|n| n.0)))
+        }
+        (None, Some(_), None) => {
+            let text = "encode= needs fingerprint=: a name of the tokenizer and its settings, under which \
+                        ids are cached; give another name when the ids change";
+            return Err(usage(py, text));
+        }
+        (None, None, None) => None,
+        _ => return Err(usage(py, "give tokenizer=, or encode= with fingerprint=")),
+    };
+    let reading = Reading { field: text_field.into(), part: text_part.into(), per_line };
+    let input = match (Input::megatron(&sources), encoder) {
+        (Some(prefixes), None) => Input::Megatron(prefixes),
+        (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),
+        (None, Some(encoder)) => {
+            let listed = py.detach(|| list(&sources, &reading));
+            Input::Text(listed.map_err(raised)?, encoder)
+        }
+        (None, None) => return Err(usage(py, "text needs tokenizer= or encode=")),
+    };
+    let condition = condition.map(Condition::parse).transpose();
+    let special = |text: Option<String>| text.as_deref().map(Special::parse);
+    let usual = Request::new(input, out, length.0);
+    Work::tokens(Request {
+        packing: words::one_of(
+            py,
+            "pack",
+            pack,
+            &[("bfd", Packing::BestFit), ("concat", Packing::Concat)],
+        )?,
+        window: window.map_or(usual.window, |n| n.0),
+        eos: special(eos),
+        pad: special(pad),
+        width: dtype
+            .map(|word| {
+                words::one_of(py, "dtype", word, &[("uint16", Width::U16), ("uint32", Width::U32)])
+            })
+            .transpose()?,
+        condition: condition.map_err(|told| usage(py, format!("where=: {told}")))?,
+        cache,
+        unit: unit.map_or(Ok(usual.unit), |unit| bytes(py, "unit", &unit))?,
+        shard_size: shard_size
+            .map_or(Ok(usual.shard_size), |size| bytes(py, "shard_size", &size))?,
+        shard_samples: shard_samples.map(|n| n.0),
+        prefix: prefix.into(),
+        durability: if fsync { Durability::Synced } else { Durability::Cached },
+        jobs: self::jobs(threads(py, jobs)?),
+        fresh,
+        ..usual
+    })
 }
 
 /// Runs the command `pack` with `words`, whose first is the program's name; returns the exit code.

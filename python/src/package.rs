@@ -13,6 +13,8 @@ pub(crate) mod _core {
     }
 
     #[pymodule_export]
+    use crate::arrays::{ArrayBatches, ArrayDataset};
+    #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::column::Column;
@@ -25,7 +27,9 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loader::Loader;
     #[pymodule_export]
-    use crate::pack::{pack_build, pack_command, pack_index, pack_verify};
+    use crate::pack::{
+        pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
+    };
     #[pymodule_export]
     use crate::packing::Work;
     #[pymodule_export]
@@ -35,11 +39,17 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::resident::Resident;
     #[pymodule_export]
+    use crate::selecting::Selection;
+    #[pymodule_export]
     use crate::shards::Dataset;
     #[pymodule_export]
     use crate::sidecar::write_sidecar;
     #[pymodule_export]
     use crate::stream::TarStream;
+    #[pymodule_export]
+    use crate::table::{RecordBatch, Table};
+    #[pymodule_export]
+    use crate::tokens::Tokens;
     #[pymodule_export]
     use crate::transforms::{
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,

@@ -11,22 +11,22 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::reading::Reading;
+use tarflume_formats::{Plan, Reading};
 use tarflume_packer::build::{self, Built, Prepared, Request, Scanned, prepare};
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Failure, Problem, Stop, index, verify};
+use tarflume_tokens::build as tokens;
 
 use crate::errors::bug;
-use crate::failures::{Refused, keywords};
+use crate::failures::{JobFailure, keywords};
 use crate::json::from_json;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The result of a job: JSON, or an error.
-pub(crate) type Outcome = Result<Value, Refused>;
+pub(crate) type Outcome = Result<Value, JobFailure>;
 
 /// The progress of a job.
 #[derive(Default)]
@@ -37,6 +37,7 @@ struct Counters {
     goal: OnceLock<(Goal, Instant)>,
     /// Bytes that `verify` or `index` has read.
     bytes: AtomicU64,
+    tokens: tokens::Counter,
 }
 
 /// A running job of `tarflume.pack` in threads of Rust: packing, verifying or indexing.
@@ -91,6 +92,14 @@ impl Work {
         })
     }
 
+    pub(crate) fn tokens(request: tokens::Request) -> PyResult<Work> {
+        Work::begin("tokens", request.stop.clone(), move |counters| {
+            let built = tokens::build(&request, &counters.tokens)?;
+            let report = serde_json::to_value(&built.report).unwrap_or_default(); // words and numbers only
+            Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
+        })
+    }
+
     fn held(&self) -> MutexGuard<'_, Option<Thread>> {
         self.thread.lock().ignore_poison()
     }
@@ -129,6 +138,7 @@ impl Work {
                 json!({"event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                        "line": format!("scanning: {names} names")})
             }
+            ("tokens", None) => tokenizing(&self.counters.tokens, seconds),
             (phase, None) => {
                 let bytes = self.counters.bytes.load(Ordering::Relaxed);
                 let rate = bytes as f64 / seconds.max(1e-3);
@@ -175,11 +185,15 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
             return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
                              "problems": [], "warnings": []}));
         }
+        Prepared::Nothing { manifest, scanned } => {
+            return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
+                             "present": scanned.present, "problems": scanned.problems, "warnings": []}));
+        }
         Prepared::Refused(mut scanned, others) => {
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(Refused::problems(build::MEND, &scanned.problems));
+            return Err(JobFailure::problems(&build::mend(&scanned), &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;
@@ -204,12 +218,25 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     options.stop = request.stop.clone();
     let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
     match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(Refused::problems(&build::kept(&ran), &ran.problems)),
+        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(json!({
             "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
-            "problems": all(&ready.scanned, &ran.problems), "warnings": warnings(foot),
+            "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
+            "warnings": warnings(foot),
         })),
     }
+}
+
+/// The progress of `tokens`.
+fn tokenizing(counter: &tokens::Counter, seconds: f64) -> Value {
+    let [text, tokens, samples] = [&counter.text, &counter.tokens, &counter.samples]
+        .map(|number| number.load(Ordering::Relaxed));
+    let (phase, line) = match samples {
+        0 => ("tokenize", format!("tokenizing: {:.1} MB of text, {tokens} ids", text as f64 / 1e6)),
+        _ => ("pack", format!("packing: {samples} samples")),
+    };
+    json!({"event": "progress", "phase": phase, "text": text, "tokens": tokens, "samples": samples,
+           "seconds": seconds, "line": line})
 }
 
 /// Checks the contents of a plan that is not run.
@@ -260,7 +287,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
     if refused.is_empty() {
         return Ok(json!({"tars": tars, "manifests": manifests}));
     }
-    Err(Refused::failures(&refused, tars.len()))
+    Err(JobFailure::failures(&refused, tars.len()))
 }
 
 /// Reads headers only, or every byte.
@@ -268,8 +295,8 @@ pub(crate) fn reading(headers: bool) -> Reading {
     if headers { Reading::Headers } else { Reading::Everything }
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Refused {
-        Refused::failure(failure)
+impl From<Failure> for JobFailure {
+    fn from(failure: Failure) -> JobFailure {
+        JobFailure::failure(failure)
     }
 }

@@ -6,10 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tarflume::{Decode, JsonDefault, Normalize};
 
-use crate::again::{Again, NewArgs, again};
-use crate::apply::{Applied, Wanted};
+use crate::apply::{ApplyDecoder, ApplyOptions};
+use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::{Number, plain};
+use crate::tokens::Tokens;
 use crate::transforms::transform_of;
 use crate::words;
 
@@ -24,7 +25,12 @@ pub(crate) type Part = (Arc<dyn Decode>, bool);
 macro_rules! part {
     ($name:ident) => {
         impl $name {
-            fn of(py: Python<'_>, decode: impl Decode, text: bool, again: Again) -> PyResult<Self> {
+            fn of(
+                py: Python<'_>,
+                decode: impl Decode,
+                text: bool,
+                again: ConstructorArgs,
+            ) -> PyResult<Self> {
                 decode.validate().or_raise(py)?;
                 Ok($name((Arc::new(decode), text), again))
             }
@@ -45,7 +51,7 @@ macro_rules! part {
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
 /// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Image(Part, Again);
+pub struct Image(Part, ConstructorArgs);
 part!(Image);
 
 #[pymethods]
@@ -136,11 +142,12 @@ impl Image {
 
 /// The value at `pointer` (RFC 6901: "/class", "/boxes/0") of a JSON part: a number of `dtype` in each row.
 ///
-/// With `shape` it is an array, with `variable=True` an array of any length, with `text=True` a string. With
+/// With `shape` it is an array, with `variable=True` an array of any length, with both an array of any number of
+/// arrays of this shape: `Json("/boxes", shape=[4], variable=True)` has all numbers of a sample in one row. With `text=True` a string. With
 /// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
 /// pointer finds nothing.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Json(Part, Again);
+pub struct Json(Part, ConstructorArgs);
 part!(Json);
 
 #[pymethods]
@@ -163,12 +170,12 @@ impl Json {
         let shape = shape.map(plain);
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
         let mut json = tarflume::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
-        if let Some(shape) = shape {
-            json = json.shape(shape);
-        }
-        if variable {
-            json = json.variable();
-        }
+        json = match (shape, variable) {
+            (Some(shape), true) => json.variable_of(shape),
+            (Some(shape), false) => json.shape(shape),
+            (None, true) => json.variable(),
+            (None, false) => json,
+        };
         if text {
             json = json.text();
         }
@@ -205,7 +212,7 @@ fn json_default(value: &Bound<'_, PyAny>) -> PyResult<JsonDefault> {
 /// A class label: a part that contains a whole number in decimal, such as WebDataset's `.cls`. Each row is a
 /// number of `dtype`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ClassLabel(Part, Again);
+pub struct ClassLabel(Part, ConstructorArgs);
 part!(ClassLabel);
 
 #[pymethods]
@@ -225,7 +232,7 @@ impl ClassLabel {
 /// A part's bytes as they are: `bytes` of any length, or an array of `dtype` and `shape`. With
 /// `optional=True`, a sample without the part has an empty row instead of being bad.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Raw(Part, Again);
+pub struct Raw(Part, ConstructorArgs);
 part!(Raw);
 
 #[pymethods]
@@ -255,7 +262,7 @@ impl Raw {
 
 /// A part as UTF-8 text: each row is a `str`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Text(Part, Again);
+pub struct Text(Part, ConstructorArgs);
 part!(Text);
 
 #[pymethods]
@@ -275,7 +282,7 @@ impl Text {
 /// A NumPy file as an array of `dtype`, which must be that of the file. The array has `shape`, or any number
 /// of rows of the shape `tail`, or one dimension of any length.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Npy(Part, Again);
+pub struct Npy(Part, ConstructorArgs);
 part!(Npy);
 
 #[pymethods]
@@ -319,7 +326,7 @@ impl Npy {
 /// `loader.stats()` shows the cost. An exception makes the sample bad (see `on_bad`) and is the `__cause__`
 /// of the error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Apply(Part, Again);
+pub struct Apply(Part, ConstructorArgs);
 part!(Apply);
 
 #[pymethods]
@@ -341,8 +348,8 @@ impl Apply {
         let shape = shape.map(plain);
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
-        let wanted = Wanted { dtype, shape, most, text, seeded };
-        Apply::of(py, Applied::new(function, part(py, column)?, wanted)?, text, again)
+        let wanted = ApplyOptions { dtype, shape, most, text, seeded };
+        Apply::of(py, ApplyDecoder::new(function, part(py, column)?, wanted)?, text, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -359,12 +366,12 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
             })*
         };
     }
-    known!(Image, Json, ClassLabel, Raw, Text, Npy, Apply);
+    known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
     if let Ok(name) = object.extract::<String>() {
         return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
-    let text =
-        "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Apply";
+    let text = "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Tokens, \
+                Apply";
     Err(usage(py, format!("{text}, not {}", object.repr()?)))
 }
 

@@ -9,7 +9,7 @@ use tarflume::{Batch, DType, Element};
 
 use crate::column::{Column, own};
 use crate::errors::{OrRaise, bug, usage};
-use crate::memory::{Memory, OfBatch};
+use crate::memory::{BatchColumnMemory, Memory};
 use crate::words::dtype_name;
 
 /// Rows of different lengths: a sequence of `bytes`, of `str`, or of `Column`. Pictures of different sizes
@@ -47,7 +47,7 @@ impl Ragged {
     }
 
     fn memory(&self) -> Arc<dyn Memory> {
-        Arc::new(OfBatch { batch: self.batch.clone(), name: self.name.clone() })
+        Arc::new(BatchColumnMemory { batch: self.batch.clone(), name: self.name.clone() })
     }
 
     fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {

@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Residency, ResidentSize, Size};
 
-use crate::again::{Again, NewArgs, again};
+use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 
 /// Keeps the data set in the memory of the loader's GPU. The first epoch, or `loader.preload()`, fills the
-/// memory; later epochs read and decode nothing. With `split="shard"` each rank keeps its own shards.
+/// memory; later epochs read and decode nothing. With `divide="shard"` each rank keeps its own shards.
 ///
 /// `budget` is the maximum of memory, as "100GiB". If the data set does not fit, making the loader is an
 /// error. Pictures keep their shape, with at most `side * side` pixels, and each epoch crops them with its own seeds.
@@ -17,7 +17,7 @@ use crate::numbers::Number;
 /// `format="jpeg"` stores the JPEGs, and the GPU decodes them for each batch. Columns of texts and raw
 /// files are read in each epoch.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Resident(Residency, Again);
+pub struct Resident(Residency, ConstructorArgs);
 
 #[pymethods]
 impl Resident {
@@ -66,7 +66,7 @@ pub(crate) fn residency(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<R
 
 /// The size of a resident data set, by name, in bytes.
 pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'py, PyDict>> {
-    let said = PyDict::new(py);
+    let dict = PyDict::new(py);
     for (name, number) in [
         ("samples", fit.samples),
         ("sample_bytes", fit.sample_bytes),
@@ -75,7 +75,7 @@ pub(crate) fn fit<'py>(py: Python<'py>, fit: &ResidentSize) -> PyResult<Bound<'p
         ("budget", fit.budget),
         ("free", fit.free),
     ] {
-        said.set_item(name, number)?;
+        dict.set_item(name, number)?;
     }
-    Ok(said)
+    Ok(dict)
 }

@@ -8,16 +8,17 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tarflume::{
-    Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState, OnBad,
-    Remainder, Residency, Shuffle, SourceKind, Split, Verify,
+    ClassTable, Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
+    OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
 };
 
 use crate::any_loader::AnyLoader;
-use crate::batch::KEY;
+use crate::deliver::Delivery;
 use crate::errors::{OrRaise, usage};
+use crate::memory::KEY;
 use crate::resident::residency;
-use crate::shards::open;
-use crate::{gate, keywords, parts, words};
+use crate::shards::{DataPart, open};
+use crate::{gate, keywords, parts, selecting, words};
 
 /// The options of a loader.
 #[derive(Clone)]
@@ -41,7 +42,10 @@ pub(crate) struct Settings {
     bad_budget: Option<u64>,
     verify: Verify,
     source: SourceKind,
+    pub(crate) delivery: Arc<Delivery>,
     exclude: Vec<PathBuf>,
+    pub(crate) select: Option<Subset>,
+    weights: Option<Weights>,
     take: Option<u64>,
     skip: Option<u64>,
     repeat: Option<u64>,
@@ -49,17 +53,20 @@ pub(crate) struct Settings {
 }
 
 /// The given keywords. Each is taken once; a keyword that is left at the end is unknown.
-pub(crate) struct Given<'py> {
+pub(crate) struct Keywords<'py> {
     py: Python<'py>,
     words: Bound<'py, PyDict>,
     /// All keywords that were looked up.
     known: RefCell<Vec<&'static str>>,
 }
 
-impl<'py> Given<'py> {
-    pub(crate) fn new(py: Python<'py>, words: Option<&Bound<'py, PyDict>>) -> PyResult<Given<'py>> {
+impl<'py> Keywords<'py> {
+    pub(crate) fn new(
+        py: Python<'py>,
+        words: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Keywords<'py>> {
         let words = words.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        Ok(Given { py, words, known: RefCell::default() })
+        Ok(Keywords { py, words, known: RefCell::default() })
     }
 
     /// The value of the keyword `name`, unless it is `None`.
@@ -112,9 +119,18 @@ impl Settings {
     pub(crate) fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
-        given: Given<'_>,
+        given: Keywords<'_>,
     ) -> PyResult<Settings> {
-        let datasets = datasets(py, shards)?;
+        let mut datasets = datasets(py, shards)?;
+        let part = DataPart {
+            split: given.value("split", "the name of a split")?,
+            version: given.value("version", "a number of builds")?,
+        };
+        for (dataset, _) in &mut datasets {
+            *dataset = part.of(dataset).or_raise(py)?;
+        }
+        let select = given.object("select")?.map(|table| select(&datasets, &table)).transpose()?;
+        let weights = selecting::weights(py, given.object("weights")?, given.object("classes")?)?;
         let (columns, texts) = columns(py, &given)?;
         let settings = Settings {
             datasets,
@@ -133,7 +149,10 @@ impl Settings {
             bad_budget: given.whole("bad_budget")?,
             verify: words::verify(py, &given.word("verify", "off")?)?,
             source: words::source(py, &given.word("source", "file")?)?,
+            delivery: delivery(py, &given)?.into(),
             exclude: exclude(py, given.object("exclude")?)?,
+            select,
+            weights,
             take: given.whole("take")?,
             skip: given.whole("skip")?,
             repeat: given.whole("repeat")?,
@@ -164,6 +183,29 @@ impl Settings {
             builder = builder.resident(residency.clone());
         }
         builder.build().map(AnyLoader::Device)
+    }
+
+    /// The classes of the data set; of a mixture, those that all have.
+    pub(crate) fn classes(&self) -> Option<ClassTable> {
+        let mut all = self.datasets.iter().map(|(dataset, _)| dataset.classes());
+        let first = all.next().flatten()?;
+        all.all(|classes| classes == Some(first)).then(|| first.clone())
+    }
+
+    /// The keywords in the `repr` of a loader.
+    pub(crate) fn described(&self) -> String {
+        let columns: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
+        let shuffle = match self.shuffle {
+            Shuffle::None => "none".to_string(),
+            Shuffle::Shards { seed } => format!("shards, seed {seed}"),
+            Shuffle::Buffer { size, seed } => format!("buffer of {size}, seed {seed}"),
+            Shuffle::Blocks { block, window, seed } => {
+                format!("blocks of {block}, window of {window}, seed {seed}")
+            }
+            Shuffle::Full { seed } => format!("full, seed {seed}"),
+        };
+        format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
     }
 
     /// The builder of a loader in host memory.
@@ -197,6 +239,12 @@ impl Settings {
             };
         }
         given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
+        if let Some(subset) = &self.select {
+            builder = builder.subset(subset.clone());
+        }
+        if let Some(weights) = &self.weights {
+            builder = builder.weights(weights.clone());
+        }
         if let Some(memory) = &self.memory {
             builder = builder.memory_limit(memory.parse()?);
         }
@@ -223,8 +271,21 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
     Ok(datasets)
 }
 
+/// `select=`. The ordinals of a mixture count through its data sets.
+fn select(datasets: &[(Dataset, Option<u64>)], table: &Bound<'_, PyAny>) -> PyResult<Subset> {
+    let py = table.py();
+    match datasets {
+        [(dataset, _)] => selecting::selected(dataset, table, "select="),
+        datasets => {
+            let datasets: Vec<Dataset> = datasets.iter().map(|(data, _)| data.clone()).collect();
+            let whole = Dataset::concat(&datasets).or_raise(py)?;
+            selecting::selected(&whole, table, "select=")
+        }
+    }
+}
+
 /// `device=` and `device_slots=`. The device is opened when the loader is made, in this process.
-fn device(py: Python<'_>, given: &Given<'_>) -> PyResult<Option<(Device, usize)>> {
+fn device(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Option<(Device, usize)>> {
     let device = given.object("device")?;
     let slots: Option<usize> = given.value("device_slots", "a number of slots")?;
     let device = device.map(|device| device.str().map(|text| text.to_string())).transpose()?;
@@ -262,7 +323,7 @@ fn torch_device(py: Python<'_>) -> Option<usize> {
 
 type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
 
-fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
+fn columns(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Columns> {
     let mut named = Vec::new();
     if let Some(image) = given.object("image")? {
         named.push(("image".to_string(), parts::image(py, &image)?));
@@ -294,11 +355,16 @@ fn columns(py: Python<'_>, given: &Given<'_>) -> PyResult<Columns> {
     Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
 }
 
+fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {
+    let form = given.word("deliver", "batch")?;
+    Delivery::new(py, &form, given.object("collate")?)
+}
+
 /// All words of `shuffle=`.
 const SHUFFLES: &str = r#""none", "shards", "buffer", "blocks", "full""#;
 
 /// `shuffle=` and the keywords for it. True is a full shuffle, as in PyTorch, and False is none.
-fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
+fn shuffle(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Shuffle> {
     let seed = given.whole("seed")?.unwrap_or(0);
     let size = given.whole("buffer_size")?;
     let (block, window) = (given.whole("block_size")?, given.whole("window")?);
@@ -335,11 +401,15 @@ fn shuffle(py: Python<'_>, given: &Given<'_>) -> PyResult<Shuffle> {
     })
 }
 
-fn split(py: Python<'_>, given: &Given<'_>) -> PyResult<Split> {
+fn split(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Split> {
     let (rank, world_size) = (given.whole("rank")?, given.whole("world_size")?);
     let split = Split::new(rank.unwrap_or(0), world_size.unwrap_or(1));
     let split = split.map_err(Error::from).or_raise(py)?;
-    Ok(if words::by_shard(py, &given.word("split", "sample")?)? { split.by_shard() } else { split })
+    Ok(if words::by_shard(py, &given.word("divide", "sample")?)? {
+        split.by_shard()
+    } else {
+        split
+    })
 }
 
 /// `drop_last=`. By default all samples are delivered, and all ranks have as many rows: alone, the last

@@ -2,25 +2,77 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use tarflume::Shards;
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
+use tarflume::{ClassTable, Shards};
 
-use crate::batch::key_text;
+use crate::batch::{key_bytes, key_text};
+use crate::column::{Column, own};
 use crate::errors::{OrRaise, usage};
+use crate::numbers::Number;
+use crate::selecting::{self, Selection};
+use crate::table::Table;
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
 /// `"shards/*.tar"`), or a list of these. It takes little memory, and processes share it: sidecars are
 /// mapped, not parsed.
 ///
-/// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`.
+/// `dataset[n]` is sample `n` as a dict of `bytes`, with `"__key__"`; `dataset["key"]` is the sample with
+/// this key, and `dataset[10:20]` a list of samples.
+///
+/// `split`: the samples of one split (`splits` lists all). `version`: the data set as it was after this
+/// number of builds, without those that `pack append` added later.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
     /// The paths that it was opened with, for pickling.
     named: Option<Vec<PathBuf>>,
+    part: DataPart,
 }
+
+/// The part of a data set that is read: one split, or the first builds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DataPart {
+    pub(crate) split: Option<String>,
+    pub(crate) version: Option<usize>,
+}
+
+impl DataPart {
+    /// This part of a data set.
+    pub(crate) fn of(&self, dataset: &tarflume::Dataset) -> tarflume::Result<tarflume::Dataset> {
+        let dataset = match self.version {
+            Some(version) => dataset.version(version)?,
+            None => dataset.clone(),
+        };
+        match &self.split {
+            Some(split) => dataset.split(split).map_err(|error| match split.as_str() {
+                "sample" | "shard" => tarflume::Error::usage(format!(
+                    "{}; divide=\"{split}\" is how ranks divide the data set",
+                    error.text()
+                )),
+                _ => error,
+            }),
+            None => Ok(dataset),
+        }
+    }
+}
+
+/// Classes as a dict of names by id.
+pub(crate) fn class_names<'py>(
+    py: Python<'py>,
+    classes: Option<&ClassTable>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(classes) = classes else { return Ok(None) };
+    let made = PyDict::new(py);
+    for (place, name) in classes.names.iter().enumerate() {
+        made.set_item(classes.id(place), name)?;
+    }
+    Ok(Some(made))
+}
+
+/// The arguments of the constructor: paths, split, version.
+type NewArgs = (Vec<PathBuf>, Option<String>, Option<usize>);
 
 /// Opens the value of a `shards` argument.
 pub(crate) fn open(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<tarflume::Dataset> {
@@ -50,12 +102,26 @@ impl Dataset {
         }
     }
 
+    fn numbered<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyDict>> {
+        let ordinal = self.ordinal(n)?;
+        let sample = py.detach(|| self.dataset.get(ordinal)).or_raise(py)?;
+        self.sample(py, &sample)
+    }
+
+    fn keyed<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let (py, bytes) = (key.py(), key_bytes(key)?);
+        let found = py.detach(|| self.dataset.get_key(&bytes)).or_raise(py)?;
+        let sample = found.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))?;
+        self.sample(py, &sample)
+    }
+
     fn sample<'py>(
         &self,
         py: Python<'py>,
         sample: &tarflume::DatasetSample,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let made = PyDict::new(py);
+        let class = py.import("tarflume.samples")?.getattr("Sample")?;
+        let made = class.call0()?.cast_into::<PyDict>()?;
         made.set_item("__key__", key_text(py, sample.key())?)?;
         for part in sample.parts() {
             made.set_item(part.ext(), PyBytes::new(py, part.bytes().as_slice()))?;
@@ -67,20 +133,75 @@ impl Dataset {
 #[pymethods]
 impl Dataset {
     #[new]
-    fn new(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Dataset> {
+    #[pyo3(signature = (shards, split=None, version=None))]
+    fn new(
+        py: Python<'_>,
+        shards: &Bound<'_, PyAny>,
+        split: Option<String>,
+        version: Option<Number<usize>>,
+    ) -> PyResult<Dataset> {
         let named = paths(py, shards).ok();
-        Ok(Dataset { dataset: open(py, shards)?, named })
+        let part = DataPart { split, version: version.map(|n| n.0) };
+        let dataset = part.of(&open(py, shards)?).or_raise(py)?;
+        Ok(Dataset { dataset, named, part })
+    }
+
+    /// The classes, names by id, or None: those that `pack build --label` found.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        class_names(py, self.dataset.classes())
+    }
+
+    /// The names of the splits.
+    #[getter]
+    fn splits(&self) -> Vec<&str> {
+        self.dataset.splits()
+    }
+
+    /// The number of builds: 1, and 1 for each `pack append`; 0 without a single manifest.
+    #[getter]
+    fn builds(&self) -> usize {
+        self.dataset.builds()
     }
 
     fn __len__(&self) -> usize {
         self.dataset.len() as usize
     }
 
-    /// Sample `n` as a dict: `"__key__"`, and the bytes of each part by its extension.
-    fn __getitem__<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyDict>> {
-        let ordinal = self.ordinal(n)?;
-        let sample = py.detach(|| self.dataset.get(ordinal)).or_raise(py)?;
-        self.sample(py, &sample)
+    /// A sample as a dict: `"__key__"`, and the bytes of each part by its extension. `which` is the number of
+    /// a sample, its key, or a slice, which gives a list of samples.
+    fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = which.py();
+        if which.is_instance_of::<PyString>() || which.is_instance_of::<PyBytes>() {
+            return Ok(self.keyed(which)?.into_any());
+        }
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let range = slice.indices(self.dataset.len() as isize)?;
+            let list = PyList::empty(py);
+            for n in 0..range.slicelength as isize {
+                list.append(self.numbered(py, range.start + n * range.step)?)?;
+            }
+            return Ok(list.into_any());
+        }
+        match which.extract::<isize>() {
+            Ok(n) => Ok(self.numbered(py, n)?.into_any()),
+            Err(_) => {
+                let text = format!(
+                    "a data set takes the number of a sample, its key, or a slice, not {}",
+                    which.repr()?
+                );
+                Err(PyTypeError::new_err(text))
+            }
+        }
+    }
+
+    /// True if a sample has this key.
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if !key.is_instance_of::<PyString>() && !key.is_instance_of::<PyBytes>() {
+            return Ok(false);
+        }
+        let (py, bytes) = (key.py(), key_bytes(key)?);
+        Ok(py.detach(|| self.dataset.find(&bytes)).or_raise(py)?.is_some())
     }
 
     /// Sample `n` with these parts only; the others are not read.
@@ -97,10 +218,8 @@ impl Dataset {
     }
 
     /// The sample with this key.
-    fn find<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| self.dataset.get_key(key)).or_raise(py)?;
-        let sample = found.ok_or_else(|| PyKeyError::new_err(key.to_string()))?;
-        self.sample(py, &sample)
+    fn find<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        self.keyed(key)
     }
 
     /// The key of sample `n`.
@@ -117,23 +236,66 @@ impl Dataset {
         Ok(made)
     }
 
+    /// The samples as a table, for Arrow: see `Table`. `polars.DataFrame(dataset.table())`,
+    /// `pyarrow.table(dataset.table())`, or `duckdb.sql("select key from table")` with a variable `table`.
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::new(py, &self.dataset)
+    }
+
+    /// The samples that a table selects: one of polars, DuckDB, pandas, pyarrow or others with a column
+    /// `ordinal` or `key`, a list or an array of keys or of ordinals, or an array of booleans.
+    fn select(&self, table: &Bound<'_, PyAny>) -> PyResult<Selection> {
+        let subset = selecting::selected(&self.dataset, table, "select()")?;
+        Ok(Selection { subset })
+    }
+
+    /// The whole number of each sample in `part`, a pointer into the JSON part such as "/class", or a part that
+    /// contains the number, such as "cls": int64. The first call reads these parts of all samples.
+    fn numbers(&self, py: Python<'_>, part: &str) -> PyResult<Column> {
+        let numbers = py.detach(|| self.dataset.numbers(part)).or_raise(py)?;
+        let shape = [numbers.len()];
+        Ok(own(numbers.to_vec(), tarflume::DType::I64, &shape))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.table(py)?.__arrow_c_schema__(py)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.table(py)?.__arrow_c_stream__(py, requested_schema)
+    }
+
     /// Paths of the shards, in order.
     #[getter]
     fn shards(&self) -> Vec<PathBuf> {
         self.dataset.shards().iter().map(|shard| shard.path().to_path_buf()).collect()
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<PathBuf>,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs)> {
         let Some(named) = slf.get().named.clone() else {
             return Err(usage(
                 slf.py(),
                 "this data set was made from another one and cannot be pickled: open it from its paths",
             ));
         };
-        Ok((slf.get_type().into_any(), (named,)))
+        let DataPart { split, version } = slf.get().part.clone();
+        Ok((slf.get_type().into_any(), (named, split, version)))
+    }
+
+    /// Thumbnails and parts of the first samples, for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tarflume.notebook")?.getattr("_dataset")?.call1((slf,))
     }
 
     fn __repr__(&self) -> String {
-        format!("Dataset({} samples, {} shards)", self.dataset.len(), self.dataset.shards().len())
+        let (samples, shards) = (self.dataset.len(), self.dataset.shards());
+        let first = shards.first().and_then(|shard| shard.path().parent());
+        let folder = first.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
+        format!("Dataset({samples} samples, {} shards{folder})", shards.len())
     }
 }

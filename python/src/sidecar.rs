@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use tarflume::{Error, ErrorKind};
-use tarflume_formats::reading::Reading;
+use tarflume_formats::Reading;
 use tarflume_packer::index::{Options, index_tar};
 use tarflume_packer::{Exit, Stop};
 

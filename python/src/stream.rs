@@ -12,7 +12,7 @@ use tarflume::{Samples, Stream, StreamSample};
 use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The interval at which a wait checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,23 +22,23 @@ const AHEAD: u64 = 64 << 20;
 
 /// A notification from the reading thread.
 #[derive(Default)]
-struct Rung {
-    rung: Mutex<bool>,
+struct Notification {
+    notified: Mutex<bool>,
     more: Condvar,
 }
 
-impl Rung {
-    fn ring(&self) {
-        *self.rung.lock().ignore_poison() = true;
+impl Notification {
+    fn set(&self) {
+        *self.notified.lock().ignore_poison() = true;
         self.more.notify_all();
     }
 
     /// Waits for the notification, at most [`LOOK`].
     fn wait(&self) {
-        let rung = self.rung.lock().ignore_poison();
-        let waited = self.more.wait_timeout_while(rung, LOOK, |rung| !*rung);
-        let (mut rung, _) = waited.ignore_poison();
-        *rung = false;
+        let notified = self.notified.lock().ignore_poison();
+        let waited = self.more.wait_timeout_while(notified, LOOK, |notified| !*notified);
+        let (mut notified, _) = waited.ignore_poison();
+        *notified = false;
     }
 }
 
@@ -53,7 +53,7 @@ impl Rung {
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
     samples: Mutex<Option<Samples>>,
-    rung: Arc<Rung>,
+    notified: Arc<Notification>,
     url: String,
     local_path: Option<String>,
     process: u32,
@@ -94,17 +94,17 @@ impl TarStream {
         local_path: Option<String>,
         memory_limit: Option<Number<u64>>,
     ) -> PyResult<TarStream> {
-        let rung = Arc::new(Rung::default());
-        let bell = Arc::clone(&rung);
+        let notified = Arc::new(Notification::default());
+        let notify = Arc::clone(&notified);
         let begin = || {
             let stream = Stream::open(path)?.ahead(AHEAD);
             let stream =
                 memory_limit.into_iter().fold(stream, |stream, n| stream.memory_limit(n.0.into()));
-            stream.samples_with_bell(0, Arc::new(move || bell.ring()))
+            stream.samples_with_notify(0, Arc::new(move || notify.set()))
         };
         let samples = Mutex::new(Some(py.detach(begin).or_raise(py)?));
         let url = url.unwrap_or_else(|| path.to_string());
-        Ok(TarStream { samples, rung, url, local_path, process: std::process::id() })
+        Ok(TarStream { samples, notified, url, local_path, process: std::process::id() })
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -129,7 +129,7 @@ impl TarStream {
                 Next::End => return Ok(None),
                 Next::NotYet => {
                     py.check_signals()?;
-                    py.detach(|| self.rung.wait());
+                    py.detach(|| self.notified.wait());
                 }
             }
         }

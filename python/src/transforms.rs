@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use tarflume::{ImageSize, Transform};
 
-use crate::again::{Again, NewArgs, again};
+use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 
@@ -75,7 +75,7 @@ fn checked(py: Python<'_>, transform: impl Transform) -> PyResult<AnyTransform> 
 /// `size` is a number of pixels for a square, or `(height, width)`. `scale` is the range of the crop's area as
 /// a share of the picture's, `ratio` the range of its width divided by its height.
 #[pyclass(frozen, module = "tarflume")]
-pub struct RandomResizedCrop(AnyTransform, Again);
+pub struct RandomResizedCrop(AnyTransform, ConstructorArgs);
 
 #[pymethods]
 impl RandomResizedCrop {
@@ -109,7 +109,7 @@ impl RandomResizedCrop {
 /// Resizes the whole picture to `size` (a number for a square, or `(height, width)`), or until its shorter
 /// side has `shorter` pixels, where `longest` limits the longer side.
 #[pyclass(frozen, module = "tarflume")]
-pub struct Resize(AnyTransform, Again);
+pub struct Resize(AnyTransform, ConstructorArgs);
 
 #[pymethods]
 impl Resize {
@@ -146,7 +146,7 @@ impl Resize {
 /// The middle `size` pixels without resizing: a number for a square, or `(height, width)`. A smaller picture
 /// is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct CenterCrop(AnyTransform, Again);
+pub struct CenterCrop(AnyTransform, ConstructorArgs);
 
 #[pymethods]
 impl CenterCrop {
@@ -169,7 +169,7 @@ impl CenterCrop {
 /// Resizes the shorter side to `side` pixels, then takes the middle `size`: the usual transform of an
 /// evaluation, `ResizeCenterCrop(256, 224)`.
 #[pyclass(frozen, module = "tarflume")]
-pub struct ResizeCenterCrop(AnyTransform, Again);
+pub struct ResizeCenterCrop(AnyTransform, ConstructorArgs);
 
 #[pymethods]
 impl ResizeCenterCrop {
@@ -193,7 +193,7 @@ impl ResizeCenterCrop {
 /// Keeps each picture as it is, with at most `max_pixels` pixels: rows have different sizes. A larger
 /// picture is an error.
 #[pyclass(frozen, module = "tarflume")]
-pub struct OriginalSize(AnyTransform, Again);
+pub struct OriginalSize(AnyTransform, ConstructorArgs);
 
 #[pymethods]
 impl OriginalSize {

@@ -6,7 +6,13 @@ use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, 
 use crate::errors::usage;
 
 /// The value for `word`.
-fn one_of<T: Copy>(py: Python<'_>, what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+/// The value of a word; the error contains all words.
+pub(crate) fn one_of<T: Copy>(
+    py: Python<'_>,
+    what: &str,
+    word: &str,
+    known: &[(&str, T)],
+) -> PyResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
         return Ok(*value);
     }
@@ -74,9 +80,26 @@ pub(crate) fn source(py: Python<'_>, word: &str) -> PyResult<SourceKind> {
     one_of(py, "source", word, &[("file", SourceKind::File), ("mapped", SourceKind::Mapped)])
 }
 
-/// Whether a split is by shard.
+/// The form of a batch, before `collate=`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A `Batch`.
+    Batch,
+    /// The columns in the order in which they were given, without the keys.
+    Tuple,
+    /// The columns by name, with the keys.
+    Dict,
+}
+
+/// The form of batches.
+pub(crate) fn form(py: Python<'_>, word: &str) -> PyResult<Form> {
+    let known = [("batch", Form::Batch), ("tuple", Form::Tuple), ("dict", Form::Dict)];
+    one_of(py, "deliver", word, &known)
+}
+
+/// Whether ranks divide the data set by shard.
 pub(crate) fn by_shard(py: Python<'_>, word: &str) -> PyResult<bool> {
-    one_of(py, "split", word, &[("sample", false), ("shard", true)])
+    one_of(py, "divide", word, &[("sample", false), ("shard", true)])
 }
 
 /// A share of the pictures: 0 to 1, or "auto".

@@ -5,18 +5,18 @@ use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::Durability;
 use tarflume_packer::CheckLevel;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::scan::NameRules;
 use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected};
 
 use crate::errors::usage;
-use crate::failures::Refused;
+use crate::failures::JobFailure;
 use crate::json::from_json;
 use crate::numbers::Number;
 use crate::pack::{bytes, choice};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Writes shards from the samples of a program; one writer for each data set.
 #[pyclass(frozen, module = "tarflume._core")]
@@ -69,14 +69,15 @@ impl Writer {
             // With max_samples and no shard_size, only the number of samples limits a shard.
             shard_size: shard_size.unwrap_or(max_samples.map_or(SHARD_SIZE, |_| u64::MAX)),
             shard_samples: max_samples,
-            names: NameRules::parse(names).map_err(|told| usage(py, format!("names=: {told}")))?,
+            names: NameRules::parse(names)
+                .map_err(|error| usage(py, format!("names=: {error}")))?,
             check,
             entry_points: entry_points && check != CheckLevel::None,
             durability: if fsync { Durability::Synced } else { Durability::Cached },
             fresh,
         };
         let made = py.detach(|| DatasetWriter::create(&out, options));
-        let inner = made.map_err(|failure| Refused::failure(failure).raised(py))?;
+        let inner = made.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         Ok(Writer { out, inner: Mutex::new(Some(inner)) })
     }
 
@@ -94,10 +95,10 @@ impl Writer {
         });
         match written {
             Some(Ok(())) => Ok(()),
-            Some(Err(Rejected::Failure(failure))) => Err(Refused::failure(failure).raised(py)),
+            Some(Err(Rejected::Failure(failure))) => Err(JobFailure::failure(failure).raised(py)),
             Some(Err(Rejected::Problem(problem))) => {
                 let text = "the sample was not written; the writer can write others";
-                let error = Refused::problems(text, std::slice::from_ref(&*problem)).raised(py);
+                let error = JobFailure::problems(text, std::slice::from_ref(&*problem)).raised(py);
                 error.value(py).setattr("key", key)?;
                 Err(error)
             }
@@ -121,7 +122,7 @@ impl Writer {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let writer = self.taken(py)?;
         let finished = py.detach(|| writer.finish());
-        let manifest = finished.map_err(|failure| Refused::failure(failure).raised(py))?;
+        let manifest = finished.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         from_json(py, &manifest)
     }
 
@@ -130,7 +131,7 @@ impl Writer {
         let writer = self.taken(py)?;
         let left = py.detach(|| writer.abandon());
         let Abandoned { shards, samples, folder } =
-            left.map_err(|failure| Refused::failure(failure).raised(py))?;
+            left.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         Ok((shards, samples, folder))
     }
 }

@@ -11,16 +11,20 @@
 The order of samples is a function of data, seed, epoch and shuffle. Threads in Rust make the batches, without
 worker processes. Columns are views of a batch's memory, without a copy.
 
-`tarflume.torch` has loaders and data sets for PyTorch. `tarflume.pack` makes shards from folders,
-`tarflume.ShardWriter` from samples of a program. `tarflume.diagnose` measures any loader.
+`tarflume.torch` has loaders and data sets for PyTorch; it is imported when it is first used, as the other modules
+are. `tarflume.pack` makes shards from folders and from text, `tarflume.ShardWriter` from samples of a program.
+`tarflume.diagnose` measures any loader.
 `help(tarflume.Loader)` describes all settings.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from . import errors, pack
 from ._core import (
     Apply,
+    ArrayDataset,
     Batch,
     CenterCrop,
     ClassLabel,
@@ -38,18 +42,30 @@ from ._core import (
     RandomResizedCrop,
     Resident,
     Raw,
+    RecordBatch,
     Resize,
     ResizeCenterCrop,
+    Selection,
+    Table,
     Text,
+    Tokens,
     __version__,
 )
+from .arrays import ArrayLoader
 from .diagnosis import Diagnosis, diagnose
 from .errors import Error
+from .samples import Sample
+from .language import token_columns
 from .statistics import Stats
 from .writing import ShardWriter
 
+if TYPE_CHECKING:
+    from . import grain, huggingface, torch, webdataset
+
 __all__ = [
     "Apply",
+    "ArrayDataset",
+    "ArrayLoader",
     "Batch",
     "CenterCrop",
     "ClassLabel",
@@ -69,19 +85,33 @@ __all__ = [
     "RandomResizedCrop",
     "Resident",
     "Raw",
+    "RecordBatch",
     "Resize",
     "ResizeCenterCrop",
+    "Sample",
+    "Selection",
     "ShardWriter",
     "Stats",
+    "Table",
     "Text",
+    "Tokens",
     "__version__",
     "diagnose",
     "errors",
     "pack",
+    "token_columns",
 ]
 
-#: Modules that a program imports by name, because they need other packages.
+#: Modules that are imported when they are first used, because they need other packages.
 _MODULES = ("grain", "huggingface", "torch", "webdataset")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,12 +2,14 @@
 
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Self, SupportsIndex, final
+from typing import Any, Final, Literal, Protocol, Self, SupportsIndex, final, overload
 
 import numpy.typing as npt
 
+from .progress import Progress
+from .samples import Sample
 from .statistics import Stats
 
 __version__: Final[str]
@@ -16,11 +18,23 @@ type Path = str | os.PathLike[str]
 type Shards = Path | Sequence[Path] | Dataset | Sequence[tuple[Path | Dataset, int]]
 type Sides = int | tuple[int, int]
 type Transform = RandomResizedCrop | Resize | CenterCrop | ResizeCenterCrop | OriginalSize
-type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Apply
+type Part = str | Image | Json | ClassLabel | Raw | Text | Npy | Tokens | Apply
+type Numbers = str | Sequence[int] | npt.NDArray[Any] | ArrowStream | ArrowArray
+type Selecting = Selection | ArrowStream | ArrowArray | npt.NDArray[Any] | Sequence[str] | Sequence[int] | range
 type DType = Literal[
     "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
     "float32", "float64", "bool"
 ]
+
+class ArrowStream(Protocol):
+    """What exports an Arrow stream: tables of polars, DuckDB, pandas, pyarrow and others."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+class ArrowArray(Protocol):
+    """What exports an Arrow array."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
 
 @final
 class Column:
@@ -134,17 +148,55 @@ class Batch(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]: ...
     def __getitem__(self, name: str, /) -> Any: ...
     def numpy(self) -> dict[str, Any]: ...
+    def arrow(self) -> RecordBatch: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class RecordBatch:
+    """The columns of a batch, lent to Arrow without a copy."""
+
+    def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+@final
+class Table:
+    """The samples of a data set as an Arrow stream: `ordinal`, `key`, `shard`, `row`, `offset`, `bytes`, `width`,
+    `height`, and the bytes of each part, such as `jpg_bytes`."""
+
+    def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+@final
+class Selection:
+    """Some samples of a data set, for `Loader(select=)`: made by `Dataset.select`."""
+
+    def __new__(cls, samples: int, bits: bytes) -> Self: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, ordinal: int, /) -> bool: ...
+    @property
+    def ordinals(self) -> Column: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Epoch:
-    """The batches of one epoch, in order."""
+    """The batches of one epoch, in order: each a `Batch`, or what `deliver=` and `collate=` make of it."""
 
     @property
     def number(self) -> int: ...
+    @property
+    def samples(self) -> int: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Batch: ...
+    def __next__(self) -> Any: ...
     def __length_hint__(self) -> int: ...
-    def map[T](self, function: Callable[[Batch], T]) -> Iterator[T]: ...
+    def map[T](self, function: Callable[[Any], T]) -> Iterator[T]: ...
+    def progress(self, progress: Progress = None) -> Iterator[Any]: ...
     def charge(self, seconds: float) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
@@ -182,19 +234,76 @@ def write_sidecar(path: Path, *, entry_points: bool = False) -> tuple[int, list[
     """Makes the sidecar of a plain tar; returns the number of samples, and warnings for readers."""
 
 @final
+class ArrayDataset:
+    """Rows of an array in a file, read where they are: npy, raw, HDF5 or Parquet."""
+
+    def __new__(
+        cls,
+        path: Path,
+        name: str | None = None,
+        *,
+        dtype: str | None = None,
+        shape: Sequence[int] | None = None,
+        offset: int = 0,
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    def __getitem__(self, index: Any, /) -> Column: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+
+class ArrayBatches:
+    """The batches of one epoch: dicts of columns."""
+
+    def __new__(
+        cls,
+        arrays: Mapping[str, ArrayDataset],
+        batch: int,
+        *,
+        seed: int | None,
+        epoch: int,
+        rank: tuple[int, int],
+        drop_last: bool,
+        first: int,
+        threads: int,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> dict[str, Any]: ...
+    def __length_hint__(self) -> int: ...
+
 class Dataset:
     """A data set: samples by number and by key, as dicts of `bytes`."""
 
-    def __new__(cls, shards: Path | Sequence[Path] | Dataset) -> Self: ...
+    def __new__(
+        cls, shards: Path | Sequence[Path] | Dataset, split: str | None = None, version: int | None = None
+    ) -> Self: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, n: int, /) -> dict[str, Any]: ...
-    def __iter__(self) -> Iterator[dict[str, Any]]: ...
-    def get(self, n: int, parts: Sequence[str]) -> dict[str, Any]: ...
-    def find(self, key: str) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, which: SupportsIndex | str | bytes, /) -> Sample: ...
+    @overload
+    def __getitem__(self, which: slice, /) -> list[Sample]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[Sample]: ...
+    def get(self, n: int, parts: Sequence[str]) -> Sample: ...
+    def find(self, key: str | bytes) -> Sample: ...
     def key(self, n: int) -> str: ...
     def extensions(self) -> dict[str, int]: ...
+    def table(self) -> Table: ...
+    def select(self, table: Selecting) -> Selection: ...
+    def numbers(self, part: str) -> Column: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def _repr_html_(self) -> str: ...
     @property
     def shards(self) -> list[pathlib.Path]: ...
+    @property
+    def classes(self) -> dict[int, str] | None: ...
+    @property
+    def splits(self) -> list[str]: ...
+    @property
+    def builds(self) -> int: ...
 
 @final
 class RandomResizedCrop:
@@ -306,6 +415,21 @@ class Npy:
     ) -> Self: ...
 
 @final
+class Tokens:
+    """A column of blocks of token ids."""
+
+    def __new__(
+        cls,
+        length: int,
+        kind: str = "ids",
+        *,
+        dtype: DType = "int64",
+        padding: int = 0,
+        ids: str = "ids.npy",
+        cu_seqlens: str = "cu_seqlens.npy",
+    ) -> Self: ...
+
+@final
 class Apply:
     """Applies a Python function to each sample of a column: `function(value)`."""
 
@@ -335,7 +459,12 @@ class Loader:
     - "pad": the last batch has `batch_size` rows on all ranks, with samples from the beginning of the epoch.
     - "uneven": each sample once; ranks may differ by a row, and a rank without rows has one step less.
 
-    With `split="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
+    `select`: a table with a column `ordinal` or `key`, a list or an array of either, an array of booleans, a `Selection`.
+
+    `weights`: "/class" draws each class equally often; `{class: weight}`; an array with a whole number for each sample.
+    `classes` is where the class of each sample is found, if it is not "/class".
+
+    With `divide="shard"` all ranks have as many rows as the one with most samples (True: with fewest), and repeat samples
     of their own shards. `Batch.padding` marks repeated rows. `ledger()` does not count them, and a state that was saved
     before the last batch continues with any `drop_last`, rank and world size.
     """
@@ -350,9 +479,11 @@ class Loader:
         image: Transform | Image | Apply | None = None,
         label: Part | None = None,
         columns: Mapping[str, Part] | Sequence[str] | None = None,
+        split: str | None = None,
+        version: int | None = None,
         rank: int = 0,
         world_size: int = 1,
-        split: Literal["sample", "shard"] = "sample",
+        divide: Literal["sample", "shard"] = "sample",
         drop_last: bool | Literal["pad", "uneven"] = False,
         num_threads: int | None = None,
         prefetch: int = 4,
@@ -372,6 +503,11 @@ class Loader:
         take: int | None = None,
         repeat: int = 1,
         epoch_length: int | None = None,
+        deliver: Literal["batch", "tuple", "dict"] = "batch",
+        collate: Callable[[Any], Any] | None = None,
+        select: Selecting | None = None,
+        weights: Numbers | Mapping[int, int] | None = None,
+        classes: Numbers | None = None,
     ) -> Self: ...
     def epoch(self, epoch: int) -> Epoch: ...
     def __iter__(self) -> Epoch: ...
@@ -379,8 +515,12 @@ class Loader:
     @property
     def current_epoch(self) -> int: ...
     @property
+    def selection(self) -> Selection | None: ...
+    @property
     def resident(self) -> dict[str, int] | None: ...
     def preload(self, progress: Callable[[int, int], object] | None = None) -> None: ...
+    @property
+    def classes(self) -> dict[int, str] | None: ...
     @property
     def samples(self) -> int: ...
     def state_dict(self) -> dict[str, Any]: ...
@@ -440,15 +580,36 @@ def pack_build(
     prefix: str | None = None,
     shuffle: int | None = None,
     require: str | None = None,
+    label: str | None = None,
+    classes: Path | None = None,
+    split: str | None = None,
+    stratify: str | None = None,
+    split_by: str | None = None,
     ext_map: str | None = None,
     ext_by_content: bool = False,
     names: str | None = None,
     exclude: Sequence[str] = ...,
+    join: str | None = None,
+    coco: str | None = None,
+    yolo: str | None = None,
+    yolo_names: Path | None = None,
+    voc: str | None = None,
+    pair: Sequence[str] = ...,
     follow_links: bool = False,
     entry_points: bool = True,
     dedupe: bool = False,
     limit: int | None = None,
     check: str | None = None,
+    on_problem: str = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+) -> Work: ...
+def pack_append(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    exclude: Sequence[str] = ...,
     on_problem: str = "fail",
     jobs: int | None = None,
     fresh: bool = False,
@@ -465,5 +626,33 @@ def pack_index(
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
+) -> Work: ...
+def pack_tokens(
+    sources: Sequence[Path],
+    out: Path,
+    length: int,
+    *,
+    tokenizer: Path | None = None,
+    encode: Callable[[list[str]], Iterable[Any]] | None = None,
+    fingerprint: str | None = None,
+    vocabulary: int | None = None,
+    pack: str = "bfd",
+    window: int | None = None,
+    eos: str | None = None,
+    pad: str | None = None,
+    condition: str | None = None,
+    dtype: str | None = None,
+    text_field: str = "text",
+    text_part: str = "txt",
+    per_line: bool = False,
+    special_tokens: bool = False,
+    cache: Path | None = None,
+    unit: int | str | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str = "shard",
+    fsync: bool = True,
+    jobs: int | None = None,
+    fresh: bool = False,
 ) -> Work: ...
 def pack_command(words: Sequence[str]) -> int: ...

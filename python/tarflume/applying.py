@@ -1,17 +1,22 @@
-"""Calls a user's functions for each sample (`Apply`) and for each batch (`Epoch.map`)."""
+"""Calls a user's functions for each sample (`Apply`) and for each batch (`Epoch.map`), and shows the progress of an
+epoch (`Epoch.progress`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import length_hint
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .progress import shown
+
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from ._core import Batch, Epoch
+    from ._core import Epoch
+    from .progress import Progress
 
 __all__: list[str] = []
 
@@ -51,10 +56,33 @@ def _fitting(made: np.ndarray[Any, Any], dtype: np.dtype[Any], shape: tuple[int,
     return made.astype(dtype, copy=False)
 
 
-def _mapped(epoch: Epoch, function: Callable[[Batch], T]) -> Iterator[T]:
+def _mapped(epoch: Epoch, function: Callable[[Any], T]) -> Iterator[T]:
     with epoch:
         for batch in epoch:
             begun = perf_counter()
             made = function(batch)
             epoch.charge(perf_counter() - begun)
             yield made
+
+
+def _shown(epoch: Epoch, progress: Progress) -> Iterator[Any]:
+    """The batches of an epoch, with a line of progress."""
+    begun, taken = perf_counter(), 0
+
+    def event() -> dict[str, Any]:
+        seconds, left = max(perf_counter() - begun, 1e-9), length_hint(epoch)
+        rate = epoch.samples / seconds
+        remaining = left * seconds / taken if taken else 0.0
+        line = (
+            f"epoch {epoch.number}: {taken} of {taken + left} batches, {rate:,.0f} samples/s, "
+            f"{int(remaining) // 60}:{int(remaining) % 60:02} left"
+        )
+        return {"epoch": epoch.number, "batches": taken, "batches_left": left, "samples": epoch.samples,
+                "samples_per_s": rate, "left_s": remaining, "line": line}  # fmt: skip
+
+    with shown(progress) as show, epoch:
+        for batch in epoch:
+            taken += 1
+            show(event)
+            yield batch
+        show(event, last=True)

@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 ROWS = 64
 
 #: Settings of a loader for which `datasets` has methods.
-THEIRS = ("batch_size", "drop_last", "epoch_length", "rank", "repeat", "seed", "shuffle", "split", "world_size")
+THEIRS = ("batch_size", "drop_last", "epoch_length", "rank", "repeat", "seed", "shuffle", "divide", "world_size")
 
 
 def dataset(

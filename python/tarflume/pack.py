@@ -1,8 +1,10 @@
 """Packing from Python: builds shards from folders, verifies shards, and indexes existing tars.
 
     manifest = tarflume.pack.build("photos/", "shards/")
+    tarflume.pack.append("photos/", "shards/")
     report = tarflume.pack.verify("shards/", level="decode")
     tarflume.pack.index("old-shards/", entry_points=True)
+    tarflume.pack.tokens("text.jsonl", "tokens/", tokenizer="tokenizer.json", length=2048)
 
 The same as the command `pack`, which the package installs: the same bytes and the same errors. The interpreter lock is
 free while it runs. Ctrl-C ends it at the next sample: a file with its final name is complete, and the same call
@@ -15,14 +17,14 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from . import _core
 from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
 
-__all__ = ["Built", "Report", "build", "index", "main", "verify"]
+__all__ = ["Built", "Report", "append", "build", "index", "main", "tokens", "verify"]
 
 
 def __dir__() -> list[str]:
@@ -101,10 +103,21 @@ def build(
     prefix: str | None = None,
     shuffle: int | None = None,
     require: str | Iterable[str] | None = None,
+    label: str | None = None,
+    classes: _Path | None = None,
+    split: str | Mapping[str, float] | None = None,
+    stratify: str | None = None,
+    split_by: str | None = None,
     ext_map: str | Mapping[str, str] | None = None,
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
     exclude: str | Sequence[str] | None = None,
+    join: _Path | None = None,
+    coco: _Path | None = None,
+    yolo: _Path | None = None,
+    yolo_names: _Path | None = None,
+    voc: _Path | None = None,
+    pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
     entry_points: bool = True,
     dedupe: bool = False,
@@ -124,11 +137,21 @@ def build(
     - `shards`: the exact number of shards, of nearly equal size. Otherwise `shard_size` ("256MiB", or bytes; the
       default) and `shard_samples` limit a shard. `prefix`: the names of shards are PREFIX-000000.tar.
     - `shuffle`: a seed that distributes samples over the shards at random.
-    - `require`: parts that each sample must have, "image,json" by default; "" for none.
+    - `require`: parts that each sample must have, "image,json" by default; "" for none. With `label`, `join`, `coco`,
+      `yolo` or `voc`, "image" by default.
+    - `label`: "folder" writes the name of the folder that holds an image as `class` (a number) and `class_name` into
+      the sample's JSON, "folder=1" that of the first folder under `src`. A sample without a JSON gets one. `classes`:
+      a file of names, or the dataset.json of another data set, whose numbers are used.
+    - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
+      within each class. `split_by`: the field of the JSON, or "folder=1", that names the split.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
+    - `join`: a table (.csv, .tsv, .jsonl) whose rows become the samples' JSON: a path, or "FILE:key=COLUMN,on=stem". "auto",
+      the default, joins metadata.csv and metadata.jsonl of image folders; "none" joins nothing. `coco`: a COCO file.
+      `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
+    - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
@@ -155,15 +178,60 @@ def build(
         prefix=prefix,
         shuffle=shuffle,
         require=_words(require),
+        label=label,
+        classes=None if classes is None else os.fspath(classes),
+        split=_pairs(split),
+        stratify=stratify,
+        split_by=split_by,
         ext_map=_pairs(ext_map),
         ext_by_content=ext_by_content,
         names=_pairs(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        join=None if join is None else os.fspath(join),
+        coco=None if coco is None else os.fspath(coco),
+        yolo=None if yolo is None else os.fspath(yolo),
+        yolo_names=yolo_names,
+        voc=None if voc is None else os.fspath(voc),
+        pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
         follow_links=follow_links,
         entry_points=entry_points,
         dedupe=dedupe,
         limit=limit,
         check=check,
+        on_problem=on_problem,
+        jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+    )
+    done = _finished(work, progress)
+    manifest: dict[str, Any] = done.pop("manifest")
+    return Built(manifest | done, "planned" if dry_run else "published")
+
+
+def append(
+    src: _Path | Sequence[_Path],
+    out: _Path,
+    *,
+    exclude: str | Sequence[str] | None = None,
+    on_problem: Literal["fail", "skip", "quarantine"] = "fail",
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    progress: Progress = None,
+) -> Built:
+    """Adds the new samples of folders to a data set, in shards that follow the existing ones, which do not change.
+
+    A sample is new if the data set has no sample with its key. Names, labels, splits and the size of shards are those
+    of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". The other
+    arguments are those of `build`.
+
+    Returns what `build` returns, with `present`, the number of samples that the data set had. If there is nothing new,
+    the data set does not change. A shuffle of more samples is another order: `Loader(version=1)` reads the first build.
+    """
+    work = _core.pack_append(
+        _paths(src),
+        os.fspath(out),
+        exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
         on_problem=on_problem,
         jobs=jobs,
         fresh=fresh,
@@ -229,6 +297,93 @@ def index(
     return Built(_finished(work, progress), "indexed")
 
 
+def tokens(
+    src: _Path | Sequence[_Path],
+    out: _Path,
+    *,
+    length: int,
+    tokenizer: _Path | None = None,
+    encode: Callable[[list[str]], Iterable[Any]] | None = None,
+    fingerprint: str | None = None,
+    vocabulary: int | None = None,
+    pack: Literal["bfd", "concat"] = "bfd",
+    window: int | None = None,
+    eos: int | str | None = None,
+    pad: int | str | None = None,
+    where: str | None = None,
+    dtype: Literal["uint16", "uint32"] | None = None,
+    text_field: str = "text",
+    text_part: str = "txt",
+    per_line: bool = False,
+    special_tokens: bool = False,
+    cache: _Path | None = None,
+    unit: int | str | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str = "shard",
+    fsync: bool = True,
+    jobs: int | None = None,
+    fresh: bool = False,
+    progress: Progress = None,
+) -> Built:
+    """Tokenizes text and packs it into blocks of `length` ids.
+
+    - `src`: files and folders of .jsonl, .txt (both also .gz and .zst) and .tar, or "megatron:PREFIX", which needs no
+      tokenizer. `text_field`: the field of JSON; `text_part`: the part of a tar's samples; `per_line`: each line of
+      a text file is a document.
+    - `tokenizer`: a tokenizer.json of Hugging Face tokenizers. `special_tokens`: adds those of its post processor.
+    - `encode`: any function from a list of texts to as many lists of ids (or arrays, or objects with `ids`), such as
+      `lambda texts: tok(texts, add_special_tokens=False)["input_ids"]`. `fingerprint`: a name for the function and its
+      settings, under which ids are cached. `vocabulary`: the number of ids; without it, the largest id that appears
+      decides the type.
+    - `pack`: "bfd" (best fit: splits only documents longer than a block, over a `window` of 8,192 documents) or
+      "concat". `eos`: the token behind each document, an id or a token's text. `pad`: the token that fills up a block;
+      by default that of `eos`, or 0. `where`: a condition such as "len(ids) >= 10". `dtype`: the type of ids.
+    - `cache`: the folder of ids, which several data sets may share; by default `out/.tokens/cache`. `unit`: the bytes of
+      text that are tokenized and cached together, by default "8MiB".
+    - `shard_size`, `shard_samples`, `prefix`, `jobs`, `progress`: as for `build`. `fsync`: waits until shards are on
+      disk. `fresh`: removes an unfinished data set of another command in `out`.
+
+    A sample has `ids.npy`, `cu_seqlens.npy` and `json`; `tarflume.token_columns` reads it. Text is tokenized once: a
+    rerun or another length tokenizes nothing, a corpus that has grown only what is new.
+
+    Returns the manifest with `documents`, `empty`, `filtered`, `text_bytes`, `tokenized_bytes`, `units`,
+    `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before` and `fill` (the share of ids that are no
+    padding, from 0 to 1). Raises as `build`.
+    """
+    paths = [src] if isinstance(src, (str, os.PathLike)) else list(src)
+    prefixed = any(os.fspath(path).startswith("megatron:") for path in paths)
+    work = _core.pack_tokens(
+        [os.fspath(path) for path in paths] if prefixed else _paths(paths),
+        os.fspath(out),
+        length,
+        tokenizer=None if tokenizer is None else os.fspath(tokenizer),
+        encode=encode,
+        fingerprint=fingerprint,
+        vocabulary=vocabulary,
+        pack=pack,
+        window=window,
+        eos=None if eos is None else str(eos),
+        pad=None if pad is None else str(pad),
+        condition=where,
+        dtype=dtype,
+        text_field=text_field,
+        text_part=text_part,
+        per_line=per_line,
+        special_tokens=special_tokens,
+        cache=None if cache is None else os.fspath(cache),
+        unit=unit,
+        shard_size=shard_size,
+        shard_samples=shard_samples,
+        prefix=prefix,
+        fsync=fsync,
+        jobs=jobs,
+        fresh=fresh,
+    )
+    done = _finished(work, progress)
+    return Built(done["report"] | {"fill": done["fill"], "problems": []} | done["manifest"])
+
+
 def main() -> int:
     """The command `pack`: runs the arguments of this process and returns the exit code.
 
@@ -277,7 +432,7 @@ def _words(words: str | Iterable[str] | None) -> str | None:
     return words if words is None or isinstance(words, str) else ",".join(words)
 
 
-def _pairs(pairs: str | Mapping[str, str] | None) -> str | None:
+def _pairs(pairs: str | Mapping[str, Any] | None) -> str | None:
     if pairs is None or isinstance(pairs, str):
         return pairs
     return ",".join(f"{name}={value}" for name, value in pairs.items())

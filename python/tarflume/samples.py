@@ -1,4 +1,5 @@
-"""`Samples`: samples by number, the base of map-style interfaces for several frameworks."""
+"""`Sample`: the parts of a sample by extension. `Samples`: samples by number, the base of map-style interfaces for
+several frameworks."""
 
 from __future__ import annotations
 
@@ -7,11 +8,51 @@ from typing import Any, SupportsIndex
 
 from . import _core
 
-__all__ = ["Samples"]
+__all__ = ["Sample", "Samples"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+#: Characters of a text that a `repr` shows.
+_SHOWN = 60
+#: Bytes of the longest part that is shown as text.
+_TEXT = 4096
+
+
+class Sample(dict[str, Any]):
+    """A sample: a dict of `"__key__"` and the bytes of each part by its extension.
+
+    Its `repr` shows the length of each part, and the beginning of short texts; a notebook shows its pictures.
+    """
+
+    def __repr__(self) -> str:
+        parts = [f"{name}: {_short(value)}" for name, value in self.items() if name != "__key__"]
+        return f"Sample({self.get('__key__')!r}, {{{', '.join(parts)}}})"
+
+    def _repr_html_(self) -> str:
+        from .notebook import _sample
+
+        return _sample(self)
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, bytes):
+        return repr(value)
+    text = _text(value)
+    if text is None:
+        return f"{len(value)} bytes"
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _text(value: bytes) -> str | None:
+    """The text of a short part; None if it is long, or no text."""
+    try:
+        text = value.decode() if len(value) <= _TEXT else "\0"
+    except UnicodeDecodeError:
+        return None
+    return text if text.replace("\n", " ").isprintable() else None
 
 
 class Samples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 __all__ = ["Stats"]
@@ -29,7 +30,7 @@ class Stats(dict[str, Any]):
     - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
       `jpeg_blocks_skipped`, `warning` (None without one).
     - With a GPU, otherwise None: `device` (which one, and why), `hidden` (a lower bound of the share of the copies'
-      time that was hidden), `device_slots` (`asked`: requests of a batch, `missing`: those that found no slot ready,
+      time that was hidden), `device_slots` (`requests`: of a batch, `missing`: those that found no slot ready,
       `occupancy`: the share of the slots that were ready), `decoder` (the GPU's JPEG decoder: `about`, `decoded`,
       `refused`, `why`, `share`, `waited_s`, `redone_s`).
     """
@@ -40,6 +41,11 @@ class Stats(dict[str, Any]):
 
     def __str__(self) -> str:
         return self._table
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{html.escape(self._table)}</pre>'
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Stats, (dict(self), self._table))

@@ -69,7 +69,8 @@ def test_the_settings_of_the_cheat_sheet_are_settings(folder):
         tarflume.Loader(folder / "shards", batch_size=4, **settings).close()
 
 
-@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/LOADING.md", "docs/PYTORCH.md", "docs/WEBDATASET.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/LOADING.md", "docs/PYTORCH.md", "docs/TABLES.md",
+                                  "docs/WEBDATASET.md"])  # fmt: skip
 def test_the_snippets_of_other_pages_run(folder, page):
     """With one epoch instead of 90, and the shards that there are."""
     found = blocks(ROOT / page, "python")

@@ -78,7 +78,7 @@ def test_columns_on_the_device_are_those_of_the_host(driver, shards):
         ours.ledger().prove(ours.expected(1))
         assert ours.stats()["stages"]["upload"]["items"] == 10 and ours.stats()["warning"] is None
         slots = ours.stats()["device_slots"]
-        assert slots["asked"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
+        assert slots["requests"] == 10 and 0 <= slots["missing"] <= 10 and 0 <= slots["occupancy"] <= 1, slots
         assert "Copies to the device" in str(ours.stats())
     """, FAKECUDA_DELAY_US="50-400")
 

@@ -157,7 +157,7 @@ def test_split_by_shard_ranks_deliver_as_many_samples_as_the_one_with_most(tmp_p
 
     pack("build", pairs(tmp_path / "pairs", 25), "-o", tmp_path / "shards", "--shards", 3)
     counts = [len(tarflume.Dataset(tar)) for tar in sorted((tmp_path / "shards").glob("*.tar"))]
-    ranks, ledger = each_rank(tmp_path / "shards", 3, batch_size=4, split="shard")
+    ranks, ledger = each_rank(tmp_path / "shards", 3, batch_size=4, divide="shard")
     assert len(set(counts)) > 1 and sum(counts) == 25
     for rank, count in zip(ranks, counts, strict=True):
         rows = sum(rank, [])

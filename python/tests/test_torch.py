@@ -239,7 +239,7 @@ def test_a_bad_sample_is_an_error_of_its_kind_also_in_a_worker(shards, tmp_path,
 def test_ranks_have_equal_steps(shards, world, workers, split, drop_last, monkeypatch):
     seen = []
     for rank in range(world):
-        data = ours.Dataset(shards, rank=rank, world_size=world, split=split, drop_last=drop_last, **WORDS)
+        data = ours.Dataset(shards, rank=rank, world_size=world, divide=split, drop_last=drop_last, **WORDS)
         seen.append([[int(sample["key"]) for sample in _worker(data, w, workers, monkeypatch)] for w in range(workers)])
     assert all([len(part) for part in rank] == [len(part) for part in seen[0]] for rank in seen)
     flat = sorted(n for rank in seen for part in rank for n in part)
@@ -248,7 +248,7 @@ def test_ranks_have_equal_steps(shards, world, workers, split, drop_last, monkey
         assert len(flat) == len(set(flat)) and (split == "shard" or 100 - len(flat) < few)
     else:
         assert set(flat) == set(range(100)) and (split == "shard" or len(flat) - 100 < few)
-        with ours.Dataset(shards, batch_size=5, split=split, **WORDS)._open(0, 1) as alone:
+        with ours.Dataset(shards, batch_size=5, divide=split, **WORDS)._open(0, 1) as alone:
             first = order(alone.epoch(0))
         assert split == "shard" or sorted(flat) == sorted([*range(100), *first[: len(flat) - 100]])
 
@@ -257,7 +257,7 @@ def test_ranks_have_equal_steps(shards, world, workers, split, drop_last, monkey
 def test_one_rank_repeats_no_sample_whatever_its_workers(shards, workers, monkeypatch):
     for split in ("sample", "shard"):
         for batch_size in (None, 7):
-            data = ours.Dataset(shards, rank=0, world_size=1, split=split, batch_size=batch_size, **WORDS)
+            data = ours.Dataset(shards, rank=0, world_size=1, divide=split, batch_size=batch_size, **WORDS)
             parts = [_worker(data, w, workers, monkeypatch) for w in range(workers)]
             keys = [sample["key"] for part in parts for sample in part]
             flat = [int(key) for of in keys for key in ([of] if batch_size is None else of)]

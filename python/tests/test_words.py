@@ -83,7 +83,8 @@ def test_sizes_in_errors_are_short_and_can_be_typed(shards):
 def test_objects_are_written_as_they_are_made(shards):
     for made in (tarflume.Resize((3, 4)), tarflume.OriginalSize(5), tarflume.RandomResizedCrop(7, flip=0.5)):
         assert not RUST.search(repr(made)) and repr(eval(repr(made))) == repr(made)
-    assert repr(loader(shards, rank=1, world_size=2)) == "Loader(100 samples an epoch, rank 1 of 2)"
+    text = "Loader(100 samples an epoch, rank 1 of 2; batches of 8, shuffle none, columns image)"
+    assert repr(loader(shards, rank=1, world_size=2)) == text
 
 
 def cut(shards, folder) -> pathlib.Path:

@@ -15,7 +15,7 @@ use std::io::{Read, Write, stdin, stdout};
 use std::thread;
 use std::time::Instant;
 
-use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw};
 use tarflume::{Dataset, Error, Result, Shuffle, Split};
 use tarflume_order::{Contents, Order, Remainder, Selection, Steps};
 
@@ -68,7 +68,7 @@ fn sit(dir: &str, flags: &[&str]) -> Result<()> {
     let plans = thread::scope(|scope| {
         let draw = &draw;
         let running: Vec<_> = (0..threads).map(|n| scope.spawn(move || draw(n))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<(Plan, u64)>>| {
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<(ReadPlan, u64)>>| {
             thread.join().unwrap_or_else(|_| Err(Error::usage("a thread panicked")))
         };
         running.into_iter().map(join).collect::<Result<Vec<_>>>()
@@ -82,13 +82,13 @@ fn sit(dir: &str, flags: &[&str]) -> Result<()> {
 }
 
 /// Plans all batches of a share of the epoch; the last plan, and how many samples there were.
-fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(Plan, u64)> {
-    let mut wanted = Wanted::new();
+fn plan(dataset: &Dataset, order: &Order, split: Split) -> Result<(ReadPlan, u64)> {
+    let mut wanted = PartNeeds::new();
     wanted.require("jpg")?;
     wanted.require("json")?;
     let steps = Steps::by_position(order.epoch_samples(), 0, BATCH, split, Remainder::Pad)?;
     let mut cursor = order.cursor(0, 0)?;
-    let (mut plan, mut draws, mut sum) = (Plan::new(), Vec::new(), 0);
+    let (mut plan, mut draws, mut sum) = (ReadPlan::new(), Vec::new(), 0);
     for step in 0..steps.count() {
         draws.clear();
         for (position, _) in steps.rows(step) {

@@ -18,12 +18,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
-use tarflume::internal::{Fetched, Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw, RunBytes};
 use tarflume::{Dataset, Identity, Open, Source, SourceKind, Verify};
-use tarflume_formats::checksum::crc32c;
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
-use tarflume_formats::map::{Access, Mapped};
-use tarflume_formats::shard::{Durability, ShardWriter};
+use tarflume_formats::{Access, Durability, Mapped, ShardWriter, crc32c};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -317,7 +315,7 @@ fn gaps(dataset: &Dataset, rounds: usize) -> Result<()> {
 /// A warm epoch in order through plan and fetch, without, with some and with all checksums.
 fn checksums(dataset: &Dataset, rounds: usize) -> Result<()> {
     println!("\n| source | verify | MB/s, median (slowest-fastest) |\n|---|---|---|");
-    let mut wanted = Wanted::new();
+    let mut wanted = PartNeeds::new();
     wanted.require("jpg")?;
     wanted.require("json")?;
     let samples = dataset.len().min(8000);
@@ -346,15 +344,16 @@ fn checksums(dataset: &Dataset, rounds: usize) -> Result<()> {
     Ok(())
 }
 
-fn epoch(dataset: &Dataset, samples: u64, wanted: &Wanted, verify: Verify) -> Result<()> {
-    let (mut plan, mut fetched, mut bad, mut sum) = (Plan::new(), Fetched::new(), Vec::new(), 0);
+fn epoch(dataset: &Dataset, samples: u64, wanted: &PartNeeds, verify: Verify) -> Result<()> {
+    let (mut plan, mut fetched, mut bad, mut sum) =
+        (ReadPlan::new(), RunBytes::new(), Vec::new(), 0);
     for batch in 0..samples / 250 {
         let draws = (0..250).map(|slot| RowDraw { slot, ordinal: batch * 250 + slot as u64 });
         plan.fill(dataset, &draws.collect::<Vec<_>>(), wanted, Limits::default())?;
         for run in plan.run_views() {
             fetched.read(dataset, run, &mut bad);
             for item in run.items() {
-                fetched.verify(dataset, item, wanted, (verify, 0))?;
+                fetched.verify(dataset, item, wanted, verify, 0)?;
                 for part in item.parts() {
                     sum ^= added(fetched.bytes(part));
                 }
@@ -368,10 +367,10 @@ fn epoch(dataset: &Dataset, samples: u64, wanted: &Wanted, verify: Verify) -> Re
 
 /// What a sample costs before its bytes are read.
 fn lookups(dataset: &Dataset, rounds: usize) -> Result<()> {
-    let mut wanted = Wanted::new();
+    let mut wanted = PartNeeds::new();
     wanted.require("jpg")?;
     wanted.require("json")?;
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     let (mut filled, mut shelf) = (Vec::new(), Vec::new());
     for round in 0..rounds as u64 * 20 {
         let ordinal = |slot| mixed(round * 256 + slot as u64) % dataset.len();

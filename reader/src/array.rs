@@ -1,8 +1,9 @@
-//! `ArrayDataset`: rows of a mapped array file (`.npy` or raw) by number. Only the pages of the
-//! requested rows are read.
+//! `ArrayDataset`: rows of a mapped array (`.npy`, raw, or at places of another file) by number. Only
+//! the pages of the requested rows are read.
 //!
 //! Independent of samples, order and batches. Reads little-endian arrays in C order only.
 
+mod batches;
 mod layout;
 mod view;
 
@@ -11,14 +12,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume_formats::files;
-use tarflume_formats::map::Access;
-use tarflume_formats::map::Mapped;
 use tarflume_formats::npy::{self, Header};
+use tarflume_formats::{Access, Mapped, files};
 
 use crate::column::DType;
 use crate::error::{Error, Result};
+pub use batches::{ArrayBatch, ArrayBatches, ArrayOrder};
 use layout::ArrayLayout;
+pub use layout::ArrayPlace;
 pub use view::RowView;
 
 /// Reads of at least this many bytes are requested with one `madvise`, which is cheaper than one page
@@ -81,6 +82,24 @@ impl ArrayDataset {
         ArrayDataset::map(&file, length, layout, path)
     }
 
+    /// Opens a file in which the rows of shape `row` are at `places`, one place after the other: the
+    /// data sets and pages that `tarflume-packer` finds in HDF5 and Parquet files.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or a place is not in it.
+    pub fn placed(
+        path: impl AsRef<Path>,
+        dtype: DType,
+        row: &[usize],
+        places: &[ArrayPlace],
+    ) -> Result<ArrayDataset> {
+        let path = path.as_ref();
+        let (file, length) = open_with_length(path)?;
+        let layout =
+            ArrayLayout::placed(dtype, row, places, length).map_err(|e| e.with_path(path))?;
+        ArrayDataset::map(&file, length, layout, path)
+    }
+
     fn map(file: &File, length: u64, layout: ArrayLayout, path: &Path) -> Result<ArrayDataset> {
         let file = Mapped::of(file, length, path)?;
         file.advise(Access::Random);
@@ -135,14 +154,24 @@ impl ArrayDataset {
     /// Returns consecutive rows as one view.
     ///
     /// # Errors
-    /// As [`ArrayDataset::get`]. Returns an error if the range ends before it begins.
+    /// As [`ArrayDataset::get`]. Returns an error if the range ends before it begins, or if there is a
+    /// gap in the file between two of the rows, as between the pages of a table; see
+    /// [`ArrayDataset::read_rows`].
     pub fn rows(&self, rows: Range<u64>) -> Result<RowView<'_>> {
         let ArrayFields { path, layout, file } = &*self.0;
         if rows.end > layout.rows || rows.start > rows.end {
             return Err(self.outside(&rows));
         }
+        if !layout.is_gapless(&rows) {
+            let text = format!(
+                "rows {}..{} are in several pages of the file; read them with read_rows",
+                rows.start, rows.end
+            );
+            return Err(Error::usage(text).with_path(path));
+        }
         // Both ends are within the mapped file, so they fit a `usize`.
-        let bytes = layout.start(rows.start) as usize..layout.start(rows.end) as usize;
+        let start = if rows.is_empty() { 0 } else { layout.start(rows.start) as usize };
+        let bytes = start..start + (rows.end - rows.start) as usize * layout.row_bytes;
         if bytes.len() >= READ_TOGETHER {
             file.prefetch(bytes.start, bytes.len());
         }

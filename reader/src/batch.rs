@@ -6,7 +6,7 @@ mod padded;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 pub use self::padded::{Padded, PaddedPictures};
 
@@ -161,12 +161,12 @@ pub(crate) type Names = Arc<[String]>;
 pub struct Batch {
     content: Option<Box<Content>>,
     names: Names,
-    shelf: Arc<BatchPool>,
+    pool: Arc<BatchPool>,
 }
 
 impl Batch {
-    pub(crate) fn new(content: Box<Content>, names: Names, shelf: Arc<BatchPool>) -> Batch {
-        Batch { content: Some(content), names, shelf }
+    pub(crate) fn new(content: Box<Content>, names: Names, pool: Arc<BatchPool>) -> Batch {
+        Batch { content: Some(content), names, pool }
     }
 
     #[allow(clippy::expect_used)] // only `drop` takes it
@@ -267,7 +267,7 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         if let Some(content) = self.content.take() {
-            self.shelf.put(content);
+            self.pool.put(content);
         }
     }
 }

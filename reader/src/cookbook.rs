@@ -163,6 +163,38 @@
 //! # }
 //! ```
 //!
+//! # Train on some samples, and balance classes
+//!
+//! [`Dataset::table`](crate::Dataset::table) is what the sidecars contain about each sample. A state belongs to its
+//! selection and to its weights.
+//!
+//! ```
+//! use tarflume::{Dataset, Loader, Shuffle, Weights};
+//!
+//! # fn main() -> tarflume::Result<()> {
+//! # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+//! # let shards = made.path();
+//! let dataset = Dataset::open(shards)?;
+//! let mut large = dataset.subset([])?;
+//! for batch in dataset.table()? {
+//!     let batch = batch?;
+//!     for row in (0..batch.len()).filter(|&row| batch.bytes[row] > 1000) {
+//!         large.insert(batch.first + row as u64)?;
+//!     }
+//! }
+//! let loader = Loader::from_dataset(dataset)
+//!     .subset(large) // or .select(ordinals), .select_keys(keys)
+//!     .weights(Weights::balanced("/class")) // the class in the JSON part
+//!     .shuffle(Shuffle::Full { seed: 42 })
+//!     .label("json", "/class")
+//!     .batch(4)
+//!     .build()?;
+//! loader.epoch(0).for_each(drop);
+//! loader.ledger().prove(&loader.expected(0)?)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Stream without an index
 //!
 //! [`Stream`](crate::Stream) reads tars from front to back: plain, gzip, zstd, from files, pipes or any `Read`. It has no

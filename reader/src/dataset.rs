@@ -5,6 +5,7 @@
 //! set. Without a manifest, the header of every sidecar is read for its count. Does not decide the
 //! order of samples.
 
+mod arrays;
 pub(crate) mod braces;
 pub(crate) mod check;
 pub(crate) mod exclude;
@@ -15,23 +16,26 @@ pub(crate) mod sample;
 pub(crate) mod select;
 pub(crate) mod shard;
 pub(crate) mod sidecars;
+mod splits;
+pub(crate) mod subset;
+pub(crate) mod table;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use tarflume_formats::dataset::{KeySearch, read_manifest};
-use tarflume_formats::name;
+use tarflume_formats::ClassTable;
 use tarflume_formats::publish::folder_of;
+use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 
-use crate::dataset::pattern::{Listed, Shards};
+use crate::dataset::pattern::{ShardPath, Shards};
 use crate::dataset::shard::{Shard, ShardFacts};
 use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
+use crate::source::cache::SourceCache;
 use crate::source::open::{Open, SourceKind};
-use crate::source::shelf::Shelf;
 
 /// How a data set opens its tars by default: mapped, because [`Dataset::get`] then returns views and
 /// copies nothing. A loader sets [`SourceKind::File`] instead, see `LoaderBuilder::source`. Measured
@@ -66,12 +70,25 @@ struct DatasetFields {
     counts: Vec<u64>,
     /// The first ordinal of each shard, then the total number of samples.
     starts: Vec<u64>,
-    /// Number of parts by extension, if every shard is listed in a manifest.
-    extensions: Option<BTreeMap<String, u64>>,
+    about: DatasetFacts,
     access: FileAccess,
     fingerprint: OnceLock<Fingerprint>,
     search: KeySearch,
+    numbers: KnownNumbers,
 }
+
+/// What manifests state about the samples.
+#[derive(Debug, Clone, Default)]
+struct DatasetFacts {
+    /// Number of parts by extension, if every shard is listed in a manifest.
+    extensions: Option<BTreeMap<String, u64>>,
+    /// The classes, if all manifests have the same.
+    classes: Option<Arc<ClassTable>>,
+    /// Number of shards after each build, if there is one manifest.
+    builds: Vec<usize>,
+}
+/// Numbers of all samples that were read before, by part; shared by data sets that open files in other ways.
+type KnownNumbers = Arc<Mutex<HashMap<String, Arc<[i64]>>>>;
 
 /// How the files of a data set are opened.
 #[derive(Debug, Clone)]
@@ -85,7 +102,7 @@ struct FileAccess {
 
 impl Default for FileAccess {
     fn default() -> FileAccess {
-        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), Shelf::default_cap());
+        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), SourceCache::default_cap());
         FileAccess { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
     }
 }
@@ -101,23 +118,25 @@ impl Dataset {
     /// or if a tar without a manifest has no sidecar or a stale or damaged one.
     pub fn open(shards: impl Into<Shards>) -> Result<Dataset> {
         let mut facts = Vec::new();
-        let mut extensions = Some(BTreeMap::new());
+        let mut about: Option<DatasetFacts> = None;
         for listed in shards.into().resolve()? {
-            match listed {
-                Listed::Manifest(path) => {
+            let found = match listed {
+                ShardPath::Manifest(path) => {
                     let manifest = read_manifest(&path)?;
                     let folder: Arc<Path> = folder_of(&path).into();
-                    add(&mut extensions, &manifest.extensions);
+                    let found = DatasetFacts::of(&manifest);
                     let shards = manifest.shards.into_iter();
                     facts.extend(shards.map(|entry| Arc::new(ShardFacts::listed(&folder, entry))));
+                    found
                 }
-                Listed::Tar(path) => {
+                ShardPath::Tar(path) => {
                     facts.push(Arc::new(ShardFacts::alone(path)?));
-                    extensions = None;
+                    DatasetFacts::default()
                 }
-            }
+            };
+            about = Some(about.map_or_else(|| found.clone(), |about| about.and(&found)));
         }
-        Dataset::of(facts, extensions, FileAccess::default())
+        Dataset::of(facts, about.unwrap_or_default(), FileAccess::default())
     }
 
     /// Concatenates data sets. The result opens files as the first data set does.
@@ -127,23 +146,14 @@ impl Dataset {
     pub fn concat(datasets: &[Dataset]) -> Result<Dataset> {
         let first =
             datasets.first().ok_or_else(|| Error::usage("the list of data sets is empty"))?;
-        let mut extensions = Some(BTreeMap::new());
-        for dataset in datasets {
-            match &dataset.0.extensions {
-                Some(counts) => add(&mut extensions, counts),
-                None => extensions = None,
-            }
-        }
+        let others = datasets[1..].iter();
+        let about = others.fold(first.0.about.clone(), |about, other| about.and(&other.0.about));
         let shards = datasets.iter().flat_map(|dataset| dataset.shards());
         let facts = shards.map(|shard| shard.facts().clone()).collect();
-        Dataset::of(facts, extensions, first.0.access.clone())
+        Dataset::of(facts, about, first.0.access.clone())
     }
 
-    fn of(
-        facts: Vec<Arc<ShardFacts>>,
-        extensions: Option<BTreeMap<String, u64>>,
-        access: FileAccess,
-    ) -> Result<Dataset> {
+    fn of(facts: Vec<Arc<ShardFacts>>, about: DatasetFacts, access: FileAccess) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {
             let start = starts.last().and_then(|start| start.checked_add(shard.samples()));
@@ -151,31 +161,47 @@ impl Dataset {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")
             })?);
         }
-        Ok(Dataset::counted(facts, starts, extensions, access))
+        Ok(Dataset::counted(facts, starts, about, (access, KnownNumbers::default())))
     }
 
     fn counted(
         facts: Vec<Arc<ShardFacts>>,
         starts: Vec<u64>,
-        extensions: Option<BTreeMap<String, u64>>,
-        access: FileAccess,
+        about: DatasetFacts,
+        (access, numbers): (FileAccess, KnownNumbers),
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let shelf = Arc::new(Shelf::new(access.opener.clone(), paths, access.cap));
-        let shelves = (shelf, to_be_read(&facts, access.mapped_sidecars).map(Arc::new));
-        let shard = |(number, facts)| Shard::new(facts, shelves.clone(), number);
+        let sources = Arc::new(SourceCache::new(access.opener.clone(), paths, access.cap));
+        let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
+        let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
         let (fingerprint, search) = (OnceLock::new(), KeySearch::default());
-        let inner =
-            DatasetFields { shards, counts, starts, extensions, access, fingerprint, search };
-        Dataset(Arc::new(inner))
+        Dataset(Arc::new(DatasetFields {
+            shards,
+            counts,
+            starts,
+            about,
+            access,
+            fingerprint,
+            search,
+            numbers,
+        }))
     }
 
     fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
-        let DatasetFields { starts, extensions, .. } = &*self.0;
-        Dataset::counted(facts, starts.clone(), extensions.clone(), access)
+        let DatasetFields { starts, about, numbers, .. } = &*self.0;
+        Dataset::counted(facts, starts.clone(), about.clone(), (access, numbers.clone()))
+    }
+
+    /// The numbers of a part that were read before.
+    pub(crate) fn known_numbers(&self, part: &str) -> Option<Arc<[i64]>> {
+        self.0.numbers.lock().ignore_poison().get(part).cloned()
+    }
+
+    pub(crate) fn keep_numbers(&self, part: &str, numbers: &Arc<[i64]>) {
+        self.0.numbers.lock().ignore_poison().insert(part.to_string(), numbers.clone());
     }
 
     /// The same data set, whose tars are opened as `kind`. Open sidecars stay open.
@@ -269,7 +295,7 @@ impl Dataset {
     /// # Errors
     /// Returns an error if a sidecar cannot be opened or is damaged.
     pub fn extensions(&self) -> Result<BTreeMap<String, u64>> {
-        if let Some(known) = &self.0.extensions {
+        if let Some(known) = &self.0.about.extensions {
             return Ok(known.clone());
         }
         let mut sum = BTreeMap::new();
@@ -295,15 +321,5 @@ impl Dataset {
         });
         searched.take().into_iter().for_each(|number| self.shard(number).forget());
         found
-    }
-}
-
-/// Adds `counts` to `sum`, unless the sum is unknown.
-fn add(sum: &mut Option<BTreeMap<String, u64>>, counts: &BTreeMap<String, u64>) {
-    for (ext, count) in counts {
-        if let Some(sum) = sum {
-            let entry = sum.entry(ext.clone()).or_insert(0);
-            *entry = entry.saturating_add(*count);
-        }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) mod resident;
 mod scratch;
 pub(crate) mod sequence;
 pub(crate) mod text;
+pub(crate) mod tokens;
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub use self::scratch::Scratch;
 /// One value serves all threads. A thread keeps what it needs between samples in its [`Scratch`].
 ///
 /// `parts`, `shape` and `decode` are required. `room` bounds a variable row, `validate` checks parameters before
-/// anything is read, `optional` accepts a missing part, and `group` and `prepare` see several samples at once.
+/// anything is read, `optional` accepts a missing part, `group` and `prepare` see several samples at once, and
+/// `wants_entry_points` requests the entry points of JPEGs.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Loader, Result, Row, RowShape, Sample, Scratch};
@@ -125,23 +127,30 @@ pub trait Decode: Send + Sync + 'static {
     /// The part can't be decoded. The text says why; the caller adds path, byte and key.
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
 
-    /// What decoders of this crate offer to devices and to the plan of reads. Not for other decoders.
+    /// True if [`Sample::entry_points`] shall have the entry points of JPEGs whose sidecar has them. A decoder that
+    /// passes samples on to another decoder returns what that one returns.
+    fn wants_entry_points(&self) -> bool {
+        false
+    }
+
+    /// What decoders of this crate offer to devices and to the plan of reads. Other decoders cannot implement it.
     #[doc(hidden)]
     fn hooks(&self) -> Option<&dyn DecodeHooks> {
         None
     }
 }
 
-/// What a decoder of this crate offers beside [`Decode`]. Each method has a default: nothing is offered.
+/// What a decoder of this crate offers beside [`Decode`]. Each method has a default: nothing is offered. No other crate
+/// can name this trait, so it can change in any release.
 pub trait DecodeHooks {
     /// True if a row is the part as it is stored: statistics then call its writing copying, not decoding.
     fn copies(&self) -> bool {
         false
     }
 
-    /// True if [`Sample::entry_points`] shall have the entry points of JPEGs whose sidecar has them.
-    fn wants_entry_points(&self) -> bool {
-        false
+    /// The part whose bytes are the rows, if the data set may describe their type and shape.
+    fn undescribed(&self) -> Option<&str> {
+        None
     }
 
     /// True if [`DecodeHooks::room_of`] gives a better bound than [`Decode::room`].
@@ -167,8 +176,8 @@ pub trait DecodeHooks {
     ///
     /// # Errors
     /// The device can't do it; the text names what it can do.
-    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        let _ = residing;
+    fn for_resident(&self, storage: PictureStorage) -> Result<Option<ForResident>> {
+        let _ = storage;
         Ok(None)
     }
 }
@@ -184,13 +193,8 @@ impl dyn Decode {
         self.hooks().and_then(DecodeHooks::for_device)
     }
 
-    pub(crate) fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        self.hooks().map_or(Ok(None), |hooks| hooks.for_resident(residing))
-    }
-
-    /// See [`DecodeHooks::wants_entry_points`].
-    pub fn wants_entry_points(&self) -> bool {
-        self.hooks().is_some_and(DecodeHooks::wants_entry_points)
+    pub(crate) fn for_resident(&self, storage: PictureStorage) -> Result<Option<ForResident>> {
+        self.hooks().map_or(Ok(None), |hooks| hooks.for_resident(storage))
     }
 
     /// See [`DecodeHooks::wants_pixels`].
@@ -236,7 +240,7 @@ pub(crate) trait DecodeRequests: Send + Sync {
 
 /// How pictures are stored in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Residing {
+pub struct PictureStorage {
     /// Maximum size: a stored picture has at most `side * side` pixels, in its own aspect ratio.
     pub side: u32,
     /// Format of pictures with three channels.
@@ -287,6 +291,10 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
 
     fn validate(&self) -> Result<()> {
         (**self).validate()
+    }
+
+    fn wants_entry_points(&self) -> bool {
+        (**self).wants_entry_points()
     }
 
     fn hooks(&self) -> Option<&dyn DecodeHooks> {

@@ -9,9 +9,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume_formats::Blame;
-use tarflume_formats::error as formats;
-pub use tarflume_formats::place::Place;
+pub use tarflume_formats::Place;
+use tarflume_formats::{self as formats, Blame};
 use tarflume_order as order;
 
 /// The kind of an error, for callers that handle kinds differently.
@@ -212,7 +211,7 @@ impl fmt::Display for Error {
         if !self.0.place.is_empty() {
             write!(f, "{}: ", self.0.place)?;
         }
-        write!(f, "{}", tarflume_formats::shown::message(&self.0.text))
+        write!(f, "{}", formats::shown::message(&self.0.text))
     }
 }
 
@@ -246,7 +245,6 @@ impl error::Error for Error {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::dataset as formats_dataset;
 
     use super::*;
 
@@ -277,9 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_manifest_is_the_datas() {
+    fn a_missing_manifest_is_an_error_of_the_data() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = formats_dataset::read_manifest(&folder.path().join("dataset.json"));
+        let missing = formats::read_manifest(&folder.path().join("dataset.json"));
         let missing = missing.unwrap_err();
         assert!(missing.text().contains("there is no manifest here"), "{missing}");
         assert_eq!(missing.io_error().unwrap().raw_os_error(), Some(2));
@@ -288,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_the_datas_or_the_machines_as_the_table_says() {
+    fn errors_belong_to_the_data_or_the_machine_by_the_table() {
         for (code, kind) in [
             (2, ErrorKind::Io),
             (13, ErrorKind::Io),

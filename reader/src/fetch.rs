@@ -1,10 +1,11 @@
 //! From ordinals to bytes: the reads that a batch needs, and the parts that they return.
 //!
-//! [`wanted`] declares the needed parts, [`plan`] turns ordinals into merged reads, and [`fetched`]
-//! executes one run of reads and lends the parts. Starts no threads. After warm-up, a good sample causes
-//! no allocation.
+//! [`part_needs`] declares the needed parts, [`plan`] turns ordinals into merged reads, and [`run_bytes`]
+//! executes one run of reads and lends the parts. [`verify`] selects the samples whose checksums are
+//! compared. Starts no threads. After warm-up, a good sample causes no allocation.
 
-pub(crate) mod fetched;
+pub(crate) mod part_needs;
 pub(crate) mod plan;
+pub(crate) mod run_bytes;
+pub(crate) mod verify;
 pub(crate) mod view;
-pub(crate) mod wanted;

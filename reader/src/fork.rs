@@ -87,9 +87,9 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
-    struct Dropped<'a>(&'a AtomicU32);
+    struct CountsDrops<'a>(&'a AtomicU32);
 
-    impl Drop for Dropped<'_> {
+    impl Drop for CountsDrops<'_> {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
@@ -102,25 +102,25 @@ mod tests {
     }
 
     #[test]
-    fn the_process_that_made_a_value_uses_and_drops_it() {
+    fn a_value_is_used_and_dropped_in_the_process_that_made_it() {
         let count = AtomicU32::new(0);
-        let guard = ForkGuard::new(Dropped(&count));
+        let guard = ForkGuard::new(CountsDrops(&count));
         assert!(guard.get().is_ok() && guard.check_not_forked().is_ok());
         drop(guard);
         assert_eq!(count.load(Ordering::SeqCst), 1);
-        assert!(ForkGuard::new(Dropped(&count)).into_inner().is_some());
+        assert!(ForkGuard::new(CountsDrops(&count)).into_inner().is_some());
         assert_eq!(count.load(Ordering::SeqCst), 2);
     }
 
     #[test]
     fn a_forked_child_gets_an_error_and_drops_nothing() {
         let count = AtomicU32::new(0);
-        let guard = inherited(Dropped(&count));
+        let guard = inherited(CountsDrops(&count));
         let error = guard.get().err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.text().contains("before a fork"), "{error}");
         drop(guard);
-        assert!(inherited(Dropped(&count)).into_inner().is_none());
+        assert!(inherited(CountsDrops(&count)).into_inner().is_none());
         assert_eq!(count.load(Ordering::SeqCst), 0);
     }
 }

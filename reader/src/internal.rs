@@ -4,7 +4,7 @@
 mod example;
 
 pub use self::example::ExampleShards;
-pub use crate::decode::DecodeHooks;
+pub use crate::dataset::braces::expand as expand_braces;
 pub use crate::decode::formats;
 pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use crate::decode::hybrid::support::{Sampling, checked, supported};
@@ -12,10 +12,10 @@ pub use crate::decode::image::pixels_of;
 pub use crate::device::kernels::args;
 #[cfg(feature = "cuda")]
 pub use crate::device::nvjpeg;
-pub use crate::fetch::fetched::Fetched;
-pub use crate::fetch::plan::{Bad, Limits, Plan, RowDraw};
-pub use crate::fetch::wanted::Wanted;
+pub use crate::fetch::part_needs::PartNeeds;
+pub use crate::fetch::plan::{Limits, ReadPlan, RowDraw, UnreadableSample};
+pub use crate::fetch::run_bytes::RunBytes;
 pub use crate::loader::end_device_epochs;
 pub use crate::picture::{convert, crop, resample, row_header};
-pub use crate::source::shelf::Shelf;
+pub use crate::source::cache::SourceCache;
 pub use crate::stream::Next;

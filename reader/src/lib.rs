@@ -41,8 +41,9 @@
 //! | train on a GPU | [`Device`], [`DeviceLoader`], [`DeviceBatch`], [`Residency`] |
 //! | read tars without an index | [`Stream`], [`StreamLoader`] |
 //! | read single samples | [`Dataset`], [`ArrayDataset`] |
+//! | ask which samples there are, and train on some | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
-//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`]; your own: [`Decode`] |
+//! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
 //! | read from another storage | [`Open`], [`Source`] |
@@ -83,7 +84,7 @@ mod sync;
 
 use tarflume_order as order;
 
-pub use crate::array::{ArrayDataset, RowView};
+pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
 pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
 pub use crate::dataset::Dataset;
@@ -92,6 +93,8 @@ pub use crate::dataset::pattern::Shards;
 pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
 pub use crate::dataset::select::{Excluded, SampleFacts};
 pub use crate::dataset::shard::Shard;
+pub use crate::dataset::subset::{KeySet, Subset};
+pub use crate::dataset::table::{SampleTable, TableBatch};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -105,16 +108,17 @@ pub use crate::decode::random_crop::RandomResizedCrop;
 pub use crate::decode::raw::Raw;
 pub use crate::decode::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::text::Text;
+pub use crate::decode::tokens::{TokenColumn, Tokens};
 pub use crate::decode::{Decode, Sample, Scratch};
 pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
 pub use crate::device::{Device, DeviceStream};
 pub use crate::error::{Error, ErrorKind, Place, Result};
-pub use crate::fetch::fetched::Verify;
+pub use crate::fetch::verify::Verify;
 pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
-    IdleStats, Loader, LoaderBuilder, OnBad, Residency, ResidentSize, RingStats, SampledTime,
-    StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder,
+    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
+    SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Weights,
 };
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 pub use crate::picture::output::{Layout, Normalize};
@@ -128,7 +132,8 @@ pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
-pub use tarflume_formats::map::Access;
+pub use tarflume_formats::Access;
+pub use tarflume_formats::ClassTable;
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_known_by_their_names_whatever_a_wheel_made_of_them() {
+    fn libraries_are_recognized_by_name_even_as_renamed_by_a_wheel() {
         let folder = tempfile::tempdir().unwrap();
         let named = ["libx.so", "libx.so.13", "libx.36e11081.so.13", "libx-36e11081.so.12.4.0.76"];
         let others =

@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub use crate::loader::bad_samples::{BadSample, OnBad};
 pub use crate::loader::config::builder::LoaderBuilder;
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
+pub use crate::loader::config::weights::{Numbers, Weights};
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
 pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
@@ -51,7 +52,7 @@ use crate::stream::Stream;
 /// #     shard.part(b"json", 2)?.copy_from_slice(b"{}");
 /// #     shard.commit(None)?;
 /// # }
-/// # let durability = tarflume_formats::shard::Durability::Cached;
+/// # let durability = tarflume_formats::Durability::Cached;
 /// # shard.finish()?.publish(dir.path(), "0.tar", durability)?;
 /// # let shards = dir.path();
 /// let loader = Loader::builder(shards)

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::ForkGuard;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Work that any thread of the pool may do, in steps.
 pub(crate) trait Work: Send + Sync {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn works_are_done_and_threads_end_with_the_pool() {
+    fn work_is_done_and_threads_end_with_the_pool() {
         within_a_minute(|| {
             for _ in 0..200 {
                 let pool = ThreadPool::of_process(3).unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notification_between_the_look_for_work_and_the_sleep_is_not_lost() {
+    fn a_notification_between_the_check_for_work_and_the_sleep_is_not_lost() {
         within_a_minute(|| {
             let pool = ThreadPool::of_process(2).unwrap();
             let work = Arc::new(Countdown(0.into(), 0.into()));

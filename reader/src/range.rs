@@ -13,7 +13,7 @@ mod nvtx;
 /// searched once. Does nothing without the feature `nvtx`.
 pub fn tell_profilers_by(libraries: &Libraries) {
     #[cfg(feature = "nvtx")]
-    nvtx::look_in(libraries.clone());
+    nvtx::search_in(libraries.clone());
     #[cfg(not(feature = "nvtx"))]
     let _ = libraries;
 }

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_says_what_to_type() {
+    fn an_invalid_size_is_an_error_with_an_example() {
         for (text, why) in [
             ("", "not begin with a number"),
             ("GiB", "not begin with a number"),
@@ -245,19 +245,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_asked_for_is_enough_and_can_be_typed(bytes in 0..u64::MAX / 2) {
+        fn a_rounded_up_size_is_enough_and_parses(bytes in 0..u64::MAX / 2) {
             let size = super::tests::bytes(&Size::new(bytes).at_least());
             prop_assert!(size >= bytes && size - bytes <= bytes / 4);
         }
 
         #[test]
-        fn what_is_written_is_read(bytes: u64, shift in 0u32..60) {
+        fn written_data_are_read_back(bytes: u64, shift in 0u32..60) {
             let size = Size::new(bytes >> shift << (shift / 2));
             prop_assert_eq!(size.to_string().parse::<Size>().unwrap(), size);
         }
 
         #[test]
-        fn no_text_is_too_bad(text in "[0-9.]{0,30}[ a-zA-Z]{0,5}|\\PC{0,10}") {
+        fn no_text_causes_a_panic(text in "[0-9.]{0,30}[ a-zA-Z]{0,5}|\\PC{0,10}") {
             let _ = text.parse::<Size>();
         }
     }

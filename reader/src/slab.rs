@@ -23,7 +23,7 @@ mod picture_cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-pub(crate) use self::block::{Foreign, HostMemory};
+pub(crate) use self::block::{ExternalMemory, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
 
 use self::block::Block;
@@ -207,11 +207,11 @@ impl Slab {
     ///
     /// # Panics
     /// Panics if the row is already lent or the slab is sealed, which is a bug in this crate.
-    pub(crate) fn lend(&self, row: usize) -> Lent<'_> {
+    pub(crate) fn lend(&self, row: usize) -> RowWriter<'_> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         assert!(!self.lent[row].swap(true, Ordering::SeqCst), "row {row} is lent already");
         self.lent_now.fetch_add(1, Ordering::SeqCst);
-        let lent = Lent { slab: self, row };
+        let lent = RowWriter { slab: self, row };
         assert!(!self.sealed.load(Ordering::SeqCst), "a sealed slab lends no rows");
         lent
     }
@@ -335,12 +335,12 @@ impl Slab {
 
 /// One row of a slab, lent to one thread.
 #[derive(Debug)]
-pub(crate) struct Lent<'a> {
+pub(crate) struct RowWriter<'a> {
     slab: &'a Slab,
     row: usize,
 }
 
-impl Lent<'_> {
+impl RowWriter<'_> {
     /// Calls `write` with the row's part of a column.
     pub(crate) fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
         let (slab, row) = (self.slab, self.row);
@@ -360,7 +360,7 @@ impl Lent<'_> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for RowWriter<'_> {
     fn drop(&mut self) {
         self.slab.lent[self.row].store(false, Ordering::SeqCst);
         self.slab.lent_now.fetch_sub(1, Ordering::SeqCst);

@@ -2,13 +2,13 @@
 //!
 //! The trait; the implementations are in the files below. A source knows nothing of samples.
 
+pub(crate) mod cache;
 pub(crate) mod file;
 pub(crate) mod identity;
 mod limit;
 pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod open;
-pub(crate) mod shelf;
 
 use std::fmt;
 

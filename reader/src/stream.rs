@@ -20,12 +20,12 @@
 //! # }
 //! ```
 
-mod ahead;
 mod buffers;
 mod list;
 mod memory_limits;
 mod queue;
 mod raw;
+mod read_ahead;
 mod refusal;
 mod reservoir;
 mod sample;
@@ -39,13 +39,13 @@ use std::iter::FusedIterator;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-pub use self::ahead::StreamStats;
-use self::ahead::{Ahead, Task};
 use self::list::StreamShard;
 use self::memory_limits::MemoryLimits;
-use self::queue::Bell;
 pub(crate) use self::queue::Item;
 pub use self::queue::Next;
+use self::queue::Notify;
+pub use self::read_ahead::StreamStats;
+use self::read_ahead::{ReadAhead, Task};
 pub use self::refusal::Refusal;
 use self::refusal::RefusalRemedy;
 pub use self::sample::StreamSample;
@@ -203,17 +203,17 @@ impl Stream {
     /// # Errors
     /// Returns an error if the split, the shuffle or the memory is invalid, or if no thread can be started.
     pub fn samples(&self, epoch: u64) -> Result<Samples> {
-        Ok(Samples { ahead: Ahead::start(self.task(epoch)?, None)?, ended: false })
+        Ok(Samples { ahead: ReadAhead::start(self.task(epoch)?, None)?, ended: false })
     }
 
-    /// As [`Stream::samples`], for a caller that must not block. The reading thread calls `bell` whenever
-    /// [`Samples::try_next`] has a new result. `bell` must not block either.
+    /// As [`Stream::samples`], for a caller that must not block. The reading thread calls `notify` whenever
+    /// [`Samples::try_next`] has a new result. `notify` must not block either.
     ///
     /// # Errors
     /// As [`Stream::samples`].
     #[doc(hidden)]
-    pub fn samples_with_bell(&self, epoch: u64, bell: Bell) -> Result<Samples> {
-        Ok(Samples { ahead: Ahead::start(self.task(epoch)?, Some(bell))?, ended: false })
+    pub fn samples_with_notify(&self, epoch: u64, notify: Notify) -> Result<Samples> {
+        Ok(Samples { ahead: ReadAhead::start(self.task(epoch)?, Some(notify))?, ended: false })
     }
 
     fn task(&self, epoch: u64) -> Result<Task> {
@@ -280,7 +280,7 @@ impl fmt::Debug for Stream {
 /// # }
 /// ```
 pub struct Samples {
-    ahead: Ahead,
+    ahead: ReadAhead,
     ended: bool,
 }
 

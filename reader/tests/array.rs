@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use tarflume::{ArrayDataset, DType, ErrorKind};
+use tarflume::{ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, DType, ErrorKind};
 use tarflume_formats::npy;
 
 /// `np.save(file, np.arange(6, dtype='<f4').reshape(3, 2))`, NumPy 2.4.6.
@@ -90,7 +90,7 @@ fn other_types_and_shapes_are_read() {
 }
 
 #[test]
-fn arrays_that_cannot_be_read_in_place_say_what_to_save() {
+fn arrays_that_cannot_be_read_in_place_are_errors_with_a_remedy() {
     for (bytes, remedy) in [
         (FORTRAN, "np.ascontiguousarray(a)"),
         (BIG, "a.astype(a.dtype.newbyteorder('<'))"),
@@ -117,7 +117,7 @@ fn a_file_shorter_than_its_header_promises_is_truncated_and_names_both_numbers()
 
 /// `np.save` called twice with one file: NumPy reads the first array and so do we.
 #[test]
-fn bytes_behind_the_array_are_left_alone() {
+fn bytes_after_the_array_are_ignored() {
     let file = on_disk(&[FLOATS, LONGS].concat());
     let array = ArrayDataset::open(&file.path).unwrap();
     assert_eq!(array.len(), 3);
@@ -143,7 +143,7 @@ fn requests_that_cannot_be_met_are_errors() {
 }
 
 #[test]
-fn a_raw_file_is_its_rows_from_an_offset_on() {
+fn a_raw_file_has_its_rows_after_an_offset() {
     let bytes: Vec<u8> = [9u8; 3].into_iter().chain((0..6u32).flat_map(u32::to_le_bytes)).collect();
     let file = on_disk(&bytes);
     let array = ArrayDataset::raw(&file.path, DType::U32, &[2], 3).unwrap();
@@ -230,4 +230,80 @@ fn a_file_cut_while_it_is_open_is_an_error() {
     let array = open();
     File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
     truncated(array.read_rows(&[0], &mut [0; 1000]).unwrap_err());
+}
+
+/// 20 rows of two `u16` in three runs of a file, with bytes between them.
+fn in_runs() -> (OnDisk, Vec<ArrayPlace>) {
+    let (mut bytes, mut places, mut row) = (vec![9; 6], Vec::new(), 0u16);
+    for rows in [7u16, 0, 1, 12] {
+        places.push(ArrayPlace { at: bytes.len() as u64, rows: rows.into() });
+        for _ in 0..rows {
+            bytes.extend([row.to_le_bytes(), (row * 3).to_le_bytes()].concat());
+            row += 1;
+        }
+        bytes.extend([9; 5]);
+    }
+    (on_disk(&bytes), places)
+}
+
+#[test]
+fn rows_at_places_of_a_file_are_read_by_number() {
+    let (file, places) = in_runs();
+    let array = ArrayDataset::placed(&file.path, DType::U16, &[2], &places).unwrap();
+    assert_eq!(array.len(), 20);
+    let rows: Vec<u64> = (0..20).rev().collect();
+    let mut bytes = vec![0; 80];
+    array.read_rows(&rows, &mut bytes).unwrap();
+    for (&row, bytes) in rows.iter().zip(bytes.chunks(4)) {
+        let row = row as u16;
+        assert_eq!(bytes, [row.to_le_bytes(), (row * 3).to_le_bytes()].concat());
+    }
+    assert_eq!(array.rows(8..20).unwrap().bytes().len(), 48);
+    assert_eq!(array.rows(20..20).unwrap().bytes().len(), 0);
+    let error = array.rows(6..8).unwrap_err();
+    assert!(error.to_string().contains("several pages"), "{error}");
+}
+
+#[test]
+fn places_outside_the_file_are_refused() {
+    let (file, mut places) = in_runs();
+    places[3].rows += 2;
+    let error = ArrayDataset::placed(&file.path, DType::U16, &[2], &places).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
+    places[3].rows = u64::MAX;
+    assert!(ArrayDataset::placed(&file.path, DType::U16, &[2], &places).is_err());
+}
+
+#[test]
+fn batches_of_an_epoch_have_every_row_once_on_some_rank() {
+    let (file, places) = in_runs();
+    let array = ArrayDataset::placed(&file.path, DType::U16, &[2], &places).unwrap();
+    let order = |rank, seed| ArrayOrder { batch: 3, seed, epoch: 4, rank, drop_last: false };
+    let rows = |rank, seed, first| {
+        let batches =
+            ArrayBatches::new(vec![array.clone(); 2], order(rank, seed), first, 3).unwrap();
+        let mut rows = Vec::new();
+        for batch in batches {
+            let batch = batch.unwrap();
+            assert_eq!(batch.columns[0], batch.columns[1]);
+            for (row, bytes) in batch.rows.iter().zip(batch.columns[0].chunks(4)) {
+                assert_eq!(bytes[..2], (*row as u16).to_le_bytes());
+            }
+            rows.extend(batch.rows);
+        }
+        rows
+    };
+    assert_eq!(rows((0, 1), None, 0), (0..20).collect::<Vec<_>>());
+    let one = rows((0, 1), Some(7), 0);
+    assert_ne!(one, (0..20).collect::<Vec<_>>());
+    assert_eq!(one, rows((0, 1), Some(7), 0));
+    assert_eq!(one[6..], rows((0, 1), Some(7), 2));
+    let mut all: Vec<u64> = (0..3).flat_map(|rank| rows((rank, 3), Some(7), 0)).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..20).collect::<Vec<_>>());
+    let even = ArrayOrder { drop_last: true, ..order((2, 3), Some(7)) };
+    let sizes = ArrayBatches::new(vec![array.clone()], even, 0, 1).unwrap();
+    assert_eq!(sizes.map(|batch| batch.unwrap().rows.len()).collect::<Vec<_>>(), [3, 3]);
+    assert!(ArrayBatches::new(vec![], even, 0, 1).is_err());
+    assert!(ArrayBatches::new(vec![array], order((3, 3), None), 0, 1).is_err());
 }

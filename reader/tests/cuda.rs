@@ -4,7 +4,7 @@
 //! of the test, with the simulated driver first in the search path and its parameters set.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod played;
+mod simulated;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,10 +16,9 @@ use tarflume::{
     DType, Device, DeviceBatch, DeviceLoader, DeviceLoaderBuilder, DeviceStream, ErrorKind, Loader,
     Raw, Shuffle,
 };
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
-use self::played::alone as child;
+use self::simulated::alone as child;
 
 const SAMPLES: u64 = 60;
 const BATCH: u64 = 4;
@@ -152,7 +151,7 @@ fn calls(log: &Path) -> HashMap<String, usize> {
 }
 
 #[test]
-fn nobody_waits_on_the_host_and_nothing_is_made_for_each_batch() {
+fn no_host_thread_waits_and_no_batch_allocates() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     child("child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), ("FAKECUDA_DELAY_US", "100")]);
@@ -186,7 +185,7 @@ fn waits(log: &Path) -> [usize; 2] {
 }
 
 #[test]
-fn whoever_copies_waits_for_the_device_by_its_event() {
+fn a_copy_waits_for_the_device_by_an_event() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let slow = ("FAKECUDA_DELAY_US", "20000"); // batches are ready long before
@@ -217,7 +216,7 @@ fn child_refused() {
 }
 
 #[test]
-fn what_the_driver_refuses_ends_the_epoch_with_its_words() {
+fn a_driver_error_ends_the_epoch_with_its_message() {
     for (fail, good, says) in [
         ("cuMemcpyHtoDAsync_v2:5:700", "4", "copying a batch failed: "),
         ("@cuMemcpyHtoDAsync_v2:3:719", "1500", "CUDA_ERROR_LAUNCH_FAILED"),
@@ -237,7 +236,7 @@ fn child_no_device() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_an_error_and_no_panic() {
+fn a_missing_device_is_an_error_and_no_panic() {
     child(
         "child_no_device",
         &[("FAKECUDA_DEVICES", "0"), ("SAYS", "cuda:0: the driver refused it; it has 0")],
@@ -249,7 +248,7 @@ fn a_device_that_is_not_there_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn without_a_driver_there_is_a_sentence() {
+fn without_a_driver_the_error_is_one_sentence() {
     if Device::cuda(0).is_ok() {
         return; // this machine has a GPU: `make gpu` is for it
     }

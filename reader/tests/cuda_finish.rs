@@ -4,7 +4,7 @@
 //! Libraries are loaded when a program starts. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod played;
+mod simulated;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,9 @@ use tarflume::{
     LoaderBuilder, Normalize, RandomResizedCrop, Remainder, Resize, Shuffle,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
-use self::played::{Consumer, child};
+use self::simulated::{Consumer, child};
 
 const SAMPLES: u32 = 23;
 
@@ -110,7 +109,7 @@ fn finished_on_the_device_is_to_the_bit_what_the_host_makes() {
 }
 
 #[test]
-fn what_was_compiled_once_is_there_the_next_time() {
+fn compiled_kernels_are_cached_for_the_next_process() {
     let cache = tempfile::tempdir().unwrap();
     let none = [("TARFLUME_NVRTC", "/nowhere/libnvrtc.so")];
     let warns = [none[0], ("WARNS", "NVRTC, the compiler of CUDA, was not found")];
@@ -148,7 +147,7 @@ fn child_refused() {
 }
 
 #[test]
-fn a_launch_that_is_refused_ends_the_epoch() {
+fn a_failed_kernel_launch_ends_the_epoch() {
     let cache = tempfile::tempdir().unwrap();
     child("child_refused", cache.path(), &[("FAKECUDA_FAIL", "cuLaunchKernel:9:719")]);
 }
@@ -206,12 +205,12 @@ fn a_device_cuts_and_resizes_what_the_host_decoded() {
 
 /// NVRTC 12 does not know the GPU that NVRTC 13 knows, and both are installed; or the other way round.
 #[test]
-fn the_newest_compiler_is_asked_first_and_then_the_next() {
+fn the_newest_compiler_is_tried_first_and_then_the_next() {
     let site = tempfile::tempdir().unwrap();
     for name in ["nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"] {
         let path = site.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::copy(played::libraries().join("libnvrtc.so"), path).unwrap();
+        std::fs::copy(simulated::libraries().join("libnvrtc.so"), path).unwrap();
     }
     for old in ["12", "13"] {
         let cache = tempfile::tempdir().unwrap();
@@ -221,7 +220,7 @@ fn the_newest_compiler_is_asked_first_and_then_the_next() {
 }
 
 #[test]
-fn a_cache_that_others_may_write_is_not_used_and_statistics_say_so() {
+fn a_cache_writable_by_others_is_not_used_and_statistics_report_it() {
     let cache = tempfile::tempdir().unwrap();
     let folder = cache.path().join("tarflume");
     std::fs::create_dir(&folder).unwrap();

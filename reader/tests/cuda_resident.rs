@@ -2,7 +2,7 @@
 //! of `fixtures/cuda`, which executes the kernels on the CPU.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod played;
+mod simulated;
 
 use std::path::Path;
 
@@ -12,10 +12,9 @@ use tarflume::{
     Split,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
-use self::played::{Consumer, child};
+use self::simulated::{Consumer, child};
 
 const SHARDS: u32 = 3;
 const EACH: u32 = 7;
@@ -202,7 +201,7 @@ fn child_resumed() {
 }
 
 #[test]
-fn an_epoch_goes_on_where_a_state_was_taken() {
+fn an_epoch_resumes_at_a_state() {
     let cache = tempfile::tempdir().unwrap();
     child("child_resumed", cache.path(), &[]);
 }
@@ -265,13 +264,13 @@ fn child_refused() {
 }
 
 #[test]
-fn what_does_not_fit_or_cannot_be_read_is_said() {
+fn a_data_set_that_does_not_fit_or_cannot_be_read_is_an_error() {
     let cache = tempfile::tempdir().unwrap();
     child("child_refused", cache.path(), &[]);
 }
 
 #[test]
-fn memory_is_given_back_and_asked_for_once() {
+fn memory_is_returned_and_reserved_once() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     child("child_equal", folder.path(), &[("FAKECUDA_LOG", log.to_str().unwrap())]);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume::{
     CenterCrop, Class, DType, Decode, Image, Json, Layout, Normalize, Npy, RandomResizedCrop, Raw,
-    Resize, Row, Sample, Scratch, Sequence, Text,
+    Resize, Row, Sample, Scratch, Sequence, Text, Tokens,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 
@@ -58,10 +58,10 @@ fn counted(column: &dyn Decode, part: &[u8]) -> (u64, u64) {
     counts
 }
 
-fn array() -> Vec<u8> {
+fn array(shape: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let dtype = tarflume_formats::npy::Dtype { kind: 'u', size: 2, little: true };
-    tarflume_formats::npy::write_header(&mut bytes, dtype, false, &[3, 2]).unwrap();
+    tarflume_formats::npy::write_header(&mut bytes, dtype, false, shape).unwrap();
     bytes.extend([7; 12]);
     bytes
 }
@@ -70,8 +70,9 @@ fn array() -> Vec<u8> {
 fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
     let json = br#"{"name": "tench", "class": 3, "box": [1, 2.5, 3, 4], "deep": {"x": [1, 2]}}"#;
     let number = |pointer| Json::new("ext", pointer);
-    let array = array();
-    let none: [(&str, Box<dyn Decode>, &[u8]); 11] = [
+    let (array, ids) = (array(&[3, 2]), array(&[6]));
+    let tokens = Tokens::new(9).parts("ext", "ext");
+    let none: [(&str, Box<dyn Decode>, &[u8]); 12] = [
         ("a JSON number", Box::new(number("/class")), json),
         ("a JSON array", Box::new(number("/box").dtype(DType::F32).shape([4])), json),
         ("a JSON list", Box::new(number("/box").dtype(DType::F32).variable()), json),
@@ -83,6 +84,7 @@ fn a_warm_thread_allocates_nothing_but_what_picture_libraries_do() {
         ("a class", Box::new(Class::new("ext")), b"207\n"),
         ("an array", Box::new(Npy::new("ext", DType::U16).shape([3, 2])), &array),
         ("a sequence", Box::new(Sequence::new(Raw::new("ext")).pad_to(9, 0)), b"bytes"),
+        ("token ids", Box::new(tokens.ids()), &ids),
     ];
     for (name, column, part) in &none {
         assert_eq!(counted(column.as_ref(), part), (0, 0), "{name}");

@@ -77,7 +77,7 @@ fn peak(loader: LoaderBuilder) -> (u64, u64, bool) {
 const CONSUMER: u64 = 2 * 224 * 224 * 4;
 
 #[test]
-fn no_picture_takes_more_than_the_bound() {
+fn no_picture_exceeds_the_memory_limit() {
     let _turn = TURN.lock();
     let mut broken = Vec::new();
     for Bomb { name, good, bytes } in bombs() {
@@ -120,7 +120,7 @@ fn small() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn no_damaged_picture_takes_more_than_it_was_given() {
+fn no_damaged_picture_exceeds_its_memory_limit() {
     let _turn = TURN.lock();
     const GIVEN: u64 = 32 << 20;
     // What opening may take before anything was reserved.
@@ -153,7 +153,7 @@ fn no_damaged_picture_takes_more_than_it_was_given() {
 }
 
 #[test]
-fn no_json_text_takes_more_than_the_bound() {
+fn no_json_text_exceeds_the_memory_limit() {
     let _turn = TURN.lock();
     let (memory, bound) = ("64MiB", 64 << 20);
     let long = r"\n".repeat(2 << 20);

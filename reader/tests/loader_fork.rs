@@ -34,7 +34,7 @@ fn child(shards: &Shards, loader: Loader, mut epoch: tarflume::Epoch) -> bool {
 }
 
 #[test]
-fn a_forked_child_is_told_to_make_a_loader_of_its_own() {
+fn using_a_loader_in_a_forked_child_is_an_error() {
     let shards = Shards::of(&[40]);
     for _ in 0..20 {
         let loader = shards.loader().build().unwrap();

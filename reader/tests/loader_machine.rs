@@ -36,7 +36,7 @@ fn no_more_files() -> Rlimit {
 }
 
 #[test]
-fn no_policy_swallows_an_error_of_the_machine() {
+fn no_policy_hides_an_error_of_the_machine() {
     let shards = Shards::of(&[20, 20]);
     for on_bad in [OnBad::Error, OnBad::Skip, OnBad::Substitute] {
         for shuffle in [Shuffle::None, Shuffle::Full { seed: 3 }] {

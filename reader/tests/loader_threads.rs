@@ -76,7 +76,7 @@ fn once(shards: &Shards, random: &mut SplitMix64) {
 }
 
 #[test]
-fn a_thousand_ends_leave_no_thread() {
+fn a_thousand_dropped_epochs_leave_no_thread() {
     let shards = Shards::of(&[13, 29]);
     let mut random = SplitMix64::nth(1, 1);
     let mut longest = Duration::ZERO;

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tarflume::{Libraries, Loader, LoaderBuilder, Raw, Shuffle};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
 const SAMPLES: u64 = 60;
 const BATCH: u64 = 4;
@@ -84,8 +83,8 @@ fn counted(log: &str) -> HashMap<String, u64> {
 }
 
 #[test]
-fn what_is_measured_is_shown() {
-    if is_child("what_is_measured_is_shown") {
+fn every_measured_stage_is_an_nvtx_range() {
+    if is_child("every_measured_stage_is_an_nvtx_range") {
         let (dir, log) = (shards(), std::env::var("FAKENVTX_LOG").unwrap());
         let loader = builder(&dir).build().unwrap();
         assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
@@ -103,13 +102,13 @@ fn what_is_measured_is_shown() {
         return;
     }
     let library = build("nvtx", &[]).join("libnvtx.so");
-    let log = child("what_is_measured_is_shown", &[("TARFLUME_NVTX", &library)]);
+    let log = child("every_measured_stage_is_an_nvtx_range", &[("TARFLUME_NVTX", &library)]);
     assert!(log.contains("tarflume read"), "the child was not told of ranges");
 }
 
 #[test]
-fn the_library_of_a_python_environment_is_found() {
-    const NAME: &str = "the_library_of_a_python_environment_is_found";
+fn a_library_in_a_python_environment_is_found() {
+    const NAME: &str = "a_library_in_a_python_environment_is_found";
     if is_child(NAME) {
         let site = std::env::var_os("SITE").map(PathBuf::from);
         tarflume::tell_profilers_by(&Libraries::beside(site));
@@ -146,8 +145,8 @@ fn each_batch_that_goes_to_a_device_is_shown() {
 }
 
 #[test]
-fn without_a_library_nobody_is_told_and_nothing_fails() {
-    const NAME: &str = "without_a_library_nobody_is_told_and_nothing_fails";
+fn without_an_nvtx_library_ranges_do_nothing() {
+    const NAME: &str = "without_an_nvtx_library_ranges_do_nothing";
     if is_child(NAME) {
         let dir = shards();
         let loader = builder(&dir).build().unwrap();

@@ -253,7 +253,7 @@ fn skipped_samples_leave_their_batch_a_row_less_and_stand_in_the_list() {
 }
 
 #[test]
-fn an_epoch_in_which_all_is_bad_says_so() {
+fn an_epoch_of_only_bad_samples_is_an_error() {
     let tar = tar_of([("a", good("x")), ("b", good("y")), ("c", good("z"))]);
     let loader = Loader::stream(memory(&tar)).column("n", Number).on_bad(OnBad::Skip).batch(2);
     let results: Vec<_> = loader.build().unwrap().epoch(0).collect();
@@ -326,7 +326,7 @@ fn epochs_that_are_dropped_early_leave_the_loader_whole() {
 }
 
 #[test]
-fn a_reader_serves_one_epoch_and_says_so_in_the_next() {
+fn a_second_epoch_from_one_reader_is_an_error() {
     let loader = Loader::stream(memory(&tar_of([("a", good("1"))]))).text("txt").build().unwrap();
     assert_eq!(rows(&loader, 0).len(), 1);
     let error = epoch(&loader, 1).unwrap_err();
@@ -361,7 +361,7 @@ fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
 }
 
 #[test]
-fn what_the_shuffle_buffer_could_not_hold_is_noted() {
+fn a_shortened_shuffle_buffer_is_noted() {
     let keys = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let tar = tar_of(keys.map(|key| (key, vec![("txt", vec![b'a'; 1 << 20])])));
     let stream = memory(&tar)
@@ -373,7 +373,7 @@ fn what_the_shuffle_buffer_could_not_hold_is_noted() {
 }
 
 #[test]
-fn what_needs_an_index_is_refused_with_the_remedy() {
+fn features_that_need_an_index_are_refused_with_a_remedy() {
     let shards = Shards::of(&[4, 4]);
     let ways = format!(": run `pack index {}` and open the data set", shards.path().display());
     let refused = |error: tarflume::Error, reason: &str| {
@@ -407,7 +407,7 @@ fn what_needs_an_index_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn what_makes_no_sense_is_said_before_anything_is_read() {
+fn impossible_options_are_refused_before_anything_is_read() {
     let stream = || Stream::from_reader("never read", Cursor::new(Vec::new()));
     let said = |builder: StreamLoaderBuilder, text: &str| {
         let error = builder.build().unwrap_err();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_is_kept_and_all_else_may_be_lost() {
+    fn synced_data_survive_and_all_else_may_be_lost() {
         for fate in [Fate::Kept, Fate::Lost, Fate::Zeros] {
             assert_eq!(published(true, true, fate).as_deref(), Some(&b"bytes"[..]));
         }

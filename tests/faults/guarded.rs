@@ -19,7 +19,7 @@ pub(super) fn judged(
 }
 
 #[test]
-fn a_published_data_set_that_can_not_be_asked_about_is_not_overwritten() {
+fn a_published_data_set_whose_state_is_unknown_is_not_overwritten() {
     let place = Place::new();
     place.folder("photos", 6).folder("others", 9);
     place.pack("build photos -o out --shards 2").succeeds();
@@ -120,7 +120,7 @@ fn the_lock_is_not_opened_through_a_link_and_nothing_is_cut() {
 }
 
 #[test]
-fn a_working_folder_that_was_left_behind_goes_with_the_next_finalize() {
+fn the_next_finalize_removes_an_abandoned_working_folder() {
     let place = Place::new();
     place.folder("photos", 6);
     place.pack("build photos -o whole --shards 2").succeeds();
@@ -177,7 +177,7 @@ fn finalize_compares_what_an_earlier_attempt_moved() {
 }
 
 #[test]
-fn unpacking_ends_well_only_if_the_file_system_says_that_all_was_written() {
+fn unpacking_succeeds_only_if_the_file_system_confirms_all_writes() {
     let place = Place::new();
     place.folder("photos", 6).pack("build photos -o out --shards 2").succeeds();
     for error in [libc::EIO, libc::ENOSPC, libc::EDQUOT] {

@@ -49,7 +49,7 @@ fn is(name: &'static str, path: &'static str) -> impl Fn(&Call) -> bool {
 }
 
 #[test]
-fn a_working_folder_that_goes_before_its_lock_is_taken_is_made_again() {
+fn a_working_folder_removed_before_its_lock_is_taken_is_made_again() {
     for call in [
         is("openat", "out/.pack/lock"),
         is("flock", "out/.pack/lock"),
@@ -90,7 +90,7 @@ fn a_lock_that_was_removed_is_no_lock() {
 }
 
 #[test]
-fn a_data_set_that_is_published_while_its_plan_is_asked_for_is_found() {
+fn a_data_set_published_while_its_plan_is_read_is_found() {
     for words in ["finalize out", "run out", "status out"] {
         let place = finished();
         let publish = || publish(&place);
@@ -102,7 +102,7 @@ fn a_data_set_that_is_published_while_its_plan_is_asked_for_is_found() {
 }
 
 #[test]
-fn a_finalize_that_is_left_behind_before_its_lock_finds_the_data_set() {
+fn a_finalize_that_waits_for_its_lock_finds_the_published_data_set() {
     let place = finished();
     let publish = || publish(&place);
     let call = is("openat", "out/.pack/lock");
@@ -112,7 +112,7 @@ fn a_finalize_that_is_left_behind_before_its_lock_finds_the_data_set() {
 }
 
 #[test]
-fn a_run_that_is_left_behind_ends_well_though_the_plan_is_not_removed_yet() {
+fn a_late_run_succeeds_while_the_plan_still_exists() {
     let place = finished();
     for name in place.names("out/.pack/shards") {
         fs::remove_file(place.at("out/.pack/shards").join(name)).unwrap();

@@ -26,7 +26,7 @@ fn succeeds(place: &Place, words: &str, fail: impl Fn(&Call) -> Option<i32>) -> 
 }
 
 #[test]
-fn a_folder_above_that_may_not_be_read_is_no_hindrance() {
+fn an_unreadable_parent_folder_does_not_matter() {
     let place = place();
     place.file("scratch/me/file", "");
     let words = "build photos -o scratch/me/new/out --shards 2";
@@ -40,7 +40,7 @@ fn a_folder_above_that_may_not_be_read_is_no_hindrance() {
 }
 
 #[test]
-fn an_output_folder_whose_name_can_not_be_synced_is_told_before_anything_is_moved() {
+fn an_output_folder_whose_name_cannot_be_synced_is_an_error_before_anything_is_moved() {
     let place = place();
     place.pack("plan photos -o scratch/out --shards 2").succeeds();
     place.pack("run scratch/out").succeeds();
@@ -75,7 +75,7 @@ fn the_names_of_all_folders_above_the_output_are_synced() {
 }
 
 #[test]
-fn what_is_in_use_in_the_working_folder_of_a_published_data_set_is_left() {
+fn files_in_use_in_the_working_folder_of_a_published_data_set_are_kept() {
     for (name, path, error) in [
         ("unlink", "out/.pack/plan", libc::EBUSY),
         ("unlink", "out/.pack/lock", libc::EBUSY),
@@ -98,7 +98,7 @@ fn what_is_in_use_in_the_working_folder_of_a_published_data_set_is_left() {
 }
 
 #[test]
-fn a_rename_that_was_done_and_is_answered_with_not_found_was_done() {
+fn a_rename_that_reports_not_found_after_success_counts_as_done() {
     let place = place();
     let mut renames = 0;
     let count = judged(&place, BUILD, |call| {
@@ -124,7 +124,7 @@ fn a_rename_that_was_done_and_is_answered_with_not_found_was_done() {
 }
 
 #[test]
-fn a_link_that_was_made_and_is_answered_with_exists_was_made() {
+fn a_link_that_reports_exists_after_success_counts_as_made() {
     let place = place();
     let mut links = 0;
     let ran = judged(&place, BUILD, |call| match call.name {
@@ -142,7 +142,7 @@ fn a_link_that_was_made_and_is_answered_with_exists_was_made() {
 }
 
 #[test]
-fn a_file_system_without_links_and_without_such_renames_will_do() {
+fn a_file_system_without_links_and_without_exclusive_renames_suffices() {
     for error in [libc::EPERM, libc::EOPNOTSUPP, libc::ENOSYS] {
         let place = place();
         place.file("photos/alone.jpg", "no picture");
@@ -173,7 +173,7 @@ fn a_file_system_without_permissions_can_hold_the_quarantine() {
 }
 
 #[test]
-fn a_verification_that_is_refused_for_good_says_so() {
+fn a_permanently_refused_verification_is_an_error() {
     let place = place();
     let ran = judged(&place, "verify whole", |call| match call.path.as_str() {
         "whole/shard-000001.tar" if call.class == Class::Open => Deed::Fail(libc::EBADMSG),
@@ -209,7 +209,7 @@ fn unreadable(place: &Place, words: &str, path: &str) -> Option<(i32, String)> {
 }
 
 #[test]
-fn a_mapped_file_that_the_machine_can_not_read_is_no_bad_data() {
+fn a_read_error_of_a_mapped_file_is_an_error_of_the_machine() {
     let place = place();
     place.pack("plan photos -o out --shards 2").succeeds();
     place.pack("run out").succeeds();

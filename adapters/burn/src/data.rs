@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn_std::{AllocationProperty, BoolStore, Bytes, DType as Burn, TensorData};
 use tarflume::{Batch, Column, DType, Error, Result};
 
-use crate::held::Held;
+use crate::column_bytes::ColumnBytes;
 
 /// Converts the columns of a batch into burn's tensor data.
 pub trait Data {
@@ -21,7 +21,7 @@ pub trait Data {
 impl Data for Arc<Batch> {
     fn data<const N: usize>(&self, names: [&str; N]) -> Result<[TensorData; N]> {
         each(self, names, |column| {
-            let held = Held { batch: self.clone(), name: column.name().to_string() };
+            let held = ColumnBytes { batch: self.clone(), name: column.name().to_string() };
             Bytes::from_shared(bytes::Bytes::from_owner(held), AllocationProperty::Other)
         })
     }

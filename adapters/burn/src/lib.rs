@@ -26,15 +26,15 @@
 //!
 //! Name the type as above: without it burn converts to the device's own default type.
 //!
-//! **Copies.** [`burn_std::TensorData`] of an `Arc<Batch>` is the loader's own memory, which goes back to the loader
-//! when burn has dropped the data: none is copied here. What burn does then is the backend's: one on a GPU copies
-//! over the bus, one on the CPU may keep the memory or copy it. Of a [`tarflume::Batch`] the rows are copied once.
+//! **Copies.** The [`burn_std::TensorData`] of an `Arc<Batch>` borrows the loader's memory, which returns to the loader
+//! when burn drops the data: nothing is copied. Further copies depend on the backend: a GPU backend copies over the bus,
+//! a CPU backend may keep the memory or copy it. The rows of a [`tarflume::Batch`] are copied once.
 //!
-//! **GPUs.** burn's tensors are made of data of the host; its backends keep memory of their own, and 0.22 has no call
-//! that we know of for memory that somebody else has in a GPU. So `Loader::device_epoch` has no adapter here; use `Loader::epoch`.
+//! **GPUs.** Tensors of burn are made from data of the host, and burn 0.22 has no public call that takes device memory of
+//! another owner. There is no adapter for [`tarflume::DeviceBatch`]; use batches of a [`tarflume::Loader`].
 #![forbid(unsafe_code)]
 
+mod column_bytes;
 mod data;
-mod held;
 
 pub use data::Data;

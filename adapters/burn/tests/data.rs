@@ -35,7 +35,7 @@ fn compare(batch: &Batch, made: &[TensorData; 12]) {
 }
 
 #[test]
-fn data_hold_what_the_columns_hold() {
+fn tensor_data_equals_the_columns() {
     let samples = Samples::new();
     for rows in [1, 4, SAMPLES] {
         let mut seen = 0;
@@ -50,7 +50,7 @@ fn data_hold_what_the_columns_hold() {
 }
 
 #[test]
-fn a_shared_column_is_the_batchs_own_memory_and_holds_it_as_long_as_data_live() {
+fn a_shared_column_borrows_the_memory_of_the_batch_and_keeps_it_alive() {
     let samples = Samples::new();
     let loader = samples.loader(4).build().unwrap();
     let batch = Arc::new(loader.epoch(0).next().unwrap().unwrap());
@@ -67,7 +67,7 @@ fn a_shared_column_is_the_batchs_own_memory_and_holds_it_as_long_as_data_live() 
 }
 
 #[test]
-fn tensors_hold_what_the_columns_hold_while_the_loader_goes_on() {
+fn tensors_equal_the_columns_while_the_loader_continues() {
     let samples = Samples::new();
     let loader = samples.loader(2).build().unwrap();
     let device = Device::flex();
@@ -102,7 +102,7 @@ fn a_batch_without_rows_is_data_without_rows() {
 }
 
 #[test]
-fn what_burn_has_no_data_for_is_named_with_a_way_out() {
+fn types_without_a_burn_equivalent_are_errors_with_a_remedy() {
     let samples = Samples::new();
     let loader = samples.loader(4).build().unwrap();
     let batch = Arc::new(loader.epoch(0).next().unwrap().unwrap());

@@ -42,10 +42,10 @@ pub(crate) fn taken<T>(
     same_gpu(&batch, cuda)?;
     let stream = cuda.cuda_stream();
     // SAFETY: a stream of this GPU; `cuda` holds it until the batch is released.
-    let told = unsafe { DeviceStream::raw(stream.cu_stream() as usize as u64) };
-    batch.ready_on(told)?;
+    let waiting = unsafe { DeviceStream::raw(stream.cu_stream() as usize as u64) };
+    batch.ready_on(waiting)?;
     let made = make(&Readable { batch: &batch, cuda, stream })?;
-    batch.release(&[told])?;
+    batch.release(&[waiting])?;
     Ok(made)
 }
 

@@ -22,20 +22,19 @@
 //! # }
 //! ```
 //!
-//! With the feature `cuda`, a `DeviceLoader` gives batches that are in the GPU when the step before ends,
-//! and `tensors` is the same call. Copies, and who waits for whom:
+//! With the feature `cuda`, a [`tarflume::DeviceLoader`] delivers batches that are in the GPU before the step needs them.
+//! `tensors` is the same call. The number of copies and the waits:
 //!
 //! | from | to | copies of the rows |
 //! |---|---|---|
-//! | [`tarflume::Batch`] | `Device::Cpu` | one: a tensor of candle's owns a `Vec` |
-//! | [`tarflume::Batch`] | `Device::Cuda` | one over the bus, by candle, for which this thread waits |
+//! | [`tarflume::Batch`] | `Device::Cpu` | one: a tensor of candle owns a `Vec` |
+//! | [`tarflume::Batch`] | `Device::Cuda` | one over the bus, by candle; the calling thread waits for it |
 //! | [`tarflume::DeviceBatch`] | `Device::Cuda` | one inside the GPU, in candle's stream; no thread waits |
-//! | [`tarflume::DeviceBatch`] | `Device::Cpu` | one, of what stands in host memory anyway |
+//! | [`tarflume::DeviceBatch`] | `Device::Cpu` | one, from the host's part of the batch |
 //!
-//! The copy inside the GPU is what makes it safe: candle frees the memory of a tensor by itself when the last view
-//! of it is gone, and has no way to be told to give it back to somebody else. It costs the GPU twice the batch's
-//! bytes of memory traffic: 0.04 GB of photographs a batch, next to thousands of GB/s.
-//! The slot is free again when this copy is done, however long the tensors live.
+//! The copy inside the GPU is necessary: candle frees the memory of a tensor when its last view is dropped, and cannot
+//! return memory to another owner. The device slot is free again after this copy, independent of the lifetime of the
+//! tensors.
 #![deny(unsafe_code)]
 
 mod dtype;

@@ -1,4 +1,4 @@
-//! Batches in device memory become candle tensors, on the simulated driver of `fixtures/cuda`. `played/run.sh` builds
+//! Batches in device memory become candle tensors, on the simulated driver of `fixtures/cuda`. `simulated/run.sh` builds
 //! and runs this test. The driver has slow copies and two devices.
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -90,7 +90,7 @@ fn a_batch_of_another_gpu_is_refused() {
 }
 
 #[test]
-fn types_that_candle_lacks_are_told_and_the_batch_goes_back() {
+fn types_that_candle_lacks_are_errors_and_the_batch_is_returned() {
     let samples = Samples::new();
     let ours = tarflume::Device::cuda(0).unwrap();
     let device = Device::new_cuda(0).unwrap();

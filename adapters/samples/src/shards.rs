@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used)] // for tests alone
 
 use tarflume::{Batch, DType, Loader, LoaderBuilder, OnBad, Raw, Remainder};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 use tempfile::TempDir;
 
 /// Number of samples.

@@ -21,21 +21,21 @@
 //! # }
 //! ```
 //!
-//! With the feature `cuda`, a `DeviceLoader` gives batches that are in the GPU when the step before ends,
-//! and `tensors` is the same call. Copies, and who waits for whom:
+//! With the feature `cuda`, a [`tarflume::DeviceLoader`] delivers batches that are in the GPU before the step needs them.
+//! `tensors` is the same call. The number of copies and the waits:
 //!
 //! | from | to | copies of the rows |
 //! |---|---|---|
 //! | [`tarflume::Batch`] | `Device::Cpu` | one |
-//! | [`tarflume::Batch`] | `Device::Cuda` | two: on the host, and over the bus, for which this thread waits |
-//! | [`tarflume::DeviceBatch`] | `Device::Cuda` | one inside the GPU, into memory of libtorch's; no thread waits |
-//! | [`tarflume::DeviceBatch`] | `Device::Cpu` | one, of what stands in host memory anyway |
+//! | [`tarflume::Batch`] | `Device::Cuda` | two: on the host, and over the bus; the calling thread waits for the second |
+//! | [`tarflume::DeviceBatch`] | `Device::Cuda` | one inside the GPU, into memory of libtorch; no thread waits |
+//! | [`tarflume::DeviceBatch`] | `Device::Cpu` | one, from the host's part of the batch |
 //!
-//! The copy inside the GPU is what makes it safe: `Tensor::from_blob` can't be told to give memory back when the
-//! last view of it is gone. The slot is free again when this copy is done, however long the tensors live.
+//! The copy inside the GPU is necessary: `Tensor::from_blob` in tch has no callback for the end of the last view. The
+//! device slot is free again after this copy, independent of the lifetime of the tensors.
 //!
-//! libtorch computes in CUDA's legacy default stream unless it is told otherwise, which tch can't. A program that
-//! sets another one in C++ or Python has that stream wait for the legacy one before it uses the tensors.
+//! libtorch computes in CUDA's legacy default stream; tch cannot change that. If C++ or Python code sets another stream,
+//! make that stream wait for the legacy one before it uses the tensors.
 #![deny(unsafe_code)]
 
 mod host;

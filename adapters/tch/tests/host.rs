@@ -28,7 +28,7 @@ fn content(tensor: &Tensor) -> Vec<u8> {
 }
 
 #[test]
-fn tensors_hold_what_the_columns_hold() {
+fn tensors_equal_the_columns() {
     let samples = Samples::new();
     for rows in [1, 4, SAMPLES] {
         let mut seen = 0;
@@ -73,7 +73,7 @@ fn a_batch_without_rows_is_a_tensor_without_rows() {
 }
 
 #[test]
-fn what_tch_has_no_tensor_for_is_named_with_a_way_out() {
+fn types_without_a_tch_tensor_are_errors_with_a_remedy() {
     let samples = Samples::new();
     let loader = samples.loader(4).build().unwrap();
     let batch = loader.epoch(0).next().unwrap().unwrap();

@@ -5,7 +5,7 @@
 //! - `work`: images to be decoded, and what a competitor is; `photos`, `crops`: which images, which
 //!   windows of them;
 //! - `shim`, `turbo`: the rival libjpeg-turbo; `pure`: those in Rust; `ours`; `resize`: for all the same;
-//! - `tables`: who competes where; `rounds`: measuring; `quality`: are the pixels right; `report`.
+//! - `tables`: the competitors of each table; `rounds`: measuring; `quality`: the check of the pixels; `report`.
 
 mod crops;
 mod ours;
@@ -39,7 +39,7 @@ const USAGE: &str = "tarflume-bench-jpeg [OPTION VALUE]... FILE_OR_FOLDER...
 ";
 
 /// What the command line says.
-struct Asked {
+struct Options {
     rounds: usize,
     tables: String,
     threads: String,
@@ -52,7 +52,7 @@ struct Asked {
 }
 
 fn main() -> ExitCode {
-    match asked().and_then(|asked| run(&asked)) {
+    match parse_args().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");
@@ -61,8 +61,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn asked() -> Result<Asked, String> {
-    let mut asked = Asked {
+fn parse_args() -> Result<Options, String> {
+    let mut options = Options {
         rounds: 9,
         tables: "entropy,full,crop".into(),
         threads: "1,2".into(),
@@ -76,53 +76,53 @@ fn asked() -> Result<Asked, String> {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if word == "--list" {
-            asked.list = true;
+            options.list = true;
         } else if !word.starts_with("--") {
-            asked.paths.push(word.into());
+            options.paths.push(word.into());
         } else {
             let value = words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"))?;
             let number = || value.parse().map_err(|_| format!("{word} {value}: no number"));
             match word.as_str() {
-                "--rounds" => asked.rounds = number()?,
-                "--photos" => asked.photos = number()?,
-                "--mosaics" => asked.mosaics = number()?,
-                "--tables" => asked.tables = value,
-                "--threads" => asked.threads = value,
-                "--data" => asked.data = value,
-                "--once" => asked.once = Some(value),
+                "--rounds" => options.rounds = number()?,
+                "--photos" => options.photos = number()?,
+                "--mosaics" => options.mosaics = number()?,
+                "--tables" => options.tables = value,
+                "--threads" => options.threads = value,
+                "--data" => options.data = value,
+                "--once" => options.once = Some(value),
                 _ => return Err(format!("{word} is not known\n{USAGE}")),
             }
         }
     }
-    if asked.paths.is_empty() && !asked.list || asked.rounds == 0 {
+    if options.paths.is_empty() && !options.list || options.rounds == 0 {
         return Err(USAGE.into());
     }
-    Ok(asked)
+    Ok(options)
 }
 
-fn run(asked: &Asked) -> Result<(), String> {
+fn run(options: &Options) -> Result<(), String> {
     let wanted = |list: &str, word: &str| list.split(',').any(|w| w == word);
-    let tables: Vec<&Table> = TABLES.iter().filter(|t| wanted(&asked.tables, t.word)).collect();
-    if asked.list {
+    let tables: Vec<&Table> = TABLES.iter().filter(|t| wanted(&options.tables, t.word)).collect();
+    if options.list {
         tables
             .iter()
             .for_each(|t| t.competitors.iter().for_each(|c| println!("{}|{}", t.word, c.name)));
         return Ok(());
     }
-    let found = photos::load(&asked.paths, asked.photos)?;
+    let found = photos::load(&options.paths, options.photos)?;
     let mut sets: Vec<Data> = Vec::new();
-    let mosaics = if wanted(&asked.data, "mosaics") {
-        photos::mosaics(&found.photos, asked.mosaics)?
+    let mosaics = if wanted(&options.data, "mosaics") {
+        photos::mosaics(&found.photos, options.mosaics)?
     } else {
         Vec::new()
     };
-    let progressive = match wanted(&asked.data, "progressive") {
+    let progressive = match wanted(&options.data, "progressive") {
         true => photos::progressive(&found.photos)?,
         false => Vec::new(),
     };
     let left_out = (found.progressive, found.unreadable);
-    if wanted(&asked.data, "photos") {
-        let times = if asked.once.is_some() { 1 } else { 2 };
+    if wanted(&options.data, "photos") {
+        let times = if options.once.is_some() { 1 } else { 2 };
         sets.push(photos::data("photographs", found.photos, times));
     }
     if !mosaics.is_empty() {
@@ -131,15 +131,15 @@ fn run(asked: &Asked) -> Result<(), String> {
     if !progressive.is_empty() {
         sets.push(photos::data("progressive photographs", progressive, 2));
     }
-    if let Some(name) = &asked.once {
+    if let Some(name) = &options.once {
         return once(name, &tables, &sets);
     }
     describe(&sets, left_out);
     for table in &tables {
         for data in &sets {
-            for threads in asked.threads.split(',') {
+            for threads in options.threads.split(',') {
                 let threads = threads.parse().map_err(|_| "--threads: no number".to_string())?;
-                let rows = rounds::measure(data, table.competitors, threads, asked.rounds)?;
+                let rows = rounds::measure(data, table.competitors, threads, options.rounds)?;
                 report::rates(table.title, data, threads, &rows, table.against);
             }
             if let Some(reference) = &table.reference {

@@ -3,7 +3,7 @@
 use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, Scanner};
 
 use crate::resize::Resize;
-use crate::work::{Competitor, Data, Photo, Queue, SIDE, Seen, Window, Worker};
+use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
 
 /// Images of a group: a share of a batch.
 const GROUP: usize = 16;
@@ -146,7 +146,7 @@ impl Group {
 }
 
 impl Worker for Group {
-    fn work(&mut self, queue: &Queue<'_>, seen: &mut Seen<'_>) -> Result<(), String> {
+    fn work(&mut self, queue: &Queue<'_>, seen: &mut OnDone<'_>) -> Result<(), String> {
         loop {
             let items = queue.take(self.rooms.len());
             if items.is_empty() {
@@ -183,7 +183,7 @@ fn scan(_: &Data) -> Box<dyn Worker + '_> {
 }
 
 impl Worker for Scan {
-    fn work(&mut self, queue: &Queue<'_>, seen: &mut Seen<'_>) -> Result<(), String> {
+    fn work(&mut self, queue: &Queue<'_>, seen: &mut OnDone<'_>) -> Result<(), String> {
         loop {
             let items = queue.take(4 * GROUP);
             if items.is_empty() {

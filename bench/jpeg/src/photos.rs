@@ -58,13 +58,13 @@ fn photo(jpeg: Vec<u8>, width: u32, height: u32) -> Photo {
 }
 
 fn gather(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    let describe = |e: std::io::Error| format!("{}: {e}", path.display());
     if !path.is_dir() {
         files.push(path.to_path_buf());
         return Ok(());
     }
-    for entry in fs::read_dir(path).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(path).map_err(describe)? {
+        let path = entry.map_err(describe)?.path();
         let name = path.to_string_lossy().to_lowercase();
         if path.is_dir() || name.ends_with(".jpg") || name.ends_with(".jpeg") {
             gather(&path, files)?;

@@ -7,7 +7,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use crate::resize::Resize;
-use crate::work::{Competitor, Data, Photo, Seen, Single, Worker};
+use crate::work::{Competitor, Data, OnDone, Photo, Single, Worker};
 
 pub(crate) const ZUNE: Competitor = Competitor { name: "zune-jpeg", make: zune_full };
 pub(crate) const IMAGE: Competitor = Competitor { name: "image", make: image_full };
@@ -27,7 +27,7 @@ fn image(photo: &Photo) -> Result<Vec<u8>, String> {
 
 fn zune_full(data: &Data) -> Box<dyn Worker + '_> {
     let mut pixels = vec![0; data.room()];
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         zune(photo, &mut pixels)?;
         seen(item, &pixels[..photo.room()]);
@@ -36,7 +36,7 @@ fn zune_full(data: &Data) -> Box<dyn Worker + '_> {
 }
 
 fn image_full(_: &Data) -> Box<dyn Worker + '_> {
-    Box::new(Single(|data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(|data: &Data, item: usize, seen: &mut OnDone<'_>| {
         seen(item, &image(data.photo(item))?);
         Ok(())
     }))
@@ -44,7 +44,7 @@ fn image_full(_: &Data) -> Box<dyn Worker + '_> {
 
 fn zune_crop(data: &Data) -> Box<dyn Worker + '_> {
     let (mut pixels, mut resize) = (vec![0; data.room()], Resize::new());
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         zune(photo, &mut pixels)?;
         let size = (photo.width, photo.height);
@@ -55,7 +55,7 @@ fn zune_crop(data: &Data) -> Box<dyn Worker + '_> {
 
 fn image_crop(_: &Data) -> Box<dyn Worker + '_> {
     let mut resize = Resize::new();
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         let pixels = image(photo)?;
         let size = (photo.width, photo.height);

@@ -63,11 +63,11 @@ pub(crate) fn measure(
     threads: usize,
     rounds: usize,
 ) -> Result<Vec<Row>, String> {
-    let told = |name, why| format!("{name}: {why}");
+    let describe = |name, why| format!("{name}: {why}");
     let mut teams = Vec::new();
     for competitor in competitors {
         let mut team: Vec<_> = (0..threads).map(|_| (competitor.make)(data)).collect();
-        pass(data, &mut team).map_err(|why| told(competitor.name, why))?;
+        pass(data, &mut team).map_err(|why| describe(competitor.name, why))?;
         teams.push(team);
     }
     let mut rows: Vec<Row> =
@@ -75,7 +75,7 @@ pub(crate) fn measure(
     for round in 0..rounds {
         for i in 0..teams.len() {
             let at = (round + i) % teams.len();
-            let took = pass(data, &mut teams[at]).map_err(|why| told(rows[at].name, why))?;
+            let took = pass(data, &mut teams[at]).map_err(|why| describe(rows[at].name, why))?;
             rows[at].passes.push(took);
         }
     }

@@ -72,7 +72,7 @@ impl Turbo {
         let mut got = [0; 3];
         // SAFETY: the file's true length; room for three numbers.
         let rc = unsafe { turbo_header(self.0, jpeg.as_ptr(), jpeg.len(), got.as_mut_ptr()) };
-        self.told(rc)?;
+        self.check(rc)?;
         Ok(Header { width: got[0], height: got[1], progressive: got[2] != 0 })
     }
 
@@ -81,7 +81,7 @@ impl Turbo {
         let (from, room) = (jpeg.as_ptr(), to.len());
         // SAFETY: the file's true length, and the buffer's.
         let rc = unsafe { turbo_full(self.0, from, jpeg.len(), to.as_mut_ptr(), room) };
-        self.told(rc)
+        self.check(rc)
     }
 
     /// The window (left, top, width, height) of the image at `eighths` of its size; the left edge
@@ -101,7 +101,7 @@ impl Turbo {
             let (from, length) = (jpeg.as_ptr(), jpeg.len());
             turbo_region(self.0, from, length, eighths, window, to, room, got.as_mut_ptr())
         };
-        self.told(rc)?;
+        self.check(rc)?;
         Ok(got)
     }
 
@@ -109,7 +109,7 @@ impl Turbo {
     pub(crate) fn coefficients(&mut self, jpeg: &[u8]) -> Result<(), String> {
         // SAFETY: the file's true length.
         let rc = unsafe { turbo_coefficients(self.0, jpeg.as_ptr(), jpeg.len()) };
-        self.told(rc)
+        self.check(rc)
     }
 
     /// The same coefficients in the scans of libjpeg's progressive script.
@@ -119,7 +119,7 @@ impl Turbo {
         unsafe {
             let made = turbo_progressive(self.0, jpeg.as_ptr(), jpeg.len(), &raw mut length);
             if made.is_null() {
-                self.told(1)?;
+                self.check(1)?;
             }
             let copy = std::slice::from_raw_parts(made, length).to_vec();
             turbo_drop(made);
@@ -127,7 +127,7 @@ impl Turbo {
         }
     }
 
-    fn told(&self, rc: c_int) -> Result<(), String> {
+    fn check(&self, rc: c_int) -> Result<(), String> {
         if rc == 0 {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use crate::resize::Resize;
 use crate::shim::Turbo;
-use crate::work::{Competitor, Data, SIDE, Seen, Single, Window, Worker};
+use crate::work::{Competitor, Data, OnDone, SIDE, Single, Window, Worker};
 
 pub(crate) const ENTROPY: Competitor = Competitor { name: "libjpeg-turbo", make: entropy };
 pub(crate) const FULL: Competitor = Competitor { name: "libjpeg-turbo", make: full };
@@ -18,7 +18,7 @@ pub(crate) const SCALED: Competitor =
 
 fn entropy(_: &Data) -> Box<dyn Worker + '_> {
     let mut turbo = Turbo::new();
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         turbo.coefficients(&data.photo(item).jpeg)?;
         seen(item, &[]);
         Ok(())
@@ -27,7 +27,7 @@ fn entropy(_: &Data) -> Box<dyn Worker + '_> {
 
 fn full(data: &Data) -> Box<dyn Worker + '_> {
     let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         turbo.full(&photo.jpeg, &mut pixels)?;
         seen(item, &pixels[..photo.room()]);
@@ -38,7 +38,7 @@ fn full(data: &Data) -> Box<dyn Worker + '_> {
 fn full_crop(data: &Data) -> Box<dyn Worker + '_> {
     let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
     let mut resize = Resize::new();
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let photo = data.photo(item);
         turbo.full(&photo.jpeg, &mut pixels)?;
         let size = (photo.width, photo.height);
@@ -50,10 +50,10 @@ fn full_crop(data: &Data) -> Box<dyn Worker + '_> {
 fn region(data: &Data) -> Box<dyn Worker + '_> {
     let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
     let mut resize = Resize::new();
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let window = data.items[item].window;
-        let asked = [window.left, window.top, window.width, window.height];
-        let [left, width] = turbo.region(&data.photo(item).jpeg, 8, asked, &mut pixels)?;
+        let region = [window.left, window.top, window.width, window.height];
+        let [left, width] = turbo.region(&data.photo(item).jpeg, 8, region, &mut pixels)?;
         let window = Window { left: window.left - left, top: 0, ..window };
         seen(item, resize.cut(&pixels, (width, window.height), window)?);
         Ok(())
@@ -77,7 +77,7 @@ fn halved(data: &Data) -> Box<dyn Worker + '_> {
 fn region_and_scale<'d>(data: &'d Data, scales: &'static [u32]) -> Box<dyn Worker + 'd> {
     let (mut turbo, mut pixels) = (Turbo::new(), vec![0; data.room()]);
     let mut resize = Resize::new();
-    Box::new(Single(move |data: &Data, item: usize, seen: &mut Seen<'_>| {
+    Box::new(Single(move |data: &Data, item: usize, seen: &mut OnDone<'_>| {
         let (photo, window) = (data.photo(item), data.items[item].window);
         let k = eighths(window, scales);
         // The pixels that the scaled window touches.

@@ -95,7 +95,7 @@ impl<'d> Queue<'d> {
 }
 
 /// Is handed each item that is done: its number, and its pixels where there are any.
-pub(crate) type Seen<'s> = dyn FnMut(usize, &[u8]) + 's;
+pub(crate) type OnDone<'s> = dyn FnMut(usize, &[u8]) + 's;
 
 /// A competitor in one thread, with all buffers that it keeps from image to image.
 pub(crate) trait Worker: Send {
@@ -103,7 +103,7 @@ pub(crate) trait Worker: Send {
     ///
     /// # Errors
     /// Why an image could not be decoded.
-    fn work(&mut self, queue: &Queue<'_>, seen: &mut Seen<'_>) -> Result<(), String>;
+    fn work(&mut self, queue: &Queue<'_>, seen: &mut OnDone<'_>) -> Result<(), String>;
 }
 
 /// A competitor that takes one image at a time.
@@ -111,9 +111,9 @@ pub(crate) struct Single<F>(pub(crate) F);
 
 impl<F> Worker for Single<F>
 where
-    F: FnMut(&Data, usize, &mut Seen<'_>) -> Result<(), String> + Send,
+    F: FnMut(&Data, usize, &mut OnDone<'_>) -> Result<(), String> + Send,
 {
-    fn work(&mut self, queue: &Queue<'_>, seen: &mut Seen<'_>) -> Result<(), String> {
+    fn work(&mut self, queue: &Queue<'_>, seen: &mut OnDone<'_>) -> Result<(), String> {
         loop {
             let taken = queue.take(1);
             if taken.is_empty() {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use tarflume::{Loader, Result};
 
+use super::measurement::take;
 use super::options::Until;
 use super::report::{Accelerator, Account};
-use super::taking::take;
 
 /// The utilization that MLPerf Storage requires for most of its training workloads, in percent.
 pub(crate) const TARGET_PERCENT: f64 = 90.0;

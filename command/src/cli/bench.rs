@@ -180,7 +180,7 @@ impl Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     if args.samples.is_none() && io::stderr().is_terminal() {
-        tell!("measuring, {} s for each part", args.seconds.as_secs_f64());
+        print_message!("measuring, {} s for each part", args.seconds.as_secs_f64());
     }
     let report = bench::bench(&args.options())?;
     let mut to = out::screen();

@@ -1,11 +1,11 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::build::{self, Built, Prepared, prepare};
+use tarflume_packer::build::{self, Built, Prepared, Request, prepare};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Exit, Outcome};
 
 use super::packing::{self, RunArgs};
-use super::source_args::SourceArgs;
+use super::source_args::{ShowArgs, SourceArgs};
 use super::{progress, summary};
 use crate::signals;
 
@@ -37,15 +37,22 @@ Examples:
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
   pack build photos/ -o shards/ --shards 64 --shuffle 42
   pack build photos/ -o shards/ --exclude @bad.jsonl   leave out samples that a list names
+  pack build train/ -o shards/ --label folder          images in folders of classes, no JSON
+  pack build photos/ -o shards/ --split train=0.9,val=0.1 --stratify /class
+  pack build photos/ -o shards/ --join labels.csv:key=filename   rows of a table as JSON
+  pack build val2017/ -o shards/ --coco instances_val2017.json   boxes and masks as JSON
   pack build photos/ -o shards/ --no-entry-points      faster to pack, slower to train on
   pack build scans/ -o shards/ --require png,txt --names replace";
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let request = args.source.request(args.dry_run)?;
-    let show = args.source.show;
+    pack(&args.source.request(args.dry_run)?, &args.run, args.source.show)
+}
+
+/// Plans, packs and publishes what is requested, and prints what was done.
+pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome {
     let counter = ScanCounter::default();
-    let prepared = progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))?;
+    let prepared = progress::during_scan(show.mode(), &counter, || prepare(request, &counter))?;
     let ready = match prepared {
         Prepared::Published { manifest, lacks_entry_points } => {
             summary::already_published(&request.out, &manifest, show);
@@ -54,14 +61,17 @@ pub(super) fn run(args: &Args) -> Outcome {
             }
             return Ok(Exit::Done);
         }
+        Prepared::Nothing { manifest, scanned } => {
+            summary::nothing_new(&request.out, &manifest, &scanned, show);
+            return Ok(Exit::Done);
+        }
         Prepared::Refused(mut scanned, others) => {
-            let looked =
-                others.map(|plan| packing::look_shown(&request, &plan, &mut scanned, show));
+            let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
             summary::refused_scan(&request.out, &scanned, show);
             return looked.unwrap_or(Ok(())).map(|()| Exit::Problems);
         }
         Prepared::Dry(plan, mut scanned) => {
-            packing::look_shown(&request, &plan, &mut scanned, show)?;
+            packing::look_shown(request, &plan, &mut scanned, show)?;
             summary::dry_run(plan.foot(), &scanned, show);
             let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
             return Ok(if faults { Exit::Problems } else { Exit::Done });
@@ -71,7 +81,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     summary::scanned(&ready, show);
     let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
     let options =
-        args.run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
+        run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
     let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
     match build::conclude(&ready, ran)? {
         Built::Refused(ran) => {

@@ -2,7 +2,7 @@
 //! are.
 
 mod report;
-mod watched;
+mod watch_output;
 
 use std::io::Write;
 use std::time::Duration;
@@ -88,22 +88,22 @@ fn watch(
     signals::listen().map_err(|e| Failure::try_again(format!("cannot listen to signals: {e}")))?;
     let mut to = out::screen();
     let mut result = match format {
-        Format::Text => watched::head(&mut to).and_then(|()| to.flush()),
+        Format::Text => watch_output::head(&mut to).and_then(|()| to.flush()),
         Format::Json => Ok(()),
     };
     let means = watch::watch(&gpus, every, count, &signals::stop(), |time, samples| {
         if result.is_ok() {
             let written = match format {
-                Format::Text => watched::lines(&mut to, time, samples),
-                Format::Json => watched::object(&mut to, time, samples),
+                Format::Text => watch_output::lines(&mut to, time, samples),
+                Format::Json => watch_output::object(&mut to, time, samples),
             };
             result = written.and_then(|()| to.flush());
         }
         result.is_ok()
     });
     let end = result.and_then(|()| match format {
-        Format::Text => watched::means(&mut to, &means),
-        Format::Json => watched::last_object(&mut to, &means),
+        Format::Text => watch_output::means(&mut to, &means),
+        Format::Json => watch_output::last_object(&mut to, &means),
     });
     out::printed(end.and_then(|()| to.flush()))?;
     // Ctrl-C is the normal end of a watch; SIGTERM is not.

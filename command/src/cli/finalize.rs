@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::shard::Durability;
+use tarflume_formats::Durability;
 use tarflume_packer::build::finalize;
 use tarflume_packer::workdir::{OutputState, Staging, output_state};
 use tarflume_packer::{Exit, Outcome};

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tarflume_formats::reading::Reading;
+use tarflume_formats::Reading;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::index::{self, Done, Indexed, Options, SidecarInfo};
+use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::Jobs;
@@ -76,14 +76,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(exit)
 }
 
-fn print(done: &Done, quiet: bool) -> Outcome {
+fn print(done: &IndexedPath, quiet: bool) -> Outcome {
     let mut exit = Exit::Done;
     let mut to = out::screen();
     for Indexed { tar, result } in &done.tars {
         match result {
             Ok(made) => {
                 for warning in &made.warnings {
-                    tell!("warning: {}: {warning}", tar.shown());
+                    print_message!("warning: {}: {warning}", tar.shown());
                 }
                 damaged(&made.damaged);
                 if !quiet {
@@ -116,12 +116,12 @@ fn print(done: &Done, quiet: bool) -> Outcome {
 /// Prints the JPEGs that got no entry points: the first of them one by one.
 fn damaged(found: &Problems) {
     for problem in found.listed.iter().take(SHOWN) {
-        tell!("warning: {problem}");
+        print_message!("warning: {problem}");
     }
     let more = found.listed.len().saturating_sub(SHOWN) as u64 + found.unlisted;
     if more > 0 {
         let more = units::counted(more, "JPEG is damaged", "JPEGs are damaged");
-        tell!("warning: {more}, too; `pack verify --level decode` lists them");
+        print_message!("warning: {more}, too; `pack verify --level decode` lists them");
     }
 }
 
@@ -153,7 +153,7 @@ fn line(made: &SidecarInfo) -> String {
 }
 
 fn refused(failure: &Failure) -> Exit {
-    tell!("error: {failure}");
+    print_message!("error: {failure}");
     failure.exit
 }
 

@@ -48,6 +48,18 @@ fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
     let mut line = |name: &str, value: String| writeln!(to, "{name:<12}{}", shown::text(&value));
     line("samples", units::count(survey.samples))?;
     line("shards", shards(survey))?;
+    for (i, split) in survey.splits.iter().enumerate() {
+        let name = if i == 0 { "splits" } else { "" };
+        let samples = units::counted(split.samples, "sample", "samples");
+        let shards = units::counted(split.shards, "shard", "shards");
+        line(name, format!("{}  {samples}, {shards}, {}", split.name, units::bytes(split.bytes)))?;
+    }
+    if let Some(classes) = survey.classes {
+        line("classes", units::count(classes))?;
+    }
+    if let Some(builds) = survey.builds {
+        line("builds", units::count(builds))?;
+    }
     line("bytes", format!("{} ({})", units::bytes(survey.bytes), units::count(survey.bytes)))?;
     line("sidecars", sidecars(survey))?;
     for (i, (ext, of)) in survey.extensions.iter().enumerate() {
@@ -120,7 +132,7 @@ mod tests {
     use tarflume_packer::survey::ExtSum;
 
     #[test]
-    fn entry_points_are_told_where_there_are_any() {
+    fn entry_points_are_listed_if_the_shard_has_any() {
         let printed = |survey: &Survey| {
             let mut to = Vec::new();
             text(&mut to, survey).unwrap();

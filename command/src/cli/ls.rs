@@ -19,6 +19,7 @@ const AFTER: &str = "\
 Examples:
   pack ls shards/ | head                        keys and extensions, in the order of the data set
   pack ls --long --prefix cats/ shards/         with shard, byte, sizes and image dimensions
+  pack ls --split val shards/                   one split alone
   pack ls --format json shards/ | jq .key       one JSON object per line, for programs
 
 A tar without sidecar is listed by its headers.
@@ -38,13 +39,19 @@ pub(super) struct Args {
     /// List only keys with this prefix
     #[arg(long, value_name = "PREFIX")]
     prefix: Option<OsString>,
+    /// List only the samples of this split
+    #[arg(long, value_name = "NAME")]
+    split: Option<String>,
     /// Print text, or one JSON object per sample
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let listing = listing::open(&args.path)?;
+    let mut listing = listing::open(&args.path)?;
+    if let Some(split) = &args.split {
+        listing = listing.split(split)?;
+    }
     let prefix = args.prefix.as_ref().map_or(b"".as_slice(), |prefix| prefix.as_bytes());
     let mut to = out::stdout();
     let mut line = Vec::new();
@@ -155,13 +162,12 @@ fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
 
     #[test]
-    fn json_says_how_many_bytes_of_entry_points_a_part_has() {
+    fn json_output_has_the_bytes_of_entry_points_of_a_part() {
         let dir = tempfile::tempdir().unwrap();
         let mut shard = ShardWriter::create(dir.path(), "0.tar").unwrap();
         shard.begin(b"a");

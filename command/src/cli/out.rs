@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 use tarflume_formats::shown::{Screen, message};
 use tarflume_packer::{Failure, units};
 
@@ -33,12 +33,12 @@ pub(super) fn begin() {
 }
 
 /// Prints a line of results on standard output, as [`message`] shows it.
-pub(super) fn say(text: fmt::Arguments<'_>) {
+pub(super) fn print_result(text: fmt::Arguments<'_>) {
     keep(io::stdout().write_all(format!("{}\n", message(text)).as_bytes()));
 }
 
 /// Prints a line on stderr, as [`message`] shows it.
-pub(super) fn tell(text: fmt::Arguments<'_>) {
+pub(super) fn print_message(text: fmt::Arguments<'_>) {
     // There is no other place to report an error.
     let _ = io::stderr().write_all(format!("{}\n", message(text)).as_bytes());
 }
@@ -98,9 +98,9 @@ pub(super) fn jobs(text: &str) -> Result<usize, String> {
 }
 
 /// Prints `text` on stderr, as [`message`] shows it; on a terminal, breaks its lines between words.
-pub(super) fn tell_wrapped(text: impl fmt::Display) {
+pub(super) fn print_wrapped(text: impl fmt::Display) {
     let text = fitted(&message(text).to_string(), &Term::stderr());
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // as in `tell`
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes()); // as in `print_message`
 }
 
 /// Returns the text wrapped for the terminal; unchanged if there is none.

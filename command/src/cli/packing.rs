@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, Plan};
 use tarflume_packer::build::{Request, Scanned};
 use tarflume_packer::progress::Goal;
 use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};

@@ -1,10 +1,10 @@
 //! `pack plan`: the first step of packing on several machines.
 
-use tarflume_packer::build::{Prepared, prepare};
+use tarflume_packer::build::{Prepared, Request, prepare};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Exit, Outcome};
 
-use super::source_args::SourceArgs;
+use super::source_args::{ShowArgs, SourceArgs};
 use super::{progress, summary};
 use crate::signals;
 
@@ -28,15 +28,21 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let request = args.source.request(false)?;
-    let show = args.source.show;
+    plan(&args.source.request(false)?, args.source.show)
+}
+
+/// Plans what is requested, and prints what was done.
+pub(super) fn plan(request: &Request, show: ShowArgs) -> Outcome {
     let counter = ScanCounter::default();
-    match progress::during_scan(show.mode(), &counter, || prepare(&request, &counter))? {
+    match progress::during_scan(show.mode(), &counter, || prepare(request, &counter))? {
         Prepared::Published { manifest, lacks_entry_points } => {
             summary::already_published(&request.out, &manifest, show);
             if lacks_entry_points {
                 summary::lacks_entry_points(&request.out, show);
             }
+        }
+        Prepared::Nothing { manifest, scanned } => {
+            summary::nothing_new(&request.out, &manifest, &scanned, show);
         }
         Prepared::Refused(scanned, _) => {
             summary::refused_scan(&request.out, &scanned, show);

@@ -60,13 +60,13 @@ pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnc
         let names = counter.names();
         match mode {
             Mode::Bar => bar.show(format!("scanning: {} names", units::count(names))),
-            Mode::Lines => tell!("scanning: {} names", units::count(names)),
+            Mode::Lines => print_message!("scanning: {} names", units::count(names)),
             Mode::Json => {
                 let seconds = start.elapsed().as_secs_f64();
                 let event = serde_json::json!({
                     "event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                 });
-                tell!("{event}");
+                print_message!("{event}");
             }
             Mode::Auto | Mode::None => {}
         }
@@ -91,8 +91,27 @@ pub(super) fn during_run<T>(
                 let label = if bar.width() < 60 { String::new() } else { format!("{doing}: ") };
                 bar.show(format!("{label}{}", now.bar_line(bar.width() - label.len())));
             }
-            Mode::Lines => tell!("{doing}: {}", now.line()),
-            Mode::Json => tell!("{}", now.json()),
+            Mode::Lines => print_message!("{doing}: {}", now.line()),
+            Mode::Json => print_message!("{}", now.json()),
+            Mode::Auto | Mode::None => {}
+        }
+    })
+}
+
+/// Shows what `now` returns, as text and as an event, while `work` runs.
+pub(super) fn during<T>(
+    mode: Mode,
+    now: impl Fn(Duration) -> (String, serde_json::Value) + Sync,
+    work: impl FnOnce() -> T,
+) -> T {
+    let bar = Bar::new(mode);
+    let start = Instant::now();
+    with_ticks(mode, work, || {
+        let (line, event) = now(start.elapsed());
+        match mode {
+            Mode::Bar => bar.show(line),
+            Mode::Lines => print_message!("{line}"),
+            Mode::Json => print_message!("{event}"),
             Mode::Auto | Mode::None => {}
         }
     })
@@ -197,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_gone_at_the_end() {
+    fn the_progress_bar_is_erased_at_the_end() {
         let term = InMemoryTerm::new(10, 80);
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
         let bar = Bar::on(target, Box::new(|| 80));

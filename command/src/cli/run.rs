@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tarflume_order::rank;
+use tarflume_packer::run::RunOptions;
 use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
@@ -35,7 +36,8 @@ pub(super) struct Args {
     /// Share the shards among N machines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     of: Option<u64>,
-    /// Read the sources from here, in the plan's order [default: as planned]
+    /// Read the sources from here, in the plan's order: folders, files, or KIND:FILE,FILE as for
+    /// `plan` [default: as planned]
     #[arg(long, value_name = "SRC")]
     source: Vec<PathBuf>,
     /// Handle problems this way [default: as given to `plan`]
@@ -82,7 +84,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
     let roots = match args.source.as_slice() {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
-        given => given.to_vec(),
+        given => RunOptions::roots(given)?,
     };
     let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
@@ -90,7 +92,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         // Another attempt may have finished every shard and published meanwhile.
         Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
             match workdir::published(&staging)? {
-                Some(manifest) if manifest.plan.as_deref() == Some(&foot.content) => {
+                Some(manifest) if manifest.has_plan(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);
                     return Ok(Exit::Done);
                 }

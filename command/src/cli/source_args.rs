@@ -14,7 +14,13 @@ use crate::signals;
 /// Sources, output, and the options that determine the shards.
 #[derive(Debug, clap::Args)]
 pub(super) struct SourceArgs {
-    /// Folders to pack; keys are paths relative to them
+    /// Folders to pack, whose keys are paths relative to them; or sources of one kind:
+    /// npy:, npz:, tar:, zip:, mds:, litdata:, tfrecord:
+    ///
+    /// A source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be
+    /// a folder of such files; mds: and litdata: take the folder that has index.json. Columns of
+    /// mds:, litdata: and tfrecord: become parts by name: mds:old?key=id&jpg=image&json=*. Without
+    /// options, images and other bytes become parts, and all other values the sample's JSON.
     #[arg(required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
     /// Write the data set to this folder; created if missing
@@ -31,16 +37,78 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           conflicts_with_all = ["shard_size", "shard_samples"], help_heading = "Shards")]
     shards: Option<u64>,
-    /// Name shards PREFIX-000000.tar
+    /// Name shards PREFIX-000000.tar; those of a split SPLIT-000000.tar, or PREFIX-SPLIT-000000.tar
+    /// if PREFIX is given
     #[arg(long, default_value = "shard", help_heading = "Shards")]
     prefix: String,
     /// Distribute samples over shards at random; the same seed gives the same shards
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
 
-    /// Require these parts of every sample; `image` is any image, '' requires nothing
-    #[arg(long, value_name = "EXTS", default_value = "image,json", help_heading = "Samples")]
-    require: String,
+    /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
+    ///
+    /// FILE is .csv, .tsv or .jsonl, also with .gz or .zst. COLUMN has the samples' names; without
+    /// it, the first column that is called file_name, filename, path, image, id or the like. NAME is
+    /// what the column has: key (cat/001), stem (001), basename (001.jpg) or path (cat/001.jpg); it is
+    /// found from the rows. as=meta.json stores the rows as .meta.json, for samples that have JSON
+    /// files. `auto`, the default, joins metadata.csv and metadata.jsonl of image folders, which have a
+    /// column file_name; `none` joins nothing.
+    #[arg(long, value_name = "FILE", help_heading = "Samples",
+          conflicts_with_all = ["coco", "yolo", "voc"])]
+    join: Option<String>,
+    /// Join the annotations of a COCO file: boxes, masks, keypoints and captions as lists in each
+    /// sample's JSON; options as in --join
+    #[arg(long, value_name = "FILE", help_heading = "Samples", conflicts_with_all = ["yolo", "voc"])]
+    coco: Option<String>,
+    /// Join the YOLO label files (.txt) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples", conflicts_with = "voc")]
+    yolo: Option<String>,
+    /// Read the names of YOLO's classes from FILE: one name a line, or the data set's YAML file
+    #[arg(long, value_name = "FILE", help_heading = "Samples", requires = "yolo")]
+    yolo_names: Option<PathBuf>,
+    /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
+    #[arg(long, value_name = "DIR", help_heading = "Samples")]
+    voc: Option<String>,
+    /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
+    /// SRC/masks/a.png are the sample `a`.
+    ///
+    /// EXT is the part in the shard; masks=mask.png makes .png files a part of another name.
+    #[arg(long, value_name = "DIR=EXT", num_args = 1.., help_heading = "Samples")]
+    pair: Vec<String>,
+    /// Require these parts of every sample; `image` is any image, '' requires nothing [default:
+    /// image,json for folders, image with --label, --join, --coco, --yolo and --voc]
+    #[arg(long, value_name = "EXTS", help_heading = "Samples")]
+    require: Option<String>,
+    /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
+    /// `folder=N` the Nth from SRC.
+    ///
+    /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
+    /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0;
+    /// dataset.json has the table.
+    #[arg(long, value_name = "folder[=N]", help_heading = "Labels and splits")]
+    label: Option<String>,
+    /// Take the numbers of classes from FILE; a folder that is not in it is a problem.
+    ///
+    /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
+    /// the dataset.json of another data set.
+    #[arg(long, value_name = "FILE", requires = "label", help_heading = "Labels and splits")]
+    classes: Option<PathBuf>,
+    /// Divide the samples into splits by the hash of their keys; each split has its own shards
+    #[arg(
+        long,
+        value_name = "NAME=SHARE,..",
+        conflicts_with = "shards",
+        help_heading = "Labels and splits"
+    )]
+    split: Option<String>,
+    /// Take the shares of --split in each class; FIELD is in the sample's JSON
+    #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Labels and splits")]
+    stratify: Option<String>,
+    /// Take the name of the split from a field of the JSON, or from a folder
+    #[arg(long, value_name = "FIELD|folder[=N]", conflicts_with_all = ["split", "shards"],
+          help_heading = "Labels and splits")]
+    split_by: Option<String>,
+
     /// Rename extensions, after conversion to lower case
     #[arg(long, value_name = "FROM=TO,..", default_value = "jpeg=jpg", help_heading = "Samples")]
     ext_map: String,
@@ -141,10 +209,21 @@ impl SourceArgs {
             prefix: self.prefix.clone(),
             shuffle: self.shuffle,
             require: self.require.clone(),
+            label: self.label.clone(),
+            classes: self.classes.clone(),
+            split: self.split.clone(),
+            stratify: self.stratify.clone(),
+            split_by: self.split_by.clone(),
             ext_map: self.ext_map.clone(),
             ext_by_content: self.ext_by_content,
             names: self.names.clone(),
             exclude: self.exclude.clone(),
+            join: self.join.clone(),
+            coco: self.coco.clone(),
+            yolo: self.yolo.clone(),
+            yolo_names: self.yolo_names.clone(),
+            voc: self.voc.clone(),
+            pair: self.pair.clone(),
             follow_links: self.follow_links,
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,

@@ -35,21 +35,28 @@ pub(super) fn run(args: &Args) -> Outcome {
     match args.format {
         Format::Text => {
             let (finished, total) = (found.records.len(), found.total);
-            say!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
+            print_result!("plan {}: {finished} of {total} shards finished", &foot.content[..16]);
             if problems > 0 {
-                say!("{}", units::counted(problems as u64, "problem so far", "problems so far"));
+                print_result!(
+                    "{}",
+                    units::counted(problems as u64, "problem so far", "problems so far")
+                );
             }
             if !found.missing.is_empty() {
-                say!("missing: {}", ranges(&found.missing));
+                print_result!("missing: {}", ranges(&found.missing));
             }
             for (path, age) in staging.temporaries()? {
-                say!("in progress or abandoned, {} s old: {}", age.as_secs(), path.shown());
+                print_result!(
+                    "in progress or abandoned, {} s old: {}",
+                    age.as_secs(),
+                    path.shown()
+                );
             }
             if found.missing.is_empty() {
-                say!("publish with `pack finalize {}`", args.out.shown());
+                print_result!("publish with `pack finalize {}`", args.out.shown());
             }
         }
-        Format::Json => say!(
+        Format::Json => print_result!(
             "{}",
             serde_json::json!({"published": false, "plan": foot.content, "shards": found.total,
                 "finished": found.records.len(), "missing": found.missing, "problems": problems})
@@ -60,12 +67,12 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 fn published(manifest: &Manifest, format: Format) {
     match format {
-        Format::Text => say!(
+        Format::Text => print_result!(
             "published: {}, {}",
             units::counted(manifest.shards.len() as u64, "shard", "shards"),
             units::counted(manifest.samples, "sample", "samples")
         ),
-        Format::Json => say!(
+        Format::Json => print_result!(
             "{}",
             serde_json::json!({"published": true, "plan": manifest.plan,
                 "shards": manifest.shards.len(), "finished": manifest.shards.len(), "missing": []})

@@ -18,11 +18,11 @@ use super::source_args::ShowArgs;
 /// Number of problems that are printed one by one; the file has all.
 const SHOWN: usize = 10;
 
-fn say(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
+fn print_either(show: ShowArgs, text: &str, value: impl FnOnce() -> serde_json::Value) {
     if show.is_json() {
-        say!("{}", shown::json(&value()));
+        print_result!("{}", shown::json(&value()));
     } else if !show.quiet {
-        say!("{text}");
+        print_result!("{text}");
     }
 }
 
@@ -37,7 +37,7 @@ fn size(manifest: &Manifest) -> String {
 
 pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs) {
     let text = format!("{}: published already: {}", out.shown(), size(manifest));
-    say(
+    print_either(
         show,
         &text,
         || json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len()}),
@@ -47,7 +47,7 @@ pub(super) fn already_published(out: &Path, manifest: &Manifest, show: ShowArgs)
 /// Reports a published data set without the entry points that this build has.
 pub(super) fn lacks_entry_points(out: &Path, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
-        tell!(
+        print_message!(
             "notice: its sidecars have no entry points of JPEGs; add them with `pack index \
              --entry-points {}`",
             out.shown()
@@ -62,30 +62,30 @@ fn problems(list: &[Problem], file: Option<&Path>, show: ShowArgs) {
         for problem in list {
             let mut event = problem.to_value();
             event["event"] = json!("problem");
-            tell!("{}", shown::json(&event));
+            print_message!("{}", shown::json(&event));
         }
         return;
     }
     for problem in list.iter().take(SHOWN) {
-        out::tell_wrapped(problem);
+        out::print_wrapped(problem);
     }
     if list.len() > SHOWN {
-        tell!("... and {} more", units::count((list.len() - SHOWN) as u64));
+        print_message!("... and {} more", units::count((list.len() - SHOWN) as u64));
     }
     let kinds: Vec<_> =
         counts(list).iter().map(|(kind, n)| format!("{kind} {}", units::count(*n))).collect();
     let all = file.map_or(String::new(), |f| format!("; all in {}", f.shown()));
     let total = units::counted(list.len() as u64, "problem", "problems");
-    out::tell_wrapped(format!("{total}: {}{all}", kinds.join(", ")));
+    out::print_wrapped(format!("{total}: {}{all}", kinds.join(", ")));
 }
 
 /// Prints warnings about the plan, which change no exit code.
 fn warnings(foot: &PlanFoot, show: ShowArgs) {
     for text in build::warnings(foot) {
         if show.is_json() {
-            tell!("{}", shown::json(&json!({"event": "warning", "text": text})));
+            print_message!("{}", shown::json(&json!({"event": "warning", "text": text})));
         } else if !show.quiet {
-            out::tell_wrapped(format!("warning: {text}"));
+            out::print_wrapped(format!("warning: {text}"));
         }
     }
 }
@@ -94,13 +94,35 @@ fn warnings(foot: &PlanFoot, show: ShowArgs) {
 fn unlisted(scanned: &Scanned) {
     if scanned.unlisted > 0 {
         let count = units::counted(scanned.unlisted, "problem is", "problems are");
-        tell!("{count} counted only: the list has the first");
+        print_message!("{count} counted only: the list has the first");
     }
+}
+
+/// Prints the number of samples that a data set has already.
+fn present(scanned: &Scanned, show: ShowArgs) {
+    if scanned.present > 0 && !show.quiet && !show.is_json() {
+        let samples = units::counted(scanned.present, "sample", "samples");
+        print_result!("skipped {samples} that the data set has");
+    }
+}
+
+/// Reports an append that found no new sample.
+pub(super) fn nothing_new(out: &Path, manifest: &Manifest, scanned: &Scanned, show: ShowArgs) {
+    absent(scanned, show);
+    if !scanned.problems.is_empty() {
+        problems(&scanned.problems, None, show);
+    }
+    present(scanned, show);
+    let text = format!("{}: nothing new: {}", out.shown(), size(manifest));
+    print_either(show, &text, || {
+        json!({"event": "skipped", "samples": manifest.samples, "shards": manifest.shards.len(),
+               "present": scanned.present})
+    });
 }
 
 fn renames(scanned: &Scanned, show: ShowArgs) {
     if scanned.renamed > 0 && !show.quiet && !show.is_json() {
-        say!(
+        print_result!(
             "{} another key than the file's name (see --names)",
             units::counted(scanned.renamed, "sample has", "samples have")
         );
@@ -112,24 +134,36 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
     let Some(absent) = &scanned.absent else { return };
     if show.is_json() {
         let event = json!({"event": "absent-keys", "keys": absent.keys, "first": absent.first});
-        tell!("{}", shown::json(&event));
+        print_message!("{}", shown::json(&event));
     } else if !show.quiet {
         let keys = units::counted(absent.keys, "key is", "keys are");
-        tell!(
+        print_message!(
             "notice: {keys} in the exclude list but in no source folder, the first is '{}'",
             absent.first
         );
     }
 }
 
+/// Prints lines about the sources, which change no exit code.
+fn notes(scanned: &Scanned, show: ShowArgs) {
+    for text in &scanned.notes {
+        if show.is_json() {
+            print_message!("{}", shown::json(&json!({"event": "notice", "text": text})));
+        } else if !show.quiet {
+            out::print_wrapped(format!("notice: {}", shown::text(text)));
+        }
+    }
+}
+
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
+    notes(scanned, show);
     problems(&scanned.problems, Some(&out.join("problems.jsonl")), show);
     unlisted(scanned);
     if show.is_json() {
-        say!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
+        print_result!("{}", json!({"event": "refused", "problems": scanned.problems.len()})); // no foreign text
     } else {
-        out::tell_wrapped(build::MEND);
+        out::print_wrapped(build::mend(scanned));
     }
 }
 
@@ -137,14 +171,15 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
     problems(&ran.problems, Some(&out.join("problems.jsonl")), show);
     if show.is_json() {
         let value = json!({"event": "refused", "problems": ran.problems.len(), "finished": ran.packed + ran.skipped});
-        say!("{}", shown::json(&value));
+        print_result!("{}", shown::json(&value));
         return;
     }
-    out::tell_wrapped(build::kept(ran));
+    out::print_wrapped(build::kept(ran));
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
+    notes(scanned, show);
     warnings(foot, show);
     if show.is_json() {
         let shards: Vec<_> = foot
@@ -154,7 +189,7 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
             .collect();
         let value = json!({"event": "plan", "plan": foot.content, "samples": foot.samples,
             "bytes": foot.bytes, "shards": shards, "problems": scanned.problems});
-        say!("{}", shown::json(&value));
+        print_result!("{}", shown::json(&value));
         return;
     }
     if !scanned.problems.is_empty() {
@@ -163,26 +198,28 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     }
     for shard in &foot.shards {
         let samples = units::counted(shard.samples, "sample", "samples");
-        say!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
+        print_result!("{}  {samples}  {}", shard.name, units::bytes(shard.bytes));
     }
-    say!(
+    print_result!(
         "would pack {} into {}, {}",
         units::counted(foot.samples, "sample", "samples"),
         units::counted(foot.shards.len() as u64, "shard", "shards"),
         units::bytes(foot.bytes)
     );
+    present(scanned, show);
     renames(scanned, show);
 }
 
 pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
     absent(&ready.scanned, show);
+    notes(&ready.scanned, show);
     let foot = ready.plan.foot();
     warnings(foot, show);
     if show.quiet || show.is_json() {
         return;
     }
     let resumed = if ready.resumed { "; continuing an unfinished build" } else { "" };
-    tell!(
+    print_message!(
         "{} in {}{resumed}",
         units::counted(foot.samples, "sample", "samples"),
         units::counted(foot.shards.len() as u64, "shard", "shards")
@@ -192,11 +229,13 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
 pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     let foot = ready.plan.foot();
     absent(&ready.scanned, show);
+    notes(&ready.scanned, show);
     warnings(foot, show);
     if !ready.scanned.problems.is_empty() {
         problems(&ready.scanned.problems, None, show);
     }
     renames(&ready.scanned, show);
+    present(&ready.scanned, show);
     let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
     let text = format!(
         "planned {} in {}, {} (plan {})\nnext: pack run {}",
@@ -206,7 +245,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
         &foot.content[..16],
         out.shown()
     );
-    say(show, &text, || {
+    print_either(show, &text, || {
         json!({"event": "planned", "plan": foot.content, "samples": samples, "shards": shards, "bytes": bytes,
                "problems": ready.scanned.problems.len()})
     });
@@ -214,7 +253,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
 
 pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
-        tell!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
+        print_message!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
     }
 }
 
@@ -231,7 +270,7 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
     if ran.refused > 0 {
         text.push_str(&format!(", refused {} with problems", units::count(ran.refused)));
     }
-    say(show, &text, || {
+    print_either(show, &text, || {
         json!({"event": "ran", "packed": ran.packed, "skipped": ran.skipped, "refused": ran.refused,
                "problems": ran.problems.len()})
     });
@@ -249,12 +288,13 @@ pub(super) fn published(
         problems(&all, Some(&out.join("problems.jsonl")), show);
     }
     renames(scanned, show);
+    present(scanned, show);
     finalized(out, manifest, show);
 }
 
 pub(super) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {
     let text = format!("{}: published {}", out.shown(), size(manifest));
-    say(show, &text, || {
+    print_either(show, &text, || {
         json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
                "bytes": manifest.bytes, "plan": manifest.plan})
     });

@@ -44,11 +44,11 @@ pub(super) fn run(args: &Args) -> Outcome {
     let done = unpack::unpack(&listing, &args.out, jobs, &|bytes| bar.advance(bytes))?;
     bar.end();
     for problem in &done.problems {
-        tell!("{problem}");
+        print_message!("{problem}");
     }
     if done.unproved > 0 {
         let shards = units::counted(done.unproved, "shard has", "shards have");
-        tell!("warning: {shards} no checksums, so the files were not verified");
+        print_message!("warning: {shards} no checksums, so the files were not verified");
     }
     if !args.quiet {
         let mut to = out::stdout();

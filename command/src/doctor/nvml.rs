@@ -146,14 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_become_those_of_the_kernel() {
+    fn addresses_are_made_canonical() {
         assert_eq!(sysfs_address("00000000:3B:00.0"), "0000:3b:00.0");
         assert_eq!(sysfs_address("00010000:E1:00.0"), "10000:e1:00.0");
         assert_eq!(sysfs_address("none"), "none");
     }
 
     #[test]
-    fn what_slows_a_gpu_is_said_by_its_cause() {
+    fn throttling_of_a_gpu_is_reported_with_its_cause() {
         use ThrottleReasons as R;
         assert_eq!(slowed_by(R::HW_SLOWDOWN | R::HW_THERMAL_SLOWDOWN), ["heat"]);
         assert_eq!(slowed_by(R::HW_SLOWDOWN | R::SW_POWER_CAP), ["power cap", "hardware"]);

@@ -92,7 +92,7 @@ fn kinds(findings: &[Finding]) -> Vec<&str> {
 }
 
 #[test]
-fn a_machine_that_is_set_up_has_no_finding() {
+fn a_well_configured_machine_has_no_finding() {
     let report = Made::new().report(vec![healthy()]);
     assert!(report.findings.is_empty() && !report.costs_speed(), "{:#?}", report.findings);
     let (machine, gpu) = (&report.facts.machine, &report.facts.gpus[0]);
@@ -120,7 +120,7 @@ fn a_link_is_judged_by_its_lanes_and_by_its_speed_only_under_load() {
 }
 
 #[test]
-fn processors_far_from_a_gpu_are_told() {
+fn processors_far_from_a_gpu_are_a_finding() {
     let made = Made::new();
     made.file("proc/self/status", "Cpus_allowed_list:\t0-3\n");
     let found = made.findings(vec![healthy()]);
@@ -129,7 +129,7 @@ fn processors_far_from_a_gpu_are_told() {
 }
 
 #[test]
-fn a_gpu_that_is_slowed_broken_or_split_is_told() {
+fn a_throttled_broken_or_partitioned_gpu_is_a_finding() {
     let ill = Gpu {
         slowed_by: vec!["heat".into(), "power cap".into()],
         ecc_uncorrected: Some(2),
@@ -151,7 +151,7 @@ fn without_gpu_and_driver_nothing_is_wrong() {
 }
 
 #[test]
-fn a_gpu_without_a_driver_that_answers_is_told() {
+fn a_gpu_whose_driver_does_not_answer_is_a_finding() {
     let made = Made::new();
     made.file("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
     made.file("sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
@@ -164,7 +164,7 @@ fn a_gpu_without_a_driver_that_answers_is_told() {
 }
 
 #[test]
-fn hidden_gpus_and_missing_libraries_are_told() {
+fn hidden_gpus_and_missing_libraries_are_findings() {
     let mut made = Made::new();
     made.1.push(("CUDA_VISIBLE_DEVICES", "-1"));
     assert_eq!(kinds(&made.findings(vec![healthy()])), ["hidden-gpus"]);
@@ -224,7 +224,7 @@ fn cgroups_of_version_1_are_read_too() {
 }
 
 #[test]
-fn small_limits_are_told() {
+fn small_limits_are_findings() {
     let made = Made::new();
     made.file(
         "proc/self/limits",
@@ -240,7 +240,7 @@ fn small_limits_are_told() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_is_no_failure() {
+fn a_machine_without_any_information_is_no_failure() {
     let empty = tempfile::tempdir().unwrap();
     let of = Surroundings::below(empty.path(), []);
     let report = examine(&of, &Ok(Some(Known(vec![Gpu::default()]))));

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_samples_are_taken_and_their_means_told() {
+    fn watch_takes_the_requested_samples_and_prints_their_means() {
         let mut lines = 0;
         let gpus = Rising(Cell::new(0));
         let means = watch(&gpus, Duration::from_millis(1), Some(3), &Stop::new(), |_, _| {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_asked_and_when_nobody_listens() {
+    fn watch_ends_on_request_and_when_its_output_is_closed() {
         let (gpus, stop) = (Rising(Cell::new(0)), Stop::new());
         let means = watch(&gpus, Duration::from_secs(3600), None, &stop, |_, _| {
             stop.request();

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_stand_at_their_parts_and_a_later_one_replaces() {
+    fn blobs_belong_to_their_parts_and_a_later_one_replaces() {
         let found = blobs(&[(1, b"one"), (1, b"two"), (3, b""), (4, b"three")], 100).unwrap();
         assert_eq!(found, [&b""[..], b"two", b"", b"", b"three"]);
         assert_eq!(blobs(&[(1, b"gone"), (1, b"")], 100), None);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_left_out_and_the_next_may_fit() {
+    fn a_picture_without_room_is_left_out_and_a_later_one_may_fit() {
         let found = blobs(&[(0, b"12345"), (1, b"123456"), (2, b"12345"), (3, b"1")], 10).unwrap();
         assert_eq!(found, [&b"12345"[..], b"", b"12345", b"", b""]);
     }

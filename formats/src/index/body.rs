@@ -375,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lack_of_memory_is_the_machines() {
+    fn a_lack_of_memory_is_an_error_of_the_machine() {
         let mut bytes = vec![1, 2, 3];
         let error = make_room(&mut bytes, 2, 1 << 62).unwrap_err();
         assert!(error.blame().is_machine(), "{error}");

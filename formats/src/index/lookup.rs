@@ -16,7 +16,7 @@ use crate::name;
 /// A copy of a sample's description. Reusable for row after row: once its vectors have grown, a
 /// lookup allocates nothing.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct SampleRow {
     first: u64,
     key: Vec<u8>,
     /// The concatenated extensions.
@@ -35,10 +35,10 @@ struct FoundPart {
     checksum: Option<u32>,
 }
 
-impl Found {
+impl SampleRow {
     /// Creates an empty value.
-    pub fn new() -> Found {
-        Found::default()
+    pub fn new() -> SampleRow {
+        SampleRow::default()
     }
 
     /// Returns the key.
@@ -80,7 +80,7 @@ impl Index {
     ///
     /// # Errors
     /// Returns the errors of [`Index::sample`] and [`super::Sample::parts`].
-    pub fn look_up(&self, row: u64, found: &mut Found) -> Result<bool> {
+    pub fn look_up(&self, row: u64, found: &mut SampleRow) -> Result<bool> {
         let body = &self.body;
         body.intact_after(|| {
             self.gather(row, found, &mut |at, into: &mut [u8]| body.copy(at, into))
@@ -96,7 +96,7 @@ impl Index {
         &self,
         row: u64,
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
-        found: &mut Found,
+        found: &mut SampleRow,
     ) -> Result<bool, E> {
         self.gather(row, found, &mut |at, into: &mut [u8]| self.body.copy_by(at, into, &read))
     }
@@ -141,7 +141,7 @@ impl Index {
     fn gather<E: From<Error>>(
         &self,
         row: u64,
-        found: &mut Found,
+        found: &mut SampleRow,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
         found.clear();
@@ -164,7 +164,7 @@ impl Index {
     fn gather_parts<E: From<Error>>(
         &self,
         parts: Range<u64>,
-        found: &mut Found,
+        found: &mut SampleRow,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Body { sections, .. } = &self.body;

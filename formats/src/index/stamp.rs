@@ -22,11 +22,11 @@ pub(super) struct Stamp {
     /// Absolute, because the process may change its working directory.
     path: PathBuf,
     timer: RecheckTimer,
-    seen: Mutex<Seen>,
+    seen: Mutex<LastCheck>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct LastCheck {
     state: State,
     queried: SystemTime,
 }
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-impl Seen {
+impl LastCheck {
     /// Returns true if the file may have changed after the query and kept the same times.
     fn is_young(&self) -> bool {
         let age = self.state.changed().map(|changed| self.queried.duration_since(changed));
@@ -67,7 +67,7 @@ impl Stamp {
         Stamp {
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
             timer: RecheckTimer::started(),
-            seen: Mutex::new(Seen { state: State::of(found), queried: SystemTime::now() }),
+            seen: Mutex::new(LastCheck { state: State::of(found), queried: SystemTime::now() }),
         }
     }
 
@@ -97,7 +97,7 @@ impl Stamp {
             Ok(now) if now == seen.state && !seen.is_young() => {}
             Ok(now) => {
                 again()?;
-                *seen = Seen { state: now, queried };
+                *seen = LastCheck { state: now, queried };
             }
             // The state is unknown: check the blocks, but record no state.
             Err(_) => again()?,

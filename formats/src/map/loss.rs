@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_does_not_say_has_failed() {
+    fn a_machine_that_does_not_answer_has_failed() {
         for code in [libc::EIO, libc::ESTALE, libc::ETIMEDOUT, libc::ENOMEM] {
             let error = failed(MAPPED, Err(io::Error::from_raw_os_error(code))).unwrap();
             assert_eq!(error.raw_os_error(), Some(code));

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_used_again_is_whole_again() {
+    fn a_reused_slot_is_intact() {
         let slot = claim(BASE - 4096, BASE - 2048);
         slot.tear();
         assert!(slot.is_torn());
@@ -170,7 +170,7 @@ mod tests {
     /// Ranges come and go in other threads; a fault at an address between two of them, as in
     /// another library's map, never matches a range, and a range that stays is always found.
     #[test]
-    fn a_search_never_sees_half_of_a_change() {
+    fn a_search_never_reads_a_partial_change() {
         let (low, high) = (BASE / 2, BASE / 2 + (1 << 30));
         let stays = claim(low + (512 << 20), low + (512 << 20) + 4096);
         std::thread::scope(|scope| {

@@ -44,7 +44,7 @@ fn heads_are_written_as_numpy_writes_them() {
 }
 
 #[test]
-fn what_is_no_plain_array_is_refused_with_a_remedy() {
+fn unsupported_arrays_are_refused_with_a_remedy() {
     for (made_by, bytes, word) in REFUSED {
         let (kind, text, byte) = refusal(bytes);
         assert!([ErrorKind::Unsupported, ErrorKind::Limit].contains(&kind), "{made_by}: {text}");
@@ -54,7 +54,7 @@ fn what_is_no_plain_array_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_streaming_reader_learns_how_much_to_fetch() {
+fn a_streaming_reader_gets_the_number_of_bytes_to_fetch() {
     for (made_by, bytes, ..) in READ {
         assert_eq!(needed(b"").unwrap(), 12);
         assert_eq!(needed(&bytes[..11]).unwrap(), 12);
@@ -154,7 +154,7 @@ fn dtypes() -> impl Strategy<Value = Dtype> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn written_data_are_read_back(
         dtype in dtypes(),
         fortran: bool,
         shape in prop::collection::vec(0u64..200, 0..=MAX_DIMS),
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_too_bad(
+    fn no_bytes_cause_a_panic(
         golden in 0..READ.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         tail in prop::collection::vec(any::<u8>(), 0..40),

@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::about::About;
+
 /// The first eight bytes of a plan, and the last.
 pub const MAGIC: [u8; 8] = *b"\x89TFPLN\r\n";
-/// The newest schema this program reads, and the one it writes.
-pub const SCHEMA: u32 = 1;
+/// The newest schema this program reads. A plan of files alone has schema 1; one with other
+/// [locations](Location) has schema 2.
+pub const SCHEMA: u32 = 2;
+/// The schema of plans in which every part is a file of its own.
+pub(super) const FILES_SCHEMA: u32 = 1;
 /// A chunk is closed once it reaches this many bytes before compression.
 pub(super) const CHUNK: usize = 256 * 1024;
 /// Limit on a chunk before compression: one sample more than [`CHUNK`].
@@ -21,12 +26,29 @@ pub(super) const TRAILER: usize = 32;
 pub struct PlannedSample {
     /// The number of the root that holds its files.
     pub root: u32,
-    /// Path under the root up to the dot before the extension.
+    /// Path under the root up to the dot before the extension; the key if no part is a file.
     pub source: Vec<u8>,
     /// Its key in the shard.
     pub key: Vec<u8>,
     /// Its parts in their order in the shard.
     pub parts: Vec<PlannedPart>,
+    /// The bytes of parts with [`Location::Text`], and the paths of those with [`Location::Path`].
+    pub text: Vec<u8>,
+}
+
+impl PlannedSample {
+    /// Returns the bytes of a part with [`Location::Text`]; `None` for another place.
+    pub fn text_of(&self, part: &PlannedPart) -> Option<&[u8]> {
+        let Location::Text { at } = part.location else { return None };
+        let (at, size) = (at as usize, usize::try_from(part.size).ok()?);
+        self.text.get(at..at.checked_add(size)?)
+    }
+
+    /// Returns the path under the root of a part with [`Location::Path`]; `None` for another place.
+    pub fn path_of(&self, part: &PlannedPart) -> Option<&[u8]> {
+        let Location::Path { at, length, .. } = part.location else { return None };
+        self.text.get(at as usize..(at as usize).checked_add(length as usize)?)
+    }
 }
 
 /// A planned part.
@@ -36,7 +58,66 @@ pub struct PlannedPart {
     pub ext: u16,
     /// Bytes.
     pub size: u64,
-    /// A digest of the file's modification time; detects a change of content at equal size.
+    /// The location of its bytes.
+    pub location: Location,
+}
+
+/// The location of a part's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// The file `source.ext` under the root.
+    File {
+        /// A digest of its modification time; detects a change of content at equal size.
+        stamp: u32,
+    },
+    /// A file with a path of its own under the root: a table names it. Its extension has
+    /// [`PlannedExt::has_paths`].
+    Path {
+        /// A digest of its modification time.
+        stamp: u32,
+        /// Start of the path in [`PlannedSample::text`].
+        at: u32,
+        /// Bytes of the path.
+        length: u32,
+    },
+    /// The plan itself: text that was made from tables and names while planning.
+    Text {
+        /// Start in [`PlannedSample::text`].
+        at: u32,
+    },
+    /// A range of bytes of a source file.
+    Range {
+        /// Its number in [`PlanFoot::sources`].
+        source: u32,
+        /// The first byte.
+        at: u64,
+    },
+    /// A value that the source's reader decodes: a row group's or a chunk's.
+    Cell {
+        /// Its number in [`PlanFoot::sources`].
+        source: u32,
+        /// Row, from 0.
+        row: u64,
+        /// Column, as the source's reader numbers them.
+        column: u16,
+    },
+}
+
+/// A source file that holds parts of many samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedSource {
+    /// The number of the root that it is, or is under.
+    pub root: u32,
+    /// Path under the root; empty if the root is this file.
+    pub path: String,
+    /// The reader of its cells: `parquet`, `hdf5`; `bytes` if it has none.
+    pub kind: String,
+    /// The reader's options; any JSON.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub options: serde_json::Value,
+    /// Bytes.
+    pub bytes: u64,
+    /// A digest of its modification time.
     pub stamp: u32,
 }
 
@@ -47,6 +128,9 @@ pub struct PlannedExt {
     pub source: String,
     /// In the shard.
     pub shard: String,
+    /// Whether the plan has the path of each of its files; absent if files are `source.ext`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_paths: bool,
 }
 
 /// The plan's footer: everything but the samples.
@@ -68,6 +152,15 @@ pub struct PlanFoot {
     pub entry_points: bool,
     /// Extensions; parts refer to them by position.
     pub exts: Vec<PlannedExt>,
+    /// Source files that hold parts of many samples; locations refer to them by position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<PlannedSource>,
+    /// The classes and columns of the samples, for the manifest.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub about: About,
+    /// The blake3 in hex of the manifest whose data set gets the shards; absent for a new data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// Samples in all shards.
     pub samples: u64,
     /// Bytes of all tars to come.
@@ -83,6 +176,9 @@ pub struct PlanFoot {
 pub struct PlannedShard {
     /// File name of the tar.
     pub name: String,
+    /// The split that it belongs to, if the data set has splits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
     /// Samples.
     pub samples: u64,
     /// Bytes of source files.

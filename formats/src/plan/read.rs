@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::contents::{
-    MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample, PlannedShard, SCHEMA, TRAILER,
+    FILES_SCHEMA, Location, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedPart, PlannedSample,
+    PlannedShard, SCHEMA, TRAILER,
 };
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
@@ -66,8 +67,11 @@ impl Plan {
         }
         let foot: PlanFoot = serde_json::from_slice(json)
             .map_err(|e| damaged(&format!("its footer can't be read: {e}")).with_byte(at))?;
-        if foot.schema != SCHEMA {
-            let text = format!("the plan has schema {}; this program reads {SCHEMA}", foot.schema);
+        if !(FILES_SCHEMA..=SCHEMA).contains(&foot.schema) {
+            let text = format!(
+                "the plan has schema {}; this program reads {FILES_SCHEMA} to {SCHEMA}",
+                foot.schema
+            );
             return Err(Error::new(ErrorKind::Version, text).with_byte(at));
         }
         let fits = |s: &PlannedShard| s.at.checked_add(s.length).is_some_and(|end| end <= at);
@@ -133,10 +137,8 @@ impl PlannedSamples<'_> {
         let left = self.left.checked_sub(1);
         self.left = left
             .ok_or_else(|| self.place(damaged("a shard's chunks hold too many samples"), start))?;
-        let exts = self.plan.foot.exts.len() as u64;
-        let roots = self.plan.foot.roots.len() as u64;
         let mut cursor = Cursor { bytes: &self.chunk, at: self.at };
-        let decoded = decode(&mut cursor, &self.last, sample, exts, roots);
+        let decoded = decode(&mut cursor, &self.last, sample, &self.plan.foot);
         self.at = cursor.at;
         if decoded.is_none() {
             return Err(self.place(damaged("a sample can't be decoded"), start));
@@ -198,10 +200,9 @@ fn decode(
     cursor: &mut Cursor<'_>,
     last: &[u8],
     sample: &mut PlannedSample,
-    exts: u64,
-    roots: u64,
+    foot: &PlanFoot,
 ) -> Option<()> {
-    sample.root = cursor.varint().filter(|&r| r < roots)? as u32;
+    sample.root = cursor.varint().filter(|&r| r < foot.roots.len() as u64)? as u32;
     let common = last.get(..usize::try_from(cursor.varint()?).ok()?)?;
     sample.source.clear();
     sample.source.extend_from_slice(common);
@@ -217,13 +218,58 @@ fn decode(
     }
     let parts = cursor.varint()?;
     sample.parts.clear();
+    sample.text.clear();
     for _ in 0..parts {
-        let ext = cursor.varint().filter(|&e| e < exts)? as u16;
+        let head = cursor.varint()?;
+        let (ext, kind) = match foot.schema {
+            FILES_SCHEMA => (head, 0),
+            _ => (head >> 2, head & 3),
+        };
+        let ext = Some(ext).filter(|&e| e < foot.exts.len() as u64)? as u16;
         let size = cursor.varint()?;
-        let stamp = u32_at(cursor.take(4)?, 0);
-        sample.parts.push(PlannedPart { ext, size, stamp });
+        let has_paths = foot.exts[usize::from(ext)].has_paths;
+        let location = match kind {
+            0 if has_paths => decode_path(cursor, &mut sample.text)?,
+            _ => decode_location(cursor, kind, size, foot, &mut sample.text)?,
+        };
+        sample.parts.push(PlannedPart { ext, size, location });
     }
     Some(())
+}
+
+/// Decodes the location of a file with a path of its own; appends the path to `text`.
+fn decode_path(cursor: &mut Cursor<'_>, text: &mut Vec<u8>) -> Option<Location> {
+    let stamp = u32_at(cursor.take(4)?, 0);
+    let length = cursor.varint().filter(|&length| length <= NAME_MAX as u64)?;
+    let at = u32::try_from(text.len()).ok()?;
+    text.extend_from_slice(cursor.take(length)?);
+    Some(Location::Path { stamp, at, length: length as u32 })
+}
+
+/// Decodes the location of a part of `size` bytes; appends the bytes of a text to `text`.
+fn decode_location(
+    cursor: &mut Cursor<'_>,
+    kind: u64,
+    size: u64,
+    foot: &PlanFoot,
+    text: &mut Vec<u8>,
+) -> Option<Location> {
+    let mut source =
+        || cursor.varint().filter(|&s| s < foot.sources.len() as u64).map(|s| s as u32);
+    match kind {
+        0 => Some(Location::File { stamp: u32_at(cursor.take(4)?, 0) }),
+        1 => {
+            let at = u32::try_from(text.len()).ok()?;
+            text.extend_from_slice(cursor.take(size)?);
+            Some(Location::Text { at })
+        }
+        2 => Some(Location::Range { source: source()?, at: cursor.varint()? }),
+        _ => {
+            let (source, row) = (source()?, cursor.varint()?);
+            let column = u16::try_from(cursor.varint()?).ok()?;
+            Some(Location::Cell { source, row, column })
+        }
+    }
 }
 
 fn damaged(what: &str) -> Error {

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use super::contents::{
-    CHUNK, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedExt, PlannedSample, PlannedShard, SCHEMA,
+    CHUNK, FILES_SCHEMA, Location, MAGIC, MAX_CHUNK, NAME_MAX, PlanFoot, PlannedExt, PlannedPart,
+    PlannedSample, PlannedShard, PlannedSource, SCHEMA,
 };
+use crate::about::About;
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
@@ -18,6 +20,9 @@ pub struct PlanWriter<W> {
     out: W,
     written: u64,
     exts: Vec<PlannedExt>,
+    sources: Option<Vec<PlannedSource>>,
+    about: About,
+    base: Option<String>,
     entry_points: bool,
     shards: Vec<PlannedShard>,
     shard: Option<OpenShard>,
@@ -51,6 +56,9 @@ impl<W: Write> PlanWriter<W> {
             out,
             written: MAGIC.len() as u64,
             exts,
+            sources: None,
+            about: About::default(),
+            base: None,
             entry_points: false,
             shards: Vec::new(),
             shard: None,
@@ -61,6 +69,23 @@ impl<W: Write> PlanWriter<W> {
         })
     }
 
+    /// Permits all [locations](Location) of parts and sets the source files that they refer to. Must be
+    /// called before the first sample; without it every part is a file.
+    pub fn set_sources(&mut self, sources: Vec<PlannedSource>) {
+        debug_assert!(self.written == MAGIC.len() as u64, "samples were added before");
+        self.sources = Some(sources);
+    }
+
+    /// Sets the description of the samples for the manifest.
+    pub fn set_about(&mut self, about: About) {
+        self.about = about;
+    }
+
+    /// Sets the manifest whose data set gets the shards, by the blake3 of its bytes in hex.
+    pub fn set_base(&mut self, manifest: String) {
+        self.base = Some(manifest);
+    }
+
     /// Sets whether sidecars get JPEG entry points; off by default.
     pub fn set_entry_points(&mut self, wanted: bool) {
         self.entry_points = wanted;
@@ -68,10 +93,16 @@ impl<W: Write> PlanWriter<W> {
 
     /// Begins the next shard.
     pub fn begin_shard(&mut self, name: impl Into<String>) {
+        self.begin_shard_of(name, None);
+    }
+
+    /// Begins the next shard, which belongs to a split.
+    pub fn begin_shard_of(&mut self, name: impl Into<String>, split: Option<String>) {
         debug_assert!(self.shard.is_none(), "the last shard was not ended");
         self.shard = Some(OpenShard {
             planned: PlannedShard {
                 name: name.into(),
+                split,
                 samples: 0,
                 source_bytes: 0,
                 bytes: 0,
@@ -96,7 +127,7 @@ impl<W: Write> PlanWriter<W> {
             return Err(Error::new(ErrorKind::Limit, text).with_key(name::shown(&sample.key)));
         }
         let before = self.chunk.len();
-        encode(sample, &self.last_source, &mut self.chunk);
+        encode(sample, &self.last_source, self.sources.is_some(), &mut self.chunk)?;
         if self.chunk.len() - before > MAX_CHUNK - CHUNK {
             let text = "a sample's names and parts take more than 7 MiB in the plan";
             return Err(Error::new(ErrorKind::Limit, text).with_key(name::shown(&sample.key)));
@@ -107,6 +138,7 @@ impl<W: Write> PlanWriter<W> {
         for part in &sample.parts {
             put_bytes(&mut self.canonical, self.exts[part.ext as usize].shard.as_bytes());
             put(&mut self.canonical, part.size);
+            self.canonical.extend_from_slice(sample.text_of(part).unwrap_or_default());
         }
         if let Some(shard) = &mut self.shard {
             shard.planned.samples += 1;
@@ -143,13 +175,16 @@ impl<W: Write> PlanWriter<W> {
         problems: Vec<serde_json::Value>,
     ) -> Result<(W, PlanFoot)> {
         let foot = PlanFoot {
-            schema: SCHEMA,
+            schema: if self.sources.is_some() { SCHEMA } else { FILES_SCHEMA },
             tool,
             content: content_hash(&options, &self.shards),
             roots,
             options,
             entry_points: self.entry_points,
             exts: self.exts,
+            sources: self.sources.unwrap_or_default(),
+            about: self.about,
+            base: self.base,
             samples: self.shards.iter().map(|s| s.samples).sum(),
             bytes: self.shards.iter().map(|s| s.bytes).sum(),
             shards: self.shards,
@@ -204,7 +239,12 @@ fn content_hash(options: &serde_json::Value, shards: &[PlannedShard]) -> String 
     hasher.finalize().to_hex().to_string()
 }
 
-fn encode(sample: &PlannedSample, last_source: &[u8], out: &mut Vec<u8>) {
+fn encode(
+    sample: &PlannedSample,
+    last_source: &[u8],
+    any_location: bool,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let common = sample.source.iter().zip(last_source).take_while(|(a, b)| a == b).count();
     put(out, u64::from(sample.root));
     put(out, common as u64);
@@ -217,10 +257,59 @@ fn encode(sample: &PlannedSample, last_source: &[u8], out: &mut Vec<u8>) {
     }
     put(out, sample.parts.len() as u64);
     for part in &sample.parts {
-        put(out, u64::from(part.ext));
-        put(out, part.size);
-        out.extend_from_slice(&part.stamp.to_le_bytes());
+        match part.location {
+            _ if any_location => encode_located(sample, part, out)?,
+            Location::File { stamp } => {
+                put(out, u64::from(part.ext));
+                put(out, part.size);
+                out.extend_from_slice(&stamp.to_le_bytes());
+            }
+            _ => return Err(mislocated(sample)),
+        }
     }
+    Ok(())
+}
+
+/// Encodes a part of schema 2: the extension's number times 4 plus the kind of its location.
+fn encode_located(sample: &PlannedSample, part: &PlannedPart, out: &mut Vec<u8>) -> Result<()> {
+    let ext = u64::from(part.ext) << 2;
+    match part.location {
+        Location::File { stamp } => {
+            put(out, ext);
+            put(out, part.size);
+            out.extend_from_slice(&stamp.to_le_bytes());
+        }
+        Location::Path { stamp, .. } => {
+            put(out, ext);
+            put(out, part.size);
+            out.extend_from_slice(&stamp.to_le_bytes());
+            let path = sample.path_of(part).filter(|path| path.len() <= NAME_MAX);
+            put_bytes(out, path.ok_or_else(|| mislocated(sample))?);
+        }
+        Location::Text { .. } => {
+            put(out, ext | 1);
+            put_bytes(out, sample.text_of(part).ok_or_else(|| mislocated(sample))?);
+        }
+        Location::Range { source, at } => {
+            put(out, ext | 2);
+            put(out, part.size);
+            put(out, u64::from(source));
+            put(out, at);
+        }
+        Location::Cell { source, row, column } => {
+            put(out, ext | 3);
+            put(out, part.size);
+            put(out, u64::from(source));
+            put(out, row);
+            put(out, u64::from(column));
+        }
+    }
+    Ok(())
+}
+
+fn mislocated(sample: &PlannedSample) -> Error {
+    let text = "a part's location is not valid in this plan";
+    Error::new(ErrorKind::Limit, text).with_key(name::shown(&sample.key))
 }
 
 fn write_failed(source: io::Error) -> Error {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_lie_are_refused() {
+    fn false_records_are_refused() {
         for start in [
             "path=a\n",
             " 9 path=a\n",
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(path in prop::collection::vec(1u8.., 1..300), size in 0..=SIZE_MAX) {
+        fn written_data_are_read_back(path in prop::collection::vec(1u8.., 1..300), size in 0..=SIZE_MAX) {
             let mut out = Vec::new();
             push_record(&mut out, b"path", &path);
             push_record(&mut out, b"size", size.to_string().as_bytes());

@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn what_is_written_is_walked_back(cases in cases()) {
+    fn written_tars_are_walked_back(cases in cases()) {
         let tar = write(&cases);
         prop_assert_eq!(walked(&tar), &cases[..]);
         let mut end = 0;
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_tar_crate_writes_is_walked(
+    fn tars_of_the_tar_crate_are_walked(
         cases in prop::collection::vec(("[a-z]{1,9}(/[a-zö]{1,90}){0,4}", 0usize..1500), 0..6),
         gnu: bool,
     ) {

@@ -28,7 +28,7 @@ pub(crate) type Block<'a> = (&'a mut [i16; 64], &'a mut u64);
 /// them.
 pub(crate) type Run = u32;
 
-type Taken<T> = Result<T, Fault>;
+type BitResult<T> = Result<T, Fault>;
 
 /// Limit on the bits taken at once: a window has that many from any bit on.
 const MOST: u32 = 57;
@@ -40,19 +40,19 @@ impl<'a> Bits<'a> {
     }
 
     #[inline(always)]
-    fn window(&self) -> Taken<u64> {
+    fn window(&self) -> BitResult<u64> {
         window(self.data, self.at).ok_or(Fault::Cut)
     }
 
     /// Checks at the end of a block that its bits existed.
     #[inline(always)]
-    fn check(&self) -> Taken<()> {
+    fn check(&self) -> BitResult<()> {
         if self.at > self.end { Err(Fault::Cut) } else { Ok(()) }
     }
 
     /// Takes the next `count` bits, up to [`MOST`], left-aligned.
     #[inline(always)]
-    fn take(&mut self, count: u32) -> Taken<u64> {
+    fn take(&mut self, count: u32) -> BitResult<u64> {
         let bits = self.window()?;
         self.at += count as usize;
         Ok(bits & !(u64::MAX >> count))
@@ -60,7 +60,7 @@ impl<'a> Bits<'a> {
 
     /// Decodes the DC of a block in a scan that has one.
     #[inline(always)]
-    fn dc(&mut self, table: &Table, predictor: &mut i32, low: u8) -> Taken<i16> {
+    fn dc(&mut self, table: &Table, predictor: &mut i32, low: u8) -> BitResult<i16> {
         let (difference, bits) = difference(table, self.window()?).ok_or(Fault::NoCode)?;
         self.at += bits;
         *predictor = predictor.wrapping_add(difference);
@@ -76,7 +76,7 @@ impl<'a> Bits<'a> {
         (tables, n): (&Tables, usize),
         predictors: &mut Predictors,
         (block, filled): Block<'_>,
-    ) -> Taken<()> {
+    ) -> BitResult<()> {
         match work {
             Work::DcNext => {
                 let bit = self.take(1)? >> 63;
@@ -91,7 +91,7 @@ impl<'a> Bits<'a> {
     }
 
     /// Decodes the AC of a block of a sequential scan.
-    fn rest(&mut self, table: &Table, block: &mut [i16; 64], filled: &mut u64) -> Taken<()> {
+    fn rest(&mut self, table: &Table, block: &mut [i16; 64], filled: &mut u64) -> BitResult<()> {
         let mut k = 0;
         while k < 63 {
             let window = self.window()?;
@@ -126,7 +126,7 @@ impl<'a> Bits<'a> {
         table: &Table,
         band: &Band,
         (block, filled): Block<'_>,
-    ) -> Taken<Run> {
+    ) -> BitResult<Run> {
         let (mut k, last) = (u64::from(band.first) - 1, u64::from(band.last));
         let (mut mask, mut run) = (*filled, 0);
         while k < last {
@@ -172,7 +172,7 @@ impl<'a> Bits<'a> {
         table: &Table,
         band: &Band,
         (block, filled): Block<'_>,
-    ) -> Taken<Run> {
+    ) -> BitResult<Run> {
         // The part of the range that is still ahead.
         let mut ahead = band.bits();
         while ahead != 0 {
@@ -209,14 +209,14 @@ impl<'a> Bits<'a> {
 
     /// Decodes a block of a later scan that a run has ended: corrections only.
     #[inline(always)]
-    pub(crate) fn next_ended(&mut self, band: &Band, (block, filled): Block<'_>) -> Taken<()> {
+    pub(crate) fn next_ended(&mut self, band: &Band, (block, filled): Block<'_>) -> BitResult<()> {
         self.correct(*filled & band.bits(), band.low, block)?;
         self.check()
     }
 
     /// Reads one correction bit for each of these coefficients.
     #[inline(always)]
-    fn correct(&mut self, mut of: u64, low: u8, block: &mut [i16; 64]) -> Taken<()> {
+    fn correct(&mut self, mut of: u64, low: u8, block: &mut [i16; 64]) -> BitResult<()> {
         let one = 1i16 << low;
         while of != 0 {
             let count = of.count_ones().min(MOST);
@@ -236,7 +236,7 @@ impl<'a> Bits<'a> {
 
     /// Decodes the next symbol of a progressive scan.
     #[inline(always)]
-    fn symbol(&mut self, kind: Kind, table: &Table, window: u64) -> Taken<Symbol> {
+    fn symbol(&mut self, kind: Kind, table: &Table, window: u64) -> BitResult<Symbol> {
         let entry = table.entries[(window >> (64 - LOOK)) as usize];
         let moves = entry >> 8 & 0xff;
         if moves == RARE {
@@ -251,7 +251,7 @@ impl<'a> Bits<'a> {
     }
 
     #[cold]
-    fn rare(&mut self, kind: Kind, table: &Table, window: u64) -> Taken<Symbol> {
+    fn rare(&mut self, kind: Kind, table: &Table, window: u64) -> BitResult<Symbol> {
         let rare = table.rare_progressive(kind, window).ok_or(Fault::NoCode)?;
         if rare.size == 0 && rare.run < 15 {
             self.at += (rare.length + rare.run) as usize;
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn corrections_of_a_full_block_are_more_than_a_window_holds() {
+    fn corrections_of_a_full_block_exceed_a_window() {
         let data = data(&"10".repeat(32)[..63]);
         let (mut block, mut filled) = ([4; 64], u64::MAX);
         Bits::of(&data).next_ended(&NEXT, (&mut block, &mut filled)).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn stuffed_zeros_restart_markers_and_fill_bytes_go() {
+    fn stuffed_zeros_restart_markers_and_fill_bytes_are_removed() {
         let found = taken(&[1, 0xff, 0, 2, 0xff, 0xd3, 3, 0xff, 0xff, 0xd4, 4, 0xff, 0xd9, 5]);
         assert_eq!(found.bytes[..found.len()], [1, 0xff, 2, 3, 4]);
         assert_eq!(found.restarts, [(3, 3), (4, 4)]);

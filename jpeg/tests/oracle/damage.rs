@@ -4,8 +4,8 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Error, ErrorKind, Scale, Use};
 
-use crate::beside::right;
-use crate::ours::{Ask, Ours};
+use crate::compare::right;
+use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
 use crate::segments::segments;
 use crate::turbo::{Recipe, Scans, Space, Turbo};
@@ -59,7 +59,7 @@ fn assert_told(error: &Error, jpeg: &[u8], what: &str) {
 
 #[test]
 fn every_cut_is_noticed() {
-    let mut ours = Ours::default();
+    let mut ours = TestDecoder::default();
     for (kind, jpeg) in kinds().iter().enumerate() {
         for length in 0..jpeg.len() {
             let (cut, what) = (&jpeg[..length], format!("kind {kind} cut at {length}"));
@@ -74,7 +74,7 @@ fn every_cut_is_noticed() {
 }
 
 /// Decodes one changed JPEG; returns what is wrong with the result, if anything.
-fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<String> {
+fn wrong(ours: &mut TestDecoder, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<String> {
     let blob = ours.points(jpeg);
     let decoded = ours.decode(jpeg, Ask::default());
     if let Err(error) = &blob {
@@ -106,7 +106,7 @@ fn wrong(ours: &mut Ours, turbo: &mut Turbo, jpeg: &[u8], what: &str) -> Option<
 
 /// Changed versions of one JPEG, and the findings.
 struct Changes {
-    ours: Ours,
+    ours: TestDecoder,
     turbo: Turbo,
     jpeg: Vec<u8>,
     tried: usize,
@@ -116,7 +116,13 @@ struct Changes {
 impl Changes {
     fn of(kind: usize) -> Changes {
         let jpeg = kinds().swap_remove(kind);
-        Changes { ours: Ours::default(), turbo: Turbo::new(), jpeg, tried: 0, found: Vec::new() }
+        Changes {
+            ours: TestDecoder::default(),
+            turbo: Turbo::new(),
+            jpeg,
+            tried: 0,
+            found: Vec::new(),
+        }
     }
 
     fn try_one(&mut self, changed: &[u8], what: &str) {
@@ -200,7 +206,7 @@ macro_rules! kinds {
             }
 
             #[test]
-            fn markers_stand_anywhere() {
+            fn markers_may_be_anywhere() {
                 super::markers($kind);
             }
         }

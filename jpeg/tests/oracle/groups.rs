@@ -4,8 +4,8 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Region, Scale};
 
-use crate::beside::Beside;
-use crate::ours::{Ask, Room, job};
+use crate::compare::Comparison;
+use crate::decoder::{Ask, Room, job};
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Space};
 
@@ -17,7 +17,7 @@ struct Member {
 }
 
 /// Pictures of all kinds, from one block to some hundred: some end while others have hardly begun.
-fn members(beside: &mut Beside) -> Vec<Member> {
+fn members(both: &mut Comparison) -> Vec<Member> {
     let sizes = [(1, 1), (200, 9), (8, 120), (64, 64), (33, 31), (150, 140), (17, 90), (7, 7)];
     let lumas = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1)];
     let mut found = Vec::new();
@@ -32,8 +32,8 @@ fn members(beside: &mut Beside) -> Vec<Member> {
             ..Recipe::sampled(lumas[n % 5])
         };
         let picture = Picture::new(width, height, channels, Motif::ALL[n % 4], n as u64);
-        let jpeg = beside.encode(&picture, &recipe);
-        let points = Some(beside.ours.points(&jpeg).unwrap()).filter(|points| !points.is_empty());
+        let jpeg = both.encode(&picture, &recipe);
+        let points = Some(both.ours.points(&jpeg).unwrap()).filter(|points| !points.is_empty());
         assert_eq!(points.is_none(), recipe.progressive);
         found.push(Member { jpeg, points, what: (width, height, recipe) });
     }
@@ -59,12 +59,12 @@ fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m>
 
 /// Draws groups of `size` members and compares each result with that of the member alone.
 fn groups(size: usize, count: u64) {
-    let mut beside = Beside::new();
-    let members = members(&mut beside);
+    let mut both = Comparison::new();
+    let members = members(&mut both);
     let headers: Vec<Header> = members.iter().map(|m| Header::parse(&m.jpeg).unwrap()).collect();
     for number in 0..count {
         let mut rng = SplitMix64::nth(size as u64, number);
-        beside.ours.decoder.set_streams(1 + number as usize % 4);
+        both.ours.decoder.set_streams(1 + number as usize % 4);
         let chosen: Vec<(usize, Ask<'_>)> = (0..size)
             .map(|_| {
                 let n = rng.below(members.len() as u32) as usize;
@@ -77,15 +77,15 @@ fn groups(size: usize, count: u64) {
             .map(|((n, ask), room)| job(&members[*n].jpeg, &headers[*n], *ask, room))
             .collect();
         let mut calls = vec![0; size];
-        beside.ours.decoder.decode_group(jobs, |n, result| {
+        both.ours.decoder.decode_group(jobs, |n, result| {
             calls[n] += 1;
             result.unwrap();
         });
         assert_eq!(calls, vec![1; size], "each job is reported once");
         for ((n, ask), room) in chosen.iter().zip(&rooms) {
-            let alone = beside.ours.decode(&members[*n].jpeg, *ask).unwrap();
+            let alone = both.ours.decode(&members[*n].jpeg, *ask).unwrap();
             if let Some(difference) = room.picture().difference(&alone) {
-                beside.tell(format!(
+                both.tell(format!(
                     "{:?} in group {number} {ask:?}: {difference}",
                     members[*n].what
                 ));
@@ -93,11 +93,11 @@ fn groups(size: usize, count: u64) {
             if members[*n].what.2.progressive {
                 continue; // decoded by another library, with other pixels
             }
-            let whole = beside.right(&members[*n].jpeg, ask.scale, ask.color);
-            beside.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
+            let whole = both.right(&members[*n].jpeg, ask.scale, ask.color);
+            both.ask(&members[*n].jpeg, *ask, &whole, &members[*n].what);
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -114,14 +114,14 @@ fn groups_of_forty() {
 
 #[test]
 fn an_empty_group_is_done_at_once() {
-    let mut beside = Beside::new();
-    beside.ours.decoder.decode_group([], |_, _| panic!("there is nobody to tell of"));
+    let mut both = Comparison::new();
+    both.ours.decoder.decode_group([], |_, _| panic!("there is nobody to tell of"));
 }
 
 #[test]
-fn one_damaged_member_harms_nobody_else() {
-    let mut beside = Beside::new();
-    let members = members(&mut beside);
+fn one_damaged_member_affects_no_other_sample() {
+    let mut both = Comparison::new();
+    let members = members(&mut both);
     let (bad, rest) = (&members[5].jpeg, [0, 3, 4, 6, 8]);
     for cut in (200..bad.len()).step_by(bad.len() / 23) {
         let torn = [&bad[..cut], b"\xFF\xD9"].concat();
@@ -136,7 +136,7 @@ fn one_damaged_member_harms_nobody_else() {
             .collect();
         jobs.insert(2, job(&torn, &torn_header, ask, &mut torn_room));
         let mut failed = Vec::new();
-        beside.ours.decoder.decode_group(jobs, |n, result| {
+        both.ours.decoder.decode_group(jobs, |n, result| {
             if let Err(error) = result {
                 assert!(error.byte().is_some_and(|byte| byte <= torn.len() as u64), "{error}");
                 failed.push(n);
@@ -144,7 +144,7 @@ fn one_damaged_member_harms_nobody_else() {
         });
         assert_eq!(failed, [2], "cut at {cut}");
         for (n, room) in rest.iter().zip(&rooms) {
-            let whole = beside.right(&members[*n].jpeg, Scale::Full, Color::Rgb);
+            let whole = both.right(&members[*n].jpeg, Scale::Full, Color::Rgb);
             assert_eq!(room.picture().difference(&whole), None);
         }
     }
@@ -152,13 +152,13 @@ fn one_damaged_member_harms_nobody_else() {
 
 /// Bits flipped in about every other member: each gives the same picture or error as alone.
 #[test]
-fn damaged_members_harm_nobody_else() {
-    let mut beside = Beside::new();
-    let members = members(&mut beside);
+fn damaged_members_affect_no_other_sample() {
+    let mut both = Comparison::new();
+    let members = members(&mut both);
     let mut failed = 0;
     for number in 0..300 {
         let mut rng = SplitMix64::nth(77, number);
-        beside.ours.decoder.set_streams(1 + number as usize % 4);
+        both.ours.decoder.set_streams(1 + number as usize % 4);
         let mut chosen: Vec<(Vec<u8>, Header, usize)> = Vec::new();
         while chosen.len() < 9 {
             let n = rng.below(members.len() as u32) as usize;
@@ -176,9 +176,9 @@ fn damaged_members_harm_nobody_else() {
         let all = chosen.iter().zip(&mut rooms);
         let jobs: Vec<_> = all.map(|((jpeg, h, n), room)| job(jpeg, h, ask(*n), room)).collect();
         let mut found = vec![None; chosen.len()];
-        beside.ours.decoder.decode_group(jobs, |n, result| found[n] = Some(result));
+        both.ours.decoder.decode_group(jobs, |n, result| found[n] = Some(result));
         for (((jpeg, _, n), room), found) in chosen.iter().zip(&rooms).zip(found) {
-            let alone = beside.ours.report(jpeg, ask(*n));
+            let alone = both.ours.report(jpeg, ask(*n));
             match (found.unwrap(), alone) {
                 (Ok(report), Ok((picture, alone))) => {
                     assert_eq!(room.picture().difference(&picture), None, "group {number}");

@@ -2,8 +2,8 @@
 
 use tarflume_jpeg::{Decoder, Error, ErrorKind, Header, Job};
 
-use crate::beside::Beside;
-use crate::ours::{Ask, Ours};
+use crate::compare::Comparison;
+use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
 use crate::segments::{Pieces, Segment, segments};
 use crate::turbo::{Recipe, ScanOf, Scans, Turbo};
@@ -22,7 +22,7 @@ fn scans(jpeg: &[u8]) -> Vec<Segment<'_>> {
 
 /// Returns the error of the decoder and the scanner, which must be equal.
 fn refused(jpeg: &[u8]) -> Error {
-    let mut ours = Ours::default();
+    let mut ours = TestDecoder::default();
     let error = ours.decode(jpeg, Ask::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
     assert!(error.byte().is_some_and(|byte| byte <= jpeg.len() as u64), "{error:?}");
@@ -31,7 +31,7 @@ fn refused(jpeg: &[u8]) -> Error {
 }
 
 #[test]
-fn numbers_of_a_scan_that_can_not_be_are_told_with_its_byte() {
+fn impossible_scan_parameters_are_errors_with_their_byte() {
     let jpeg = progressive();
     // In the second scan: coefficients 1 to 5 of the first component, but for two bits.
     let at = scans(&jpeg)[1].at;
@@ -57,7 +57,7 @@ fn numbers_of_a_scan_that_can_not_be_are_told_with_its_byte() {
 }
 
 #[test]
-fn components_and_tables_that_are_not_there() {
+fn missing_components_and_tables() {
     let jpeg = progressive();
     let at = scans(&jpeg)[1].at;
     for (byte, value, text) in [
@@ -116,7 +116,7 @@ fn scans_that_come_again_are_refused() {
     let mut turbo = Turbo::new();
     let several = Recipe { scans: Scans::OneEach, ..Recipe::default() };
     for jpeg in [progressive(), turbo.encode(&scene(), &several)] {
-        Ours::default().decode(&jpeg, Ask::default()).unwrap();
+        TestDecoder::default().decode(&jpeg, Ask::default()).unwrap();
         let again = repeat_last_scan(&jpeg, 2);
         let error = refused(&again);
         assert!(error.text().contains("comes out of turn"), "{error}");
@@ -138,7 +138,7 @@ fn more_scans_than_any_encoder_writes_are_refused() {
         let recipe = Recipe { script: script.to_vec(), ..Recipe::default() };
         Turbo::new().encode(&scene(), &recipe)
     };
-    Ours::default().decode(&encode(&script), Ask::default()).unwrap();
+    TestDecoder::default().decode(&encode(&script), Ask::default()).unwrap();
     let last = script.pop().unwrap();
     script.extend([ScanOf { low: 1, ..last.clone() }, ScanOf { before: 1, ..last }]);
     let error = refused(&encode(&script));
@@ -171,12 +171,12 @@ fn with_ac(symbols: &[u8], bits: &str) -> Vec<u8> {
 #[test]
 fn runs_of_ended_blocks_end_with_the_scan() {
     // Symbol 0x60: 64 blocks and the number in the next six bits.
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let jpeg = with_ac(&[0x60], "00000000000000");
-    let right = beside.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Color::Gray);
+    let right = both.right(&jpeg, tarflume_jpeg::Scale::Full, tarflume_jpeg::Color::Gray);
     let ask = Ask { color: tarflume_jpeg::Color::Gray, ..Ask::default() };
-    beside.ask(&jpeg, ask, &right, &"64 blocks");
-    beside.verdict();
+    both.ask(&jpeg, ask, &right, &"64 blocks");
+    both.verdict();
     for bits in ["00000000000001", "00000000111111"] {
         let error = refused(&with_ac(&[0x60], bits));
         assert!(error.text().contains("more blocks end here than there are"), "{error}");

@@ -2,8 +2,8 @@
 
 use tarflume_jpeg::{Color, Header, Region, Scale};
 
-use crate::beside::Beside;
-use crate::ours::Ask;
+use crate::compare::Comparison;
+use crate::decoder::Ask;
 use crate::picture::{Motif, Picture};
 use crate::segments::Pieces;
 use crate::turbo::{Recipe, ScanOf, Scans, Space};
@@ -100,39 +100,39 @@ fn recipes() -> Vec<Recipe> {
 
 #[test]
 fn every_kind_at_every_scale() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (n, recipe) in recipes().iter().enumerate() {
         for (i, size) in [(1, 1), (2, 3), (16, 17), (33, 15), (47, 50)].into_iter().enumerate() {
             let picture = Picture::new(size.0, size.1, 4, Motif::ALL[(n + i) % 4], n as u64);
-            let jpeg = beside.encode(&picture, recipe);
+            let jpeg = both.encode(&picture, recipe);
             assert_eq!(Header::parse(&jpeg).unwrap().unsupported(), None);
-            beside.scales(&jpeg, &(size, recipe));
-            assert_eq!(beside.ours.points(&jpeg).unwrap(), b"", "nothing to enter by");
+            both.scales(&jpeg, &(size, recipe));
+            assert_eq!(both.ours.points(&jpeg).unwrap(), b"", "nothing to enter by");
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn parts_are_those_of_the_whole() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for recipe in recipes() {
-        let jpeg = beside.encode(&Picture::new(90, 70, 4, Motif::Scene, 5), &recipe);
+        let jpeg = both.encode(&Picture::new(90, 70, 4, Motif::Scene, 5), &recipe);
         for (scale, color) in [(Scale::Full, Color::Rgb), (Scale::Half, Color::Gray)] {
-            let right = beside.right(&jpeg, scale, color);
+            let right = both.right(&jpeg, scale, color);
             for (left, top, width, height) in [(0, 0, 9, 9), (17, 20, 13, 9), (44, 34, 1, 1)] {
                 let region = Some(Region { left, top, width, height });
                 let ask = Ask { scale, color, region, ..Ask::default() };
-                beside.ask(&jpeg, ask, &right, &recipe);
+                both.ask(&jpeg, ask, &right, &recipe);
             }
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn scans_of_inks_come_one_by_one() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let each = |c| ScanOf::new(&[c], (0, 63), (0, 0));
     let scripts =
         [vec![3, 0, 2, 1], vec![0, 1, 2, 3]].map(|order| order.into_iter().map(each).collect());
@@ -142,26 +142,26 @@ fn scans_of_inks_come_one_by_one() {
                 let recipe = Recipe { ycck, scans, ..Recipe::sampled((2, 2)) };
                 let own = Recipe { script: Vec::clone(&script), ..recipe.clone() };
                 for recipe in [recipe, own] {
-                    let jpeg = beside.encode(&Picture::new(41, 39, 4, Motif::Scene, 6), &recipe);
-                    beside.scales(&jpeg, &recipe);
+                    let jpeg = both.encode(&Picture::new(41, 39, 4, Motif::Scene, 6), &recipe);
+                    both.scales(&jpeg, &recipe);
                 }
             }
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn every_transform_that_an_adobe_segment_names_is_understood_as_libjpeg_turbo_does() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(30, 20, 4, Motif::Scene, 2);
-    let mut pieces = Pieces::of(&beside.encode(&picture, &Recipe::default()));
+    let mut pieces = Pieces::of(&both.encode(&picture, &Recipe::default()));
     for transform in [0, 1, 2, 3, 255] {
         pieces.body(0xEE)[11] = transform;
         let jpeg = pieces.file(0);
-        let expected = crate::beside::right(&mut beside.turbo, &jpeg, Scale::Full, Color::Rgb);
+        let expected = crate::compare::right(&mut both.turbo, &jpeg, Scale::Full, Color::Rgb);
         let right = expected.unwrap().picture;
-        beside.ask(&jpeg, Ask::default(), &right, &transform);
+        both.ask(&jpeg, Ask::default(), &right, &transform);
     }
-    beside.verdict();
+    both.verdict();
 }

@@ -4,7 +4,7 @@
 use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Header, Scale};
 
-use crate::beside::Beside;
+use crate::compare::Comparison;
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Space};
 
@@ -37,18 +37,18 @@ const SIZES: [(usize, usize); 10] =
 
 /// All sizes and motifs by these recipes, at every scale.
 fn all(recipes: &[Recipe], channels: usize) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (n, recipe) in recipes.iter().enumerate() {
         for (i, (width, height)) in SIZES.into_iter().enumerate() {
             let motif = Motif::ALL[(n + i) % 4];
             let picture = Picture::new(width, height, channels, motif, 7);
-            let jpeg = beside.encode(&picture, recipe);
+            let jpeg = both.encode(&picture, recipe);
             let header = Header::parse(&jpeg).unwrap();
             assert_eq!(header.without_entry_points(), None, "{recipe:?}");
-            beside.scales(&jpeg, &(width, height, motif, recipe));
+            both.scales(&jpeg, &(width, height, motif, recipe));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -86,28 +86,28 @@ fn color_spaces() {
 }
 
 #[test]
-fn gray_with_whatever_factors() {
+fn gray_with_any_factors() {
     let of = |luma| [0, 3].map(|restart| Recipe { restart, ..Recipe::sampled(luma) });
     all(&[(1, 1), (2, 2), (2, 1), (4, 4)].map(of).concat(), 1);
 }
 
 #[test]
-fn orientation_is_told_and_not_applied_and_trailing_bytes_do_no_harm() {
-    let mut beside = Beside::new();
+fn orientation_is_reported_and_not_applied_and_trailing_bytes_are_ignored() {
+    let mut both = Comparison::new();
     for orientation in 1..=8 {
         let picture = Picture::new(37, 21, 3, Motif::Scene, orientation.into());
         let recipe = Recipe::sampled((2, 2)).with_orientation(orientation);
-        let mut jpeg = beside.encode(&picture, &recipe);
+        let mut jpeg = both.encode(&picture, &recipe);
         assert_eq!(Header::parse(&jpeg).unwrap().orientation(), Some(orientation));
-        beside.scales(&jpeg, &orientation);
+        both.scales(&jpeg, &orientation);
         for trail in [&b"\0"[..], b"garbage", b"\xFF", b"\xFF\xD9", b"\xFF\xD8\xFF\xE0"] {
             let end = jpeg.len();
             jpeg.extend_from_slice(trail);
-            beside.scales(&jpeg, &(orientation, trail));
+            both.scales(&jpeg, &(orientation, trail));
             jpeg.truncate(end);
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// A recipe, a size and a motif: number `n` of those drawn from all.
@@ -139,16 +139,16 @@ fn drawn(n: u64) -> (Picture, Recipe) {
 
 /// Some thousand of them, each at two scales and in one of both colors.
 fn draw(numbers: std::ops::Range<u64>) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for n in numbers {
         let (picture, recipe) = drawn(n);
-        let jpeg = beside.encode(&picture, &recipe);
+        let jpeg = both.encode(&picture, &recipe);
         let color = if n % 4 == 0 { Color::Gray } else { Color::Rgb };
         let what = (n, picture.width, picture.height, recipe);
-        beside.whole(&jpeg, Scale::Full, color, &what);
-        beside.whole(&jpeg, Scale::ALL[(n % 4) as usize], Color::Rgb, &what);
+        both.whole(&jpeg, Scale::Full, color, &what);
+        both.whole(&jpeg, Scale::ALL[(n % 4) as usize], Color::Rgb, &what);
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]

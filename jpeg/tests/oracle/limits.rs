@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale};
 
-use crate::beside::Beside;
-use crate::ours::{Ask, Ours};
+use crate::compare::Comparison;
+use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
 use crate::segments::Pieces;
 use crate::turbo::{Recipe, Turbo};
@@ -20,15 +20,15 @@ fn jpeg(width: usize, height: usize, recipe: &Recipe) -> Vec<u8> {
 #[test]
 fn the_widest_and_the_highest_pictures() {
     const MOST: usize = 65_500; // libjpeg-turbo makes none larger
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (width, height) in [(MOST, 3), (3, MOST), (MOST, 17), (17, MOST)] {
         for recipe in [Recipe::sampled((2, 2)), Recipe { restart: 1000, ..Recipe::sampled((4, 1)) }]
         {
             let picture = Picture::new(width, height, 3, Motif::Scene, 1);
-            let jpeg = beside.encode(&picture, &recipe);
-            let points = beside.ours.points(&jpeg).unwrap();
+            let jpeg = both.encode(&picture, &recipe);
+            let points = both.ours.points(&jpeg).unwrap();
             for scale in [Scale::Full, Scale::Quarter] {
-                let whole = beside.right(&jpeg, scale, Color::Rgb);
+                let whole = both.right(&jpeg, scale, Color::Rgb);
                 let (width, height) = (whole.width as u32, whole.height as u32);
                 let (across, down) = (width.min(30), height.min(30));
                 let end = Region {
@@ -41,43 +41,43 @@ fn the_widest_and_the_highest_pictures() {
                 for region in [None, Some(end), Some(last)] {
                     for points in [None, Some(&points[..])] {
                         let ask = Ask { scale, region, points, ..Ask::default() };
-                        beside.ask(&jpeg, ask, &whole, &(width, height, recipe.luma));
+                        both.ask(&jpeg, ask, &whole, &(width, height, recipe.luma));
                     }
                 }
             }
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn intervals_of_every_length_with_entry_points() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(600, 40, 3, Motif::Scene, 4);
     let whole = [(1, 1), (2, 2)].map(|luma| (luma, 75 * 5 / (luma.0 * luma.1)));
     for (luma, mcus) in whole {
         let row = 600_u32.div_ceil(8 * luma.0);
         for restart in [1, 2, 3, row - 1, row, row + 1, 2 * row, mcus - 1, mcus, mcus + 1, 65_535] {
             let recipe = Recipe { restart, ..Recipe::sampled(luma) };
-            let jpeg = beside.encode(&picture, &recipe);
-            let points = beside.ours.points(&jpeg).unwrap();
-            let whole = beside.right(&jpeg, Scale::Full, Color::Rgb);
+            let jpeg = both.encode(&picture, &recipe);
+            let points = both.ours.points(&jpeg).unwrap();
+            let whole = both.right(&jpeg, Scale::Full, Color::Rgb);
             for left in [0, 200, 255, 300, 511, 590] {
                 let region = Some(Region { left, top: 13, width: 10, height: 20 });
                 for points in [None, Some(&points[..])] {
                     let ask = Ask { region, points, ..Ask::default() };
-                    beside.ask(&jpeg, ask, &whole, &(luma, restart));
+                    both.ask(&jpeg, ask, &whole, &(luma, restart));
                 }
             }
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// One lane works while the others have finished all rows that fit beside its row.
 #[test]
 fn one_row_takes_longer_than_all_others() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for luma in [(1, 1), (2, 2), (1, 2)] {
         for heavy in [0, 1, 3, 17, 24] {
             let mut picture = Picture::new(150, 400, 3, Motif::Flat, 1);
@@ -85,22 +85,22 @@ fn one_row_takes_longer_than_all_others() {
             let from = heavy * 16 * 150 * 3;
             picture.bytes[from..from + noise.bytes.len()].copy_from_slice(&noise.bytes);
             let recipe = Recipe { quality: 99, ..Recipe::sampled(luma) };
-            let jpeg = beside.encode(&picture, &recipe);
-            let points = beside.ours.points(&jpeg).unwrap();
-            let whole = beside.right(&jpeg, Scale::Full, Color::Rgb);
+            let jpeg = both.encode(&picture, &recipe);
+            let points = both.ours.points(&jpeg).unwrap();
+            let whole = both.right(&jpeg, Scale::Full, Color::Rgb);
             let part = Some(Region { left: 20, top: 5, width: 100, height: 390 });
             for (streams, region) in (1..=4).flat_map(|n| [(n, None), (n, part)]) {
-                beside.ours.decoder.set_streams(streams);
+                both.ours.decoder.set_streams(streams);
                 let ask = Ask { region, points: Some(&points), ..Ask::default() };
-                beside.ask(&jpeg, ask, &whole, &(luma, heavy, streams));
+                both.ask(&jpeg, ask, &whole, &(luma, heavy, streams));
             }
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
-fn steps_and_regions_beyond_all_measure_are_the_callers_mistake() {
+fn excessive_strides_and_regions_are_usage_errors() {
     let jpeg = jpeg(20, 20, &Recipe::default());
     let header = Header::parse(&jpeg).unwrap();
     let mut decoder = Decoder::new();
@@ -156,7 +156,7 @@ fn a_header_of_other_bytes_is_an_error_or_a_picture() {
             }
         }
         decoder.decode(Job::new(of, &header, &mut output)).unwrap();
-        let right = Ours::default().decode(of, Ask::default()).unwrap();
+        let right = TestDecoder::default().decode(of, Ask::default()).unwrap();
         assert!(output == right.bytes, "nothing is left of it");
     }
 }
@@ -180,20 +180,20 @@ fn rising(blocks: usize, size: u8) -> Vec<u8> {
 }
 
 #[test]
-fn brightness_adds_up_beyond_all_measure() {
-    let mut beside = Beside::new();
+fn accumulated_brightness_may_overflow() {
+    let mut both = Comparison::new();
     // 16 times 2047 is the last that 16 bits hold.
     for blocks in [1, 2, 15, 16] {
-        beside.scales(&rising(blocks, 11), &blocks);
-        beside.ours.points(&rising(blocks, 11)).unwrap();
+        both.scales(&rising(blocks, 11), &blocks);
+        both.ours.points(&rising(blocks, 11)).unwrap();
     }
     for jpeg in [rising(17, 11), rising(2000, 11), rising(8, 12), rising(3, 15)] {
-        let error = beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
+        let error = both.ours.decode(&jpeg, Ask::default()).unwrap_err();
         assert_eq!((error.kind(), error.mcu_row()), (ErrorKind::Damaged, Some(0)), "{error}");
-        let scan = beside.ours.points(&jpeg).unwrap_err();
+        let scan = both.ours.points(&jpeg).unwrap_err();
         assert_eq!((scan.kind(), scan.mcu_row()), (ErrorKind::Damaged, Some(0)), "{scan}");
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn no_code_is_all_ones() {
     pieces.push(DHT, &[&[0x10, 1][..], &[0; 15], &[0]].concat());
     pieces.data = vec![0; 9];
     let jpeg = pieces.file(0);
-    let error = Ours::default().decode(&jpeg, Ask::default()).unwrap_err();
+    let error = TestDecoder::default().decode(&jpeg, Ask::default()).unwrap_err();
     assert!(error.text().contains("too many codes of 1 bits"), "{error}");
     assert!(turbo.decode(&jpeg, 1, crate::turbo::Color::Gray).is_err());
 }
@@ -225,7 +225,7 @@ fn a_caller_that_panics_leaves_nothing_behind() {
         .collect();
     let headers: Vec<Header> = jpegs.iter().map(|jpeg| Header::parse(jpeg).unwrap()).collect();
     let bytes = |h: &Header| h.width() as usize * h.height() as usize * 3;
-    let mut ours = Ours::default();
+    let mut ours = TestDecoder::default();
     for panics_at in 0..6 {
         let mut outputs: Vec<Vec<u8>> = headers.iter().map(|h| vec![0; bytes(h)]).collect();
         let all = jpegs.iter().zip(&headers).zip(&mut outputs);
@@ -239,7 +239,7 @@ fn a_caller_that_panics_leaves_nothing_behind() {
         });
         catch_unwind(call).unwrap_err();
         for jpeg in &jpegs {
-            let right = Ours::default().decode(jpeg, Ask::default()).unwrap();
+            let right = TestDecoder::default().decode(jpeg, Ask::default()).unwrap();
             let ours = ours.decode(jpeg, Ask::default()).unwrap();
             assert_eq!(ours.difference(&right), None, "after a panic at {panics_at}");
         }

@@ -4,38 +4,38 @@
 //! - `turbo`: libjpeg-turbo as an oracle (it decodes, and returns coefficients) and as an encoder
 //!   of JPEGs of every kind; `picture`: their content;
 //! - `segments`: splits a JPEG before its first scan;
-//! - `itself`: tests of the oracle;
-//! - `ours`: the crate through its public interface; `beside`: both with the same request, and the
+//! - `self_check`: tests of the oracle;
+//! - `decoder`: the crate through its public interface; `compare`: both with the same request, and the
 //!   differences;
 //! - `sizes`, `kinds`, `progressive`, `inks`: whole pictures; `regions`: parts of them; `groups`:
 //!   several at once;
-//! - `points`: entry points of another JPEG; `lies`: forged ones;
+//! - `points`: entry points of another JPEG; `false_claims`: forged ones;
 //! - `damage`: truncated or changed files; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
-//!   `refused`: kinds that are not decoded.
+//!   `unsupported`: kinds that are not decoded.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them.
 //! Nothing of the product depends on either.
-#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+#![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 #![allow(clippy::unwrap_used)]
 
-mod beside;
+mod compare;
 mod damage;
+mod decoder;
+mod false_claims;
 mod groups;
 mod hostile;
 mod inks;
-mod itself;
 mod kinds;
-mod lies;
 mod limits;
 mod oddities;
-mod ours;
 mod photographs;
 mod picture;
 mod points;
 mod progressive;
-mod refused;
 mod regions;
 mod segments;
+mod self_check;
 mod sizes;
 mod turbo;
+mod unsupported;

@@ -4,7 +4,7 @@
 
 use tarflume_jpeg::{Header, Scale};
 
-use crate::beside::Beside;
+use crate::compare::Comparison;
 use crate::picture::{Motif, Picture};
 use crate::segments::Pieces;
 use crate::turbo::{Recipe, Space};
@@ -18,33 +18,33 @@ const DRI: u8 = 0xDD;
 const COM: u8 = 0xFE;
 
 /// A scene in 4:2:0 with restart markers, in pieces.
-fn pieces(beside: &mut Beside, space: Space) -> Pieces {
+fn pieces(both: &mut Comparison, space: Space) -> Pieces {
     let picture = Picture::new(61, 43, 3, Motif::Scene, 8);
     let recipe = Recipe { restart: 3, optimized: true, space, ..Recipe::sampled((2, 2)) };
-    Pieces::of(&beside.encode(&picture, &recipe))
+    Pieces::of(&both.encode(&picture, &recipe))
 }
 
 /// Changes a file, and compares both decoders' pictures of it.
 fn changed(what: &str, space: Space, change: impl FnOnce(&mut Pieces)) {
-    let mut beside = Beside::new();
-    let mut pieces = pieces(&mut beside, space);
+    let mut both = Comparison::new();
+    let mut pieces = pieces(&mut both, space);
     change(&mut pieces);
     let jpeg = pieces.file(0);
     assert_eq!(Header::parse(&jpeg).unwrap().without_entry_points(), None, "{what}");
-    beside.scales(&jpeg, &what);
-    beside.verdict();
+    both.scales(&jpeg, &what);
+    both.verdict();
 }
 
 #[test]
-fn fill_bytes_stand_before_markers() {
-    let mut beside = Beside::new();
-    let pieces = pieces(&mut beside, Space::Jfif);
+fn fill_bytes_precede_markers() {
+    let mut both = Comparison::new();
+    let pieces = pieces(&mut both, Space::Jfif);
     for fill in [0, 1, 2, 5] {
         let jpeg = pieces.file(fill);
-        beside.scales(&jpeg, &fill);
-        beside.ours.points(&jpeg).unwrap();
+        both.scales(&jpeg, &fill);
+        both.ours.points(&jpeg).unwrap();
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn tables_share_a_segment() {
 }
 
 #[test]
-fn tables_are_said_twice_and_the_last_one_counts() {
+fn of_repeated_tables_the_last_one_counts() {
     changed("wrong tables first", Space::Jfif, |pieces| {
         let mut quant: Vec<Vec<u8>> = pieces.bodies(DQT).map(|b| b.clone()).collect();
         quant.iter_mut().for_each(|body| body[1..].fill(99));
@@ -123,7 +123,7 @@ fn components_have_other_names() {
 }
 
 #[test]
-fn an_adobe_segment_stands_beside_a_jfif_one() {
+fn an_adobe_segment_follows_a_jfif_one() {
     for transform in [0, 1] {
         changed(&format!("JFIF and Adobe {transform}"), Space::Jfif, |pieces| {
             pieces.push(0xEE, &[b"Adobe\0\x64\0\0\0\0", &[transform][..]].concat());
@@ -139,7 +139,7 @@ fn a_jfif_segment_is_no_jfif_segment() {
 }
 
 #[test]
-fn unknown_segments_stand_everywhere() {
+fn unknown_segments_may_be_anywhere() {
     changed("APPn and COM", Space::Jfif, |pieces| {
         for (n, marker) in [0xE1, 0xE2, 0xED, 0xEF, COM].into_iter().enumerate() {
             let body = vec![0xFF; n * 100];
@@ -151,35 +151,35 @@ fn unknown_segments_stand_everywhere() {
 }
 
 #[test]
-fn a_restart_interval_is_said_twice_or_is_longer_than_the_picture() {
+fn a_restart_interval_is_repeated_or_longer_than_the_picture() {
     changed("DRI first 9, then 3", Space::Jfif, |pieces| {
         pieces.segments.insert(0, (DRI, vec![0, 9]));
     });
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(30, 30, 3, Motif::Scene, 1);
-    let mut pieces = Pieces::of(&beside.encode(&picture, &Recipe::default()));
+    let mut pieces = Pieces::of(&both.encode(&picture, &Recipe::default()));
     for interval in [[0, 0], [0, 16], [0, 17], [255, 255]] {
         pieces.segments.retain(|(m, _)| *m != DRI);
         pieces.push(DRI, &interval);
-        beside.scales(&pieces.file(0), &interval);
+        both.scales(&pieces.file(0), &interval);
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn one_table_serves_all_components() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     // Gray pixels as RGB components: three equal planes, coded with the first component's tables.
     let gray = Picture::new(40, 24, 1, Motif::Scene, 6);
     let bytes = gray.bytes.iter().flat_map(|&g| [g; 3]).collect();
     let picture = Picture { channels: 3, bytes, ..gray };
     let recipe = Recipe { space: Space::AdobeRgb, ..Recipe::default() };
-    let jpeg = beside.encode(&picture, &recipe);
+    let jpeg = both.encode(&picture, &recipe);
     for scale in Scale::ALL {
-        beside.whole(&jpeg, scale, tarflume_jpeg::Color::Rgb, &scale);
-        beside.whole(&jpeg, scale, tarflume_jpeg::Color::Gray, &scale);
+        both.whole(&jpeg, scale, tarflume_jpeg::Color::Rgb, &scale);
+        both.whole(&jpeg, scale, tarflume_jpeg::Color::Gray, &scale);
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// Sums in the inverse DCT exceed 16 bits here, and which bits are lost is specific to
@@ -187,20 +187,20 @@ fn one_table_serves_all_components() {
 /// others.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn quantizers_are_beyond_all_measure() {
-    let mut beside = Beside::new();
+fn quantizers_may_overflow() {
+    let mut both = Comparison::new();
     for (n, steps) in [2, 4, 10, 30, 100, 255, 1000, 25_500_u16].into_iter().enumerate() {
         for motif in Motif::ALL {
             let picture = Picture::new(61, 43, 3, motif, 8);
             let recipe = Recipe { quality: 100, ..Recipe::sampled([(1, 1), (2, 2)][n % 2]) };
-            let mut pieces = Pieces::of(&beside.encode(&picture, &recipe));
+            let mut pieces = Pieces::of(&both.encode(&picture, &recipe));
             pieces.segments.iter_mut().for_each(|(m, _)| *m = if *m == SOF0 { SOF1 } else { *m });
             pieces.bodies(DQT).for_each(|body| {
                 let steps = [steps.to_be_bytes(); 64].concat();
                 *body = [0x10 | body[0]].into_iter().chain(steps).collect();
             });
-            beside.scales(&pieces.file(0), &(steps, motif));
+            both.scales(&pieces.file(0), &(steps, motif));
         }
     }
-    beside.verdict();
+    both.verdict();
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, Header, Region, Scale};
 
-use crate::beside::Beside;
-use crate::ours::Ask;
+use crate::compare::Comparison;
+use crate::decoder::Ask;
 
 /// An optional folder of photographs beside the project.
 const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photos");
@@ -15,13 +15,13 @@ const MORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/data/photo
 const MOST: usize = 60;
 
 /// All scales, gray, and regions with and without entry points.
-fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
+fn look_at(both: &mut Comparison, name: &str, jpeg: &[u8]) {
     let header = Header::parse(jpeg).unwrap();
-    let points = beside.ours.points(jpeg).unwrap();
-    beside.whole(jpeg, Scale::Full, Color::Gray, &name);
+    let points = both.ours.points(jpeg).unwrap();
+    both.whole(jpeg, Scale::Full, Color::Gray, &name);
     for scale in Scale::ALL {
-        let right = beside.right(jpeg, scale, Color::Rgb);
-        beside.ask(jpeg, Ask { scale, ..Ask::default() }, &right, &name);
+        let right = both.right(jpeg, scale, Color::Rgb);
+        both.ask(jpeg, Ask { scale, ..Ask::default() }, &right, &name);
         let mut rng = SplitMix64::nth(jpeg.len() as u64, scale as u64);
         let (width, height) = scale.of(header.width(), header.height());
         for n in 0..4 {
@@ -34,18 +34,18 @@ fn look_at(beside: &mut Beside, name: &str, jpeg: &[u8]) {
             };
             let points = (n % 2 == 0 && !points.is_empty()).then_some(&points[..]);
             let ask = Ask { scale, color: Color::Rgb, region: Some(region), points };
-            beside.ask(jpeg, ask, &right, &name);
+            both.ask(jpeg, ask, &right, &name);
         }
     }
 }
 
 #[test]
 fn the_photographs_of_the_fixtures() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for photo in PHOTOS {
-        look_at(&mut beside, photo.key, photo.jpeg);
+        look_at(&mut both, photo.key, photo.jpeg);
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn more_photographs_where_there_are_any() {
     let Ok(folder) = fs::read_dir(Path::new(MORE)) else { return };
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for file in files.iter().step_by(files.len().div_ceil(MOST)) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        look_at(&mut beside, &name, &fs::read(file).unwrap());
+        look_at(&mut both, &name, &fs::read(file).unwrap());
     }
-    beside.verdict();
+    both.verdict();
 }

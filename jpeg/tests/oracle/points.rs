@@ -2,8 +2,8 @@
 
 use tarflume_jpeg::{EntryPoints, Region, Use};
 
-use crate::beside::Beside;
-use crate::ours::{Ask, Ours};
+use crate::compare::Comparison;
+use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
 use crate::turbo::Recipe;
 
@@ -11,18 +11,18 @@ const REGION: Region = Region { left: 20, top: 50, width: 40, height: 30 };
 
 /// Two JPEGs of one size, with their entry points.
 fn pair(luma: (u32, u32)) -> [(Vec<u8>, Vec<u8>); 2] {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     [1, 2].map(|seed| {
         let picture = Picture::new(150, 130, 3, Motif::Scene, seed);
-        let jpeg = beside.encode(&picture, &Recipe::sampled(luma));
-        let points = beside.ours.points(&jpeg).unwrap();
+        let jpeg = both.encode(&picture, &Recipe::sampled(luma));
+        let points = both.ours.points(&jpeg).unwrap();
         (jpeg, points)
     })
 }
 
 /// Checks that the region with these entry points equals the one without, and that they are
 /// reported as refused.
-fn refused(ours: &mut Ours, jpeg: &[u8], points: &[u8], what: &str) {
+fn refused(ours: &mut TestDecoder, jpeg: &[u8], points: &[u8], what: &str) {
     for region in [None, Some(REGION)] {
         let without = ours.decode(jpeg, Ask { region, ..Ask::default() }).unwrap();
         let ask = Ask { region, points: Some(points), ..Ask::default() };
@@ -33,8 +33,8 @@ fn refused(ours: &mut Ours, jpeg: &[u8], points: &[u8], what: &str) {
 }
 
 #[test]
-fn those_of_another_jpeg_are_refused() {
-    let mut ours = Ours::default();
+fn entry_points_of_another_jpeg_are_refused() {
+    let mut ours = TestDecoder::default();
     for luma in [(1, 1), (2, 2)] {
         let [(first, its), (second, others)] = pair(luma);
         refused(&mut ours, &first, &others, "another's");
@@ -46,7 +46,7 @@ fn those_of_another_jpeg_are_refused() {
 
 #[test]
 fn changed_and_cut_ones_are_refused() {
-    let mut ours = Ours::default();
+    let mut ours = TestDecoder::default();
     let [(jpeg, points), _] = pair((2, 2));
     for at in 0..points.len() {
         let mut changed = points.clone();
@@ -61,7 +61,7 @@ fn changed_and_cut_ones_are_refused() {
 
 #[test]
 fn a_jpeg_that_changed_since_has_none() {
-    let mut ours = Ours::default();
+    let mut ours = TestDecoder::default();
     let [(jpeg, points), _] = pair((1, 1));
     let longer = [&jpeg[..], b"\0"].concat();
     refused(&mut ours, &longer, &points, "a byte more");

@@ -4,8 +4,8 @@
 use tarflume_fixtures::{PHOTOS, SplitMix64};
 use tarflume_jpeg::{Color, ErrorKind, Header, Region, Scale};
 
-use crate::beside::Beside;
-use crate::ours::Ask;
+use crate::compare::Comparison;
+use crate::decoder::Ask;
 use crate::picture::{Motif, Picture};
 use crate::segments::segments;
 use crate::turbo::{Recipe, ScanOf, Scans, Space};
@@ -42,20 +42,20 @@ fn progressive() -> Recipe {
 
 /// All sizes and motifs by these recipes, at every scale.
 fn all(recipes: &[Recipe], channels: usize) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (n, recipe) in recipes.iter().enumerate() {
         for (i, (width, height)) in SIZES.into_iter().enumerate() {
             let motif = Motif::ALL[(n + i) % 4];
             let picture = Picture::new(width, height, channels, motif, 7);
-            let jpeg = beside.encode(&picture, recipe);
+            let jpeg = both.encode(&picture, recipe);
             let header = Header::parse(&jpeg).unwrap();
             assert!(header.has_several_scans() && header.unsupported().is_none(), "{recipe:?}");
             assert!(header.without_entry_points().is_some());
-            beside.scales(&jpeg, &(width, height, motif, recipe));
-            assert_eq!(beside.ours.points(&jpeg).unwrap(), b"", "nothing to enter by");
+            both.scales(&jpeg, &(width, height, motif, recipe));
+            assert_eq!(both.ours.points(&jpeg).unwrap(), b"", "nothing to enter by");
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn samplings() {
 
 #[test]
 fn all_small_sizes() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for luma in [(1, 1), (2, 2), (2, 1), (1, 2), (4, 1)] {
         for (width, height) in (1..=33).map(|n| (n, 34 - n)).chain((1..=33).map(|n| (n, n))) {
             let recipe = Recipe { luma, ..progressive() };
-            let jpeg = beside.encode(&Picture::new(width, height, 3, Motif::Scene, 3), &recipe);
-            beside.scales(&jpeg, &(width, height, luma));
+            let jpeg = both.encode(&Picture::new(width, height, 3, Motif::Scene, 3), &recipe);
+            both.scales(&jpeg, &(width, height, luma));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -181,29 +181,29 @@ fn drawn(n: u64) -> (Picture, Recipe) {
 
 /// Whole and in part, at all scales and in both colors by turns.
 fn draw(numbers: std::ops::Range<u64>) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for n in numbers {
         let (picture, recipe) = drawn(n);
-        let jpeg = beside.encode(&picture, &recipe);
+        let jpeg = both.encode(&picture, &recipe);
         let color = if n % 4 == 0 { Color::Gray } else { Color::Rgb };
         let what = (n, picture.width, picture.height, recipe);
-        beside.whole(&jpeg, Scale::Full, color, &what);
+        both.whole(&jpeg, Scale::Full, color, &what);
         let scale = Scale::ALL[(n % 4) as usize];
-        let right = beside.right(&jpeg, scale, Color::Rgb);
-        beside.ask(&jpeg, Ask { scale, ..Ask::default() }, &right, &what);
+        let right = both.right(&jpeg, scale, Color::Rgb);
+        both.ask(&jpeg, Ask { scale, ..Ask::default() }, &right, &what);
         let mut rng = SplitMix64::nth(6, n);
         for _ in 0..3 {
             let (left, top) = (rng.below(right.width as u32), rng.below(right.height as u32));
             let width = rng.between(1, right.width as u32 - left);
             let height = rng.between(1, right.height as u32 - top);
             let region = Some(Region { left, top, width, height });
-            beside.ask(&jpeg, Ask { scale, region, ..Ask::default() }, &right, &what);
+            both.ask(&jpeg, Ask { scale, region, ..Ask::default() }, &right, &what);
         }
-        if let Err(error) = beside.ours.points(&jpeg) {
-            beside.tell(format!("{what:?}: the scanner says {error}"));
+        if let Err(error) = both.ours.points(&jpeg) {
+            both.tell(format!("{what:?}: the scanner says {error}"));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn scripts_drawn_at_random_second_half() {
 /// writes.
 #[test]
 fn the_longest_scripts() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let mut single: Vec<ScanOf> = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
     for c in 0..3 {
         single.extend((1..64).rev().map(|k| ScanOf::new(&[c], (k, k), (0, 0))));
@@ -234,17 +234,17 @@ fn the_longest_scripts() {
     for script in [single, deep] {
         for motif in Motif::ALL {
             let recipe = Recipe { script: script.clone(), quality: 98, ..Recipe::sampled((2, 2)) };
-            let jpeg = beside.encode(&Picture::new(50, 40, 3, motif, 9), &recipe);
-            beside.scales(&jpeg, &(motif, script.len()));
+            let jpeg = both.encode(&Picture::new(50, 40, 3, motif, 9), &recipe);
+            both.scales(&jpeg, &(motif, script.len()));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// Runs of ended blocks of every length: flat pictures with a few marks in them.
 #[test]
 fn long_runs_of_ended_blocks() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (n, (width, height)) in [(520, 300), (1000, 90), (2000, 1300)].into_iter().enumerate() {
         for restart in [0, 1, 100, 5000] {
             let mut picture = Picture::new(width, height, 3, Motif::Flat, n as u64);
@@ -254,31 +254,31 @@ fn long_runs_of_ended_blocks() {
                 picture.bytes[at] ^= 0x7f;
             }
             let recipe = Recipe { restart, ..progressive() };
-            let jpeg = beside.encode(&picture, &recipe);
-            beside.whole(&jpeg, Scale::Full, Color::Rgb, &(width, height, restart));
+            let jpeg = both.encode(&picture, &recipe);
+            both.whole(&jpeg, Scale::Full, Color::Rgb, &(width, height, restart));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// The fixtures' photographs, encoded again as progressive ones.
 #[test]
 fn photographs() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for photo in PHOTOS {
-        let whole = beside.right(photo.jpeg, Scale::Full, Color::Rgb);
+        let whole = both.right(photo.jpeg, Scale::Full, Color::Rgb);
         for recipe in [progressive(), Recipe { luma: (2, 2), restart: 50, ..progressive() }] {
-            let jpeg = beside.encode(&whole, &recipe);
-            beside.scales(&jpeg, &(photo.key, recipe.luma));
+            let jpeg = both.encode(&whole, &recipe);
+            both.scales(&jpeg, &(photo.key, recipe.luma));
             let (width, height) = (whole.width as u32, whole.height as u32);
             let region =
                 Region { left: width / 3, top: height / 4, width: width / 2, height: height / 3 };
             let ask = Ask { region: Some(region), ..Ask::default() };
-            let right = beside.right(&jpeg, Scale::Full, Color::Rgb);
-            beside.ask(&jpeg, ask, &right, &photo.key);
+            let right = both.right(&jpeg, Scale::Full, Color::Rgb);
+            both.ask(&jpeg, ask, &right, &photo.key);
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 /// Returns the file without its last `count` scans.
@@ -290,16 +290,16 @@ fn without_last(jpeg: &[u8], count: usize) -> Vec<u8> {
 
 #[test]
 fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(60, 50, 3, Motif::Scene, 4);
-    let jpeg = beside.encode(&picture, &Recipe { luma: (2, 2), ..progressive() });
+    let jpeg = both.encode(&picture, &Recipe { luma: (2, 2), ..progressive() });
     let scans = segments(&jpeg).iter().filter(|s| s.marker == 0xDA).count();
     assert_eq!(scans, 10);
     for count in 1..scans {
         let cut = without_last(&jpeg, count);
         for error in [
-            beside.ours.decode(&cut, Ask::default()).unwrap_err(),
-            beside.ours.points(&cut).unwrap_err(),
+            both.ours.decode(&cut, Ask::default()).unwrap_err(),
+            both.ours.points(&cut).unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Damaged);
             assert_eq!(error.byte(), Some(cut.len() as u64 - 2), "{error}");
@@ -312,13 +312,13 @@ fn scans_that_are_missing_are_an_error_where_libjpeg_turbo_guesses() {
 /// indistinguishable from a truncated one.
 #[test]
 fn coefficients_that_no_scan_brings_are_missing() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for last in [1, 8, 20, 62] {
         let mut script = vec![ScanOf::new(&[0, 1, 2], (0, 0), (0, 0))];
         script.extend((0..3).map(|c| ScanOf::new(&[c], (1, last), (0, 0))));
         let recipe = Recipe { script, ..Recipe::sampled((2, 1)) };
-        let jpeg = beside.encode(&Picture::new(60, 50, 3, Motif::Noise, 4), &recipe);
-        let error = beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
+        let jpeg = both.encode(&Picture::new(60, 50, 3, Motif::Noise, 4), &recipe);
+        let error = both.ours.decode(&jpeg, Ask::default()).unwrap_err();
         let text = format!("coefficient {} of component 0", last + 1);
         assert!(error.text().contains(&text), "{error}");
     }
@@ -326,17 +326,17 @@ fn coefficients_that_no_scan_brings_are_missing() {
 
 #[test]
 fn a_small_scale_and_a_gray_picture_take_less_reading() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(160, 160, 3, Motif::Noise, 4);
-    let mut jpeg = beside.encode(&picture, &Recipe { luma: (1, 1), ..progressive() });
-    let right = beside.right(&jpeg, Scale::Full, Color::Gray);
+    let mut jpeg = both.encode(&picture, &Recipe { luma: (1, 1), ..progressive() });
+    let right = both.right(&jpeg, Scale::Full, Color::Gray);
     // The last scan is of the AC of the first component, the one before of another's.
     let scans: Vec<usize> =
         segments(&jpeg).iter().filter(|s| s.marker == 0xDA).map(|s| s.at).collect();
     let of_color = scans[scans.len() - 2] + 20;
     jpeg[of_color..of_color + 40].fill(0xfe);
-    beside.ours.decode(&jpeg, Ask::default()).unwrap_err();
-    beside.ask(&jpeg, Ask { color: Color::Gray, ..Ask::default() }, &right, &"color is damaged");
-    beside.ours.decode(&jpeg, Ask { scale: Scale::Eighth, ..Ask::default() }).unwrap();
-    beside.verdict();
+    both.ours.decode(&jpeg, Ask::default()).unwrap_err();
+    both.ask(&jpeg, Ask { color: Color::Gray, ..Ask::default() }, &right, &"color is damaged");
+    both.ours.decode(&jpeg, Ask { scale: Scale::Eighth, ..Ask::default() }).unwrap();
+    both.verdict();
 }

@@ -4,8 +4,8 @@
 
 use tarflume_jpeg::{Color, Region, Report, Scale, Use};
 
-use crate::beside::Beside;
-use crate::ours::Ask;
+use crate::compare::Comparison;
+use crate::decoder::Ask;
 use crate::picture::{Motif, Picture};
 use crate::turbo::Recipe;
 
@@ -28,31 +28,31 @@ fn bands(width: u32, height: u32) -> impl Iterator<Item = Region> {
 
 /// These regions of one JPEG at one scale; entry points and colors alternate.
 fn regions(
-    beside: &mut Beside,
+    both: &mut Comparison,
     jpeg: &[u8],
     scale: Scale,
     of: &[Region],
     what: &dyn std::fmt::Debug,
 ) {
-    let points = beside.ours.points(jpeg).unwrap();
-    let whole = [Color::Rgb, Color::Gray].map(|color| beside.right(jpeg, scale, color));
+    let points = both.ours.points(jpeg).unwrap();
+    let whole = [Color::Rgb, Color::Gray].map(|color| both.right(jpeg, scale, color));
     for (n, &region) in of.iter().enumerate() {
         let gray = n % 5 == 0;
         let color = if gray { Color::Gray } else { Color::Rgb };
         let points = (n % 3 != 0).then_some(&points[..]);
         let ask = Ask { scale, color, region: Some(region), points };
-        beside.ask(jpeg, ask, &whole[usize::from(gray)], what);
+        both.ask(jpeg, ask, &whole[usize::from(gray)], what);
     }
 }
 
 /// All regions of one small picture.
 fn exhaustive(luma: (u32, u32), width: usize, height: usize, scale: Scale) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let picture = Picture::new(width, height, 3, Motif::Noise, 3);
-    let jpeg = beside.encode(&picture, &Recipe::sampled(luma));
+    let jpeg = both.encode(&picture, &Recipe::sampled(luma));
     let (w, h) = scale.of(width as u32, height as u32);
-    regions(&mut beside, &jpeg, scale, &every(w, h).collect::<Vec<_>>(), &luma);
-    beside.verdict();
+    regions(&mut both, &jpeg, scale, &every(w, h).collect::<Vec<_>>(), &luma);
+    both.verdict();
 }
 
 #[test]
@@ -87,29 +87,29 @@ fn all_regions_of_440() {
 
 #[test]
 fn bands_of_every_sampling_at_every_scale() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     let samplings = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 2), (2, 4)];
     for (n, luma) in samplings.into_iter().enumerate() {
         for scale in Scale::ALL {
             let side = [27, 39, 70, 118][scale as usize];
             let picture = Picture::new(side, side - 5, 3, Motif::Noise, n as u64);
             let restart = [0, 0, 3, 1][n % 4];
-            let jpeg = beside.encode(&picture, &Recipe { restart, ..Recipe::sampled(luma) });
+            let jpeg = both.encode(&picture, &Recipe { restart, ..Recipe::sampled(luma) });
             let (w, h) = scale.of(side as u32, side as u32 - 5);
             let few: Vec<Region> = bands(w, h).skip(n).step_by(3).collect();
-            regions(&mut beside, &jpeg, scale, &few, &(luma, restart));
+            regions(&mut both, &jpeg, scale, &few, &(luma, restart));
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
 fn wide_pictures_have_entry_points_within_rows() {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for (luma, restart) in [((1, 1), 0), ((2, 2), 0), ((2, 1), 0), ((1, 1), 37), ((2, 2), 50)] {
         let picture = Picture::new(1300, 40, 3, Motif::Scene, 9);
         let recipe = Recipe { restart, quality: 60, ..Recipe::sampled(luma) };
-        let jpeg = beside.encode(&picture, &recipe);
+        let jpeg = both.encode(&picture, &recipe);
         let edges = [0, 1, 255, 256, 257, 500, 511, 512, 513, 777, 1023, 1024, 1025, 1298];
         let wide = |left: u32| [1, 3, 100, 300].map(|n| (left, n.min(1300 - left)));
         let few: Vec<Region> = edges
@@ -120,21 +120,21 @@ fn wide_pictures_have_entry_points_within_rows() {
                 rows.map(|(top, height)| Region { left, top, width, height })
             })
             .collect();
-        regions(&mut beside, &jpeg, Scale::Full, &few, &(luma, restart));
+        regions(&mut both, &jpeg, Scale::Full, &few, &(luma, restart));
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]
-fn less_is_decoded_where_less_is_asked_for() {
-    let mut beside = Beside::new();
+fn a_smaller_region_decodes_fewer_blocks() {
+    let mut both = Comparison::new();
     let picture = Picture::new(640, 480, 3, Motif::Scene, 2);
-    let jpeg = beside.encode(&picture, &Recipe::sampled((2, 2)));
-    let points = beside.ours.points(&jpeg).unwrap();
+    let jpeg = both.encode(&picture, &Recipe::sampled((2, 2)));
+    let points = both.ours.points(&jpeg).unwrap();
     let region = Some(Region { left: 300, top: 200, width: 60, height: 60 });
     let mut report = |points, region| {
         let ask = Ask { region, points, ..Ask::default() };
-        beside.ours.report(&jpeg, ask).unwrap().1
+        both.ours.report(&jpeg, ask).unwrap().1
     };
     let whole = report(None, None);
     assert_eq!(whole.blocks, 40 * 30 * 6);

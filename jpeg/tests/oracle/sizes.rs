@@ -2,7 +2,7 @@
 
 use tarflume_jpeg::{Color, Scale};
 
-use crate::beside::Beside;
+use crate::compare::Comparison;
 use crate::picture::{Motif, Picture};
 use crate::turbo::Recipe;
 
@@ -11,14 +11,14 @@ const MOST: usize = 70;
 /// All widths with every `step`th height from `first` on: full size for all of them, the smaller
 /// scales and gray in turn.
 fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
-    let mut beside = Beside::new();
+    let mut both = Comparison::new();
     for height in (first..=MOST).step_by(step) {
         for width in 1..=MOST {
             let motif = Motif::ALL[(width + height / 4) % 3];
             let picture = Picture::new(width, height, 3, motif, 420);
-            let jpeg = beside.encode(&picture, &Recipe { quality: 80, ..Recipe::sampled(luma) });
+            let jpeg = both.encode(&picture, &Recipe { quality: 80, ..Recipe::sampled(luma) });
             let what = (luma, width, height, motif);
-            beside.whole(&jpeg, Scale::Full, Color::Rgb, &what);
+            both.whole(&jpeg, Scale::Full, Color::Rgb, &what);
             let (scale, color) = match (width + height) % 5 {
                 0 => (Scale::Full, Color::Gray),
                 1 => (Scale::Eighth, Color::Rgb),
@@ -26,10 +26,10 @@ fn sizes(luma: (u32, u32), (first, step): (usize, usize)) {
                 3 => (Scale::Half, Color::Rgb),
                 _ => ([Scale::Half, Scale::Quarter, Scale::Eighth][width % 3], Color::Gray),
             };
-            beside.whole(&jpeg, scale, color, &what);
+            both.whole(&jpeg, scale, color, &what);
         }
     }
-    beside.verdict();
+    both.verdict();
 }
 
 #[test]

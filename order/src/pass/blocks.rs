@@ -30,9 +30,9 @@ pub(super) struct Window {
 /// The runs of a window that were met already, to find each once only. At most 32 KiB, and kept from
 /// window to window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Met(Vec<u64>);
+pub(super) struct VisitedRuns(Vec<u64>);
 
-/// Windows of more runs do without [`Met`].
+/// Windows of more runs do without [`VisitedRuns`].
 const MET: u64 = 4096;
 const NOT_MET: u64 = u64::MAX;
 
@@ -72,17 +72,17 @@ impl Blocks {
     /// The index at `position`, which is in `window`.
     pub(super) fn index(&self, window: &Window, position: u64) -> u64 {
         match self.locate(window, position) {
-            Spot::Rest(sample) => self.runs.len() * self.block + sample,
-            Spot::Run { place, sample } => self.run(window, place) * self.block + sample,
+            RunPlace::Rest(sample) => self.runs.len() * self.block + sample,
+            RunPlace::Run { place, sample } => self.run(window, place) * self.block + sample,
         }
     }
 
     /// The same for a cursor that steps through a window; `met` was cleared when `window` was made.
     #[inline]
-    pub(super) fn index_met(&self, window: &Window, met: &mut Met, position: u64) -> u64 {
+    pub(super) fn index_met(&self, window: &Window, met: &mut VisitedRuns, position: u64) -> u64 {
         match self.locate(window, position) {
-            Spot::Rest(sample) => self.runs.len() * self.block + sample,
-            Spot::Run { place, sample } => {
+            RunPlace::Rest(sample) => self.runs.len() * self.block + sample,
+            RunPlace::Run { place, sample } => {
                 let run = match met.0.get_mut(place as usize) {
                     None => self.run(window, place),
                     Some(run) if *run != NOT_MET => *run,
@@ -98,7 +98,7 @@ impl Blocks {
 
     /// Where the sample of `position` is in its window before the window is shuffled.
     #[inline]
-    fn locate(&self, window: &Window, position: u64) -> Spot {
+    fn locate(&self, window: &Window, position: u64) -> RunPlace {
         let mut sample = window.order.at(position - window.start);
         let rest_place = self.rest_place.wrapping_sub(window.number * self.window);
         if self.rest > 0 && rest_place < self.window {
@@ -106,7 +106,7 @@ impl Blocks {
             if sample >= rest_start + self.rest {
                 sample += self.missing();
             } else if sample >= rest_start {
-                return Spot::Rest(sample - rest_start);
+                return RunPlace::Rest(sample - rest_start);
             }
         }
         let place = if self.block.is_power_of_two() {
@@ -114,7 +114,7 @@ impl Blocks {
         } else {
             sample / self.block
         };
-        Spot::Run { place, sample: sample - place * self.block }
+        RunPlace::Run { place, sample: sample - place * self.block }
     }
 
     /// The whole run at `place` of the window.
@@ -124,7 +124,7 @@ impl Blocks {
     }
 
     /// Forgets the runs of the last window.
-    pub(super) fn forget(&self, met: &mut Met) {
+    pub(super) fn forget(&self, met: &mut VisitedRuns) {
         met.0.clear();
         if self.window <= MET {
             met.0.resize(self.window as usize, NOT_MET);
@@ -133,7 +133,7 @@ impl Blocks {
 }
 
 /// A sample in its run: of the shorter last one, or of the one at `place` of the window.
-enum Spot {
+enum RunPlace {
     Rest(u64),
     Run { place: u64, sample: u64 },
 }

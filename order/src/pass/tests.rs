@@ -90,13 +90,13 @@ fn blocks_oracle(n: u64, block: u64, window: u64, key: Key) -> Vec<u64> {
 fn check(starts: &Arc<[u64]>, shuffle: Shuffle, number: u64) {
     let pass = Pass::new(starts.clone(), shuffle, number);
     let expected = oracle(starts, shuffle, number);
-    let told = || format!("{shuffle:?}, pass {number}, starts {starts:?}");
+    let label = || format!("{shuffle:?}, pass {number}, starts {starts:?}");
     let mut sorted = expected.clone();
     sorted.sort_unstable();
-    assert_eq!(sorted, (0..pass.len()).collect::<Vec<_>>(), "{}", told());
+    assert_eq!(sorted, (0..pass.len()).collect::<Vec<_>>(), "{}", label());
     let accessed: Vec<u64> = (0..pass.len()).map(|position| pass.index(position)).collect();
-    assert_eq!(accessed, expected, "index, {}", told());
-    assert_eq!(pass.cursor(0).collect::<Vec<_>>(), expected, "cursor, {}", told());
+    assert_eq!(accessed, expected, "index, {}", label());
+    assert_eq!(pass.cursor(0).collect::<Vec<_>>(), expected, "cursor, {}", label());
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn key(number: u64) -> Key {
 }
 
 #[test]
-fn every_thing_has_one_place_for_every_small_number() {
+fn a_permutation_is_a_bijection_for_every_small_length() {
     for n in (0..600).chain([1023, 1024, 1025, 4096, 4097, 65537]) {
         let permutation = Permutation::new(n, key(n));
         let mut seen = vec![false; n as usize];
@@ -29,7 +29,7 @@ fn every_thing_has_one_place_for_every_small_number() {
 
 proptest! {
     #[test]
-    fn every_thing_has_one_place_for_any_number(
+    fn a_permutation_is_a_bijection_for_any_length(
         bits in 1u32..=63, low in any::<u64>(), number in any::<u64>(), places in any::<[u64; 64]>()
     ) {
         let n = (1 << bits >> 1) + low % (1 << bits >> 1) + 1;
@@ -188,7 +188,7 @@ impl Quality {
 }
 
 #[test]
-fn it_mixes_as_well_as_fisher_yates() {
+fn the_permutation_mixes_as_well_as_fisher_yates() {
     // Few keys of many things, many keys of few: about a million places each.
     for (n, keys) in [(10, 50_000), (100, 10_000), (257, 6_000), (1000, 1_500), (4097, 400)] {
         for (name, shuffle) in
@@ -201,7 +201,7 @@ fn it_mixes_as_well_as_fisher_yates() {
 }
 
 #[test]
-fn too_few_rounds_are_found_out() {
+fn the_statistics_detect_too_few_rounds() {
     for (shuffle, at_least) in [
         (rounds::<3> as fn(u64, u64) -> Vec<u64>, 1000.0),
         (rounds::<4>, 100.0),

@@ -6,23 +6,23 @@ use super::*;
 
 /// Deals `positions` and checks each prefix since the last change, and each index.
 fn check(schedule: &Schedule, positions: u64) {
-    let said: Vec<_> = schedule.said().cloned().collect();
-    let parts = said[0].weights.len();
+    let changes: Vec<_> = schedule.changes().cloned().collect();
+    let parts = changes[0].weights.len();
     let mut drawn = vec![0_u64; parts];
-    for (i, segment) in said.iter().enumerate() {
-        let end = said.get(i + 1).map_or(segment.from + positions, |next| next.from);
+    for (i, segment) in changes.iter().enumerate() {
+        let end = changes.get(i + 1).map_or(segment.from + positions, |next| next.from);
         let total: u64 = segment.weights.iter().sum();
         let before = drawn.clone();
         for position in segment.from..end {
-            assert_eq!(schedule.drawn(position), drawn, "at {position} of {said:?}");
+            assert_eq!(schedule.drawn(position), drawn, "at {position} of {changes:?}");
             let (part, index) = schedule.place(position);
-            assert_eq!(index, drawn[part], "at {position} of {said:?}");
+            assert_eq!(index, drawn[part], "at {position} of {changes:?}");
             drawn[part] += 1;
             let n = i128::from(position + 1 - segment.from);
             for part in 0..parts {
                 let count = i128::from(drawn[part] - before[part]);
                 let off = count * i128::from(total) - n * i128::from(segment.weights[part]);
-                assert!(off.abs() < i128::from(total), "{n} of {said:?}: {part} is off");
+                assert!(off.abs() < i128::from(total), "{n} of {changes:?}: {part} is off");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Frozen values: whoever changes one deals every data set anew, and must raise `ORDER_VERSION`.
+//! Frozen values. A change of one changes the order of every data set and requires a higher `ORDER_VERSION`.
 
 use std::sync::Arc;
 

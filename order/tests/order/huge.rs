@@ -1,4 +1,4 @@
-//! A million times a million samples: nothing may go through all of them.
+//! A million times a million samples: no operation iterates over all of them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The ledger: whatever happened, the ranks' ledgers add up to the computed one, or say that not.
+//! The ledger: the ledgers of the ranks add up to the computed one, or report a difference.
 
 use proptest::prelude::*;
 use tarflume_order::{Ledger, Order, Remainder, Share, Shuffle};

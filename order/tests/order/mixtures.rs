@@ -1,4 +1,4 @@
-//! Mixtures: shares of every prefix, own orders inside, weights that change, resumed anywhere.
+//! Mixtures: the share of each data set in every prefix, separate orders, changing weights, resuming anywhere.
 
 use proptest::prelude::*;
 use tarflume_order::{LoaderState, Order, Share, Shuffle};
@@ -90,7 +90,7 @@ fn changed_weights_come_back_with_the_state() {
 }
 
 #[test]
-fn a_mixture_says_what_it_is() {
+fn a_mixture_describes_itself() {
     let order = mixture(Shuffle::Full { seed: 1 }, [1, 3, 2]);
     assert_eq!((order.samples(), order.epoch_samples(), order.ordinals()), (152, 152, 152));
     assert_eq!(order.shuffle(), "full, seed 1");

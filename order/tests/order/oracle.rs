@@ -1,4 +1,4 @@
-//! The naive loader: an epoch as a list, chopped into batches of the whole job, chopped into ranks.
+//! The naive loader: an epoch as a list, split into batches of the whole job, split into ranks.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A job that stops and goes on, with other worlds, batches and remainders, gives what it would have.
+//! A job that stops and resumes with another world size, batch size or remainder equals one that never stopped.
 
 use proptest::prelude::*;
 use tarflume_order::{LoaderState, Order, Remainder, Share, Shuffle, Split};
@@ -67,7 +67,7 @@ fn the_state_is_a_few_integers() {
 }
 
 #[test]
-fn a_state_of_something_else_is_refused_by_name() {
+fn a_state_of_another_data_set_is_refused_with_its_name() {
     let full = |seed| Shuffle::Full { seed };
     let order = oracle::order(&[10, 20], full(42));
     let state = LoaderState::new(&order, split(0, 4), 3, 12);
@@ -91,7 +91,7 @@ fn a_state_of_something_else_is_refused_by_name() {
 }
 
 #[test]
-fn texts_that_are_no_state_are_refused() {
+fn invalid_states_are_refused() {
     let order = oracle::order(&[10, 20], Shuffle::None);
     let text = LoaderState::new(&order, split(0, 1), 0, 7).to_string();
     let says = |text: &str, words: &str| {

@@ -1,4 +1,4 @@
-//! Split by shard: every rank stays on its shards, and what all give adds up.
+//! Split by shard: each rank uses its own shards only, and the ranks together cover the data set.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn what_shards_cannot_give_is_refused_by_name() {
+fn impossible_splits_by_shard_are_refused_with_the_counts() {
     let order = oracle::order(&[5, 5, 5], Shuffle::None);
     let error = Share::new(&order, split(0, 4).by_shard()).unwrap_err();
     let text = error.text();
@@ -104,7 +104,7 @@ fn worlds_over_uneven_shards_have_the_same_number_of_steps() {
 }
 
 #[test]
-fn a_job_by_shard_goes_on_where_it_stopped() {
+fn a_job_split_by_shard_resumes_where_it_stopped() {
     let order = oracle::order(&[30, 11, 25, 40], Shuffle::Full { seed: 3 });
     for rank in 0..2 {
         let share = Share::new(&order, split(rank, 2).by_shard()).unwrap();

@@ -1,4 +1,4 @@
-//! Steps by position: the naive loader's, for every world, batch and remainder.
+//! Steps by position equal those of the naive loader, for every world size, batch size and remainder.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::oracle::{self, split};
 
 proptest! {
     #[test]
-    fn steps_are_the_naive_loaders(
+    fn steps_equal_those_of_the_oracle(
         epoch in 1..300_u64, start in 0..300_u64, batch in 1..20_u64, world in 1..16_u64,
         remainder in oracle::remainders(),
     ) {

@@ -1,4 +1,4 @@
-//! The stream and its epochs are the list that the naive loader makes.
+//! The stream and its epochs equal the list of the naive loader.
 
 use proptest::prelude::*;
 use tarflume_order::{Order, Selection};
@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn epochs_are_stretches_of_one_stream(
+    fn epochs_are_ranges_of_one_stream(
         counts in oracle::counts(),
         shuffle in oracle::shuffles(),
         keep in prop::collection::vec(any::<bool>(), 720),
@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_order_says_why() {
+fn an_empty_order_is_an_error_with_its_reason() {
     let contents = oracle::contents("empty", &[3, 4]);
     let shuffle = tarflume_order::Shuffle::None;
     let none = Selection::all(7).skip(7).unwrap();

@@ -6,11 +6,11 @@ mod transfer;
 
 use std::collections::BTreeMap;
 
-use tarflume_formats::Manifest;
+use tarflume_formats::manifest::Appended;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
-use tarflume_formats::record::ShardRecord;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Manifest, ShardRecord, files};
 
 use crate::failure::Failure;
 use crate::plan::TOOL;
@@ -31,13 +31,16 @@ pub fn finalize(
     foot: &PlanFoot,
     durability: Durability,
 ) -> Result<Manifest, Failure> {
-    if let Some(manifest) = published(staging)? {
-        if manifest.plan.as_ref() != Some(&foot.content) {
-            return Err(other_data_set(staging));
+    let before = match (published(staging)?, &foot.base) {
+        (Some(manifest), _) if manifest.has_plan(&foot.content) => {
+            staging.remove_synced()?;
+            return Ok(manifest);
         }
-        staging.remove_synced()?;
-        return Ok(manifest);
-    }
+        (Some(manifest), Some(base)) if manifest_digest(staging)? == *base => Some(manifest),
+        (None, None) => None,
+        (Some(_), _) => return Err(other_data_set(staging)),
+        (None, Some(_)) => return Err(no_data_set(staging)),
+    };
     let mut found = progress(staging, foot)?;
     if durability == Durability::Synced {
         found = secured(staging, found)?;
@@ -53,11 +56,40 @@ pub fn finalize(
     }
     // Before anything is moved: an error here leaves nothing half published.
     staging.sweep()?;
-    let manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    let mut manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
+    manifest.about.clone_from(&foot.about);
+    manifest.options = Some(foot.options.clone());
+    if let Some(before) = before {
+        manifest = joined(before, manifest, &foot.content);
+    }
     write_problems(&staging.problems_path(), &problems)?;
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;
     Ok(manifest)
+}
+
+/// Returns the blake3 of the manifest in hex.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub(super) fn manifest_digest(staging: &Staging) -> Result<String, Failure> {
+    let bytes = files::read_whole(&staging.manifest_path(), "read the manifest")?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// Returns the manifest of a data set with the shards of one more build, whose plan has the content
+/// hash `plan`.
+fn joined(mut all: Manifest, added: Manifest, plan: &str) -> Manifest {
+    all.tool = added.tool;
+    all.samples += added.samples;
+    all.bytes += added.bytes;
+    for (ext, parts) in added.extensions {
+        *all.extensions.entry(ext).or_insert(0) += parts;
+    }
+    all.about = added.about;
+    all.appended.push(Appended { plan: plan.into(), shards: added.shards.len() as u64 });
+    all.shards.extend(added.shards);
+    all
 }
 
 /// Syncs all finished shards to disk; shards that a power failure damaged are then reported as
@@ -108,6 +140,14 @@ pub(crate) fn move_all(
 fn other_data_set(staging: &Staging) -> Failure {
     Failure::usage(format!(
         "{} holds another data set than the one that was planned; move that one away and finalize again",
+        staging.out().shown()
+    ))
+}
+
+fn no_data_set(staging: &Staging) -> Failure {
+    Failure::usage(format!(
+        "the data set in {} that was to get more shards is gone; put its dataset.json back, or remove the \
+         folder .pack there",
         staging.out().shown()
     ))
 }

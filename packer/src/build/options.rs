@@ -2,18 +2,25 @@
 //! line and the Python module.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tarflume_formats::shown::ShowPath;
 
+use super::joined::{Given, Join};
 use super::prepare::Request;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::label::{ClassList, FolderRule, LabelRule};
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
+use crate::plan::naming::PREFIX;
+use crate::plan::split::SplitRule;
+use crate::rows::{self, SourceUrl};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
+use crate::scan::pair::Side;
 use crate::scan::rules::NameRules;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
@@ -32,11 +39,22 @@ pub struct BuildOptions {
     pub shards: Option<u64>,
     pub prefix: String,
     pub shuffle: Option<u64>,
-    pub require: String,
+    pub require: Option<String>,
+    pub label: Option<String>,
+    pub classes: Option<PathBuf>,
+    pub split: Option<String>,
+    pub stratify: Option<String>,
+    pub split_by: Option<String>,
     pub ext_map: String,
     pub ext_by_content: bool,
     pub names: String,
     pub exclude: Vec<String>,
+    pub join: Option<String>,
+    pub coco: Option<String>,
+    pub yolo: Option<String>,
+    pub yolo_names: Option<PathBuf>,
+    pub voc: Option<String>,
+    pub pair: Vec<String>,
     pub follow_links: bool,
     pub entry_points: bool,
     pub dedupe: bool,
@@ -57,13 +75,24 @@ impl BuildOptions {
             shard_size: None,
             shard_samples: None,
             shards: None,
-            prefix: "shard".into(),
+            prefix: PREFIX.into(),
             shuffle: None,
-            require: Require::default().to_text(),
+            require: None,
+            label: None,
+            classes: None,
+            split: None,
+            stratify: None,
+            split_by: None,
             ext_map: ExtMap::default().to_text(),
             ext_by_content: false,
             names: String::new(),
             exclude: Vec::new(),
+            join: None,
+            coco: None,
+            yolo: None,
+            yolo_names: None,
+            voc: None,
+            pair: Vec::new(),
             follow_links: false,
             entry_points: true,
             dedupe: false,
@@ -85,7 +114,25 @@ impl BuildOptions {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
-        let require = Require::parse(&self.require);
+        let sources = self.sources()?;
+        let label = self.label_rule()?;
+        let split = self.split_rule()?;
+        let join = Join::parse(self.joined())?;
+        let pair = self.pairing(&sources)?;
+        if self.ext_by_content && !sources.is_empty() {
+            let text =
+                "--ext-by-content reads the files of folders; leave it out for other sources";
+            return Err(Failure::usage(text));
+        }
+        let require = match &self.require {
+            Some(words) => Require::parse(words),
+            None if label.is_some() => Require::parse("image"), // the label makes the JSON
+            None if sources.is_empty() && (join.is_certain() || !pair.is_empty()) => {
+                Require::parse("image")
+            }
+            None if sources.is_empty() => Require::default(),
+            None => Require::parse(""), // a table has the parts that it has
+        };
         let listed = exclude::listed(&self.exclude)?;
         check_prefix(&self.prefix)?;
         let level = self.check.unwrap_or(CheckLevel::Structure);
@@ -102,21 +149,39 @@ impl BuildOptions {
             ext_by_content: self.ext_by_content,
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
+            label: label.as_ref().map(|rule| rule.folder.to_string()),
+            classes: label.as_ref().and_then(LabelRule::planned),
+            split: self.split.clone(),
+            stratify: self.stratify.clone(),
+            split_by: self.split_by.clone(),
+            sources: rows::planned(&sources),
+            join: join.planned(),
+            pair: Side::planned(&pair),
         };
+        let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {
             follow_links: self.follow_links,
             exts,
             by_content: self.ext_by_content,
-            require,
+            require: if join.is_certain() { require.without(join.ext()) } else { require },
             names,
             exclude: exclude::globs(&self.exclude)?,
-            listed,
+            listed: Arc::new(listed),
+            joined: join.paths_under(&roots),
+            metadata: join == Join::Auto,
         };
         Ok(Request {
-            roots: self.roots()?,
+            roots,
+            sources,
+            join,
+            pair,
+            usual_require: self.require.is_none(),
             out: self.out,
             scan,
             shape,
+            label,
+            split,
+            append: None,
             // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,
             policy: self.on_problem,
@@ -126,6 +191,70 @@ impl BuildOptions {
             look: self.check.is_some_and(|level| level != CheckLevel::None),
             stop: Stop::new(),
         })
+    }
+
+    /// Returns the folders that are paired.
+    fn pairing(&self, sources: &[SourceUrl]) -> Result<Vec<Side>, Failure> {
+        if self.pair.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !sources.is_empty() || self.sources.len() != 1 {
+            return Err(Failure::usage("--pair: give one SRC, the folder that holds both"));
+        }
+        Side::parse_all(&self.pair)
+    }
+
+    fn joined(&self) -> Given<'_> {
+        Given {
+            join: self.join.as_deref(),
+            coco: self.coco.as_deref(),
+            yolo: self.yolo.as_deref(),
+            yolo_names: self.yolo_names.as_deref(),
+            voc: self.voc.as_deref(),
+        }
+    }
+
+    /// Returns the sources that are not folders.
+    fn sources(&self) -> Result<Vec<SourceUrl>, Failure> {
+        let parsed = self.sources.iter().map(|source| SourceUrl::parse(source));
+        let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
+        let folder = parsed.iter().position(Option::is_none);
+        if let (Some(folder), Some(Some(source))) = (folder, parsed.iter().find(|s| s.is_some())) {
+            return Err(Failure::usage(format!(
+                "{} is a folder and {}: is none; pack them into two data sets and read both",
+                self.sources[folder].shown(),
+                source.kind.word()
+            )));
+        }
+        Ok(parsed.into_iter().flatten().collect())
+    }
+
+    fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {
+        let Some(label) = &self.label else {
+            return match &self.classes {
+                None => Ok(None),
+                Some(_) => Err(Failure::usage("--classes needs labels: give --label folder")),
+            };
+        };
+        let folder = FolderRule::parse(label);
+        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
+        let list = match &self.classes {
+            None => ClassList::Folders,
+            Some(path) => ClassList::read(path)?,
+        };
+        Ok(Some(LabelRule { folder, list }))
+    }
+
+    fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {
+        let [split, stratify, by] =
+            [&self.split, &self.stratify, &self.split_by].map(|given| given.as_deref());
+        let rule = SplitRule::parse(split, stratify, by)?;
+        if rule.is_some() && self.shards.is_some() {
+            let text = "--shards counts the shards of the whole data set, and each split has its own; give \
+                        --shard-size or --shard-samples";
+            return Err(Failure::usage(text));
+        }
+        Ok(rule)
     }
 
     fn roots(&self) -> Result<Vec<PathBuf>, Failure> {

@@ -6,19 +6,27 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
-use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, Plan};
+use tarflume_formats::{Manifest, Plan, index_path};
 
+use super::joined::Join;
 use super::replan::difference;
-use super::sources::check_folders;
+use super::sources::{check_files, check_folders};
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::join;
+use crate::label::{LabelRule, label};
 use crate::plan::deal::Cut;
+use crate::plan::naming::Base;
+use crate::plan::split::SplitRule;
 use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
-use crate::problem::Problem;
+use crate::present::{Left, Present};
+use crate::problem::{Problem, ProblemKind};
+use crate::rows::{self, SourceUrl};
 use crate::scan::exclude_list::Absent;
+use crate::scan::exts::{NO_JSON, Require};
 use crate::scan::options::{ScanOptions, ScanProblem};
+use crate::scan::pair::{self, Side, scan_pairs};
 use crate::scan::{Scan, ScanCounter, scan};
 use crate::stop::Stop;
 use crate::workdir::quarantine::{Policy, set_aside};
@@ -30,12 +38,26 @@ use crate::workdir::state::{self, progress, published, write_problems};
 pub struct Request {
     /// The source folders, absolute.
     pub roots: Vec<PathBuf>,
+    /// The sources that are not folders; if there are any, the roots are their files.
+    pub(crate) sources: Vec<SourceUrl>,
+    /// What is joined to the samples.
+    pub(crate) join: Join,
+    /// Folders whose files are paired; empty for none.
+    pub(crate) pair: Vec<Side>,
+    /// Whether the required parts are the default.
+    pub(crate) usual_require: bool,
     /// The output folder.
     pub out: PathBuf,
     /// The options of the scan.
     pub(crate) scan: ScanOptions,
     /// The options that determine the shards.
     pub(crate) shape: Shape,
+    /// How samples get their class.
+    pub(crate) label: Option<LabelRule>,
+    /// How samples are divided into splits.
+    pub(crate) split: Option<SplitRule>,
+    /// The data set that gets the shards, if there is one already.
+    pub(crate) append: Option<Append>,
     /// Whether sidecars get JPEG entry points.
     pub(crate) entry_points: bool,
     /// How problems are handled.
@@ -52,6 +74,17 @@ pub struct Request {
     pub stop: Stop,
 }
 
+/// A data set that gets more shards.
+#[derive(Debug)]
+pub(crate) struct Append {
+    /// Its manifest.
+    pub(crate) manifest: Manifest,
+    /// What the plan needs of it.
+    pub(crate) base: Base,
+    /// Its keys.
+    pub(crate) present: Present,
+}
+
 /// Result of a scan, for reports.
 #[derive(Debug, Default)]
 pub struct Scanned {
@@ -61,12 +94,18 @@ pub struct Scanned {
     pub renamed: u64,
     /// Files left out because they are hidden or excluded.
     pub skipped: u64,
+    /// Samples left out because the data set has them.
+    pub present: u64,
+    /// Samples were found, and none has a JSON that is required.
+    pub lacks_json: bool,
     /// Keys of the exclude list that no sample has.
     pub absent: Option<Absent>,
     /// The problems found.
     pub problems: Vec<Problem>,
     /// Number of problems that are not in the list.
     pub unlisted: u64,
+    /// Lines about the sources for the summary.
+    pub notes: Vec<String>,
 }
 
 /// Result of [`prepare`].
@@ -78,6 +117,13 @@ pub enum Prepared {
         manifest: Manifest,
         /// The request has entry points, and the data set has none.
         lacks_entry_points: bool,
+    },
+    /// The data set that would get more shards has all samples.
+    Nothing {
+        /// Its manifest.
+        manifest: Manifest,
+        /// Result of the scan.
+        scanned: Scanned,
     },
     /// There are problems, and the policy is to fail. The plan is that of the other samples, if
     /// there are any.
@@ -110,34 +156,79 @@ pub struct Ready {
 /// of the machine.
 pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
     let staging = Staging::of(&request.out);
-    check_folders(&request.roots, &request.out)?;
+    if request.sources.is_empty() {
+        check_folders(&request.roots, &request.out)?;
+        pair::check_folders(&request.roots[0], &request.pair)?;
+    } else {
+        check_files(&request.roots, &request.out)?;
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
+        let mut scan = scanned(request, counter)?;
         let Request { roots, scan: options, stop, .. } = request;
-        let scan = scan(roots, options, counter, stop)?;
-        if stop.requested() {
+        if let Some(rule) = &request.label {
+            label(&mut scan, roots, rule, stop)?;
+        }
+        let left = match &request.append {
+            Some(append) => append.present.leave_out(&mut scan, roots, &options.names)?,
+            None => Left::default(),
+        };
+        if request.stop.requested() {
             return Err(Failure::interrupted());
         }
-        plan(request, &staging, &scan)
+        plan(request, &staging, &scan, left)
     })
 }
 
-fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, Failure> {
-    let dealt = Dealt::new(scan, &request.roots, &request.scan, &request.shape)?;
+/// Scans the sources and joins to the samples what the request names.
+fn scanned(request: &Request, counter: &ScanCounter) -> Result<Scan, Failure> {
+    let Request { roots, scan: options, stop, join, .. } = request;
+    let mut found = match request.sources.as_slice() {
+        [] if !request.pair.is_empty() => {
+            scan_pairs(&roots[0], &request.pair, options, counter, stop)?
+        }
+        [] => scan(roots, options, counter, stop)?,
+        sources => rows::scan(sources, options, counter, stop)?,
+    };
+    if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
+        // The tables have the JSON that samples are required to have.
+        let without = ScanOptions { require: Require::parse("image"), ..options.clone() };
+        found = scan(roots, &without, counter, stop)?;
+    }
+    if stop.requested() {
+        return Err(Failure::interrupted());
+    }
+    if let Some(source) = join.open(&mut found, roots, (counter, stop))? {
+        join::join(&mut found, roots, source, (counter, stop))?;
+    }
+    Ok(found)
+}
+
+fn plan(
+    request: &Request,
+    staging: &Staging,
+    scan: &Scan,
+    left: Left,
+) -> Result<Prepared, Failure> {
+    let (roots, rule) = (&request.roots, request.split.as_ref());
+    let dealt = Dealt::new(scan, roots, &request.scan, &request.shape, rule)?;
     let found: Vec<&ScanProblem> = scan.problems.iter().chain(dealt.problems()).collect();
     let scanned = Scanned {
         samples: dealt.total().samples,
-        renamed: scan.renamed + dealt.renamed(),
+        renamed: scan.renamed + dealt.renamed() + left.renamed,
         skipped: scan.skipped + dealt.skipped(),
+        present: left.present,
+        lacks_json: lacks_json(&found, dealt.total().samples + left.present),
         absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
         unlisted: 0,
+        notes: scan.notes.clone(),
     };
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
     let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {
-        if published(staging)?.is_some() {
+        if request.append.is_none() && published(staging)?.is_some() {
             return Err(other_data_set(request)); // whose list of problems stays
         }
         create_folders(&request.out)?;
@@ -147,7 +238,7 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         return Ok(Prepared::Refused(scanned, others.map(Box::new)));
     }
     if scanned.samples == 0 {
-        return Err(no_samples(request, &scanned));
+        return nothing(request, staging, scanned);
     }
     check_shards(request, scanned.samples)?;
     if request.dry_run {
@@ -155,9 +246,14 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
         return Ok(Prepared::Dry(Box::new(plan), scanned));
     }
     let terms = terms(request);
+    if let Some(append) = &request.append {
+        staging.sweep_published(&append.manifest)?; // an attempt may have been ended after it had published
+    }
     let lock = staging.lock()?;
     let (temp, foot) = write_plan(&dealt, terms, values, &staging.plan_path())?;
-    if let Some(manifest) = published(staging)? {
+    if request.append.is_none()
+        && let Some(manifest) = published(staging)?
+    {
         drop(temp);
         return same_as_published(request, staging, manifest, &foot, scan.newest);
     }
@@ -181,8 +277,31 @@ fn plan(request: &Request, staging: &Staging, scan: &Scan) -> Result<Prepared, F
 }
 
 fn terms(request: &Request) -> Terms<'_> {
-    let Request { roots, shape, entry_points, .. } = request;
-    Terms { roots, shape, entry_points: *entry_points }
+    let Request { roots, shape, entry_points, append, .. } = request;
+    let base = append.as_ref().map(|append| &append.base);
+    Terms { roots, shape, entry_points: *entry_points, base }
+}
+
+/// Returns true if all samples were left out because they have no JSON.
+fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
+    let no_json = |p: &&ScanProblem| {
+        p.problem.kind == ProblemKind::MissingPart && p.problem.reason.contains(NO_JSON)
+    };
+    samples == 0 && !found.is_empty() && found.iter().all(no_json)
+}
+
+/// Ends an append that found nothing new, and refuses a build without samples.
+fn nothing(request: &Request, staging: &Staging, scanned: Scanned) -> Result<Prepared, Failure> {
+    match &request.append {
+        Some(append) if scanned.present > 0 => {
+            let manifest = append.manifest.clone();
+            if !request.dry_run {
+                staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
+            }
+            Ok(Prepared::Nothing { manifest, scanned })
+        }
+        _ => Err(no_samples(request, &scanned)),
+    }
 }
 
 /// Returns the plan without writing it.
@@ -196,6 +315,10 @@ fn in_memory(
     Ok(Plan::from_bytes(bytes)?)
 }
 
+/// The advice for a folder of images without JSON.
+pub(super) const LACKS_JSON: &str = "no sample has a JSON: give --label folder to make each image's folder its \
+                                     class, or --require image to pack the images alone";
+
 fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
     let roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
     let why = if scanned.problems.is_empty() {
@@ -207,7 +330,8 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
             scanned.problems[0]
         )
     };
-    Failure::usage(format!("no samples in {}: {why}", roots.join(", ")))
+    let advice = if scanned.lacks_json { format!("; {LACKS_JSON}") } else { String::new() };
+    Failure::usage(format!("no samples in {}: {why}{advice}", roots.join(", ")))
 }
 
 fn check_shards(request: &Request, samples: u64) -> Result<(), Failure> {
@@ -227,7 +351,7 @@ fn same_as_published(
     newest: i64,
 ) -> Result<Prepared, Failure> {
     staging.remove_published(&manifest)?; // an attempt that was ended after it had published
-    if manifest.plan.as_deref() != Some(&foot.content) {
+    if !manifest.has_plan(&foot.content) {
         return Err(other_data_set(request));
     }
     if newest > published_at(staging)? {
@@ -251,9 +375,9 @@ fn published_at(staging: &Staging) -> Result<i64, Failure> {
 fn other_data_set(request: &Request) -> Failure {
     Failure::usage(format!(
         "{0} holds a data set that was packed from another source, or from this one before files were \
-         added, removed or changed, or with other options, and a published data set is never changed; \
-         pack what is there now into another folder (-o), or the new files alone (put them in a folder \
-         and read both data sets), or remove {0} first",
+         added, removed or changed, or with other options, and a build never changes a published data \
+         set; add new samples to it with `pack append`, or pack what is there now into another folder \
+         (-o), or remove {0} first",
         request.out.shown()
     ))
 }

@@ -3,7 +3,7 @@
 use tarflume_formats::{Manifest, Plan};
 
 use super::finalize::finalize;
-use super::prepare::{Ready, Request, Scanned};
+use super::prepare::{LACKS_JSON, Ready, Request, Scanned};
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::problem::Problem;
@@ -20,7 +20,7 @@ pub enum Built {
     /// published.
     Refused(RunReport),
     /// The data set is published.
-    Published(Manifest, RunReport),
+    Published(Box<Manifest>, RunReport),
 }
 
 /// Publishes the shards of a complete run, or lists all problems if some shards were refused.
@@ -31,7 +31,7 @@ pub fn conclude(ready: &Ready, ran: RunReport) -> Result<Built, Failure> {
     let foot = ready.plan.foot();
     if ran.refused == 0 {
         let manifest = finalize(&ready.staging, foot, ran.durability)?;
-        return Ok(Built::Published(manifest, ran));
+        return Ok(Built::Published(Box::new(manifest), ran));
     }
     let mut values = foot.problems.clone();
     values.extend(ran.problems.iter().map(Problem::to_value));
@@ -71,9 +71,16 @@ pub fn look_at_contents(
     Ok(())
 }
 
-/// Advice after a refused scan.
-pub const MEND: &str =
-    "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine";
+/// Returns the advice after a refused scan.
+pub fn mend(scanned: &Scanned) -> String {
+    match scanned.lacks_json {
+        true => format!("nothing was packed; {LACKS_JSON}"),
+        false => {
+            "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine"
+                .into()
+        }
+    }
+}
 
 /// Advice after a refused run.
 pub fn kept(ran: &RunReport) -> String {

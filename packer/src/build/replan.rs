@@ -20,9 +20,19 @@ pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failu
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };
         return Ok(Some(format!("--no-entry-points was {} and is {}", given(a), given(b))));
     }
+    if a.base != b.base {
+        return Ok(Some("the data set was changed after the build was planned".into()));
+    }
     if a.tool != b.tool {
         let (a, b) = (shown::text(&a.tool), shown::text(&b.tool));
         return Ok(Some(format!("it was planned by {a}, this is {b}")));
+    }
+    if let Some((was, is)) = a.sources.iter().zip(&b.sources).find(|(a, b)| a != b) {
+        let root =
+            |foot: &PlanFoot, n: u32| foot.roots.get(n as usize).cloned().unwrap_or_default();
+        let file = if is.path.is_empty() { root(b, is.root) } else { is.path.clone() };
+        let how = if was.path == is.path { "has changed" } else { "is another source" };
+        return Ok(Some(format!("'{}' {how}", shown::text(&file))));
     }
     let shards = a.shards.len().max(b.shards.len());
     for shard in 0..shards {

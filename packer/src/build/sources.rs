@@ -12,13 +12,7 @@ use crate::failure::Failure;
 /// # Errors
 /// Returns an error in these cases, and if the operating system refuses.
 pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
-        let text = format!(
-            "-o {}: this is a file; name a folder, which is created if missing",
-            out.shown()
-        );
-        return Err(Failure::usage(text));
-    }
+    check_out(out)?;
     let inner = real(out)?;
     for root in roots {
         if !files::is_folder(root)? {
@@ -31,6 +25,43 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
                 root.shown()
             )));
         }
+    }
+    Ok(())
+}
+
+/// Refuses an output that is a file, one inside a folder of a source, and one that holds a source:
+/// shards would be written beside files that they are made of, or over them.
+///
+/// # Errors
+/// Returns an error in these cases, and if the operating system refuses.
+pub(super) fn check_files(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    check_out(out)?;
+    let inner = real(out)?;
+    for root in roots {
+        let source = real(root)?;
+        if inner.starts_with(&source) || source.starts_with(&inner) {
+            let how = if source.starts_with(&inner) { "holds" } else { "is inside" };
+            return Err(Failure::usage(format!(
+                "the output folder {} {how} the source {}; choose another folder",
+                out.shown(),
+                root.shown()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an output that is a file.
+///
+/// # Errors
+/// Returns an error if it is one, and if the operating system refuses.
+fn check_out(out: &Path) -> Result<(), Failure> {
+    if matches!(files::kind(out)?, Some(Kind::File | Kind::Other)) {
+        let text = format!(
+            "-o {}: this is a file; name a folder, which is created if missing",
+            out.shown()
+        );
+        return Err(Failure::usage(text));
     }
     Ok(())
 }
@@ -62,7 +93,7 @@ fn no_folder(root: &Path) -> String {
     });
     let advice = if tar {
         "; a tar that is packed already needs an index, no packing: `pack index` makes it (of a plain \
-         tar, so decompress it first)"
+         tar, so decompress it first); tar:FILE packs its samples into other shards"
     } else {
         "; SRC must be one"
     };

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_markers_in_a_scan_are_told_with_their_byte() {
+    fn foreign_markers_in_a_scan_are_errors_with_their_byte() {
         for place in [0, 1, 100, 127, 128, 129, 300, 498] {
             let mut scan = vec![3; 500];
             scan[place] = 0xff;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lies_are_noticed() {
+    fn other_damaged_headers_are_faults() {
         assert!(structure(b"not a jpeg").is_err());
         assert!(structure(&[0xff, 0xd8, 0xff, 0xd9]).is_err(), "no scan");
         let mut no_lines = jpeg(&[1]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_nobody_decodes_are_faults() {
+    fn unsupported_kinds_of_jpeg_are_faults() {
         for kind in PhotoKind::ALL {
             let bytes = Photo::new(97, 61, kind).encode(7).unwrap();
             assert!(is_read(&look(&bytes, CheckLevel::Decode).unwrap()), "{kind:?}");

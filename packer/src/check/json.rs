@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_told_with_its_byte() {
+    fn other_errors_have_their_byte() {
         let cases: [(&[u8], u64, &str); 7] = [
             (b"{\"a\": 1,}", 8, "trailing comma"),
             (b"[1]", 0, "an object"),

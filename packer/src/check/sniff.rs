@@ -1,6 +1,6 @@
 //! Recognizes an image format by its first bytes, whatever its name.
 
-use tarflume_formats::content::Content;
+use tarflume_formats::Content;
 
 /// Number of bytes that identify every format.
 pub(crate) const ENOUGH: usize = 16;

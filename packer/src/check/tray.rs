@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn scan_data_that_are_missing_or_too_many_are_told() {
+    fn missing_or_surplus_scan_data_are_errors() {
         use PhotoKind::*;
         for kind in [Yuv444, Yuv420, Yuv422, Gray, Cmyk] {
             let whole = Photo::new(320, 240, kind).encode(7).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn scans_of_a_progressive_picture_that_are_short_or_missing_are_told() {
+    fn short_or_missing_progressive_scans_are_errors() {
         let whole = Photo::new(320, 240, PhotoKind::Progressive).encode(7).unwrap();
         let scans: Vec<usize> = whole
             .windows(2)
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn most_damage_is_told() {
+    fn most_damage_is_found() {
         let kinds = [(PhotoKind::Yuv420, 31), (PhotoKind::Cmyk, 23), (PhotoKind::Progressive, 31)];
         for (kind, least) in kinds {
             let whole = Photo::new(320, 240, kind).encode(7).unwrap();

@@ -65,7 +65,7 @@ fn repeats_and_case_twins_are_told_apart() {
 }
 
 #[test]
-fn ascending_keys_can_hide_case_twins_only() {
+fn in_ascending_keys_only_case_twins_can_repeat() {
     assert_eq!(find(&listed(&["A", "B", "a"])).unwrap().pairs, [pair(0, 2, Clash::CaseOnly)]);
     assert_eq!(find(&listed(&["a", "b", "c"])).unwrap().pairs, []);
     assert_eq!(find(&listed(&["A", "b", "C"])).unwrap().pairs, []);
@@ -102,7 +102,7 @@ fn a_hash_depends_on_every_byte_and_on_the_length() {
 }
 
 #[test]
-fn more_clashes_than_memory_are_told_to_be_incomplete() {
+fn a_list_of_clashes_over_the_memory_limit_is_marked_as_incomplete() {
     let keys = listed(&["same"; 100]);
     let found = find_in_batches(&keys, 64, 10, 20).unwrap();
     assert!(!found.complete);

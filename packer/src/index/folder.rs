@@ -1,15 +1,14 @@
 //! A folder of tars: selects its shards and writes the manifest that lists them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::dataset::read_manifest;
-use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, read_manifest};
 
 use super::options::Options;
 use super::shard::Indexed;
@@ -97,13 +96,19 @@ pub(crate) fn publish_manifest(
         Err(error) if error.blame().is_machine() => return Err(error.into()),
         Err(_) => None, // there is none, or it is damaged
     };
+    if let Some(found) = &found {
+        order_as(found, &mut manifest.shards);
+    }
     if let Some(found) = found.clone().filter(|found| same(found, &manifest)) {
         return Ok(MadeManifest { path, manifest: found, kept: true });
     }
-    // The tars are unchanged, so the plan's hash stays valid.
+    // The tars are unchanged, so what the manifest states about their samples stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
     let added = options.entry_points && found.is_some();
-    manifest.plan = found.and_then(|found| found.plan);
+    if let Some(found) = found {
+        (manifest.plan, manifest.options) = (found.plan, found.options);
+        (manifest.appended, manifest.about) = (found.appended, found.about);
+    }
     if !options.force && !added && files::exists(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",
@@ -145,6 +150,24 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
 
 fn is_bad<T>(result: &Result<T, Failure>) -> bool {
     result.as_ref().is_err_and(|failure| failure.exit == Exit::BadData)
+}
+
+/// Orders shards as the manifest that lists the same names, and gives them its splits.
+fn order_as(found: &Manifest, shards: &mut [ShardEntry]) {
+    let places: HashMap<&str, (usize, &ShardEntry)> = found
+        .shards
+        .iter()
+        .enumerate()
+        .map(|(n, shard)| (shard.name.as_str(), (n, shard)))
+        .collect();
+    let known = |shard: &ShardEntry| places.contains_key(shard.name.as_str());
+    if places.len() != shards.len() || !shards.iter().all(known) {
+        return;
+    }
+    shards.sort_by_key(|shard| places[shard.name.as_str()].0);
+    for shard in shards {
+        shard.split.clone_from(&places[shard.name.as_str()].1.split);
+    }
 }
 
 /// Returns true if two manifests are equal but for the program that wrote them.

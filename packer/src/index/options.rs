@@ -1,6 +1,6 @@
 //! The options of indexing; data only.
 
-use tarflume_formats::reading::Reading;
+use tarflume_formats::Reading;
 
 use crate::stop::Stop;
 

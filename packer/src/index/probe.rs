@@ -4,10 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::Sample;
-use tarflume_formats::reading::TarReader;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Error, ErrorKind, Index, Result, TarReader, name};
 
 use super::rows::part_of;
 
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_rows_are_all_looked_at_and_many_are_spread() {
+    fn few_rows_are_all_checked_and_of_many_a_sample() {
         assert!(rows(0).is_empty());
         assert_eq!(rows(3).into_iter().collect::<Vec<_>>(), [0, 1, 2]);
         let many = rows(1_000_000);

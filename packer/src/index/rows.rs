@@ -7,10 +7,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tarflume_formats::error::Result;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
-use tarflume_formats::name;
 use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::{Result, name};
 
 /// Members that belong to no sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_does_not_end_a_sample() {
+    fn members_that_are_no_parts_do_not_end_a_sample() {
         let names = ["d/", "a.jpg", "noext", "d/", ".hid.jpg", "a.json"];
         assert_eq!(samples(&names), [sample("a", &["jpg", "json"])]);
         let skipped = Skipped { directories: 2, not_regular: 0, without_key: 2 };

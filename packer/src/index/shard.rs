@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::error::Result;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
-use tarflume_formats::reading::{Reading, TarReader};
-use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, files, name};
+use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name};
 
 use super::options::Options;
 use super::probe;
@@ -134,6 +131,7 @@ pub(crate) fn entry(tar: &Path, index: &Index) -> ShardEntry {
     let name = tar.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     ShardEntry {
         name: name.into(),
+        split: None,
         samples: index.samples(),
         bytes: index.tar().length,
         blake3: index.tar().digest.map(|d| d.to_hex().to_string()),

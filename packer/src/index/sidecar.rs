@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind, Result};
-use tarflume_formats::name;
-use tarflume_formats::reading::{MAX_WHOLE, Reading, TarReader};
 use tarflume_formats::tar::Member;
+use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, name};
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
@@ -134,7 +131,7 @@ impl Making<'_> {
         if let Some(dimensions) = dimensions {
             self.rows.dimensions(dimensions);
         }
-        if self.entry_points && content == Content::Jpeg && member.size <= MAX_WHOLE {
+        if self.entry_points && content == Content::Jpeg && member.size <= TarReader::MAX_WHOLE {
             self.jpeg(member, key)?;
         }
         Ok(())
@@ -214,8 +211,7 @@ fn at(error: Error, tar: &Path, member: &Member) -> Error {
 #[cfg(test)]
 mod tests {
     use tarflume_fixtures::{Photo, PhotoKind};
-    use tarflume_formats::Index;
-    use tarflume_formats::shard::{Durability, ShardWriter};
+    use tarflume_formats::{Durability, Index, ShardWriter};
 
     use super::*;
     use crate::stop::Stop;

@@ -1,13 +1,11 @@
 //! Indexes whole tars: foreign ones, invalid ones, and our own.
-#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+#![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 
 use std::fs;
 
-use tarflume_fixtures::{Lie, Photo, PhotoKind, good_shard};
-use tarflume_formats::Index;
+use tarflume_fixtures::{FalseClaim, Photo, PhotoKind, good_shard};
 use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::reading::Reading;
-use tarflume_formats::shard::{Durability, ShardWriter, index_path};
+use tarflume_formats::{Durability, Index, Reading, ShardWriter, index_path};
 
 use super::*;
 use crate::check::Content;
@@ -25,12 +23,12 @@ fn everything() -> Options {
     }
 }
 
-fn run(path: &Path, options: &Options) -> Done {
+fn run(path: &Path, options: &Options) -> IndexedPath {
     index(path, options, &|_| {}).unwrap()
 }
 
 #[test]
-fn a_sidecar_made_afterwards_is_the_one_that_packing_writes() {
+fn a_sidecar_made_by_index_equals_that_of_packing() {
     let dir = tempfile::tempdir().unwrap();
     let mut shard = ShardWriter::create(dir.path(), "a.tar").unwrap();
     for key in ["b", "a", "c"] {
@@ -50,30 +48,30 @@ fn a_sidecar_made_afterwards_is_the_one_that_packing_writes() {
 }
 
 #[test]
-fn lies_are_refused_with_their_place_and_publish_nothing() {
-    for (lie, message) in [
-        (Lie::CutAtBlock, "byte 3584: the tar ends without its end marker"),
-        (Lie::CutMidData, "key s1.jpg: the tar ends inside this member"),
-        (Lie::NoEnd, "without its end marker"),
-        (Lie::BadChecksum, "byte 2048: this is not a tar header"),
-        (Lie::RepeatedPart, "key s1: the part 'jpg' appears twice"),
-        (Lie::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
-        (Lie::GnuSparse, "sparse"),
-        (Lie::Gzip, "gzip data, no plain tar: decompress it first"),
-        (Lie::AllZero, "no sample in this tar"),
-        (Lie::Empty, "empty"),
+fn false_claims_are_refused_with_their_place_and_publish_nothing() {
+    for (claim, message) in [
+        (FalseClaim::CutAtBlock, "byte 3584: the tar ends without its end marker"),
+        (FalseClaim::CutMidData, "key s1.jpg: the tar ends inside this member"),
+        (FalseClaim::NoEnd, "without its end marker"),
+        (FalseClaim::BadChecksum, "byte 2048: this is not a tar header"),
+        (FalseClaim::RepeatedPart, "key s1: the part 'jpg' appears twice"),
+        (FalseClaim::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
+        (FalseClaim::GnuSparse, "sparse"),
+        (FalseClaim::Gzip, "gzip data, no plain tar: decompress it first"),
+        (FalseClaim::AllZero, "no sample in this tar"),
+        (FalseClaim::Empty, "empty"),
     ] {
         for reading in [Reading::Everything, Reading::Headers] {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("good.tar"), good_shard()).unwrap();
-            fs::write(dir.path().join("lie.tar"), lie.bytes()).unwrap();
+            fs::write(dir.path().join("claim.tar"), claim.bytes()).unwrap();
             let done = run(dir.path(), &Options { reading, ..everything() });
             assert!(done.tars[0].result.is_ok());
             let failure = done.tars[1].result.as_ref().unwrap_err();
             assert!(failure.text.contains(message), "{failure}");
             assert_eq!(failure.exit, Exit::BadData);
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
-            assert!(!dir.path().join("lie.index").exists());
+            assert!(!dir.path().join("claim.index").exists());
             assert!(!dir.path().join(FILE_NAME).exists());
         }
     }
@@ -83,7 +81,7 @@ fn lies_are_refused_with_their_place_and_publish_nothing() {
 fn a_missing_end_marker_can_be_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");
-    fs::write(&tar, Lie::NoEnd.bytes()).unwrap();
+    fs::write(&tar, FalseClaim::NoEnd.bytes()).unwrap();
     let done = run(&tar, &Options { allow_missing_end: true, ..everything() });
     let made = done.tars[0].result.as_ref().unwrap();
     assert_eq!((made.entry.samples, made.warnings.len()), (3, 1));
@@ -94,7 +92,7 @@ fn a_missing_end_marker_can_be_allowed() {
 }
 
 #[test]
-fn what_exists_is_kept_if_it_is_right_and_replaced_by_force_alone() {
+fn a_valid_sidecar_is_kept_and_only_force_replaces_an_invalid_one() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");
     fs::write(&tar, good_shard()).unwrap();
@@ -103,7 +101,7 @@ fn what_exists_is_kept_if_it_is_right_and_replaced_by_force_alone() {
     let again = run(dir.path(), &everything());
     assert!(again.tars[0].result.as_ref().unwrap().kept);
     assert!(again.manifest.unwrap().unwrap().kept);
-    fs::write(&tar, Lie::CaseTwins.bytes()).unwrap();
+    fs::write(&tar, FalseClaim::CaseTwins.bytes()).unwrap();
     let stale = run(dir.path(), &everything());
     assert!(stale.tars[0].result.as_ref().unwrap_err().text.contains("--force"));
     assert_eq!(fs::read(dir.path().join(FILE_NAME)).unwrap(), manifest);
@@ -115,7 +113,7 @@ fn what_exists_is_kept_if_it_is_right_and_replaced_by_force_alone() {
 fn a_packed_tar_is_passed_over_only_beside_its_plain_one() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.tar"), good_shard()).unwrap();
-    fs::write(dir.path().join("a.tar.gz"), Lie::Gzip.bytes()).unwrap();
+    fs::write(dir.path().join("a.tar.gz"), FalseClaim::Gzip.bytes()).unwrap();
     assert_eq!(run(dir.path(), &everything()).tars.len(), 1);
     fs::rename(dir.path().join("a.tar.gz"), dir.path().join("b.tar.gz")).unwrap();
     let done = run(dir.path(), &everything());
@@ -124,7 +122,7 @@ fn a_packed_tar_is_passed_over_only_beside_its_plain_one() {
 }
 
 #[test]
-fn nothing_to_index_is_wrong_usage() {
+fn nothing_to_index_is_a_usage_error() {
     let dir = tempfile::tempdir().unwrap();
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
         assert_eq!(index(&path, &everything(), &|_| {}).unwrap_err().exit, Exit::Usage);

@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use tarflume_formats::error::Result;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, Result, name};
 
 use crate::units;
 
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sorted_tar_has_nothing_to_tell() {
+    fn a_sorted_tar_has_no_warning() {
         let both: &[&str] = &["jpg", "json"];
         assert_eq!(warning(&of(&[("a", both), ("b", both)])).unwrap(), None);
         assert_eq!(warning(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");

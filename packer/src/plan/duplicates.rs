@@ -13,13 +13,15 @@ use tarflume_formats::{Result, files, name};
 
 use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
-use crate::problem::{Problem, ProblemKind};
+use crate::failure::Failure;
+use crate::problem::ProblemKind;
+use crate::rows::{self, CellFault, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
-use crate::scan::list::{FoundSample, SampleList, Spot};
+use crate::scan::list::{FoundAt, FoundSample, SampleList, Spot};
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
-use crate::source::{part_path, shown_path};
+use crate::source::part_path;
 
 /// The decisions about duplicates.
 #[derive(Debug, Default)]
@@ -68,7 +70,7 @@ pub(crate) fn keys(
         let spot = Spot::from_id(pair.later);
         scan.samples.read(Spot::from_id(pair.first), &mut first);
         scan.samples.read(spot, &mut later);
-        let other = shown_path(&files(&first, &scan.exts, roots)[0]);
+        let other = scan.shown(&first, roots);
         let (kind, reason) = match (pair.clash, rules.action(Rule::Case)) {
             (Clash::Same, _) => {
                 let reason = format!("{other} has the same key in the shard; rename one of them");
@@ -100,10 +102,13 @@ pub(crate) fn keys(
             }
         };
         decided.dropped.insert(spot);
-        decided.problems.push(problem(kind, &later, &scan.exts, roots, reason));
+        decided.problems.push(scan.problem(kind, &later, roots, reason));
     }
     Ok(decided)
 }
+
+/// Images that one thread hashes with one reader of sources.
+const PIECE: usize = 256;
 
 /// An image with its size: only images of equal size are compared.
 struct Sized {
@@ -116,7 +121,7 @@ struct Sized {
 /// # Errors
 /// Returns an error if the machine failed while images were read. An unreadable image is reported
 /// when it is packed.
-pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<()> {
+pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> Result<(), Failure> {
     let mut images = Vec::new();
     scan.samples.visit(|spot, sample| {
         if let Some((part, _)) = first_image(sample, &scan.exts)
@@ -127,12 +132,11 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         true
     });
     images.par_sort_unstable_by_key(|i| (i.size, i.spot));
-    let groups: Vec<&[Sized]> =
-        images.chunk_by(|a, b| a.size == b.size).filter(|group| group.len() > 1).collect();
-    let found = groups.par_iter().map(|group| same_images(scan, roots, group));
-    let found = found.collect::<Result<Vec<Vec<(Spot, Spot)>>>>()?;
-    let mut found: Vec<(Spot, Spot)> = found.into_iter().flatten().collect();
-    found.sort_unstable();
+    let groups = images.chunk_by(|a, b| a.size == b.size).filter(|group| group.len() > 1);
+    let mut spots: Vec<Spot> = groups.flatten().map(|image| image.spot).collect();
+    drop(images);
+    spots.par_sort_unstable(); // so that a source is read from its start to its end
+    let found = same_images(scan, roots, &spots)?;
     let (mut first, mut later) = (FoundSample::default(), FoundSample::default());
     for (later_spot, first_spot) in found {
         scan.samples.read(first_spot, &mut first);
@@ -140,31 +144,33 @@ pub(crate) fn images(scan: &Scan, roots: &[PathBuf], decided: &mut Decided) -> R
         let reason =
             format!("its image has the same bytes as that of '{}'", name::shown(&first.key));
         decided.dropped.insert(later_spot);
-        decided.problems.push(problem(ProblemKind::Duplicate, &later, &scan.exts, roots, reason));
+        decided.problems.push(scan.problem(ProblemKind::Duplicate, &later, roots, reason));
     }
     Ok(())
 }
 
-/// Returns, for images of one size, which one repeats which earlier one.
-fn same_images(scan: &Scan, roots: &[PathBuf], group: &[Sized]) -> Result<Vec<(Spot, Spot)>> {
-    let hashed = group.par_iter().map(|image| {
+/// Returns which images repeat an earlier one, and which.
+fn same_images(
+    scan: &Scan,
+    roots: &[PathBuf],
+    spots: &[Spot],
+) -> Result<Vec<(Spot, Spot)>, Failure> {
+    let hashed = spots.par_chunks(PIECE).map(|piece| {
+        let mut reader = rows::reader(&scan.sources, roots, true);
         let mut sample = FoundSample::default();
-        scan.samples.read(image.spot, &mut sample);
-        let Some((_, ext)) = first_image(&sample, &scan.exts) else {
-            return Ok((image.spot, None));
-        };
-        let path = part_path(&roots[sample.root as usize], &sample.source, ext.as_bytes());
-        match files::read_whole(&path, "read") {
-            Ok(bytes) => Ok((image.spot, Some(blake3::hash(&bytes)))),
-            Err(error) if error.blame().is_machine() => Err(error),
-            Err(_) => Ok((image.spot, None)),
+        let mut hashes = Vec::with_capacity(piece.len());
+        for &spot in piece {
+            scan.samples.read(spot, &mut sample);
+            let Some((part, ext)) = first_image(&sample, &scan.exts) else { continue };
+            let bytes = image_bytes(scan, roots, (&sample, part, ext), &mut reader)?;
+            hashes.extend(bytes.map(|bytes| (spot, blake3::hash(&bytes))));
         }
+        Ok(hashes)
     });
-    let hashed = hashed.collect::<Result<Vec<(Spot, Option<blake3::Hash>)>>>()?;
+    let hashed = hashed.collect::<Result<Vec<Vec<(Spot, blake3::Hash)>>, Failure>>()?;
     let mut seen: HashMap<blake3::Hash, Spot> = HashMap::new();
     let mut repeats = Vec::new();
-    for (spot, hash) in hashed {
-        let Some(hash) = hash else { continue };
+    for (spot, hash) in hashed.into_iter().flatten() {
         match seen.get(&hash) {
             Some(&first) => repeats.push((spot, first)),
             None => {
@@ -182,20 +188,48 @@ fn first_image<'e>(sample: &FoundSample, exts: &'e [PlannedExt]) -> Option<(usiz
     Some((part, &exts[sample.parts[part].ext as usize].source))
 }
 
-fn files(sample: &FoundSample, exts: &[PlannedExt], roots: &[PathBuf]) -> Vec<PathBuf> {
-    let root = &roots[sample.root as usize];
-    let ext = |part: u16| exts[part as usize].source.as_bytes();
-    sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
-}
-
-fn problem(
-    kind: ProblemKind,
-    sample: &FoundSample,
-    exts: &[PlannedExt],
+/// Returns the bytes of an image; `None` if it cannot be read.
+fn image_bytes(
+    scan: &Scan,
     roots: &[PathBuf],
-    reason: String,
-) -> ScanProblem {
-    let files = files(sample, exts, roots);
-    let problem = Problem::new(kind, shown_path(&files[0]), reason).of(name::shown(&sample.key));
-    ScanProblem { problem, root: sample.root, files }
+    (sample, part, ext): (&FoundSample, usize, &str),
+    reader: &mut SourceReader<'_>,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let part = &sample.parts[part];
+    let space = || vec![0; part.size as usize];
+    match part.at {
+        FoundAt::File(_) | FoundAt::Path(..) => {
+            let root = &roots[sample.root as usize];
+            let path = match part.at {
+                FoundAt::Path(at, length, _) => {
+                    let mut path = Vec::new();
+                    scan.texts.reader().read(at, u64::from(length), &mut path)?;
+                    part_path(root, &path, b"")
+                }
+                _ => part_path(root, &sample.source, ext.as_bytes()),
+            };
+            match files::read_whole(&path, "read") {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(error) if error.blame().is_machine() => Err(error.into()),
+                Err(_) => Ok(None),
+            }
+        }
+        FoundAt::Text(at) => {
+            let mut bytes = Vec::new();
+            scan.texts.reader().read(at, part.size, &mut bytes)?;
+            Ok(Some(bytes))
+        }
+        FoundAt::Range(source, at) => {
+            let mut bytes = space();
+            reader.range(source, at, &mut bytes).map(|()| Some(bytes))
+        }
+        FoundAt::Cell(source, row, column) => {
+            let mut bytes = space();
+            match reader.cell(source, (row, column), &mut bytes) {
+                Ok(()) => Ok(Some(bytes)),
+                Err(CellFault::Data(_)) => Ok(None),
+                Err(CellFault::Failure(failure)) => Err(failure),
+            }
+        }
+    }
 }

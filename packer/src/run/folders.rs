@@ -27,12 +27,12 @@ impl<'a> Folders<'a> {
         Folders { roots, open: None, name: Vec::new() }
     }
 
-    /// Returns the path of a part, for messages.
+    /// Returns the path of a part, for messages. The extension is empty if `source` has it.
     pub(super) fn path(&self, root: u32, source: &[u8], ext: &str) -> PathBuf {
         part_path(&self.roots[root as usize], source, ext.as_bytes())
     }
 
-    /// Opens `source.ext` under a root for reading.
+    /// Opens `source.ext` under a root for reading; `source` itself if the extension is empty.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -49,8 +49,10 @@ impl<'a> Folders<'a> {
         }
         self.name.clear();
         self.name.extend_from_slice(base);
-        self.name.push(b'.');
-        self.name.extend_from_slice(ext.as_bytes());
+        if !ext.is_empty() {
+            self.name.push(b'.');
+            self.name.extend_from_slice(ext.as_bytes());
+        }
         // A blocking open of a pipe that replaced the file would never return.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match &self.open {

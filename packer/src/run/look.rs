@@ -15,7 +15,7 @@ use super::sample::{Seen, look_at};
 use super::sources::{self, Absences};
 use crate::failure::Failure;
 use crate::problem::{LISTED_MAX, Problems};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The problems by shard number; holds no more than will be listed.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ fn shard(
     counter: &RunCounter,
     stop: &AtomicBool,
 ) -> Result<Problems, Failure> {
-    sources::check(&options.roots)?;
+    sources::check(&options.roots, &plan.foot().sources)?;
     let mut samples = plan.samples(number);
     let mut parts = Parts::new(plan.foot(), &options.roots, &options.checks);
     let (mut ahead, mut space, mut absences) = (Ahead::default(), Vec::new(), Absences::default());
@@ -162,9 +162,9 @@ mod tests {
 
     /// Runs in a separate process whose address space has no room for a thread's stack.
     #[test]
-    fn a_thread_that_can_not_start_ends_the_look_without_a_panic() {
+    fn a_thread_that_cannot_start_ends_the_scan_without_a_panic() {
         const NAME: &str =
-            "run::look::tests::a_thread_that_can_not_start_ends_the_look_without_a_panic";
+            "run::look::tests::a_thread_that_cannot_start_ends_the_scan_without_a_panic";
         const STACK: &str = "281474976710656";
         if std::env::var("RUST_MIN_STACK").as_deref() != Ok(STACK) {
             let mut command = Command::new(std::env::current_exe().unwrap());

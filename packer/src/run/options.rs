@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::Durability;
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::shard::Durability;
 
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::rows::SourceUrl;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
@@ -38,6 +39,22 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
+    /// Returns the roots that the sources given for a run name: folders, and the files of sources
+    /// such as `tar:old/*.tar`, in order.
+    ///
+    /// # Errors
+    /// Returns the errors of a build for the same sources.
+    pub fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+        let mut roots = Vec::new();
+        for source in given {
+            match SourceUrl::parse(source)? {
+                Some(url) => roots.extend(url.files),
+                None => roots.push(source.clone()),
+            }
+        }
+        Ok(roots)
+    }
+
     /// Returns the options of a run of this plan: compares and syncs everything; only its own
     /// [`Stop`] ends it.
     ///

@@ -1,17 +1,18 @@
-//! Reads the files of samples into given memory and checks them there.
+//! Reads the parts of samples into given memory and checks them there.
 //!
 //! Does not know shards or their order: decides whether a file may stay, and reports its faults.
 
 use std::path::PathBuf;
 
-use tarflume_formats::plan::{PlanFoot, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::{Blame, name};
+use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
+use tarflume_formats::{Blame, TarReader, name};
 
 use super::folders::Folders;
 use super::options::Checks;
 use crate::check::{CheckLevel, Content, Fault, Found};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
+use crate::rows::{self, CellFault, SourceReader};
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
@@ -31,11 +32,16 @@ impl From<tarflume_formats::Error> for Refused {
     }
 }
 
-/// Returns the paths of all files of a sample.
+/// Returns the paths of all files of a sample. A row of a table or array has none.
 pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) -> Vec<PathBuf> {
     let root = &roots[sample.root as usize];
     let ext = |number: u16| foot.exts[number as usize].source.as_bytes();
-    sample.parts.iter().map(|p| part_path(root, &sample.source, ext(p.ext))).collect()
+    let path = |part: &PlannedPart| match part.location {
+        Location::File { .. } => Some(part_path(root, &sample.source, ext(part.ext))),
+        Location::Path { .. } => sample.path_of(part).map(|path| part_path(root, path, b"")),
+        _ => None,
+    };
+    sample.parts.iter().filter_map(path).collect()
 }
 
 /// Reads parts for one thread.
@@ -43,13 +49,25 @@ pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) 
 pub(super) struct Parts<'a> {
     foot: &'a PlanFoot,
     folders: Folders<'a>,
+    sources: SourceReader<'a>,
     checks: &'a Checks,
+}
+
+/// A part that is read piece by piece.
+pub(super) enum PartStream {
+    /// A file of its own.
+    File(PlannedFile),
+    /// Bytes of a source that remain, from this byte.
+    Range(u64),
+    /// A text or a decoded value, and the number of its bytes that were read.
+    Memory(Vec<u8>, usize),
 }
 
 impl<'a> Parts<'a> {
     /// Creates a reader for the files of this plan under these folders.
     pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
-        Parts { foot, folders: Folders::new(roots), checks }
+        let sources = rows::reader(&foot.sources, roots, checks.times);
+        Parts { foot, folders: Folders::new(roots), sources, checks }
     }
 
     /// Returns true if the Huffman codes of JPEGs are read.
@@ -85,14 +103,147 @@ impl<'a> Parts<'a> {
         self.content(part) != Content::Other && self.checks.level != CheckLevel::None
     }
 
-    /// Opens its file.
+    /// Begins to read a part piece by piece.
     pub(super) fn open(
         &mut self,
         sample: &PlannedSample,
         part: &PlannedPart,
+    ) -> Result<PartStream, Refused> {
+        match part.location {
+            Location::File { stamp } | Location::Path { stamp, .. } => {
+                Ok(PartStream::File(self.file(sample, part, stamp)?))
+            }
+            Location::Range { at, .. } => Ok(PartStream::Range(at)),
+            Location::Text { .. } | Location::Cell { .. } => {
+                let mut bytes = vec![0; part.size as usize];
+                self.fill(sample, part, &mut bytes)?;
+                Ok(PartStream::Memory(bytes, 0))
+            }
+        }
+    }
+
+    /// Returns the bytes of a part that is no file, to be set aside; `None` if they cannot be read.
+    ///
+    /// # Errors
+    /// Returns an error if the machine failed or the source differs from the plan.
+    pub(super) fn bytes_of(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        if part.size > TarReader::MAX_WHOLE {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; part.size as usize];
+        match self.fill(sample, part, &mut bytes) {
+            Ok(_) => Ok(Some(bytes)),
+            Err(Refused::Problem(_)) => Ok(None),
+            Err(Refused::Failure(failure)) => Err(failure),
+        }
+    }
+
+    /// Checks that a part can be opened, without reading it.
+    pub(super) fn is_present(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+    ) -> Result<(), Refused> {
+        match part.location {
+            Location::File { stamp } | Location::Path { stamp, .. } => {
+                self.file(sample, part, stamp).map(drop)
+            }
+            Location::Range { source, at } => {
+                self.sources.range(source, at, &mut []).map_err(Refused::Failure)
+            }
+            Location::Text { .. } | Location::Cell { .. } => Ok(()),
+        }
+    }
+
+    /// Fills `piece` with the next bytes of a part.
+    pub(super) fn next(
+        &mut self,
+        stream: &mut PartStream,
+        (sample, part): (&PlannedSample, &PlannedPart),
+        piece: &mut [u8],
+    ) -> Result<(), Refused> {
+        match (stream, part.location) {
+            (PartStream::File(file), _) => {
+                file.fill(piece).map_err(|fault| self.refused(sample, part, fault))
+            }
+            (PartStream::Range(at), Location::Range { source, .. }) => {
+                self.sources.range(source, *at, piece).map_err(Refused::Failure)?;
+                *at += piece.len() as u64;
+                Ok(())
+            }
+            (PartStream::Range(_), _) => Ok(()), // only a range is opened as one
+            (PartStream::Memory(bytes, read), _) => {
+                piece.copy_from_slice(&bytes[*read..*read + piece.len()]);
+                *read += piece.len();
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks after the last byte that a part has not changed.
+    pub(super) fn end(
+        &self,
+        stream: &PartStream,
+        (sample, part): (&PlannedSample, &PlannedPart),
+    ) -> Result<(), Refused> {
+        match stream {
+            PartStream::File(file) => {
+                file.check().map_err(|fault| self.refused(sample, part, fault))
+            }
+            // A source is compared with the plan at each read.
+            PartStream::Range(_) | PartStream::Memory(..) => Ok(()),
+        }
+    }
+
+    /// Fills `space` with a whole part; returns its file, to be checked after the content.
+    fn fill(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        space: &mut [u8],
+    ) -> Result<Option<PlannedFile>, Refused> {
+        match part.location {
+            Location::File { stamp } | Location::Path { stamp, .. } => {
+                let mut file = self.file(sample, part, stamp)?;
+                file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
+                return Ok(Some(file));
+            }
+            // The plan's reader has checked that the text has the part's size.
+            Location::Text { .. } => {
+                space.copy_from_slice(sample.text_of(part).unwrap_or_default());
+            }
+            Location::Range { source, at } => {
+                self.sources.range(source, at, space).map_err(Refused::Failure)?;
+            }
+            Location::Cell { source, row, column } => {
+                match self.sources.cell(source, (row, column), space) {
+                    Ok(()) => {}
+                    Err(CellFault::Failure(failure)) => return Err(Refused::Failure(failure)),
+                    Err(CellFault::Data(reason)) => {
+                        let kind = ProblemKind::Unreadable;
+                        return Err(self.problem(sample, part, kind, None, reason));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn file(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        stamp: u32,
     ) -> Result<PlannedFile, Refused> {
-        let opened = self.folders.open(sample.root, &sample.source, &self.ext(part).source);
-        let stamp = self.checks.times.then_some(part.stamp);
+        let opened = match sample.path_of(part) {
+            Some(path) => self.folders.open(sample.root, path, ""),
+            None => self.folders.open(sample.root, &sample.source, &self.ext(part).source),
+        };
+        let stamp = self.checks.times.then_some(stamp);
         match opened {
             Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
             Err(error) => Err(self.refused(sample, part, ReadFault::Refused(error))),
@@ -106,11 +257,12 @@ impl<'a> Parts<'a> {
         part: &PlannedPart,
         space: &mut [u8],
     ) -> Result<Found, Refused> {
-        let mut file = self.open(sample, part)?;
-        file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
+        let file = self.fill(sample, part, space)?;
         let found = self.content(part).check(space, self.checks.level);
         let found = found.map_err(|fault| self.fault(sample, part, fault))?;
-        file.check().map_err(|fault| self.refused(sample, part, fault))?;
+        if let Some(file) = file {
+            file.check().map_err(|fault| self.refused(sample, part, fault))?;
+        }
         Ok(found)
     }
 
@@ -135,7 +287,17 @@ impl<'a> Parts<'a> {
     }
 
     fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
-        self.folders.path(sample.root, &sample.source, &self.ext(part).source)
+        match part.location {
+            Location::Range { source, .. } | Location::Cell { source, .. } => {
+                self.sources.path(source)
+            }
+            Location::Path { .. } => {
+                self.folders.path(sample.root, sample.path_of(part).unwrap_or_default(), "")
+            }
+            Location::File { .. } | Location::Text { .. } => {
+                self.folders.path(sample.root, &sample.source, &self.ext(part).source)
+            }
+        }
     }
 
     fn problem(
@@ -147,8 +309,25 @@ impl<'a> Parts<'a> {
         reason: String,
     ) -> Refused {
         let path = shown_path(&self.path(sample, part));
+        let byte = match part.location {
+            Location::Range { at, .. } => byte.map(|byte| at + byte), // of the source
+            _ => byte,
+        };
+        let reason = match part.location {
+            Location::Cell { row, .. }
+                if kind != ProblemKind::Unreadable || !Self::is_placed(&reason) =>
+            {
+                format!("row {row}, {}: {reason}", name::shown(self.shard_ext(part)))
+            }
+            _ => reason,
+        };
         let problem = Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key));
         Refused::Problem(Box::new(problem))
+    }
+
+    /// Returns true if a cell's reader has named the row, member or sample.
+    fn is_placed(reason: &str) -> bool {
+        ["row ", "member ", "sample "].iter().any(|word| reason.starts_with(word))
     }
 
     /// Classifies an error: a file that changed or cannot be read is a problem, a machine that
@@ -182,7 +361,7 @@ mod tests {
     use crate::exit::Exit;
 
     #[test]
-    fn only_what_every_machine_would_say_of_a_file_is_a_problem() {
+    fn only_errors_that_every_machine_would_see_are_problems() {
         let foot: PlanFoot = serde_json::from_value(serde_json::json!({
             "schema": 1, "tool": "", "content": "", "roots": ["/photos"], "options": {}, "samples": 1,
             "exts": [{"source": "jpg", "shard": "jpg"}], "bytes": 5, "shards": [], "problems": [],
@@ -191,7 +370,8 @@ mod tests {
         let roots = [PathBuf::from("/photos")];
         let checks = Checks { level: CheckLevel::Structure, times: true };
         let parts = Parts::new(&foot, &roots, &checks);
-        let part = PlannedPart { ext: 0, size: 5, stamp: 0 };
+        let location = Location::File { stamp: 0 };
+        let part = PlannedPart { ext: 0, size: 5, location };
         let sample =
             PlannedSample { source: b"a/b".into(), key: b"a/b".into(), ..Default::default() };
         for code in (1..=133).chain([4000]) {

@@ -1,10 +1,8 @@
 //! Packs one sample: reads its files directly into the shard's buffer and checks them there, except
 //! for JPEGs that were read ahead, which are copied.
 
-use tarflume_formats::ShardWriter;
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
-use tarflume_formats::reading::MAX_WHOLE;
-use tarflume_formats::shard::STREAM_ABOVE;
+use tarflume_formats::{ShardWriter, TarReader};
 
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
@@ -93,14 +91,14 @@ impl Packing<'_, '_> {
     ) -> Result<Option<Dimensions>, Refused> {
         let Packing { writer, parts, ahead } = self;
         let ext = parts.shard_ext(part);
-        let in_memory = parts.is_looked_at(part) && part.size <= MAX_WHOLE;
+        let in_memory = parts.is_looked_at(part) && part.size <= TarReader::MAX_WHOLE;
         if let Some(read) = ahead.part(place, sample, part, parts)? {
             writer.part(ext, part.size)?.copy_from_slice(read.bytes);
             if parts.notes_entry_points() {
                 writer.entry_points(read.entry_points);
             }
             Ok(read.dimensions)
-        } else if part.size <= STREAM_ABOVE || in_memory {
+        } else if part.size <= ShardWriter::STREAM_ABOVE || in_memory {
             let space = writer.part(ext, part.size)?;
             let found = parts.read(sample, part, space)?;
             if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
@@ -114,11 +112,11 @@ impl Packing<'_, '_> {
         } else if parts.is_looked_at(part) {
             Err(parts.too_large(sample, part))
         } else {
-            let mut file = parts.open(sample, part)?;
+            let mut stream = parts.open(sample, part)?;
             writer.stream_part(ext, part.size, |piece| {
-                file.fill(piece).map_err(|fault| parts.refused(sample, part, fault))
+                parts.next(&mut stream, (sample, part), piece)
             })?;
-            file.check().map_err(|fault| parts.refused(sample, part, fault))?;
+            parts.end(&stream, (sample, part))?;
             Ok(None)
         }
     }
@@ -144,9 +142,9 @@ pub(super) fn look_at(
         return Ok(());
     }
     if !parts.is_looked_at(part) {
-        return parts.open(sample, part).map(drop);
+        return parts.is_present(sample, part);
     }
-    if part.size > MAX_WHOLE {
+    if part.size > TarReader::MAX_WHOLE {
         return Err(parts.too_large(sample, part));
     }
     space.resize(part.size as usize, 0);

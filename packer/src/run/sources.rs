@@ -9,20 +9,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
 use super::part::GONE;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
-/// Refuses sources that are not folders.
+/// Refuses roots that are missing: folders, and files that are sources themselves.
 ///
 /// # Errors
 /// Returns an error if one is missing or the operating system does not answer.
-pub(super) fn check(roots: &[PathBuf]) -> Result<(), Failure> {
-    for root in roots {
-        if !files::is_folder(root)? {
-            return Err(missing(root, "does not exist"));
+pub(super) fn check(roots: &[PathBuf], sources: &[PlannedSource]) -> Result<(), Failure> {
+    for (number, root) in roots.iter().enumerate() {
+        let is_file = sources.iter().any(|s| s.root as usize == number && s.path.is_empty());
+        let found = if is_file { files::exists(root)? } else { files::is_folder(root)? };
+        if !found {
+            let what = if is_file { "file" } else { "folder" };
+            return Err(missing(root, what, "does not exist"));
         }
     }
     Ok(())
@@ -49,7 +53,7 @@ impl Absences {
     pub(super) fn refused(&mut self, root: &Path, problems: &[Problem]) -> Result<(), Failure> {
         let gone = problems.iter().filter(|problem| problem.reason == GONE).count();
         if gone > 0 && is_empty(root)? {
-            return Err(missing(root, "is missing or empty"));
+            return Err(missing(root, "folder", "is missing or empty"));
         }
         if gone < problems.len() {
             self.others += 1;
@@ -76,9 +80,9 @@ impl Absences {
     }
 }
 
-fn missing(root: &Path, how: &str) -> Failure {
+fn missing(root: &Path, what: &str, how: &str) -> Failure {
     Failure::try_again(format!(
-        "{}: the source folder {how} on this machine; mount it, or give --source",
+        "{}: the source {what} {how} on this machine; mount it, or give --source",
         root.shown()
     ))
 }

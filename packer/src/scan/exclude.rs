@@ -1,7 +1,7 @@
 //! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use tarflume::Exclude;
+use tarflume_formats::KeyList;
 
 use super::exclude_list::Listed;
 use crate::failure::Failure;
@@ -35,13 +35,13 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
         if path.is_empty() {
             return Err(refused("name the file: --exclude @keys.txt".into()));
         }
-        let list = Exclude::file(path).map_err(|e| match e.is_machine() {
+        let list = KeyList::read(path.as_ref()).map_err(|e| match e.blame().is_machine() {
             true => Failure::from(e),
             false => refused(Failure::from(e).text),
         })?;
         lists.push(list);
     }
-    Ok(Listed::new(lists.iter().flat_map(Exclude::listed)))
+    Ok(Listed::new(lists.iter().flat_map(KeyList::keys)))
 }
 
 /// Returns the words for the plan: globs unchanged, and one digest of all listed keys, so that a

@@ -1,6 +1,6 @@
 //! `Listed`: samples that are left out by key, and which keys of the list occurred.
 //!
-//! Keys only; the reader crate's `dataset::exclude` parses the list's format.
+//! Keys only; `tarflume_formats::KeyList` parses the list's format.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_no_sample_had_are_told_in_the_order_of_the_list() {
+    fn unknown_keys_are_reported_in_the_order_of_the_list() {
         let listed = Listed::new([&b"c"[..], b"a", b"b", b"a"]);
         assert!(listed.has(b"a") && !listed.has(b"x"));
         assert_eq!(listed.absent(), Some(Absent { keys: 2, first: "c".into() }));

@@ -9,7 +9,7 @@ use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use crate::check::IMAGE_EXTS;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The map from source extensions to shard extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,9 @@ impl ExtMap {
     }
 }
 
+/// The words about a sample that lacks the required JSON.
+pub(crate) const NO_JSON: &str = "but no 'json'";
+
 /// The parts that every sample must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Require(Vec<String>);
@@ -70,6 +73,13 @@ impl Require {
     pub fn parse(text: &str) -> Require {
         let words = text.split(',').map(|w| w.trim().trim_start_matches('.').to_ascii_lowercase());
         Require(words.filter(|w| !w.is_empty()).collect())
+    }
+
+    /// Returns the same requirements without `ext`, which samples get later.
+    #[must_use]
+    pub fn without(mut self, ext: &str) -> Require {
+        self.0.retain(|word| word != ext);
+        self
     }
 
     /// Returns the first requirement that a sample with these extensions does not meet.
@@ -96,18 +106,27 @@ impl Require {
 #[derive(Debug, Default)]
 pub(super) struct ExtTable(Mutex<HashMap<ExtPair, u16>>);
 
-/// An extension in the source, and in shards.
-type ExtPair = (Vec<u8>, Vec<u8>);
+/// An extension in the source, and in shards; and whether its files have paths of their own.
+type ExtPair = (Vec<u8>, Vec<u8>, bool);
 
 impl ExtTable {
     /// Returns the number of this pair of source and shard extension; `None` after 65,536 pairs.
     pub(super) fn number(&self, source: &[u8], shard: &[u8]) -> Option<u16> {
+        self.number_of((source.to_vec(), shard.to_vec(), false))
+    }
+
+    /// As [`ExtTable::number`], for files with paths of their own.
+    pub(super) fn number_of_paths(&self, shard: &[u8]) -> Option<u16> {
+        self.number_of((shard.to_vec(), shard.to_vec(), true))
+    }
+
+    fn number_of(&self, pair: ExtPair) -> Option<u16> {
         let mut table = self.0.lock().ignore_poison();
         let next = u16::try_from(table.len()).ok();
-        match table.get(&(source.to_vec(), shard.to_vec())) {
+        match table.get(&pair) {
             Some(&number) => Some(number),
             None => {
-                table.insert((source.to_vec(), shard.to_vec()), next?);
+                table.insert(pair, next?);
                 next
             }
         }
@@ -120,7 +139,11 @@ impl ExtTable {
         list.sort_by_key(|(_, number)| *number);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         list.into_iter()
-            .map(|((source, shard), _)| PlannedExt { source: text(source), shard: text(shard) })
+            .map(|((source, shard, has_paths), _)| PlannedExt {
+                source: text(source),
+                shard: text(shard),
+                has_paths,
+            })
             .collect()
     }
 }

@@ -7,10 +7,11 @@ use rustix::fs::{AtFlags, Stat, statat};
 use tarflume_formats::{Blame, files, name};
 
 use super::exts::ExtTable;
-use super::list::{FoundPart, Run};
+use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
+use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
@@ -30,6 +31,7 @@ pub(super) struct FolderName {
 pub(super) struct Grouped {
     pub(super) runs: Vec<Run>,
     pub(super) problems: Vec<ScanProblem>,
+    pub(super) tables: Vec<FoundTable>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
     /// The latest change, see [`Scan::newest`](super::Scan::newest).
@@ -113,20 +115,6 @@ impl From<Refusal> for Unfit {
 }
 
 impl Grouper<'_> {
-    /// Returns how much of a file's name is key: up to the dot before the extension.
-    ///
-    /// If dots in the stem are allowed, that is WebDataset's first dot; otherwise the last, or the
-    /// one before an extension with dots that is required by name (`seg.png`).
-    pub(super) fn stem_of(&self, file: &[u8]) -> usize {
-        let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
-        if self.options.names.action(Rule::Dot) == Action::Allow {
-            return dots.next().unwrap_or(file.len());
-        }
-        let named = |&dot: &usize| self.options.require.names(&name::lower(&file[dot + 1..]));
-        let compound = dots.clone().find(named);
-        compound.or(dots.next_back()).unwrap_or(file.len())
-    }
-
     /// Groups `entries`, which contain no folder and no incomplete sample.
     ///
     /// # Errors
@@ -140,6 +128,7 @@ impl Grouper<'_> {
         let mut out = Grouped {
             runs: Vec::new(),
             problems: Vec::new(),
+            tables: Vec::new(),
             skipped: 0,
             renamed: 0,
             newest: i64::MIN,
@@ -148,7 +137,7 @@ impl Grouper<'_> {
         let mut current = run();
         let mut examined = Examined { newest: i64::MIN, exts: RecentExts::default() };
         for files in entries.chunk_by(|a, b| listing.stem(a) == listing.stem(b)) {
-            let files = self.set_aside(folder, listing, files, &mut out);
+            let files = self.set_aside(folder, listing, files, &mut out)?;
             let Some(first) = files.first() else { continue };
             let stem = listing.stem(first);
             match self.sample(folder, listing, stem, &files, &mut examined) {
@@ -173,14 +162,17 @@ impl Grouper<'_> {
         Ok(out)
     }
 
-    /// Removes excluded names and names that are not regular files from a sample's names.
+    /// Removes excluded names, tables and names that are not regular files from a sample's names.
+    ///
+    /// # Errors
+    /// Returns the errors of [`is_table`].
     fn set_aside<'e>(
         &self,
         folder: &FolderName,
         listing: &Listing,
         files: &'e [Entry],
         out: &mut Grouped,
-    ) -> Vec<&'e Entry> {
+    ) -> Result<Vec<&'e Entry>, Failure> {
         let mut keep = Vec::with_capacity(files.len());
         for file in files {
             let name = listing.name(file);
@@ -188,6 +180,9 @@ impl Grouper<'_> {
             let skip_hidden = hidden && self.options.names.action(Rule::Hidden) == Action::Skip;
             if skip_hidden || self.options.excludes(&folder.source, name) {
                 out.skipped += 1;
+            } else if is_table(self.options, (&folder.source, name), || self.path(folder, name))? {
+                let (root, folder) = (folder.root, folder.source.to_vec());
+                out.tables.push(FoundTable { root, folder, name: name.to_vec() });
             } else if file.kind == Kind::File {
                 keep.push(file);
             } else {
@@ -201,7 +196,7 @@ impl Grouper<'_> {
                 out.problems.push(self.problem(folder, None, &[], refusal));
             }
         }
-        keep
+        Ok(keep)
     }
 
     /// Returns the key's stem if it is not the files' own, and the parts; `None` if they are left
@@ -362,7 +357,7 @@ impl Grouper<'_> {
         })?;
         examined.newest = examined.newest.max(last_change(&stat));
         let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
-        Ok(FoundPart { ext, size: stat.st_size as u64, stamp })
+        Ok(FoundPart { ext, size: stat.st_size as u64, at: FoundAt::File(stamp) })
     }
 
     fn path(&self, folder: &FolderName, file: &[u8]) -> PathBuf {
@@ -370,26 +365,7 @@ impl Grouper<'_> {
     }
 
     fn misread(&self, rule: Rule, file: &[u8]) -> Refusal {
-        let what = match rule {
-            Rule::Dot => {
-                let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
-                let key = name::shown(&file[..first]);
-                format!("its name has several dots: readers take '{key}' as its key")
-            }
-            Rule::Space => {
-                "its name has blanks or control characters, which some readers split".into()
-            }
-            Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
-            Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
-            Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
-            Rule::Long => format!(
-                "its name in the shard is longer than {MAX_NAME} bytes, which some readers cut"
-            ),
-            Rule::Case => "its key differs from another only in case".into(),
-        };
-        let word = rule.word();
-        let reason = format!("{what}; rename it, or give --names {word}=replace or {word}=allow");
-        Refusal::new(ProblemKind::BadName, file, reason)
+        Refusal::new(ProblemKind::BadName, file, misread(rule, file))
     }
 
     /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
@@ -419,6 +395,27 @@ impl Grouper<'_> {
         problem.key = key;
         ScanProblem { problem, root: folder.root, files: files.iter().map(|f| path(f)).collect() }
     }
+}
+
+/// Returns why the rule refuses a name, and what to do.
+pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
+    let what = match rule {
+        Rule::Dot => {
+            let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
+            let key = name::shown(&file[..first]);
+            format!("its name has several dots: readers take '{key}' as its key")
+        }
+        Rule::Space => "its name has blanks or control characters, which some readers split".into(),
+        Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
+        Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
+        Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
+        Rule::Long => {
+            format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
+        }
+        Rule::Case => "its key differs from another only in case".into(),
+    };
+    let word = rule.word();
+    format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
 }
 
 /// Returns the latest time at which a file's content can have changed, in nanoseconds since 1970.

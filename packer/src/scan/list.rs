@@ -12,8 +12,24 @@ pub struct FoundPart {
     pub ext: u16,
     /// Bytes.
     pub size: u64,
-    /// A digest of its modification time.
-    pub stamp: u32,
+    /// The location of its bytes.
+    pub at: FoundAt,
+}
+
+/// The location of a part's bytes; see [`Location`](tarflume_formats::plan::Location).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundAt {
+    /// A file of its own, with a digest of its modification time.
+    File(u32),
+    /// A file whose path under the root is a text: its first byte in
+    /// [`Scan::texts`](super::Scan::texts), its length, and the digest.
+    Path(u64, u32, u32),
+    /// Text, from this byte of [`Scan::texts`](super::Scan::texts).
+    Text(u64),
+    /// Bytes of a source, from this byte.
+    Range(u32, u64),
+    /// A source's row and column.
+    Cell(u32, u64, u16),
 }
 
 /// A sample found by the scan.
@@ -37,6 +53,10 @@ pub struct Spot {
 }
 
 impl Spot {
+    pub(super) fn new(run: usize, at: usize) -> Spot {
+        Spot { run: run as u32, at: at as u32 }
+    }
+
     /// Returns the spot as a number that grows in the order of the list.
     pub fn id(self) -> u64 {
         u64::from(self.run) << 32 | u64::from(self.at)
@@ -77,9 +97,35 @@ impl Run {
         }
         put(out, parts.len() as u64);
         for part in parts {
-            put(out, u64::from(part.ext));
+            let ext = u64::from(part.ext) << 3;
+            match part.at {
+                FoundAt::File(stamp) => {
+                    put(out, ext);
+                    out.extend_from_slice(&stamp.to_le_bytes());
+                }
+                FoundAt::Path(at, length, stamp) => {
+                    put(out, ext | 4);
+                    put(out, at);
+                    put(out, u64::from(length));
+                    out.extend_from_slice(&stamp.to_le_bytes());
+                }
+                FoundAt::Text(at) => {
+                    put(out, ext | 1);
+                    put(out, at);
+                }
+                FoundAt::Range(source, at) => {
+                    put(out, ext | 2);
+                    put(out, u64::from(source));
+                    put(out, at);
+                }
+                FoundAt::Cell(source, row, column) => {
+                    put(out, ext | 3);
+                    put(out, u64::from(source));
+                    put(out, row);
+                    put(out, u64::from(column));
+                }
+            }
             put(out, part.size);
-            out.extend_from_slice(&part.stamp.to_le_bytes());
         }
         self.samples += 1;
     }
@@ -94,7 +140,7 @@ impl Run {
     }
 
     /// Decodes the sample at `at` and returns the position of the next.
-    fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
+    pub(super) fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
         let mut reader = Reader { bytes: &self.bytes, at };
         sample.root = self.root;
         let stem = reader.take();
@@ -104,10 +150,15 @@ impl Run {
         set_joined(&mut sample.key, &self.key_folder, key_stem);
         sample.parts.clear();
         for _ in 0..reader.number() {
-            let ext = reader.number() as u16;
-            let size = reader.number();
-            let stamp = reader.stamp();
-            sample.parts.push(FoundPart { ext, size, stamp });
+            let head = reader.number();
+            let at = match head & 7 {
+                0 => FoundAt::File(reader.stamp()),
+                1 => FoundAt::Text(reader.number()),
+                2 => FoundAt::Range(reader.number() as u32, reader.number()),
+                4 => FoundAt::Path(reader.number(), reader.number() as u32, reader.stamp()),
+                _ => FoundAt::Cell(reader.number() as u32, reader.number(), reader.number() as u16),
+            };
+            sample.parts.push(FoundPart { ext: (head >> 3) as u16, size: reader.number(), at });
         }
         reader.at
     }
@@ -128,6 +179,11 @@ impl SampleList {
         }
     }
 
+    /// Returns the runs, in order.
+    pub(super) fn into_runs(self) -> Vec<Run> {
+        self.runs
+    }
+
     /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.samples
@@ -144,7 +200,7 @@ impl SampleList {
         for (number, run) in self.runs.iter().enumerate() {
             let mut at = 0;
             for _ in 0..run.samples {
-                let spot = Spot { run: number as u32, at: at as u32 };
+                let spot = Spot::new(number, at);
                 at = run.read(at, &mut sample);
                 if !each(spot, &sample) {
                     return;
@@ -194,16 +250,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pushed_is_read_in_order_and_at_its_spot() {
+    fn pushed_samples_are_read_in_order_and_by_position() {
         let mut list = SampleList::default();
         for folder in 0..3u32 {
             let path = format!("d {folder}/").into_bytes();
             let mut run =
                 Run::new(7, path.clone().into(), format!("d_{folder}/").into_bytes().into());
             for i in 0..100u64 {
-                let part = FoundPart { ext: 300, size: i << 30, stamp: i as u32 };
+                let part = |at| FoundPart { ext: 300, size: i << 30, at };
                 let renamed = (i % 2 == 0).then_some(&b"other"[..]);
-                run.push(format!("s{i}").as_bytes(), renamed, &[part, part]);
+                let parts = [
+                    part(FoundAt::File(i as u32)),
+                    part(FoundAt::Path(i << 33, 5, i as u32)),
+                    part(FoundAt::Text(i << 33)),
+                    part(FoundAt::Range(folder, i << 40)),
+                    part(FoundAt::Cell(folder, i << 35, 9)),
+                ];
+                run.push(format!("s{i}").as_bytes(), renamed, &parts);
             }
             list.push(run);
         }

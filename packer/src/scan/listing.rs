@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_stand_where_their_keys_will() {
+    fn folders_are_sorted_by_their_keys() {
         let dir = tempfile::tempdir().unwrap();
         for file in ["a.jpg", "a-b.jpg", "a0.jpg", "a.json", "ab.jpg", "a.b"] {
             std::fs::write(dir.path().join(file), b"x").unwrap();

@@ -1,16 +1,18 @@
 //! The options of a scan, and the form of its problems.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use globset::GlobSet;
+use tarflume_formats::name;
 
 use super::exclude_list::Listed;
 use super::exts::{ExtMap, Require};
-use super::rules::NameRules;
+use super::rules::{Action, NameRules, Rule};
 use crate::problem::Problem;
 
 /// The options of a scan.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ScanOptions {
     /// Packs what symbolic links point to.
     pub follow_links: bool,
@@ -25,10 +27,28 @@ pub struct ScanOptions {
     /// Paths under a source folder that are left out.
     pub exclude: GlobSet,
     /// Keys whose samples are left out.
-    pub listed: Listed,
+    pub listed: Arc<Listed>,
+    /// Paths under a source folder of files that are read as tables, and are no parts.
+    pub joined: Vec<Vec<u8>>,
+    /// Collects `metadata.csv`, `.jsonl` and `.parquet` that name files, instead of grouping them.
+    pub metadata: bool,
 }
 
 impl ScanOptions {
+    /// Returns how much of a file's name is key: up to the dot before the extension.
+    ///
+    /// If dots in the stem are allowed, that is WebDataset's first dot; otherwise the last, or the
+    /// one before an extension with dots that is required by name (`seg.png`).
+    pub(crate) fn stem_of(&self, file: &[u8]) -> usize {
+        let mut dots = (1..file.len()).filter(|&i| file[i] == b'.');
+        if self.names.action(Rule::Dot) == Action::Allow {
+            return dots.next().unwrap_or(file.len());
+        }
+        let named = |&dot: &usize| self.require.names(&name::lower(&file[dot + 1..]));
+        let compound = dots.clone().find(named);
+        compound.or(dots.next_back()).unwrap_or(file.len())
+    }
+
     pub(super) fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         if self.exclude.is_empty() {

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// Syncs what is written below one folder.
 #[derive(Debug)]
-pub(super) struct WriteCheck {
+pub(crate) struct WriteCheck {
     /// Opened before the first write: `syncfs` reports errors since then.
     root: File,
     /// True if each file is synced.
@@ -25,7 +25,7 @@ impl WriteCheck {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(super) fn of(out: &Path) -> Result<WriteCheck, Failure> {
+    pub(crate) fn of(out: &Path) -> Result<WriteCheck, Failure> {
         let root = File::open(out).map_err(|e| Failure::io(e, "open the folder", out))?;
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         Ok(WriteCheck { root, each: !syncfs_reports(&release) })
@@ -35,7 +35,7 @@ impl WriteCheck {
     ///
     /// # Errors
     /// Returns an error if the file was not written.
-    pub(super) fn one(&self, file: &File) -> io::Result<()> {
+    pub(crate) fn one(&self, file: &File) -> io::Result<()> {
         if self.each { file.sync_data() } else { Ok(()) }
     }
 
@@ -43,7 +43,7 @@ impl WriteCheck {
     ///
     /// # Errors
     /// Returns an error if some file was not written.
-    pub(super) fn all(&self, out: &Path) -> Result<(), Failure> {
+    pub(crate) fn all(&self, out: &Path) -> Result<(), Failure> {
         let synced = rustix::io::retry_on_intr(|| rustix::fs::syncfs(&self.root));
         synced.map_err(|e| Failure::io(e.into(), "sync to disk", out))
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_release_says_whether_errors_are_reported() {
+    fn the_kernel_release_decides_whether_sync_errors_are_reported() {
         for new in ["5.8.0", "5.15.0-91-generic", "6.1", "10.0.1"] {
             assert!(syncfs_reports(new), "{new}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tarflume_fixtures::{Lie, TarBytes, good_shard};
+use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
 
 use super::*;
 use crate::listing;
@@ -50,24 +50,24 @@ fn honest_files_come_back_as_they_were_stored() {
 }
 
 #[test]
-fn names_that_leave_the_folder_and_links_are_refused_and_the_rest_goes_on() {
-    for (lie, kind) in [
-        (Lie::DotDot, ProblemKind::BadName),
-        (Lie::DotDotInside, ProblemKind::BadName),
-        (Lie::Absolute, ProblemKind::BadName),
-        (Lie::Symlink, ProblemKind::NotRegular),
-        (Lie::Hardlink, ProblemKind::NotRegular),
-        (Lie::Device, ProblemKind::NotRegular),
+fn names_outside_the_folder_and_links_are_refused_and_the_rest_is_unpacked() {
+    for (claim, kind) in [
+        (FalseClaim::DotDot, ProblemKind::BadName),
+        (FalseClaim::DotDotInside, ProblemKind::BadName),
+        (FalseClaim::Absolute, ProblemKind::BadName),
+        (FalseClaim::Symlink, ProblemKind::NotRegular),
+        (FalseClaim::Hardlink, ProblemKind::NotRegular),
+        (FalseClaim::Device, ProblemKind::NotRegular),
     ] {
-        let (done, files) = unpacked(&lie.bytes());
+        let (done, files) = unpacked(&claim.bytes());
         let kinds: Vec<_> = done.problems.iter().map(|p| p.kind).collect();
-        assert_eq!(kinds, [kind], "{}", lie.name());
-        assert_eq!(files.len(), 6, "{}", lie.name());
+        assert_eq!(kinds, [kind], "{}", claim.name());
+        assert_eq!(files.len(), 6, "{}", claim.name());
     }
 }
 
 #[test]
-fn a_file_that_stands_twice_keeps_its_first_content() {
+fn a_file_that_occurs_twice_keeps_its_first_content() {
     let tar = TarBytes::new()
         .member(b"a.txt", b"one")
         .member(b"b.txt", b"")

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use tarflume_formats::error::Result;
 use tarflume_formats::index::Sample;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, Result, name};
 
 use super::kinds;
 use super::options::{Level, Options};
@@ -285,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nearly_all_samples_have_is_expected() {
+    fn parts_of_nearly_all_samples_are_expected() {
         for (having, samples, want) in [
             (1, 1, true),
             (1, 2, false),

@@ -3,10 +3,9 @@
 //! Keeps the first difference. A sidecar that differs too often describes another tar and is not
 //! used further.
 
-use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Error, ErrorKind, Index, Result, name};
 
 /// Number of differences after which a sidecar counts as another tar's.
 const DIFFERENT: u32 = 3;

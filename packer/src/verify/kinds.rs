@@ -1,7 +1,6 @@
 //! Converts errors of the formats crate to problems; the kind depends on the file.
 
-use tarflume_formats::error::{Error, ErrorKind, Result};
-use tarflume_formats::name;
+use tarflume_formats::{Error, ErrorKind, Result, name};
 
 use crate::problem::{Problem, ProblemKind};
 

@@ -5,17 +5,14 @@
 
 use std::path::Path;
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::index::{Part, TarFacts};
-use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, name};
 
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
-use super::points::{Jpegs, Wrong, misfit};
+use super::points::{Jpegs, PointFault, misfit};
 use crate::check::{CheckLevel, Content};
 use crate::index::rows::{Rows, part_of};
 use crate::problem::{Problem, ProblemKind, Problems};
@@ -167,7 +164,7 @@ impl<'a> Pass<'a> {
             _ => Some("a part that is not a JPEG has entry points".into()),
         };
         let Some(why) = why else { return Ok(Some(points)) };
-        self.wrong(Wrong::points(part.offset, key, &why));
+        self.wrong(PointFault::points(part.offset, key, &why));
         Ok(None)
     }
 
@@ -183,10 +180,14 @@ impl<'a> Pass<'a> {
         let wrong = match content.check(data, CheckLevel::Decode).map(|found| found.codes) {
             Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
             Ok(None) if points.is_some() => {
-                vec![Wrong::points(member.data, key, "a JPEG of this kind has no entry points")]
+                vec![PointFault::points(
+                    member.data,
+                    key,
+                    "a JPEG of this kind has no entry points",
+                )]
             }
             Ok(None) => Vec::new(),
-            Err(fault) => vec![Wrong::jpeg(member.data, key, fault)],
+            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
         };
         wrong.into_iter().for_each(|wrong| self.wrong(wrong));
         Ok(())
@@ -319,7 +320,7 @@ impl<'a> Pass<'a> {
             if self.same_length
                 && let Some(error) = cursor.difference()
             {
-                let sidecar = tarflume_formats::shard::index_path(self.tar);
+                let sidecar = tarflume_formats::index_path(self.tar);
                 self.problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(sidecar)));
             }
         }
@@ -339,7 +340,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    fn wrong(&mut self, wrong: Wrong) {
+    fn wrong(&mut self, wrong: PointFault) {
         self.problems.push(wrong.in_shard(&self.tar.display().to_string()));
     }
 

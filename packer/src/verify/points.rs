@@ -1,8 +1,7 @@
 //! Compares the entry points in a sidecar with their JPEGs, and reads the Huffman codes of JPEGs,
 //! some dozens at a time.
 
-use tarflume_formats::error::Result;
-use tarflume_formats::{Index, name};
+use tarflume_formats::{Index, Result, name};
 use tarflume_jpeg::{EntryPoints, Header};
 
 use crate::check::{Fault, LARGE, Tray};
@@ -10,7 +9,7 @@ use crate::problem::{Problem, ProblemKind, Problems};
 
 /// A fault of a JPEG or of its entry points.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct PointFault {
     /// The kind.
     pub kind: ProblemKind,
     /// Byte of the tar.
@@ -21,18 +20,18 @@ pub(crate) struct Wrong {
     pub reason: String,
 }
 
-impl Wrong {
+impl PointFault {
     /// Reports entry points that do not belong to the part whose data begin at `byte`.
-    pub(crate) fn points(byte: u64, key: &[u8], what: &str) -> Wrong {
+    pub(crate) fn points(byte: u64, key: &[u8], what: &str) -> PointFault {
         let reason =
             format!("{what}; index the shard again with `pack index --entry-points --force`");
-        Wrong { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
+        PointFault { kind: ProblemKind::BadEntryPoints, byte, key: key.to_vec(), reason }
     }
 
     /// Reports a fault of the JPEG whose data begin at `byte`.
-    pub(crate) fn jpeg(byte: u64, key: &[u8], fault: Fault) -> Wrong {
+    pub(crate) fn jpeg(byte: u64, key: &[u8], fault: Fault) -> PointFault {
         let byte = byte + fault.byte;
-        Wrong { kind: fault.kind, byte, key: key.to_vec(), reason: fault.reason }
+        PointFault { kind: fault.kind, byte, key: key.to_vec(), reason: fault.reason }
     }
 
     /// Converts the fault to a problem of this shard.
@@ -74,7 +73,7 @@ pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Resul
             let part = part?;
             let Some(points) = index.entry_points(part.number)? else { continue };
             if let Some(why) = misfit(points, part.length, part.checksum) {
-                problems.push(Wrong::points(part.offset, sample.key, &why).in_shard(path));
+                problems.push(PointFault::points(part.offset, sample.key, &why).in_shard(path));
             }
         }
     }
@@ -87,7 +86,7 @@ pub(crate) struct Jpegs<'a> {
     tray: Tray,
     waiting: Vec<Waiting<'a>>,
     /// Faults found since the last call that returned them.
-    wrong: Vec<Wrong>,
+    wrong: Vec<PointFault>,
 }
 
 #[derive(Debug)]
@@ -105,7 +104,7 @@ impl<'a> Jpegs<'a> {
         (data, header): (&[u8], Header),
         (at, key): (u64, &[u8]),
         points: Option<&'a [u8]>,
-    ) -> Vec<Wrong> {
+    ) -> Vec<PointFault> {
         let jpeg = Waiting { at, key: key.to_vec(), points };
         if data.len() as u64 > LARGE {
             let read = self.tray.read_one(data, &header);
@@ -118,7 +117,7 @@ impl<'a> Jpegs<'a> {
     }
 
     /// Reads the codes of all waiting JPEGs and returns their faults.
-    pub(crate) fn settle(&mut self) -> Vec<Wrong> {
+    pub(crate) fn settle(&mut self) -> Vec<PointFault> {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
             self.wrong.extend(compared(jpeg, self.tray.entry_points(number)));
@@ -129,16 +128,16 @@ impl<'a> Jpegs<'a> {
 }
 
 /// Returns the fault of a JPEG whose codes were read, or of its entry points.
-fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Option<Wrong> {
+fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Option<PointFault> {
     let Waiting { at, key, points } = jpeg;
     match read {
-        Err(fault) => Some(Wrong::jpeg(at, &key, fault)),
+        Err(fault) => Some(PointFault::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
             let text = match found {
                 [] => "a JPEG of this kind has no entry points",
                 _ => "the entry points of this part were made from it, and lead to wrong places",
             };
-            Some(Wrong::points(at, &key, text))
+            Some(PointFault::points(at, &key, text))
         }
         Ok(_) => None,
     }

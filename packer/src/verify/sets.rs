@@ -4,9 +4,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::dataset::read_manifest;
-use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::{files, read_manifest};
 
 use super::kinds;
 use crate::exit::Exit;

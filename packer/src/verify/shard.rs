@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::error::{Error, ErrorKind, Result};
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::reading::{Reading, TarReader};
-use tarflume_formats::shard::index_path;
-use tarflume_formats::{Index, files};
+use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path};
 
 use super::kinds;
 use super::options::{Level, Options};

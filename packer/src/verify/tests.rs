@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use tarflume_fixtures::{Lie, TarBytes, good_shard};
+use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
+use tarflume_formats::Reading;
 use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::reading::Reading;
 
 use super::*;
 use crate::exit::Exit;
@@ -134,7 +134,7 @@ fn a_cut_is_found_wherever_it_is() {
 }
 
 #[test]
-fn what_follows_the_end_marker_must_be_zeros() {
+fn bytes_after_the_end_marker_must_be_zeros() {
     let (_, full) = after("a.tar", |tar| tar.extend(shard("c")));
     let want = [ProblemKind::Gap, ProblemKind::StaleIndex, ProblemKind::StaleManifest];
     assert_eq!(kinds(&full), want);
@@ -162,7 +162,7 @@ fn a_damaged_or_missing_sidecar_leaves_the_tar_to_be_walked() {
 }
 
 #[test]
-fn a_manifest_must_describe_what_is_there() {
+fn a_manifest_must_describe_the_files_beside_it() {
     let (quick, full) = after(FILE_NAME, |json| {
         let text = String::from_utf8(json.clone()).unwrap();
         *json = text.replace("\"samples\":5", "\"samples\":6").replace("10,", "12,").into_bytes();
@@ -188,15 +188,15 @@ fn a_manifest_must_describe_what_is_there() {
 
 #[test]
 fn keys_clash_within_and_across_shards() {
-    for (lie, want) in [
-        (Lie::RepeatedKey, ProblemKind::RepeatedKey),
-        (Lie::Interleaved, ProblemKind::SplitSample),
-        (Lie::CaseTwins, ProblemKind::CaseCollision),
+    for (claim, want) in [
+        (FalseClaim::RepeatedKey, ProblemKind::RepeatedKey),
+        (FalseClaim::Interleaved, ProblemKind::SplitSample),
+        (FalseClaim::CaseTwins, ProblemKind::CaseCollision),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("a.tar"), lie.bytes()).unwrap();
+        fs::write(dir.path().join("a.tar"), claim.bytes()).unwrap();
         index(dir.path());
-        assert_eq!(kinds(&report(dir.path(), Level::Full))[0], want, "{}", lie.name());
+        assert_eq!(kinds(&report(dir.path(), Level::Full))[0], want, "{}", claim.name());
     }
     let dir = set();
     fs::write(dir.path().join("b.tar"), shard("A")).unwrap();
@@ -207,7 +207,7 @@ fn keys_clash_within_and_across_shards() {
 }
 
 #[test]
-fn a_part_that_nearly_all_samples_have_is_missed() {
+fn a_part_that_nearly_all_samples_have_is_reported_as_missing() {
     let dir = set();
     let mut tar = TarBytes::new();
     tar.member(b"b0.jpg", b"").member(b"b1.png", b"").member(b"b1.json", b"{}");
@@ -236,22 +236,22 @@ fn decoding_looks_at_every_image_and_json() {
 }
 
 #[test]
-fn a_foreign_tar_alone_is_told_to_lack_its_sidecar() {
+fn only_a_foreign_tar_lacks_a_sidecar() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");
-    for (lie, want) in [
-        (Lie::DotDot, ProblemKind::BadName),
-        (Lie::NonUtf8Name, ProblemKind::BadName),
-        (Lie::Symlink, ProblemKind::NotRegular),
-        (Lie::RepeatedPart, ProblemKind::RepeatedPart),
-        (Lie::SampleAfterEnd, ProblemKind::Gap),
-        (Lie::GnuSparse, ProblemKind::Unsupported),
-        (Lie::ZeroBlockInside, ProblemKind::BadHeader),
-        (Lie::Empty, ProblemKind::MissingEnd),
+    for (claim, want) in [
+        (FalseClaim::DotDot, ProblemKind::BadName),
+        (FalseClaim::NonUtf8Name, ProblemKind::BadName),
+        (FalseClaim::Symlink, ProblemKind::NotRegular),
+        (FalseClaim::RepeatedPart, ProblemKind::RepeatedPart),
+        (FalseClaim::SampleAfterEnd, ProblemKind::Gap),
+        (FalseClaim::GnuSparse, ProblemKind::Unsupported),
+        (FalseClaim::ZeroBlockInside, ProblemKind::BadHeader),
+        (FalseClaim::Empty, ProblemKind::MissingEnd),
     ] {
-        fs::write(&tar, lie.bytes()).unwrap();
+        fs::write(&tar, claim.bytes()).unwrap();
         let report = report(&tar, Level::Full);
-        assert_eq!(kinds(&report)[..2], [ProblemKind::MissingIndex, want], "{}", lie.name());
+        assert_eq!(kinds(&report)[..2], [ProblemKind::MissingIndex, want], "{}", claim.name());
     }
 }
 

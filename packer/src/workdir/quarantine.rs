@@ -7,11 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::Digest;
 use tarflume_formats::files::{self, Patient, patiently};
 use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
-use tarflume_formats::shard::has_bytes;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Digest, has_bytes};
 
 use crate::choice::Choice;
 use crate::failure::Failure;
@@ -64,8 +63,7 @@ pub(crate) fn set_aside(
     files: &[PathBuf],
     problem: &Problem,
 ) -> Result<(), Failure> {
-    let mut json = serde_json::to_vec_pretty(&problem.to_value()).unwrap_or_default();
-    json.push(b'\n');
+    let json = reason(problem);
     for file in files {
         let under = file.strip_prefix(root).unwrap_or(file);
         let wanted = folder.join(under);
@@ -74,6 +72,38 @@ pub(crate) fn set_aside(
         write_whole(&reason_path(copied.as_ref().unwrap_or(&wanted)), &json)?;
     }
     Ok(())
+}
+
+/// Writes the bytes of a part that is no file of its own to `folder` under its name in the shard,
+/// with a `.reason.json` beside it. Without bytes only the reason is written.
+///
+/// # Errors
+/// Returns an error if it could not be written, or if a link is in place of a folder of the
+/// quarantine.
+pub(crate) fn set_aside_bytes(
+    folder: &Path,
+    name: &[u8],
+    bytes: Option<&[u8]>,
+    problem: &Problem,
+) -> Result<(), Failure> {
+    if let Some(why) = tarflume_formats::name::unsafe_as_path(name) {
+        let shown = tarflume_formats::name::shown(name);
+        return Err(Failure::bad_data(format!("the plan has a part '{shown}': {why}")));
+    }
+    let under = Path::new(OsStr::from_bytes(name));
+    make_folders(folder, under.parent().unwrap_or(Path::new("")))?;
+    let wanted = folder.join(under);
+    if let Some(bytes) = bytes {
+        write_whole(&wanted, bytes)?;
+    }
+    Ok(write_whole(&reason_path(&wanted), &reason(problem))?)
+}
+
+/// Returns the contents of a reason file.
+fn reason(problem: &Problem) -> Vec<u8> {
+    let mut json = serde_json::to_vec_pretty(&problem.to_value()).unwrap_or_default();
+    json.push(b'\n');
+    json
 }
 
 /// Creates `folder` and the missing folders `below` it. Existing entries must be folders.

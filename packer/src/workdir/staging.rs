@@ -25,15 +25,15 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
     create_folders, folder_of, sync_file, sync_folder, sync_name, write_whole,
 };
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Error, ErrorKind, Index, Plan, Result, files};
+use tarflume_formats::{
+    Error, ErrorKind, Index, Plan, Result, ShardRecord, files, has_bytes, index_path,
+};
 
 use crate::failure::Failure;
 
 pub use lock::Lock;
-use lock::Taken;
+use lock::LockAttempt;
 
 /// The lock's name in the working folder.
 const LOCK: &str = "lock";
@@ -101,14 +101,14 @@ impl Staging {
                 continue;
             }
             match Lock::take(&self.lock_path())? {
-                Taken::Held(lock) => {
+                LockAttempt::Held(lock) => {
                     // Another command may have removed the folders before the lock was taken.
                     self.create()?;
                     self.secure_names()?;
                     return Ok(lock);
                 }
-                Taken::Gone => {}
-                Taken::Busy => break,
+                LockAttempt::Gone => {}
+                LockAttempt::Busy => break,
             }
         }
         Err(Failure::try_again(format!(

@@ -4,13 +4,10 @@
 
 use std::path::Path;
 
-use tarflume_formats::dataset::read_manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::index_path;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_formats::{Index, Manifest, Plan, files};
+use tarflume_formats::{Index, Manifest, Plan, ShardRecord, files, index_path, read_manifest};
 
 use super::staging::Staging;
 use crate::check::Content;
@@ -77,7 +74,7 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
 fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let Some(manifest) = published(staging)? else { return Ok(None) };
     let plan = staging.existing_plan()?;
-    let other = plan.is_some_and(|plan| manifest.plan.as_ref() != Some(&plan.foot().content));
+    let other = plan.is_some_and(|plan| !manifest.has_plan(&plan.foot().content));
     Ok((!other).then_some(manifest))
 }
 

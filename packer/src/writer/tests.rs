@@ -1,5 +1,5 @@
 //! Data sets written sample by sample: what is published, what is refused, what remains.
-#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+#![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn refused(result: Result<(), Rejected>) -> Problem {
 }
 
 #[test]
-fn what_is_written_is_whole_and_appears_at_the_end() {
+fn a_written_file_is_complete_and_appears_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = DatasetWriter::create(dir.path(), small()).unwrap();
     for n in 0..8 {
@@ -94,7 +94,7 @@ fn faulty_samples_are_named_and_leave_no_trace() {
 }
 
 #[test]
-fn a_writer_that_is_given_up_publishes_nothing_and_is_forgotten_on_request() {
+fn an_abandoned_writer_publishes_nothing_and_can_be_removed() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = DatasetWriter::create(dir.path(), small()).unwrap();
     for n in 0..4 {
@@ -112,7 +112,7 @@ fn a_writer_that_is_given_up_publishes_nothing_and_is_forgotten_on_request() {
 }
 
 #[test]
-fn nothing_written_is_wrong_usage_and_leaves_nothing() {
+fn finishing_an_empty_writer_is_a_usage_error_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let writer = DatasetWriter::create(dir.path(), small()).unwrap();
     assert_eq!(writer.finish().unwrap_err().exit, Exit::Usage);
@@ -120,7 +120,7 @@ fn nothing_written_is_wrong_usage_and_leaves_nothing() {
 }
 
 #[test]
-fn case_twins_that_are_allowed_still_come_once() {
+fn allowed_case_twins_are_reported_once() {
     let dir = tempfile::tempdir().unwrap();
     let names = NameRules::parse("case=allow").unwrap();
     let mut writer = DatasetWriter::create(dir.path(), Options { names, ..small() }).unwrap();

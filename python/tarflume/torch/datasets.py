@@ -38,7 +38,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     - `drop_last`: with `batch_size` as in `Loader`. Without `batch_size`, one rank yields each sample once. With several
       ranks, all workers of all ranks yield the same number of samples: False (the default) repeats samples from the
       beginning of the epoch, and True leaves samples out, in both cases fewer than all ranks together have workers.
-      With `split="shard"`, the number is that of the worker with most samples, or with True that of the worker with
+      With `divide="shard"`, the number is that of the worker with most samples, or with True that of the worker with
       fewest.
     - `transform`: a function that changes each sample, or each batch with `batch_size`.
 
@@ -61,12 +61,13 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         **settings: Any,
     ) -> None:
         super().__init__()
+        _refuse(settings)
         self._given = place.given(settings)
         self._carried: tuple[int, int] | None = None
         self._shards, self._settings = shards, settings
         self._batch_size, self._transform = batch_size, transform
         self._drop_last = settings.pop("drop_last", False)
-        self._by_shard = settings.get("split") == "shard"
+        self._by_shard = settings.get("divide") == "shard"
         self._epochs = Epochs()
         self._at: At | None = None
         self._resumed: At | None = None
@@ -126,11 +127,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """Batches of an epoch on this rank.
 
         Raises:
-            TypeError: without `batch_size` or with `split="shard"`, where it depends on the number of workers.
+            TypeError: without `batch_size` or with `divide="shard"`, where it depends on the number of workers.
         """
         if self._batch_size is None or self._by_shard:
             raise TypeError(
-                'a data set without batch_size=, or with split="shard", has no len(): its batches depend on the '
+                'a data set without batch_size=, or with divide="shard", has no len(): its batches depend on the '
                 "DataLoader's workers"
             )
         return self._steps(*self._placed())
@@ -141,7 +142,10 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
     def _open(self, rank: int, world: int, workers: int = 1, **settings: Any) -> _core.Loader:
         settings = self._settings | {"rank": rank, "world_size": world} | settings
-        return _core.Loader(self._shards, **place.threads(settings, workers))
+        loader = _core.Loader(self._shards, **place.threads(settings, workers))
+        if loader.selection is not None:
+            self._settings["select"] = loader.selection  # a table may be readable once only
+        return loader
 
     def _steps(self, rank: int, world: int, **settings: Any) -> int:
         """Batches of this rank; without `batch_size`, samples of this rank."""
@@ -222,6 +226,31 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
                     at.samples, at.rows = at.samples + 1, row + 1
                     yield {name: column[row] for name, column in columns.items()}
                 at.batches, at.rows = at.batches + 1, 0
+
+
+#: Keywords of a DataLoader, and what to write in their place.
+_OF_A_DATALOADER = {
+    **dict.fromkeys(
+        ("num_workers", "persistent_workers", "worker_init_fn", "multiprocessing_context", "timeout", "prefetch_factor",
+         "pin_memory", "pin_memory_device", "in_order"),
+        "it belongs to the DataLoader: DataLoader(dataset, batch_size=None, {name}=...)",
+    ),
+    **dict.fromkeys(
+        ("sampler", "batch_sampler"),
+        "shuffle= and seed= determine the order here; tarflume.torch.MapDataset takes samplers",
+    ),
+    "collate_fn": "it belongs to the DataLoader; transform=function changes each sample here, or each batch with batch_size=",
+    **dict.fromkeys(
+        ("deliver", "collate"), "it belongs to tarflume.torch.Loader; transform=function changes each sample or batch here"
+    ),
+}  # fmt: skip
+
+
+def _refuse(settings: Mapping[str, Any]) -> None:
+    for name in settings:
+        if name in _OF_A_DATALOADER:
+            instead = _OF_A_DATALOADER[name].format(name=name)
+            raise UsageError(f"tarflume.torch.Dataset takes no {name}=; {instead}")
 
 
 def _worker() -> tuple[int, int]:

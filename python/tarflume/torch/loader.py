@@ -52,10 +52,15 @@ class Loader:
 
     deliver: "torch" (the default) copies each column inside the GPU into PyTorch's memory, so tensors follow all of
     PyTorch's rules. "ring" returns views of the device slots without this copy. Use such tensors on the stream that
-    was current, and drop them before the next batches are needed, otherwise the loader allocates more slots.
+    was current, and drop them before the next batches are needed, otherwise the loader allocates more slots. "tuple"
+    copies as "torch" does, and yields the columns in the order in which they were given, without the keys:
+    `for images, labels in loader`.
 
     transform: a function that changes each batch, a dict of tensors, before it is delivered. It runs in the consumer's
     thread; `stats()` shows its time as stage `transform`. `tarflume.Apply` is the same for each sample.
+
+    collate: a function that is called with what `deliver` and `transform` make of each batch. The loader yields what it
+    returns.
     """
 
     def __init__(
@@ -63,19 +68,25 @@ class Loader:
         shards: _core.Shards,
         *,
         pin_memory: bool = False,
-        deliver: Literal["torch", "ring"] = "torch",
+        deliver: Literal["torch", "ring", "tuple", "dict"] = "torch",
         transform: Callable[[dict[str, Any]], Any] | None = None,
+        collate: Callable[[Any], Any] | None = None,
         **settings: Any,
     ) -> None:
         self._given = place.given(settings)
         self._shards, self._settings = shards, place.threads(settings)
-        if deliver not in ("torch", "ring"):
-            raise UsageError(f'deliver={deliver!r} is not known; there are "torch", "ring"')
-        self._own = deliver == "torch"
+        if deliver not in ("torch", "ring", "tuple", "dict"):
+            raise UsageError(f'deliver={deliver!r} is not known; there are "torch", "ring", "tuple", "dict"')
+        if collate is not None and not callable(collate):
+            raise UsageError(f"collate= takes a function of a batch, not {collate!r}")
+        self._own = deliver != "ring"
+        self._tuple, self._collate = deliver == "tuple", collate
         self._pin_memory = pin_memory and _can_pin()
         self._transform = transform
         self._place = self._given or place.early_rank_and_world_size()
         self._loader = self._open()
+        if self._loader.selection is not None:
+            self._settings = self._settings | {"select": self._loader.selection}  # a table may be readable once only
         self._epoch: int | None = None
         self._begun: int | None = None
         self._fresh = True
@@ -123,7 +134,7 @@ class Loader:
                 # keep their slot, and the ring would have one slot less.
                 box = [tensors(batch, self._pin_memory, self._own)]
                 batch.release()
-                yield box.pop() if self._transform is None else self._transformed(box.pop(), running)
+                yield box.pop() if self._plain else self._changed(box.pop(), running, batch.step)
                 if self._running is not running:
                     break
         if self._running is not running:
@@ -141,11 +152,26 @@ class Loader:
         """
         raise UsageError(f"a tarflume.torch.Loader cannot be the data set of a DataLoader: {_INSTEAD}")
 
-    def _transformed(self, batch: dict[str, Any], running: _core.Epoch) -> Any:
-        assert self._transform is not None
+    @property
+    def _plain(self) -> bool:
+        """Whether batches are delivered as dicts, unchanged."""
+        return self._transform is None and self._collate is None and not self._tuple
+
+    def _changed(self, batch: dict[str, Any], running: _core.Epoch, step: int) -> Any:
+        """The batch after `transform`, as a tuple if wanted, and after `collate`."""
         begun = perf_counter()
-        made = self._transform(batch)
-        running.charge(perf_counter() - begun)
+        made = batch if self._transform is None else self._transform(batch)
+        if self._tuple:
+            made = _columns(made)
+        if self._collate is not None:
+            try:
+                made = self._collate(made)
+            except Exception as error:
+                name = getattr(self._collate, "__qualname__", repr(self._collate))
+                error.add_note(f"in collate={name}, called with batch {step} of epoch {running.number}")
+                raise
+        if self._transform is not None or self._collate is not None:
+            running.charge(perf_counter() - begun)
         return made
 
     def _next_epoch(self) -> int:
@@ -179,6 +205,11 @@ class Loader:
         self._end_running()
         self._epoch = self._begun = None
         self._fresh = False
+
+    @property
+    def classes(self) -> dict[int, str] | None:
+        """The classes, names by id, or None: those that `pack build --label` found."""
+        return self._loader.classes
 
     @property
     def current_epoch(self) -> int:
@@ -222,6 +253,9 @@ class Loader:
         self._given = self._place
         self._loader.close()
 
+    def __repr__(self) -> str:
+        return f"tarflume.torch.{self._loader!r}"
+
     def __enter__(self) -> Loader:
         return self
 
@@ -231,6 +265,20 @@ class Loader:
     def __getstate__(self) -> dict[str, Any]:
         """Unpickling makes a separate loader at the same position of the order."""
         return self.__dict__ | {"_running": None, "_begun": None}
+
+
+def _columns(batch: Any) -> tuple[Any, ...]:
+    """The columns of a batch without the keys.
+
+    Raises:
+        UsageError: `transform` made something else of the batch.
+    """
+    if not isinstance(batch, Mapping):
+        raise UsageError(
+            f'deliver="tuple" takes the columns of a dict, and transform= returned {type(batch).__name__}: leave '
+            "deliver= out and return the tuple"
+        )
+    return tuple(column for name, column in batch.items() if name != "key")
 
 
 def _can_pin() -> bool:

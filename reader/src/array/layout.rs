@@ -3,6 +3,8 @@
 //! Arithmetic and validation only, no I/O. An error for an array names the Python expression that
 //! converts it.
 
+use std::ops::Range;
+
 use tarflume_formats::npy::{Dtype, Header};
 
 use crate::column::DType;
@@ -16,8 +18,25 @@ pub(super) struct ArrayLayout {
     pub(super) row: Vec<usize>,
     pub(super) row_bytes: usize,
     pub(super) rows: u64,
-    /// Byte offset of row 0.
-    pub(super) data: u64,
+    /// The runs of rows without gaps, by their first row; never empty.
+    runs: Vec<Run>,
+}
+
+/// Consecutive rows without gaps between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    first: u64,
+    /// Byte offset of the first row.
+    at: u64,
+}
+
+/// Consecutive rows of an array in a file: a contiguous data set, or a page of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArrayPlace {
+    /// Byte offset of the first row.
+    pub at: u64,
+    /// Rows, without gaps.
+    pub rows: u64,
 }
 
 impl ArrayLayout {
@@ -45,7 +64,13 @@ impl ArrayLayout {
         let row: Option<Vec<usize>> = row.iter().map(|&n| usize::try_from(n).ok()).collect();
         let row = row.ok_or_else(too_large)?;
         let row_bytes = bytes_of(dtype, &row).ok_or_else(too_large)?;
-        Ok(ArrayLayout { dtype, row, row_bytes, rows, data: header.data })
+        Ok(ArrayLayout {
+            dtype,
+            row,
+            row_bytes,
+            rows,
+            runs: vec![Run { first: 0, at: header.data }],
+        })
     }
 
     /// The rows in a file of `length` bytes, from byte `data` to its end.
@@ -66,12 +91,59 @@ impl ArrayLayout {
             );
             return Err(Error::new(ErrorKind::Truncated, text).with_byte(length - rest));
         }
-        Ok(ArrayLayout { dtype, row: row.to_vec(), row_bytes, rows, data })
+        let runs = vec![Run { first: 0, at: data }];
+        Ok(ArrayLayout { dtype, row: row.to_vec(), row_bytes, rows, runs })
+    }
+
+    /// The rows at `places` of a file of `length` bytes, one place after the other.
+    pub(super) fn placed(
+        dtype: DType,
+        row: &[usize],
+        places: &[ArrayPlace],
+        length: u64,
+    ) -> Result<ArrayLayout> {
+        let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;
+        let (mut runs, mut rows): (Vec<Run>, u64) = (Vec::new(), 0);
+        for place in places {
+            let bytes = place.rows.checked_mul(row_bytes as u64);
+            let end = bytes.and_then(|bytes| bytes.checked_add(place.at));
+            if end.is_none_or(|end| end > length) {
+                let text = format!(
+                    "{} rows of {row_bytes} bytes do not fit after byte {} of a file of {length}",
+                    place.rows, place.at
+                );
+                return Err(Error::new(ErrorKind::Truncated, text).with_byte(place.at));
+            }
+            let gapless = runs
+                .last()
+                .is_some_and(|run| run.at + (rows - run.first) * row_bytes as u64 == place.at);
+            if !gapless && place.rows > 0 {
+                runs.push(Run { first: rows, at: place.at });
+            }
+            rows = rows.checked_add(place.rows).ok_or_else(too_large)?;
+        }
+        if runs.is_empty() {
+            runs.push(Run { first: 0, at: 0 });
+        }
+        Ok(ArrayLayout { dtype, row: row.to_vec(), row_bytes, rows, runs })
     }
 
     /// Byte offset of `row`, which must be a row of the file.
     pub(super) fn start(&self, row: u64) -> u64 {
-        self.data + row * self.row_bytes as u64
+        let run = self.runs[self.run(row)];
+        run.at + (row - run.first) * self.row_bytes as u64
+    }
+
+    /// True if the rows follow each other without gaps.
+    pub(super) fn is_gapless(&self, rows: &Range<u64>) -> bool {
+        rows.is_empty() || self.run(rows.start) == self.run(rows.end - 1)
+    }
+
+    fn run(&self, row: u64) -> usize {
+        match self.runs.len() {
+            1 => 0,
+            _ => self.runs.partition_point(|run| run.first <= row).saturating_sub(1),
+        }
     }
 }
 

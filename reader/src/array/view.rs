@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tarflume_formats::map::Mapped;
+use tarflume_formats::Mapped;
 
 use super::layout::ArrayLayout;
 use crate::column::{DType, Element};
@@ -13,6 +13,17 @@ use crate::error::{Error, Result};
 ///
 /// If the file is truncated while it is mapped, the lost bytes read as zeros. Call
 /// [`RowView::intact`] after using the bytes. [`RowView::copy_to`] calls it.
+///
+/// ```no_run
+/// # fn main() -> tarflume::Result<()> {
+/// let images = tarflume::ArrayDataset::open("images.npy")?;
+/// let row = images.get(7)?;
+/// let sum: f32 = row.elements::<f32>()?.iter().sum();
+/// row.intact()?;
+/// println!("row {}: {sum}", row.first());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
     pub(super) file: &'a Mapped,

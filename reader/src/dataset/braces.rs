@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`]: a brace is unmatched. [`ErrorKind::Limit`]: more than [`MAX_NAMES`] names.
-pub(crate) fn expand(pattern: &str) -> Result<Vec<String>> {
+pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let pattern: Vec<char> = pattern.chars().collect();
     if depth(&pattern) > MAX_DEPTH {
         let text = format!("the list of shards nests more than {MAX_DEPTH} braces");

@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 impl Dataset {
     /// Opens every sidecar, in several threads, and compares it with the length of its tar and with
@@ -97,8 +97,7 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
 mod tests {
     use std::sync::Arc;
 
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
     use crate::source::open::concurrent::ConcurrentOpen;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tarflume_formats::index::{self, Found};
+use tarflume_formats::index::{self, SampleRow};
 
 use crate::dataset::Dataset;
 use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
@@ -46,7 +46,7 @@ impl Dataset {
     /// As [`Dataset::get`].
     pub fn key(&self, ordinal: u64) -> Result<Vec<u8>> {
         let (shard, row) = self.place_of(ordinal)?;
-        let mut found = Found::new();
+        let mut found = SampleRow::new();
         self.shard(shard).look_up(row, &mut found)?;
         Ok(found.key().to_vec())
     }
@@ -62,7 +62,7 @@ impl Dataset {
     fn sample(&self, ordinal: u64, exts: Option<&[&str]>) -> Result<DatasetSample> {
         let (number, row) = self.place_of(ordinal)?;
         let shard = self.shard(number);
-        let mut found = Found::new();
+        let mut found = SampleRow::new();
         shard.look_up(row, &mut found).map_err(|e| e.with_path(shard.path()))?;
         let parts = match exts {
             None => found.parts().collect(),
@@ -100,7 +100,7 @@ impl Dataset {
     }
 }
 
-fn wanted<'a>(sample: &'a Found, ext: &str) -> Result<index::Part<'a>> {
+fn wanted<'a>(sample: &'a SampleRow, ext: &str) -> Result<index::Part<'a>> {
     let mut have = Vec::new();
     for part in sample.parts() {
         if part.ext.eq_ignore_ascii_case(ext.as_bytes()) {

@@ -28,7 +28,7 @@ pub struct Shards(Vec<PathBuf>);
 
 /// A file that a name resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
+pub enum ShardPath {
     /// A manifest, which stands for all shards that it lists.
     Manifest(PathBuf),
     /// A tar.
@@ -67,7 +67,7 @@ impl Shards {
     /// # Errors
     /// [`ErrorKind::Usage`]: the list is empty, or a name matches nothing, is malformed, or is not a
     /// local tar. [`ErrorKind::Io`]: a named shard does not exist.
-    pub fn resolve(&self) -> Result<Vec<Listed>> {
+    pub fn resolve(&self) -> Result<Vec<ShardPath>> {
         if self.0.is_empty() {
             return Err(Error::usage("the list of shards is empty"));
         }
@@ -80,7 +80,7 @@ impl Shards {
 }
 
 /// Resolves one name: literally if it exists, otherwise as a pattern.
-fn named(path: &Path) -> Result<Vec<Listed>> {
+fn named(path: &Path) -> Result<Vec<ShardPath>> {
     match (files::kind(path)?, path.to_str()) {
         (Some(kind), _) => listed(path, kind),
         (None, Some(text)) if !text.is_empty() => {
@@ -96,7 +96,7 @@ fn named(path: &Path) -> Result<Vec<Listed>> {
 }
 
 /// Expands braces, then globs. `whole` is the text that the user wrote, for messages.
-fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
+fn pattern(text: &str, whole: &str) -> Result<Vec<ShardPath>> {
     if let Some((scheme, _)) = text.split_once("://") {
         let text = format!(
             "'{}' names shards by '{}://'; a data set is opened from local disks only",
@@ -124,13 +124,13 @@ fn pattern(text: &str, whole: &str) -> Result<Vec<Listed>> {
     }
 }
 
-fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
+fn listed(path: &Path, kind: Kind) -> Result<Vec<ShardPath>> {
     if kind == Kind::Folder {
         return folder(path);
     }
     let ends = |end: &str| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes());
     if ends(".json") {
-        return Ok(vec![Listed::Manifest(path.into())]);
+        return Ok(vec![ShardPath::Manifest(path.into())]);
     }
     if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) {
         let text = "a compressed tar does not allow random access; unpack it and make a sidecar with \
@@ -141,14 +141,14 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<Listed>> {
         let text = "this is a sidecar; name the tar beside it";
         return Err(Error::usage(text).with_path(path));
     }
-    Ok(vec![Listed::Tar(path.into())])
+    Ok(vec![ShardPath::Tar(path.into())])
 }
 
 /// The manifest of a folder, or else its tars sorted by name.
-fn folder(path: &Path) -> Result<Vec<Listed>> {
+fn folder(path: &Path) -> Result<Vec<ShardPath>> {
     let manifest = path.join(FILE_NAME);
     if files::exists(&manifest)? {
-        return Ok(vec![Listed::Manifest(manifest)]);
+        return Ok(vec![ShardPath::Manifest(manifest)]);
     }
     let failed = |e| Error::from(tarflume_formats::Error::io(e, "list", path));
     let (mut tars, mut compressed) = (Vec::new(), 0);
@@ -177,7 +177,7 @@ fn folder(path: &Path) -> Result<Vec<Listed>> {
         return Err(Error::usage(text).with_path(path));
     }
     tars.sort();
-    Ok(tars.into_iter().map(Listed::Tar).collect())
+    Ok(tars.into_iter().map(ShardPath::Tar).collect())
 }
 
 fn is_shown_tar(path: &Path) -> Result<bool> {
@@ -192,7 +192,7 @@ fn is_compressed_tar(path: &Path) -> bool {
 }
 
 /// Tars that a glob matches, sorted; manifests or folders if the pattern ends in `.json` or `/`.
-fn globbed(pattern: &str, whole: &str) -> Result<Vec<Listed>> {
+fn globbed(pattern: &str, whole: &str) -> Result<Vec<ShardPath>> {
     let options = MatchOptions {
         case_sensitive: true,
         require_literal_separator: true,

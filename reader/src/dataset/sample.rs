@@ -7,8 +7,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use tarflume_formats::checksum::crc32c;
-use tarflume_formats::name;
+use tarflume_formats::{crc32c, name};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;

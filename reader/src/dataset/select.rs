@@ -1,6 +1,6 @@
 //! Selects samples to leave out, by a rule or by a list of keys, from sidecars alone. Reads no tar.
 
-use tarflume_formats::index;
+use tarflume_formats::{KeyList, index};
 
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
@@ -103,6 +103,7 @@ impl Dataset {
     /// # Errors
     /// Returns an error if a sidecar cannot be opened or is damaged.
     pub fn exclude(&self, list: &Exclude) -> Result<Excluded> {
+        let list = list.list();
         let mut found = vec![false; list.lines().len()];
         let mut ordinals = Vec::new();
         // Comparing every key takes about 50 ns a key, a search in one shard about 2 us: a ratio of 40.
@@ -110,7 +111,7 @@ impl Dataset {
         if searches.saturating_mul(40) <= self.len() {
             self.search_all(list, &mut found, &mut ordinals)?;
         } else {
-            self.look_at_all(list, &mut found, &mut ordinals)?;
+            self.filter_all(list, &mut found, &mut ordinals)?;
         }
         ordinals.sort_unstable();
         ordinals.dedup();
@@ -122,13 +123,13 @@ impl Dataset {
 
     fn search_all(
         &self,
-        list: &Exclude,
+        list: &KeyList,
         found: &mut [bool],
         ordinals: &mut Vec<u64>,
     ) -> Result<()> {
         for (number, shard) in self.shards().iter().enumerate() {
             for (line, found) in list.lines().iter().zip(&mut *found) {
-                if !line.may_stand_in(shard.path()) {
+                if !line.may_be_in(shard.path()) {
                     continue;
                 }
                 let index = shard.index()?;
@@ -150,9 +151,9 @@ impl Dataset {
         Ok(())
     }
 
-    fn look_at_all(
+    fn filter_all(
         &self,
-        list: &Exclude,
+        list: &KeyList,
         found: &mut [bool],
         ordinals: &mut Vec<u64>,
     ) -> Result<()> {
@@ -161,7 +162,7 @@ impl Dataset {
             let Some(numbers) = lines.get(facts.key()) else { return Ok(()) };
             let Some((shard, _)) = self.place(facts.ordinal) else { return Ok(()) };
             for &number in numbers {
-                if list.lines()[number].may_stand_in(self.shard(shard).path()) {
+                if list.lines()[number].may_be_in(self.shard(shard).path()) {
                     found[number] = true;
                     ordinals.push(facts.ordinal);
                 }
@@ -169,16 +170,16 @@ impl Dataset {
             Ok(())
         })
     }
-    /// Calls `look` for every sample.
-    /// Shows every sample.
-    fn each(&self, mut look: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
+
+    /// Calls `visit` for every sample.
+    pub(super) fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
             let index = shard.index()?;
             for sample in index.iter() {
                 let sample = sample.map_err(Error::from)?;
-                look(&SampleFacts { ordinal: start + sample.row, sample })?;
+                visit(&SampleFacts { ordinal: start + sample.row, sample })?;
             }
-            index.intact()?; // `look` read mapped bytes, which are zeros if the file was truncated
+            index.intact()?; // `visit` read mapped bytes, which are zeros if the file was truncated
             shard.forget();
         }
         Ok(())

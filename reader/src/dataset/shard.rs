@@ -5,20 +5,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use tarflume_formats::checksum::Digest;
-use tarflume_formats::content::Content as FileContent;
-use tarflume_formats::dataset::open_index;
-use tarflume_formats::index::Found;
+use tarflume_formats::Content as FileContent;
+use tarflume_formats::index::SampleRow;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
-use tarflume_formats::recheck::RecheckTimer;
-use tarflume_formats::shard::index_path;
 use tarflume_formats::tar::{Header, is_zero_block};
-use tarflume_formats::{Index, files};
+use tarflume_formats::{Digest, Index, RecheckTimer, files, index_path, open_index};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
+use crate::source::cache::SourceCache;
 use crate::source::identity::Identity;
-use crate::source::shelf::Shelf;
 
 /// One tar of a data set.
 ///
@@ -37,9 +33,9 @@ use crate::source::shelf::Shelf;
 #[derive(Debug, Clone)]
 pub struct Shard {
     facts: Arc<ShardFacts>,
-    shelf: Arc<Shelf>,
+    sources: Arc<SourceCache>,
     /// Open sidecars, if sidecars are read and not mapped.
-    sidecars: Option<Arc<Shelf>>,
+    sidecars: Option<Arc<SourceCache>>,
     number: usize,
 }
 
@@ -83,6 +79,16 @@ impl ShardFacts {
 
     pub(crate) fn samples(&self) -> u64 {
         self.samples
+    }
+
+    /// The split that the manifest names, if any.
+    pub(crate) fn split(&self) -> Option<&str> {
+        self.listed.as_ref().and_then(|(_, entry)| entry.split.as_deref())
+    }
+
+    /// The folder of the manifest that lists the shard, if one does.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.listed.as_ref().map(|(folder, _)| &**folder)
     }
 
     /// Size of the sidecar in bytes. Opens nothing.
@@ -140,10 +146,11 @@ pub(crate) enum ShardContent {
 impl Shard {
     pub(crate) fn new(
         facts: Arc<ShardFacts>,
-        (shelf, sidecars): (Arc<Shelf>, Option<Arc<Shelf>>),
+        sources: Arc<SourceCache>,
+        sidecars: Option<Arc<SourceCache>>,
         number: usize,
     ) -> Shard {
-        Shard { facts, shelf, sidecars, number }
+        Shard { facts, sources, sidecars, number }
     }
 
     pub(crate) fn facts(&self) -> &Arc<ShardFacts> {
@@ -174,7 +181,7 @@ impl Shard {
     /// # Errors
     /// As [`Shard::index`]. [`ErrorKind::Stale`]: the row does not exist, or the sidecar is a different
     /// file from the one that was opened.
-    pub(crate) fn look_up(&self, row: u64, into: &mut Found) -> Result<()> {
+    pub(crate) fn look_up(&self, row: u64, into: &mut SampleRow) -> Result<()> {
         let index = self.index()?;
         let found = match &self.sidecars {
             None => index.look_up(row, into)?,
@@ -247,13 +254,13 @@ impl Shard {
         }
     }
 
-    /// The bytes of the tar, from the shelf of open shards.
+    /// The bytes of the tar, from the cache of open shards.
     ///
     /// # Errors
     /// Returns an error if the tar cannot be opened, has a different length from the one in its sidecar,
     /// or is a different file from the one that was opened.
     pub fn source(&self) -> Result<Arc<dyn Source>> {
-        let source = self.shelf.get(self.number)?;
+        let source = self.sources.get(self.number)?;
         let expected = match (&self.facts.listed, self.facts.index.get()) {
             (Some((_, entry)), _) => entry.bytes,
             (None, Some(index)) => index.tar().length,
@@ -309,8 +316,7 @@ fn no_tar(path: &Path) -> Result<Option<String>> {
 mod tests {
     use std::time::Duration;
 
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use crate::dataset::Dataset;
     use crate::error::ErrorKind;
@@ -318,7 +324,7 @@ mod tests {
     use super::index_path;
 
     #[test]
-    fn a_sidecar_that_was_written_to_is_noticed_by_all_that_read_it() {
+    fn every_reader_notices_a_write_to_a_sidecar() {
         let folder = tempfile::tempdir().unwrap();
         let mut shard = ShardWriter::create(folder.path(), "a.tar").unwrap();
         shard.begin(b"a");
@@ -332,7 +338,7 @@ mod tests {
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         // A check is valid for less than this.
         std::thread::sleep(Duration::from_millis(20));
-        let mut found = super::Found::new();
+        let mut found = super::SampleRow::new();
         for error in [shard.pixels(0).unwrap_err(), shard.look_up(0, &mut found).unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::Stale, "{error}");
         }

@@ -12,23 +12,23 @@
 
 use std::sync::Arc;
 
-use tarflume_formats::shard::index_path;
+use tarflume_formats::index_path;
 
 use crate::dataset::shard::ShardFacts;
+use crate::source::cache::SourceCache;
 use crate::source::open::SourceKind;
-use crate::source::shelf::Shelf;
 
 /// Sidecars with a larger total size are read and not mapped: 256 MiB, about 2.5 million samples, or a
 /// fraction of these if their images have entry points. Mapped sidecars therefore use at most this much
 /// memory, shared by all processes of a machine.
 pub(crate) const MAPPED_SIDECARS: u64 = 256 << 20;
 
-/// A shelf for sidecars that are read; `None` if they are mapped.
-pub(crate) fn to_be_read(facts: &[Arc<ShardFacts>], mapped: u64) -> Option<Shelf> {
+/// A cache for sidecars that are read; `None` if they are mapped.
+pub(crate) fn to_be_read(facts: &[Arc<ShardFacts>], mapped: u64) -> Option<SourceCache> {
     let bytes = facts.iter().fold(0u64, |sum, facts| sum.saturating_add(facts.sidecar_bytes()));
     if bytes <= mapped {
         return None;
     }
     let paths = facts.iter().map(|facts| index_path(facts.path()));
-    Some(Shelf::new(Arc::new(SourceKind::File), paths, Shelf::default_cap()))
+    Some(SourceCache::new(Arc::new(SourceKind::File), paths, SourceCache::default_cap()))
 }

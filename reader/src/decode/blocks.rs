@@ -5,6 +5,21 @@
 use std::ops::AddAssign;
 
 /// Counts of 8 x 8 blocks of decoded JPEGs, and of pictures.
+///
+/// ```
+/// use tarflume::{Loader, RandomResizedCrop};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).image("jpg", RandomResizedCrop::new(64)).batch(4).build()?;
+/// loader.epoch(0).for_each(drop);
+/// let blocks = loader.stats().blocks;
+/// println!("{} of {} blocks were drawn", blocks.drawn, blocks.all); // a crop needs a part of the blocks
+/// assert!(blocks.drawn <= blocks.decoded && blocks.decoded <= blocks.all);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Blocks {
     /// Blocks of the pictures.

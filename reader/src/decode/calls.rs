@@ -6,6 +6,20 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 /// Calls of user functions, summed over all threads.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").build()?;
+/// loader.epoch(0).for_each(drop);
+/// let calls = loader.stats().calls;
+/// assert_eq!((calls.count, calls.time()), (0, calls.busy + calls.waiting)); // no column calls a function
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Calls {
     /// Number of calls.

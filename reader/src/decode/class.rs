@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_and_anything_else_is_told() {
+    fn numbers_are_read_and_other_text_is_an_error() {
         assert_eq!(class(b"207\n", DType::I64).unwrap(), 207i64.to_ne_bytes());
         assert_eq!(class(b" -3 ", DType::I16).unwrap(), (-3i16).to_ne_bytes());
         assert_eq!(class(b"+3", DType::U8).unwrap(), [3]);

@@ -15,10 +15,10 @@ use crate::picture::random::Random;
 /// let keeps_shape = Resize::shorter(256); // a variable column
 /// ```
 #[derive(Debug, Clone)]
-pub struct Resize(To);
+pub struct Resize(ResizeTo);
 
 #[derive(Debug, Clone)]
-enum To {
+enum ResizeTo {
     Exactly(ImageSize),
     Shorter { side: u32, longest: u32 },
 }
@@ -26,20 +26,20 @@ enum To {
 impl Resize {
     /// Resizes to `size`, ignoring the aspect ratio: one number for a square, or `(height, width)`.
     pub fn exact(size: impl Into<ImageSize>) -> Resize {
-        Resize(To::Exactly(size.into()))
+        Resize(ResizeTo::Exactly(size.into()))
     }
 
     /// Resizes the shorter side to `side` and keeps the aspect ratio. The longer side is rounded down, as
     /// torchvision does. The column is variable. If the longer side would exceed four times `side`, the
     /// picture is an error; [`Resize::longest`] changes that limit.
     pub fn shorter(side: u32) -> Resize {
-        Resize(To::Shorter { side, longest: side.saturating_mul(4) })
+        Resize(ResizeTo::Shorter { side, longest: side.saturating_mul(4) })
     }
 
     /// Sets the maximum pixels of the longer side. Has no effect on [`Resize::exact`].
     #[must_use]
     pub fn longest(mut self, pixels: u32) -> Resize {
-        if let To::Shorter { longest, .. } = &mut self.0 {
+        if let ResizeTo::Shorter { longest, .. } = &mut self.0 {
             *longest = pixels;
         }
         self
@@ -49,15 +49,17 @@ impl Resize {
 impl Transform for Resize {
     fn extent(&self) -> Extent {
         match self.0 {
-            To::Exactly(size) => Extent::Fixed(size),
-            To::Shorter { side, longest } => Extent::UpTo(u64::from(side) * u64::from(longest)),
+            ResizeTo::Exactly(size) => Extent::Fixed(size),
+            ResizeTo::Shorter { side, longest } => {
+                Extent::UpTo(u64::from(side) * u64::from(longest))
+            }
         }
     }
 
     fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
         let size = match self.0 {
-            To::Exactly(size) => size,
-            To::Shorter { side, longest } => shorter_to(source, side, longest)?,
+            ResizeTo::Exactly(size) => size,
+            ResizeTo::Shorter { side, longest } => shorter_to(source, side, longest)?,
         };
         Ok(Placement::of(Cut::whole(source), size))
     }
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_side_becomes_what_was_asked_and_the_longer_is_rounded_down() {
+    fn the_shorter_side_has_the_requested_length_and_the_longer_is_rounded_down() {
         let resize = Resize::shorter(256);
         assert_eq!(place(&resize, 500, 375).size, ImageSize::new(341, 256));
         assert_eq!(place(&resize, 375, 500).size, ImageSize::new(256, 341));

@@ -34,7 +34,7 @@ use crate::picture::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
 const BUFFERS: u64 = 64 << 10;
 
 /// A picture whose header was read.
-pub(super) struct Other<'a> {
+pub(super) struct OtherPicture<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
     /// ImageSize as stored, before any turn.
     pub(super) size: ImageSize,
@@ -44,36 +44,36 @@ pub(super) struct Other<'a> {
     beside: u64,
 }
 
-impl fmt::Debug for Other<'_> {
+impl fmt::Debug for OtherPicture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Other({}, {:?})", self.size, self.turn)
+        write!(f, "OtherPicture({}, {:?})", self.size, self.turn)
     }
 }
 
-impl<'a> Other<'a> {
+impl<'a> OtherPicture<'a> {
     /// Reads the header of a picture. The format is detected from its first bytes. Uses at most 8 MiB of
     /// memory.
     ///
     /// # Errors
     /// Returns an error if the format is unknown or the header is damaged.
-    pub(super) fn open(bytes: &'a [u8]) -> Result<Other<'a>> {
-        guarded(|| Other::open_unguarded(bytes))
+    pub(super) fn open(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        guarded(|| OtherPicture::open_unguarded(bytes))
     }
 
-    fn open_unguarded(bytes: &'a [u8]) -> Result<Other<'a>> {
+    fn open_unguarded(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
         match image::guess_format(bytes).ok() {
             Some(ImageFormat::Png) => {
                 let decoder = PngDecoder::with_limits(png::pieces(bytes), Limits::no_limits());
-                let other = Other::new(decoder)?;
+                let other = OtherPicture::new(decoder)?;
                 let row = other.decoder.total_bytes() / u64::from(other.size.height);
                 Ok(other.turned(png::exif(bytes)).beside(png::beside(row)))
             }
             Some(ImageFormat::Gif) => {
-                let other = Other::new(GifDecoder::new(gif::pieces(bytes)))?;
+                let other = OtherPicture::new(GifDecoder::new(gif::pieces(bytes)))?;
                 Ok(other.beside(gif::beside(bytes)))
             }
             Some(ImageFormat::WebP) => {
-                let other = Other::new(WebPDecoder::new(Cursor::new(bytes)))?;
+                let other = OtherPicture::new(WebPDecoder::new(Cursor::new(bytes)))?;
                 let chunks = webp::Chunks::of(bytes, other.size);
                 let beside = chunks.beside().map_err(damaged)?;
                 Ok(other.turned(chunks.exif).beside(beside))
@@ -83,13 +83,13 @@ impl<'a> Other<'a> {
                 let mut decoder = TiffDecoder::new(Cursor::new(bytes)).map_err(|e| fault(&e))?;
                 // A picture with unreadable EXIF is used as stored.
                 let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
-                let other = Other::new(Ok(decoder))?;
+                let other = OtherPicture::new(Ok(decoder))?;
                 // The decoder has a second buffer, which for CMYK is larger than the pixels.
                 let pixels = other.decoder.total_bytes() / 3 * 4;
-                Ok(Other { turn, ..other }.beside(beside.saturating_add(pixels)))
+                Ok(OtherPicture { turn, ..other }.beside(beside.saturating_add(pixels)))
             }
             Some(ImageFormat::Bmp) => {
-                let other = Other::new(BmpDecoder::new(Cursor::new(bytes)))?;
+                let other = OtherPicture::new(BmpDecoder::new(Cursor::new(bytes)))?;
                 let row = other.decoder.total_bytes() / u64::from(other.size.height);
                 Ok(other.beside(row.saturating_add(BUFFERS)))
             }
@@ -103,24 +103,24 @@ impl<'a> Other<'a> {
         }
     }
 
-    fn new(decoder: ImageResult<impl ImageDecoder + 'a>) -> Result<Other<'a>> {
+    fn new(decoder: ImageResult<impl ImageDecoder + 'a>) -> Result<OtherPicture<'a>> {
         let decoder = decoder.map_err(|e| fault(&e))?;
         let (width, height) = decoder.dimensions();
         let size = ImageSize::new(width, height);
         if size.pixels() == 0 {
             return Err(damaged(format!("the picture has no pixels: its size is {size}")));
         }
-        Ok(Other { decoder: Box::new(decoder), size, turn: Turn::default(), beside: 0 })
+        Ok(OtherPicture { decoder: Box::new(decoder), size, turn: Turn::default(), beside: 0 })
     }
 
     /// Sets the turn from an EXIF chunk; none if the chunk cannot be read.
-    fn turned(self, exif: Option<&[u8]>) -> Other<'a> {
+    fn turned(self, exif: Option<&[u8]>) -> OtherPicture<'a> {
         let turn = exif.and_then(Orientation::from_exif_chunk).map(Turn::of).unwrap_or_default();
-        Other { turn, ..self }
+        OtherPicture { turn, ..self }
     }
 
-    fn beside(self, beside: u64) -> Other<'a> {
-        Other { beside, ..self }
+    fn beside(self, beside: u64) -> OtherPicture<'a> {
+        OtherPicture { beside, ..self }
     }
 
     /// Maximum memory for decoding, in bytes: the pixels, as stored or as wanted, and the decoder's own
@@ -170,7 +170,7 @@ impl<'a> Other<'a> {
 /// # Errors
 /// Returns an error if the format is unknown or the header is damaged.
 pub fn size(bytes: &[u8]) -> Result<ImageSize> {
-    Other::open(bytes).map(|other| other.size)
+    OtherPicture::open(bytes).map(|other| other.size)
 }
 
 /// Decodes a picture that is not a JPEG and discards the pixels. Uses at most `memory` bytes.
@@ -178,7 +178,7 @@ pub fn size(bytes: &[u8]) -> Result<ImageSize> {
 /// # Errors
 /// Returns an error if it is damaged. [`ErrorKind::Limit`]: decoding needs more memory.
 pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
-    let other = Other::open(bytes)?;
+    let other = OtherPicture::open(bytes)?;
     let (size, needed) = (other.size, other.memory());
     if needed > memory {
         let text =

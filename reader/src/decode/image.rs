@@ -14,7 +14,7 @@ use fast_image_resize::Resizer;
 
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
-use super::{Decode, DecodeHooks, ForDevice, ForResident, Residing, Sample, Scratch};
+use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{Extent, ImageSize, Placement};
@@ -271,6 +271,10 @@ impl Decode for Image {
         result
     }
 
+    fn wants_entry_points(&self) -> bool {
+        true
+    }
+
     fn hooks(&self) -> Option<&dyn DecodeHooks> {
         Some(self)
     }
@@ -287,16 +291,12 @@ impl DecodeHooks for Image {
         Some(self.transform.most(pixels).saturating_mul(each as u64))
     }
 
-    fn wants_entry_points(&self) -> bool {
-        true
-    }
-
     fn for_device(&self) -> Option<ForDevice> {
         division::for_device(self)
     }
 
-    fn for_resident(&self, residing: Residing) -> Result<Option<ForResident>> {
-        division::for_resident(self, residing)
+    fn for_resident(&self, storage: PictureStorage) -> Result<Option<ForResident>> {
+        division::for_resident(self, storage)
     }
 }
 

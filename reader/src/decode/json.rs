@@ -40,7 +40,8 @@ pub struct Json {
 #[derive(Debug, Clone, PartialEq)]
 enum JsonKind {
     Fixed(Vec<usize>),
-    Variable,
+    /// Any number of arrays of this shape; of single elements if it is empty.
+    Variable(Vec<usize>),
     Text,
 }
 
@@ -117,7 +118,15 @@ impl Json {
     /// Reads arrays of any length as a variable column.
     #[must_use]
     pub fn variable(mut self) -> Self {
-        self.kind = JsonKind::Variable;
+        self.kind = JsonKind::Variable(Vec::new());
+        self
+    }
+
+    /// Reads arrays of any number of (nested) arrays of exactly this shape, such as boxes of four numbers,
+    /// as a variable column of all their numbers.
+    #[must_use]
+    pub fn variable_of(mut self, shape: impl Into<Vec<usize>>) -> Self {
+        self.kind = JsonKind::Variable(shape.into());
         self
     }
 
@@ -154,10 +163,15 @@ impl Json {
     fn sink<'a>(&'a self, bytes: &'a mut [u8]) -> Sink<'a> {
         let shape = match &self.kind {
             JsonKind::Fixed(shape) => Some(shape.as_slice()),
-            JsonKind::Variable | JsonKind::Text => None,
+            JsonKind::Variable(_) | JsonKind::Text => None,
+        };
+        let inner = match &self.kind {
+            JsonKind::Variable(inner) => inner.as_slice(),
+            _ => &[],
         };
         let text = self.kind == JsonKind::Text;
-        Sink { bytes, written: 0, dtype: self.dtype, shape, text, labels: self.labels.as_ref() }
+        let labels = self.labels.as_ref();
+        Sink { bytes, written: 0, dtype: self.dtype, shape, inner, text, labels }
     }
 
     fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {
@@ -179,7 +193,7 @@ impl Json {
                     sink.number(numbers[at % numbers.len()])?;
                 }
             }
-            (JsonDefault::Numbers(numbers), JsonKind::Variable) => {
+            (JsonDefault::Numbers(numbers), JsonKind::Variable(_)) => {
                 numbers.iter().try_for_each(|&number| sink.number(number))?;
             }
             (JsonDefault::Text(text), _) => sink.string(text)?,
@@ -207,7 +221,7 @@ impl Decode for Json {
     fn shape(&self) -> RowShape {
         match &self.kind {
             JsonKind::Fixed(shape) => RowShape::Fixed(self.dtype, shape.clone()),
-            JsonKind::Variable | JsonKind::Text => RowShape::Variable(self.dtype),
+            JsonKind::Variable(_) | JsonKind::Text => RowShape::Variable(self.dtype),
         }
     }
 
@@ -260,7 +274,7 @@ impl Decode for Json {
         };
         let elements = match &self.kind {
             JsonKind::Fixed(shape) => Some(shape.iter().product::<usize>()),
-            JsonKind::Variable | JsonKind::Text => None,
+            JsonKind::Variable(_) | JsonKind::Text => None,
         };
         if elements.is_some_and(|count| count * self.dtype.size() != written) {
             return Err(self.fault(&format!("{written} bytes do not fill a row")));

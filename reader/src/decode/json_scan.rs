@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_leads_where_serde_says() {
+    fn a_pointer_finds_the_same_value_as_serde() {
         let text = r#"{"a": [10, {"b": [true, " x"]}], "": 1, "0": 2, "k\u0065y": {"~/": 3}, "a": [4, 5]}"#;
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
         for path in [

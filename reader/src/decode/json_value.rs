@@ -31,6 +31,8 @@ pub(super) struct Sink<'a> {
     pub(super) dtype: DType,
     /// The expected lengths of the nested arrays; `None` for one array of any length.
     pub(super) shape: Option<&'a [usize]>,
+    /// The lengths of the nested arrays in one array of any length.
+    pub(super) inner: &'a [usize],
     /// Whether a text is expected.
     pub(super) text: bool,
     pub(super) labels: Option<&'a HashMap<String, i64>>,
@@ -185,7 +187,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonResult, A::Error> {
         let (length, inner): (Option<usize>, &[usize]) = match self.shape {
             Some([length, inner @ ..]) => (Some(*length), inner),
-            None if !self.sink.text => (None, &[]),
+            None if !self.sink.text => (None, self.sink.inner),
             _ => return Err(A::Error::custom("expected a single value, found an array")),
         };
         let mut count = 0;

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_and_shapes_are_told_with_both() {
+    fn errors_for_other_types_and_shapes_name_both() {
         let bytes = file('f', 4, true, false, &[2, 3], &[0; 24]);
         let refusal = |npy: Npy| decode(&npy, &bytes).unwrap_err();
         assert!(

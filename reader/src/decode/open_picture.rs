@@ -2,7 +2,7 @@
 //!
 //! Decodes no pixels.
 
-use super::formats::Other;
+use super::formats::OtherPicture;
 use super::jpeg::{Jpeg, View};
 use crate::error::Result;
 use crate::picture::geometry::{ImageSize, Placement};
@@ -12,7 +12,7 @@ use crate::picture::orientation::Turn;
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample
 pub(super) enum PictureSource<'a> {
     Jpeg(Jpeg<'a>),
-    Other(Other<'a>),
+    Other(OtherPicture<'a>),
 }
 
 impl<'a> PictureSource<'a> {
@@ -27,7 +27,7 @@ impl<'a> PictureSource<'a> {
         if bytes.starts_with(&[0xff, 0xd8]) {
             return Ok(PictureSource::Jpeg(Jpeg::open(bytes, entry_points)?));
         }
-        Ok(PictureSource::Other(Other::open(bytes)?))
+        Ok(PictureSource::Other(OtherPicture::open(bytes)?))
     }
 
     /// ImageSize as stored.
@@ -66,7 +66,7 @@ pub(super) enum Codec<'a> {
     /// A part of a JPEG.
     Jpeg(Jpeg<'a>, View),
     /// A picture of another format, which is decoded whole.
-    Other(Other<'a>),
+    Other(OtherPicture<'a>),
 }
 
 impl<'a> OpenPicture<'a> {

@@ -6,6 +6,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A column of bytes, or of elements that the file stores in the machine's representation (little-endian).
 ///
+/// Without type and shape, a part that `dataset.json` describes as an array (`x.raw` of `pack build npy:x.npy`) becomes
+/// a column of its type and shape; `.dtype(DType::U8)` gives its bytes.
+///
 /// ```
 /// use tarflume::{DType, Raw};
 ///
@@ -17,12 +20,14 @@ pub struct Raw {
     ext: String,
     shape: RowShape,
     optional: bool,
+    /// Type or shape was given.
+    given: bool,
 }
 
 impl Raw {
     /// Reads the part `ext` of any length, as a variable column of bytes.
     pub fn new(ext: impl Into<String>) -> Raw {
-        Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8), optional: false }
+        Raw { ext: ext.into(), shape: RowShape::Variable(DType::U8), optional: false, given: false }
     }
 
     /// Interprets the bytes as elements of type `dtype`.
@@ -32,6 +37,7 @@ impl Raw {
             RowShape::Fixed(_, shape) => RowShape::Fixed(dtype, shape),
             RowShape::Variable(_) => RowShape::Variable(dtype),
         };
+        self.given = true;
         self
     }
 
@@ -39,6 +45,7 @@ impl Raw {
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Vec<usize>>) -> Raw {
         self.shape = RowShape::Fixed(self.shape.dtype(), shape.into());
+        self.given = true;
         self
     }
 
@@ -75,6 +82,9 @@ impl Decode for Raw {
                 let text = format!("{} bytes are not whole elements of {size} bytes", bytes.len());
                 Err(Error::new(ErrorKind::Decode, text))
             }
+            _ if self.shape.dtype() == DType::Bool && bytes.iter().any(|&byte| byte > 1) => {
+                Err(Error::new(ErrorKind::Decode, "a byte of a bool is neither 0 nor 1"))
+            }
             _ => row.put(bytes),
         }
     }
@@ -87,6 +97,10 @@ impl Decode for Raw {
 impl DecodeHooks for Raw {
     fn copies(&self) -> bool {
         true
+    }
+
+    fn undescribed(&self) -> Option<&str> {
+        (!self.given).then_some(&self.ext)
     }
 }
 
@@ -114,13 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn bytes_pass_as_they_are_and_other_lengths_are_told() {
+    fn bytes_pass_unchanged_and_other_lengths_are_errors() {
         assert_eq!(refusal(&Raw::new("bin"), b"\xff\x00any"), None);
         let pair = Raw::new("bin").dtype(DType::F32).shape([2]);
         assert_eq!(refusal(&pair, &[7; 8]), None);
         assert!(refusal(&pair, &[7; 9]).unwrap().contains("expected 8 bytes, the part has 9"));
         let floats = Raw::new("bin").dtype(DType::F32);
         assert_eq!(refusal(&floats, &[7; 12]), None);
+        let truths = Raw::new("bin").dtype(DType::Bool).shape([2]);
+        assert_eq!(refusal(&truths, &[0, 1]), None);
+        assert!(refusal(&truths, &[0, 2]).unwrap().contains("neither 0 nor 1"));
         assert!(refusal(&floats, &[7; 13]).unwrap().contains("not whole elements"));
     }
 }

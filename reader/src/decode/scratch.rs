@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {
-    /// Waits until the caller, who holds `held` bytes, may take `bytes` more.
+    /// Waits until the caller, which holds `held` bytes, may take `bytes` more.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`]: that much is never granted. The message states how to raise the limit.
@@ -174,9 +174,9 @@ mod tests {
 
     /// Records reservations as (held, bytes).
     #[derive(Default)]
-    struct Noted(Mutex<Vec<(u64, u64)>>);
+    struct RecordingMemory(Mutex<Vec<(u64, u64)>>);
 
-    impl Memory for Noted {
+    impl Memory for RecordingMemory {
         fn take(&self, held: u64, bytes: u64) -> Result<()> {
             self.0.lock().unwrap().push((held, bytes));
             Ok(())
@@ -186,9 +186,9 @@ mod tests {
 
     /// Records reservations and returns.
     #[derive(Default)]
-    struct Recorded(Mutex<Vec<String>>);
+    struct CallLog(Mutex<Vec<String>>);
 
-    impl Memory for Recorded {
+    impl Memory for CallLog {
         fn take(&self, held: u64, bytes: u64) -> Result<()> {
             self.0.lock().unwrap().push(format!("take {bytes} with {held}"));
             Ok(())
@@ -199,8 +199,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reserved_around_is_handed_in_for_more_once() {
-        let recorded = Arc::new(Recorded::default());
+    fn memory_reserved_around_a_call_is_exchanged_once_for_more() {
+        let recorded = Arc::new(CallLog::default());
         let mut scratch = Scratch::with_memory(recorded.clone());
         scratch.reserve_around(10).unwrap();
         scratch.reserve(5).unwrap();
@@ -214,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_taken_out_is_the_same_when_it_is_taken_again() {
-        let mut scratch = Scratch::with_memory(Arc::new(Noted::default()));
+    fn a_value_put_back_is_returned_by_the_next_take() {
+        let mut scratch = Scratch::with_memory(Arc::new(RecordingMemory::default()));
         *scratch.get::<u8>() = 3;
         let mut taken = scratch.take::<Vec<u32>>();
         taken.push(7);
@@ -227,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_is_reserved_once_and_with_the_rest() {
-        let noted = Arc::new(Noted::default());
+    fn additional_memory_is_reserved_once_and_with_the_rest() {
+        let noted = Arc::new(RecordingMemory::default());
         let mut scratch = Scratch::with_memory(noted.clone());
         for inner in [Some(100), None] {
             scratch.beside(3);

@@ -173,6 +173,20 @@ impl Decode for Sequence {
 }
 
 /// A column of the lengths of a [`Sequence`] column; see [`Sequence::lengths`].
+///
+/// ```
+/// use tarflume::{Loader, Sequence, Text};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let text = Sequence::new(Text::new("txt")).pad_to(32, 0_i64);
+/// let loader = Loader::builder(shards).column("length", text.lengths()).column("text", text).batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// assert_eq!(batch.column("length")?.elements::<i64>()?, [7; 4]); // "photo 0" has seven bytes
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SequenceLengths(Sequence);
 
@@ -240,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_memory_is_the_machines_and_no_samples() {
+    fn a_lack_of_memory_is_an_error_of_the_machine_and_not_of_the_sample() {
         let mut kept = Vec::new();
         assert_eq!(make_room(&mut kept, 1 << 62).unwrap_err().kind(), ErrorKind::Machine);
         assert_eq!(make_room(&mut kept, u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
@@ -249,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_before_anything_is_read() {
+    fn invalid_options_are_refused_before_anything_is_read() {
         let fixed = Sequence::new(Json::new("json", "")).pad_to(4, 0);
         let endless = Sequence::new(Raw::new("bin"));
         let padding = Sequence::new(Raw::new("bin")).pad_to(4, 256);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn text_passes_and_other_bytes_are_told() {
+    fn text_passes_and_other_bytes_are_errors() {
         assert_eq!(text("Wörter".as_bytes()).unwrap(), "Wörter".as_bytes());
         assert_eq!(text(b"").unwrap(), b"");
         let error = text(b"ab\xffcd").unwrap_err();

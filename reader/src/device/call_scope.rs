@@ -18,16 +18,16 @@ use sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as RELAXED;
 
 /// Exempts the calling thread's calls from captures during its lifetime.
 /// Not `Send`, because the mode belongs to the thread.
-pub(crate) struct Relaxed(Option<sys::CUstreamCaptureMode>, PhantomData<*const ()>);
+pub(crate) struct RelaxedCapture(Option<sys::CUstreamCaptureMode>, PhantomData<*const ()>);
 
-impl Relaxed {
-    pub(crate) fn begin() -> Relaxed {
+impl RelaxedCapture {
+    pub(crate) fn begin() -> RelaxedCapture {
         let before = exchange(RELAXED).filter(|&before| before != RELAXED);
-        Relaxed(before, PhantomData)
+        RelaxedCapture(before, PhantomData)
     }
 }
 
-impl Drop for Relaxed {
+impl Drop for RelaxedCapture {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
             exchange(before);
@@ -45,7 +45,7 @@ fn exchange(mut mode: sys::CUstreamCaptureMode) -> Option<sys::CUstreamCaptureMo
 /// Makes a device's context current on the calling thread, in the relaxed mode, during its lifetime.
 pub(crate) struct CallScope {
     /// Restores the mode when the scope is dropped.
-    _mode: Relaxed,
+    _mode: RelaxedCapture,
 }
 
 impl CallScope {
@@ -57,7 +57,7 @@ impl CallScope {
     /// # Safety
     /// The owner of the context keeps it for the lifetime of the result.
     pub(crate) unsafe fn begin(context: sys::CUcontext) -> Result<CallScope, DriverError> {
-        let relaxed = Relaxed::begin();
+        let relaxed = RelaxedCapture::begin();
         // SAFETY: by this function's contract; `drop` pops it.
         unsafe { sys::cuCtxPushCurrent_v2(context) }.result()?;
         Ok(CallScope { _mode: relaxed })

@@ -32,21 +32,21 @@ use std::time::Duration;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use self::context::{Primary, Words, why_refused};
+use self::context::{DriverMessage, Primary, why_refused};
 use self::flights::{Flight, Flights};
 use self::jpegs::Jpegs;
 use self::kernels::Kernels;
 use self::pinned::{Pinned, not_pinned};
 use self::streams::Streams;
 use super::driver::{
-    DeviceMemory, DevicePtr, Driver, Event, Events, OnCopied, Uploads, WorkStream,
+    DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, Uploads, WorkStream,
 };
 use crate::batch::Batch;
 use crate::device::presence::is_driver_there;
 use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
-use crate::slab::{Foreign, HostMemory};
-use tarflume_formats::poison::IgnorePoison;
+use crate::slab::{ExternalMemory, HostMemory};
+use tarflume_formats::IgnorePoison;
 
 /// `kDLCUDA` in dlpack.h.
 const DLPACK_CUDA: i32 = 2;
@@ -86,9 +86,11 @@ impl Cuda {
             ));
         }
         let context = Primary::retain(ordinal)
-            .map_err(|error| refused(&why_refused(error)).with_source(Words(error)))?;
-        let entered = context.enter().map_err(|e| refused("no context").with_source(Words(e)))?;
-        let streams = Streams::new().map_err(|e| refused("no stream").with_source(Words(e)))?;
+            .map_err(|error| refused(&why_refused(error)).with_source(DriverMessage(error)))?;
+        let entered =
+            context.enter().map_err(|e| refused("no context").with_source(DriverMessage(e)))?;
+        let streams =
+            Streams::new().map_err(|e| refused("no stream").with_source(DriverMessage(e)))?;
         drop(entered);
         let near = numa::near(Path::new("/sys"), &context.bus().unwrap_or_default());
         Ok(Cuda {
@@ -133,7 +135,7 @@ impl Cuda {
         let done = entered.and_then(|_entered| call());
         done.map_err(|error| {
             let text = format!("cuda:{}: {what} failed", self.ordinal);
-            Error::new(ErrorKind::Device, text).with_source(Words(error))
+            Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
         })
     }
 
@@ -156,7 +158,7 @@ impl Cuda {
             // SAFETY: an event created here, alive.
             match unsafe { result::event::query(to) } {
                 Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => return Ok(None),
-                asked => asked?,
+                result => result?,
             }
             // SAFETY: both are timed events created here, recorded, and the later one is reached.
             unsafe { result::event::elapsed(from, to) }.map(Some)
@@ -195,7 +197,7 @@ impl DeviceMemory for Cuda {
 }
 
 impl Uploads for Cuda {
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
         let bytes = batch.fixed();
         if bytes.is_empty() {
             return Ok(());
@@ -212,8 +214,8 @@ impl Uploads for Cuda {
         };
         let done = put();
         if done.is_ok() {
-            let (batch, told) = (batch.clone(), told.clone());
-            self.flights.begun(Flight { batch, times, told });
+            let (batch, on_uploaded) = (batch.clone(), on_uploaded.clone());
+            self.flights.begun(Flight { batch, times, on_uploaded });
         } else {
             // It is unknown whether the device still reads the batch, so the batch is leaked.
             std::mem::forget(batch.clone());
@@ -285,7 +287,7 @@ impl fmt::Debug for Cuda {
 }
 
 impl HostMemory for Cuda {
-    fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>> {
+    fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>> {
         // Linux places a page on the NUMA node of the thread that touches it first.
         let pinned = numa::on(&self.near, || {
             self.call("pinning memory", || Pinned::new(bytes, self.context.clone()))

@@ -73,14 +73,14 @@ pub(crate) enum WorkStream {
 
 /// A completed upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Copied {
+pub(crate) struct UploadReport {
     /// Time on the device.
     pub(crate) time: Duration,
     pub(crate) bytes: u64,
 }
 
 /// A callback for completed uploads.
-pub(crate) type OnCopied = Arc<dyn Fn(Copied) + Send + Sync>;
+pub(crate) type OnUploaded = Arc<dyn Fn(UploadReport) + Send + Sync>;
 
 /// Device memory. `allocate` and `free` may wait for the device; `copy_within` is asynchronous.
 ///
@@ -126,7 +126,7 @@ pub(crate) trait KernelLauncher {
 pub(crate) trait Uploads {
     /// Copies the fixed columns of a batch, in [`WorkStream::Copy`]. Keeps the batch until the copy is known to be
     /// complete, then calls `on_copied`.
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_copied: &OnCopied) -> Result<()>;
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_copied: &OnUploaded) -> Result<()>;
     /// Drops the batches of completed copies and returns the number of copies that are pending. An error is that of
     /// a copy that will never complete.
     fn reap(&self) -> Result<usize>;

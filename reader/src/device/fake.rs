@@ -15,12 +15,12 @@ use crate::decode::hybrid::jpeg_decoder::{
     Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg,
 };
 use crate::device::driver::{
-    Copied, DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnCopied,
-    Uploads, WorkStream,
+    DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnUploaded,
+    UploadReport, Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::slab::{Foreign, HostMemory};
+use crate::slab::{ExternalMemory, HostMemory};
 
 type FakeTask = Box<dyn FnOnce() + Send>;
 
@@ -167,7 +167,7 @@ impl FakeDevice {
 }
 
 impl HostMemory for FakeDevice {
-    fn block(&self, _: usize) -> Option<Box<dyn Foreign>> {
+    fn block(&self, _: usize) -> Option<Box<dyn ExternalMemory>> {
         None
     }
 }
@@ -257,10 +257,10 @@ impl KernelLauncher for FakeDevice {
 }
 
 impl Uploads for FakeDevice {
-    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, told: &OnCopied) -> Result<()> {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
         self.called("copy")?;
-        let (batch, all, told, delay) =
-            (batch.clone(), self.memory.clone(), told.clone(), self.delay);
+        let (batch, all, on_uploaded, delay) =
+            (batch.clone(), self.memory.clone(), on_uploaded.clone(), self.delay);
         self.put(
             WorkStream::Copy,
             Box::new(move || {
@@ -272,7 +272,7 @@ impl Uploads for FakeDevice {
                 all.lock().unwrap().get_mut(&to.0).unwrap()[half..batch.fixed().len()]
                     .copy_from_slice(&batch.fixed()[half..]);
                 let bytes = batch.fixed().len() as u64;
-                told(Copied { time: delay, bytes });
+                on_uploaded(UploadReport { time: delay, bytes });
             }),
         );
         Ok(())

@@ -1,7 +1,7 @@
 //! `Nvjpeg`: decodes JPEGs on the GPU with libnvjpeg, which is loaded on first use.
 //!
 //! Floors: `status` (codes and names) < `symbols` (functions) < `library`, `offer` (verified abilities); `context` <
-//! `handle` (owned objects) < `wishes` (decode parameters) < `hands` (the states that a batch uses) < this file, which
+//! `handle` (owned objects) < `params` (decode parameters) < `decoder_states` (the states that a batch uses) < this file, which
 //! decides the verdict of each picture of a batch. No picture affects the verdict of another.
 //!
 //! Contains unsafe code: it passes on the caller's contracts. Its own part is that an output has the size that is
@@ -9,19 +9,19 @@
 #![allow(unsafe_code)]
 
 mod context;
+mod decoder_states;
 mod handle;
-mod hands;
 mod library;
 mod offer;
+mod params;
 mod status;
 mod symbols;
 pub(crate) mod trial;
-mod wishes;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
 
@@ -32,10 +32,10 @@ pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, V
 pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 
 use self::context::Context;
-use self::handle::{Handle, Parser, Wish};
-use self::hands::{Hands, Piece, With};
+use self::decoder_states::{DecoderParts, DecoderStates, Piece};
+use self::handle::{DecodeParams, Handle, Parser};
+use self::params::ParamsTable;
 use self::status::{OutputFormat, Status};
-use self::wishes::Wishes;
 use crate::error::{Error, ErrorKind, Result};
 
 /// `NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION`: interpolates chroma, as the CPU decoder does. Available since 12.1.
@@ -56,11 +56,11 @@ pub struct Nvjpeg {
     engines: (u32, u32),
     context: Context,
     offer: Offer,
-    wishes: Wishes,
+    params: ParamsTable,
     /// Parsers that no thread uses.
     parsers: Mutex<Vec<Parser>>,
     handle: Arc<Handle>,
-    hands: Mutex<Hands>,
+    states: Mutex<DecoderStates>,
 }
 
 impl Nvjpeg {
@@ -144,7 +144,7 @@ impl Nvjpeg {
                              video capability is not enabled";
         let hardware = backend.has_engines();
         // ARCH_MISMATCH and IMPLEMENTATION_NOT_SUPPORTED mean that no engine exists.
-        let said = |status: Status| match (hardware, status.0) {
+        let describe = |status: Status| match (hardware, status.0) {
             (true, 7 | 9) => format!("{VIDEO} ({status})"),
             _ => status.to_string(),
         };
@@ -152,7 +152,7 @@ impl Nvjpeg {
         let functions = library.functions;
         let handle = Handle::new(functions, backend, flags, context)
             .or_else(|_| Handle::new(functions, backend, 0, context))
-            .map_err(said)?;
+            .map_err(describe)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
@@ -163,14 +163,14 @@ impl Nvjpeg {
         }
         let handle = Arc::new(handle);
         let smallest = if hardware { Scale::Eighth } else { Scale::Full };
-        let wishes = Wishes::new(&handle, smallest).map_err(said)?;
-        if let Some((scale, why)) = wishes.refused() {
+        let params = ParamsTable::new(&handle, smallest).map_err(describe)?;
+        if let Some((scale, why)) = params.refused() {
             about += &format!("; 1/{} is refused ({why})", 1 << scale as u32);
         }
-        let parsers = Mutex::new(vec![Parser::new(&handle).map_err(said)?]);
-        let hands = Mutex::new(Hands::new(&handle, hardware).map_err(said)?);
-        let offer = Offer::all(wishes.least());
-        Ok(Nvjpeg { about, backend, engines, context, offer, wishes, parsers, handle, hands })
+        let parsers = Mutex::new(vec![Parser::new(&handle).map_err(describe)?]);
+        let states = Mutex::new(DecoderStates::new(&handle, hardware).map_err(describe)?);
+        let offer = Offer::all(params.least());
+        Ok(Nvjpeg { about, backend, engines, context, offer, params, parsers, handle, states })
     }
 
     /// The backend.
@@ -269,7 +269,7 @@ impl Nvjpeg {
                 "the output has room for {width}x{height} pixels, but the picture has {w}x{h}"
             ));
         }
-        self.wish(format, scale).map(|_| format)
+        self.params(format, scale).map(|_| format)
     }
 
     /// Checks whether a JPEG in host memory can be decoded at this scale into this many channels. Backends for device
@@ -296,7 +296,7 @@ impl Nvjpeg {
         scale: Scale,
     ) -> Result<(), String> {
         let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
-        let wish = self.wish(format, scale)?;
+        let params = self.params(format, scale)?;
         self.offer.check((supported(header)?, format), (header.width(), header.height()))?;
         if self.backend == Backend::GpuHybridDevice && header.has_restarts() {
             return Err("this backend does not support restart intervals".into());
@@ -309,7 +309,7 @@ impl Nvjpeg {
         let kept = held().pop();
         let parser = kept.map_or_else(|| Parser::new(&self.handle), Ok);
         let mut parser = parser.map_err(|status| status.to_string())?;
-        let taken = parser.takes(bytes, wish);
+        let taken = parser.takes(bytes, params);
         held().push(parser);
         match taken {
             Ok(true) => Ok(()),
@@ -322,10 +322,10 @@ impl Nvjpeg {
     ///
     /// # Errors
     /// Returns the reason if this decoder does not support the scale.
-    fn wish(&self, format: OutputFormat, scale: Scale) -> Result<&Wish, String> {
-        let wish =
-            self.wishes.of(format, scale).filter(|_| scale as u32 <= self.offer.least() as u32);
-        wish.ok_or_else(|| match self.offer.least() {
+    fn params(&self, format: OutputFormat, scale: Scale) -> Result<&DecodeParams, String> {
+        let params =
+            self.params.of(format, scale).filter(|_| scale as u32 <= self.offer.least() as u32);
+        params.ok_or_else(|| match self.offer.least() {
             Scale::Full => "this device decodes pictures at full scale only".into(),
             least => format!("this device decodes at scales down to 1/{} only", 1 << least as u32),
         })
@@ -347,7 +347,7 @@ impl Nvjpeg {
             let Stored { at, length, target } = *picture;
             let PixelTarget { to, width, scale, channels, .. } = target;
             let format = OutputFormat::of(channels).ok_or("pixels must have 1 or 3 channels")?;
-            self.wish(format, scale)?;
+            self.params(format, scale)?;
             let at = (at as usize, length as usize);
             Ok(Piece { format, at, to, width, scale, channels })
         });
@@ -388,7 +388,7 @@ impl Nvjpeg {
         pieces: Vec<std::result::Result<Piece, String>>,
         patience: usize,
     ) -> Result<Vec<Verdict>> {
-        let mut hands = self.hands.lock().ignore_poison();
+        let mut states = self.states.lock().ignore_poison();
         let mut verdicts = vec![Verdict::Decoded; pieces.len()];
         let mut groups = OutputFormat::ALL.map(|_| Vec::new());
         for (n, piece) in pieces.into_iter().enumerate() {
@@ -398,20 +398,20 @@ impl Nvjpeg {
             }
         }
         let engines = self.backend.has_engines();
-        let with = With { handle: &self.handle, engines, wishes: &self.wishes };
+        let with = DecoderParts { handle: &self.handle, engines, params: &self.params };
         for (format, pieces) in OutputFormat::ALL.into_iter().zip(&groups) {
             let mut todo = vec![&pieces[..]];
             let mut failed = 0;
             while let Some(part) = todo.pop().filter(|part| !part.is_empty()) {
                 // SAFETY: by this function's contract.
-                let Err(why) = (unsafe { hands.decode(with, part, format, stream) }) else {
+                let Err(why) = (unsafe { states.decode(with, part, format, stream) }) else {
                     failed = 0;
                     continue;
                 };
                 // SAFETY: by this function's contract. Surfaces an error of the device itself, and ensures that
                 // the failed call has finished before other work writes there.
                 unsafe { self.context.finish(stream) }?;
-                hands.let_go();
+                states.drop_failed();
                 if let [(culprit, _)] = part {
                     failed += 1;
                     verdicts[*culprit] = Verdict::Refused(why.clone());

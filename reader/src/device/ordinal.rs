@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_takes_the_device_of_its_number_among_those_that_it_sees() {
+    fn a_process_uses_the_visible_device_of_its_local_rank() {
         assert_eq!(of(1, &[("LOCAL_RANK", "3")]).0, 0, "each process sees only its own");
         assert_eq!(of(0, &[]).0, 0, "opening it reports the error");
         assert_eq!(of(8, &[("LOCAL_RANK", "3")]).0, 3);
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn why_is_said() {
+    fn refusals_have_a_reason() {
         let (_, why) = of(4, &[("SLURM_LOCALID", "5")]);
         assert_eq!(why, "SLURM_LOCALID is 5, and this process sees 4 devices");
         assert!(of(2, &[]).1.contains("none of LOCAL_RANK"));

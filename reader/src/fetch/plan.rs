@@ -1,16 +1,16 @@
-//! `Plan`: the bytes that a batch needs, as runs of reads.
+//! `ReadPlan`: the bytes that a batch needs, as runs of reads.
 //!
 //! Looks samples up in their sidecars, sorts them by their position on disk, and merges neighbors. Reads
 //! no tar. An error of one sample is recorded and does not affect the others.
 
 use std::ops::Range;
 
-use tarflume_formats::index::Found;
+use tarflume_formats::index::SampleRow;
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::Shard;
 use crate::error::{Error, Result};
-use crate::fetch::wanted::Wanted;
+use crate::fetch::part_needs::PartNeeds;
 
 /// A sample to read, and its row in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,9 @@ impl Default for Limits {
 pub struct Run {
     /// The shard.
     pub shard: usize,
-    /// The samples, as a range of [`Plan::items`].
+    /// The samples, as a range of [`ReadPlan::items`].
     pub items: Range<usize>,
-    /// The reads, as a range of [`Plan::reads`]: several if the wanted parts are far apart.
+    /// The reads, as a range of [`ReadPlan::reads`]: several if the wanted parts are far apart.
     pub reads: Range<usize>,
     /// Total bytes of the reads, which is the length of the buffer.
     pub bytes: u64,
@@ -76,7 +76,7 @@ pub struct Item {
     pub shard: usize,
     /// Row in the shard.
     pub row: u64,
-    /// The parts, as a range of [`Plan::parts`]: one for each need, in that order.
+    /// The parts, as a range of [`ReadPlan::parts`]: one for each need, in that order.
     pub parts: Range<usize>,
     /// The key, as a range of the plan's keys.
     key: Range<usize>,
@@ -87,7 +87,7 @@ pub struct Item {
 /// A part to be read, or the absence of an optional part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartRef {
-    /// Number of the extension, for [`Wanted::ext`]; `None` if the sample does not have the part.
+    /// Number of the extension, for [`PartNeeds::ext`]; `None` if the sample does not have the part.
     pub ext: Option<u32>,
     /// First byte in the tar.
     pub at: u64,
@@ -105,7 +105,7 @@ pub struct PartRef {
 
 /// A sample that cannot be read, and why.
 #[derive(Debug)]
-pub struct Bad {
+pub struct UnreadableSample {
     /// Row in the batch.
     pub slot: usize,
     /// Ordinal of the sample.
@@ -116,7 +116,7 @@ pub struct Bad {
 
 /// The reads of a batch. Reused for every batch.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct ReadPlan {
     runs: Vec<Run>,
     reads: Vec<Read>,
     items: Vec<Item>,
@@ -125,21 +125,21 @@ pub struct Plan {
     keys: Vec<u8>,
     /// The entry points of the parts, concatenated.
     points: Vec<u8>,
-    bad: Vec<Bad>,
+    bad: Vec<UnreadableSample>,
     /// The sample that was looked up last.
-    found: Found,
+    found: SampleRow,
     /// Numbers of the parts of one item, in the order of the tar.
     order: Vec<usize>,
 }
 
-impl Plan {
+impl ReadPlan {
     /// An empty plan.
-    pub fn new() -> Plan {
-        Plan::default()
+    pub fn new() -> ReadPlan {
+        ReadPlan::default()
     }
 
     /// Clears the plan and plans these draws. A sample that cannot be looked up, or lacks a required
-    /// part, is in [`Plan::bad`] and in no run.
+    /// part, is in [`ReadPlan::bad`] and in no run.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`]: an ordinal does not exist in the data set.
@@ -147,7 +147,7 @@ impl Plan {
         &mut self,
         dataset: &Dataset,
         draws: &[RowDraw],
-        wanted: &Wanted,
+        wanted: &PartNeeds,
         limits: Limits,
     ) -> Result<()> {
         self.clear();
@@ -166,7 +166,7 @@ impl Plan {
                 self.parts.truncate(parts);
                 self.points.truncate(points);
                 let error = error.with_path(shard.path());
-                self.bad.push(Bad { slot: draw.slot, ordinal: draw.ordinal, error });
+                self.bad.push(UnreadableSample { slot: draw.slot, ordinal: draw.ordinal, error });
             }
         }
         // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The row and
@@ -224,18 +224,24 @@ impl Plan {
     }
 
     /// The samples that could not be planned.
-    pub fn bad(&self) -> &[Bad] {
+    pub fn bad(&self) -> &[UnreadableSample] {
         &self.bad
     }
 
     /// Removes and returns the samples that could not be planned.
-    pub fn take_bad(&mut self) -> impl Iterator<Item = Bad> {
+    pub fn take_bad(&mut self) -> impl Iterator<Item = UnreadableSample> {
         self.bad.drain(..)
     }
 
     /// Selects the parts of the sample in `found` and appends them to `parts`.
-    fn choose(&mut self, shard: &Shard, row: u64, wanted: &Wanted, limits: Limits) -> Result<()> {
-        let Plan { found: sample, parts, points, .. } = self;
+    fn choose(
+        &mut self,
+        shard: &Shard,
+        row: u64,
+        wanted: &PartNeeds,
+        limits: Limits,
+    ) -> Result<()> {
+        let ReadPlan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
             let of_sample = |e: Error| e.with_byte(sample.first()).with_key(sample.shown_key());
             let Some((ext, part)) = wanted.choose(need, sample).map_err(of_sample)? else {
@@ -296,7 +302,7 @@ impl Plan {
     /// long, or the item begins too far after it, restores `reads` and returns `None`. Offsets in
     /// `parts` need no restoring: the next call for the item overwrites them.
     fn join(&mut self, run: Run, item: usize, limits: Limits, within_limits: bool) -> Option<Run> {
-        let Plan { items, parts, reads, order, .. } = self;
+        let ReadPlan { items, parts, reads, order, .. } = self;
         let (before, last) = (reads.len(), reads.last().copied());
         order.clear();
         order.extend(items[item].parts.clone().filter(|&part| parts[part].length > 0));
@@ -326,7 +332,7 @@ const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"
 
 /// True if part `number` is the only image of its sample. A sidecar has the dimensions of the first image
 /// whose header could be read; with several images, it is unknown which one that was.
-fn is_only_image(sample: &Found, number: u64) -> bool {
+fn is_only_image(sample: &SampleRow, number: u64) -> bool {
     let is_image = |ext: &[u8]| {
         let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
         IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))

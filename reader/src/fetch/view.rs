@@ -6,23 +6,23 @@ use tarflume_formats::name;
 
 use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::fetch::plan::{Item, PartRef, Plan, Read, Run};
+use crate::fetch::plan::{Item, PartRef, Read, ReadPlan, Run};
 
 /// A sample of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemView<'a> {
-    plan: &'a Plan,
+    plan: &'a ReadPlan,
     number: usize,
 }
 
 /// A run of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct RunView<'a> {
-    plan: &'a Plan,
+    plan: &'a ReadPlan,
     run: &'a Run,
 }
 
-impl Plan {
+impl ReadPlan {
     /// Item number `number`.
     ///
     /// # Panics
@@ -47,7 +47,7 @@ impl Plan {
 }
 
 impl<'a> ItemView<'a> {
-    /// Its number in [`Plan::items`].
+    /// Its number in [`ReadPlan::items`].
     pub fn number(self) -> usize {
         self.number
     }
@@ -81,7 +81,7 @@ impl<'a> ItemView<'a> {
         self.plan.parts_of(self.item())
     }
 
-    /// The entry points of one of its parts; see [`Plan::entry_points`].
+    /// The entry points of one of its parts; see [`ReadPlan::entry_points`].
     pub fn entry_points(self, part: &PartRef) -> Option<&'a [u8]> {
         self.plan.entry_points(part)
     }

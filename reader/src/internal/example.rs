@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
-use tarflume_formats::shard::{Durability, ShardWriter};
+use tarflume_formats::{Durability, ShardWriter};
 
 /// Folders made by this process.
 static MADE: AtomicU64 = AtomicU64::new(0);

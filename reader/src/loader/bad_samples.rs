@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The policy for a bad sample.
 ///

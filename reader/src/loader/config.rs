@@ -4,6 +4,8 @@ pub(crate) mod build;
 pub(crate) mod builder;
 pub(crate) mod columns;
 pub(crate) mod device_builder;
+pub(crate) mod numbers;
 pub(crate) mod options;
 pub(crate) mod sampler;
 pub(crate) mod samples;
+pub(crate) mod weights;

@@ -1,6 +1,7 @@
 //! Loaders whose batches go to a device: the device's part of the columns' work, resident data sets, and their epochs.
 
 pub(crate) mod bad_rows;
+mod division;
 pub(crate) mod epoch;
 pub(crate) mod hybrid_columns;
 pub(crate) mod hybrid_decode;

@@ -16,7 +16,7 @@ use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
 use crate::pool::ThreadPool;
 use crate::slab::HostMemory;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The position of the whole job, all ranks together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +99,10 @@ impl LoaderShared {
         let split = self.share.split();
         let ranks = if split.by() == By::Position { split.world() } else { 1 };
         let samples = self.batch.saturating_mul(ranks);
-        // Readahead moves a cursor of its own, far before that of the planner.
+        // Readahead moves a separate cursor, far before that of the planner.
         let readahead = Readahead::new(self.reach, samples, steps.clone(), cursor()?);
         let (shards, cursor) = (self.source.dataset.shards().len(), cursor()?);
-        Ok(IndexedPlanner::new(shards, (steps, cursor), readahead, self.budget, epoch))
+        Ok(IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch))
     }
 
     /// Where the time goes, on the host.

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn impossible_values_are_refused() {
         assert!(Pictures::new(1, ImageSize::new(4, 4), 2).is_err());
         assert!(Pictures::new(1, ImageSize::new(0, 4), 3).is_err());
         assert!(Pictures::new(1, ImageSize::new(1 << 16, 1 << 15), 3).is_err());

@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_smaller_is_smoothed() {
+    fn reduced_pictures_are_antialiased() {
         // Weights 1/4, 3/4, 3/4, 1/4 where four pixels are in reach, three at the ends.
         let out = cropped(&[0, 0, 255, 255], 4, [0.0, 0.0, 4.0, 1.0], ImageSize::new(2, 1), 0);
         assert_eq!(out, [36, 219]);
     }
 
     #[test]
-    fn nothing_outside_the_box_is_seen() {
+    fn a_crop_reads_nothing_outside_its_box() {
         let out = cropped(&[255, 0, 0, 255], 4, [1.0, 0.0, 2.0, 1.0], ImageSize::new(8, 1), 0);
         assert_eq!(out, [0; 8]);
     }

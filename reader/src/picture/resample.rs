@@ -118,14 +118,14 @@ impl Finish {
 mod tests {
     use super::*;
     use crate::picture::geometry::{Cut, ImageSize};
-    use crate::picture::row_header::Described;
+    use crate::picture::row_header::RowPicture;
 
-    fn whole(size: ImageSize, flip: bool) -> Described {
-        Described { format: Format::Pixels, size, area: Cut::whole(size).into(), flip }
+    fn whole(size: ImageSize, flip: bool) -> RowPicture {
+        RowPicture { format: Format::Pixels, size, area: Cut::whole(size).into(), flip }
     }
 
     #[test]
-    fn each_row_comes_from_where_its_head_says() {
+    fn each_row_is_drawn_from_the_box_in_its_header() {
         let (tall, wide) = (ImageSize::new(1, 2), ImageSize::new(2, 1));
         let heads = [
             RowHeader::row(whole(wide, true), 1, 16).unwrap(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn buffers_of_wrong_size_are_refused() {
         let rows = bytemuck::bytes_of(&RowHeader::nothing()).repeat(2);
         let none = Strides { bytes: &[], stride: 0 };
         let drawn = Pictures::new(2, ImageSize::new(1, 1), 3).unwrap();

@@ -68,7 +68,7 @@ pub struct RowHeader {
 
 /// The picture that a header describes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Described {
+pub struct RowPicture {
     /// The memory layout.
     pub format: Format,
     /// Width and height in pixels.
@@ -87,7 +87,7 @@ impl RowHeader {
     ///
     /// # Errors
     /// Returns an error if the box is outside the picture or the picture does not fit. As [`Format::bytes`].
-    pub fn row(picture: Described, channels: usize, room: usize) -> Result<RowHeader> {
+    pub fn row(picture: RowPicture, channels: usize, room: usize) -> Result<RowHeader> {
         RowHeader::of(picture, channels, room, PixelSource::Row)
     }
 
@@ -96,7 +96,7 @@ impl RowHeader {
     /// # Errors
     /// As [`RowHeader::row`].
     pub fn store(
-        picture: Described,
+        picture: RowPicture,
         channels: usize,
         number: u64,
         stride: usize,
@@ -111,12 +111,12 @@ impl RowHeader {
     }
 
     fn of(
-        picture: Described,
+        picture: RowPicture,
         channels: usize,
         room: usize,
         from: PixelSource,
     ) -> Result<RowHeader> {
-        let Described { format, size, area, flip } = picture;
+        let RowPicture { format, size, area, flip } = picture;
         let needed = format.bytes(size, channels)?;
         if needed > room {
             let text = format!("a picture of {size} needs {needed} bytes where {room} are");
@@ -183,7 +183,7 @@ impl RowHeader {
     }
 
     /// The picture; `None` if its format is unknown.
-    pub fn picture(&self) -> Option<Described> {
+    pub fn picture(&self) -> Option<RowPicture> {
         let format = match self.format {
             0 => Format::Pixels,
             1 => Format::Yuv420,
@@ -192,7 +192,7 @@ impl RowHeader {
         let [left, top, width, height] = self.area;
         let area = CropBox { left, top, width, height };
         let size = ImageSize::new(self.width, self.height);
-        Some(Described { format, size, area, flip: self.flip != 0 })
+        Some(RowPicture { format, size, area, flip: self.flip != 0 })
     }
 }
 
@@ -201,13 +201,13 @@ mod tests {
     use super::*;
     use crate::picture::geometry::Cut;
 
-    fn whole(format: Format, size: ImageSize) -> Described {
-        Described { format, size, area: Cut::whole(size).into(), flip: true }
+    fn whole(format: Format, size: ImageSize) -> RowPicture {
+        RowPicture { format, size, area: Cut::whole(size).into(), flip: true }
     }
 
     #[test]
-    fn the_fields_lie_where_the_kernel_reads_them() {
-        let picture = Described {
+    fn the_fields_are_at_the_offsets_that_the_kernel_reads() {
+        let picture = RowPicture {
             area: CropBox { left: 1.0, top: 0.5, width: 4.0, height: 2.0 },
             ..whole(Format::Yuv420, ImageSize::new(7, 3))
         };
@@ -239,7 +239,7 @@ mod tests {
         assert!(RowHeader::row(whole(Format::Pixels, ImageSize::new(0, 4)), 3, 1000).is_err());
         let large = ImageSize::new(1 << 16, 1 << 15);
         assert!(RowHeader::row(whole(Format::Pixels, large), 1, usize::MAX).is_err());
-        let outside = Described { size: ImageSize::new(5, 3), ..whole(Format::Pixels, size) };
+        let outside = RowPicture { size: ImageSize::new(5, 3), ..whole(Format::Pixels, size) };
         assert!(RowHeader::row(outside, 3, 1000).is_err());
     }
 }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smooth_picture_comes_back() {
+    fn a_smooth_picture_survives_the_round_trip() {
         let size = ImageSize::new(33, 21);
         let of = |at: u64| [at % 33 * 7, at / 33 * 11, 90 + at % 33 * 2].map(|n| n as u8);
         let from: Vec<u8> = (0..size.pixels()).flat_map(of).collect();

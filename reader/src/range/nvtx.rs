@@ -23,7 +23,7 @@ const NAMES: [&str; 2] = ["nvtx3interop", "nvToolsExt"];
 static PLACES: OnceLock<Libraries> = OnceLock::new();
 
 /// Adds places to search.
-pub(super) fn look_in(libraries: Libraries) {
+pub(super) fn search_in(libraries: Libraries) {
     let _ = PLACES.set(libraries);
 }
 

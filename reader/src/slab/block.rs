@@ -2,7 +2,7 @@
 //!
 //! Contains unsafe code. What it relies on, and why it holds:
 //! - ranges are inside their block: each is checked before it becomes a slice;
-//! - bytes are initialized: own memory is allocated zeroed, foreign memory by the contract of [`Foreign`];
+//! - bytes are initialized: own memory is allocated zeroed, foreign memory by the contract of [`ExternalMemory`];
 //! - readers and writers are kept apart by the callers, by the rules of `Slab`.
 
 use std::alloc::{self, Layout as Shape};
@@ -21,7 +21,7 @@ const HUGE: usize = 4 << 20;
 /// # Safety
 /// `length` bytes from `start` are initialized memory at a fixed address until the value is dropped. Nothing else
 /// reads or writes them, except that a device may read them while the slab is sealed.
-pub(crate) unsafe trait Foreign: Send + Sync + fmt::Debug {
+pub(crate) unsafe trait ExternalMemory: Send + Sync + fmt::Debug {
     /// The first byte.
     fn start(&self) -> NonNull<u8>;
     /// The length in bytes.
@@ -31,7 +31,7 @@ pub(crate) unsafe trait Foreign: Send + Sync + fmt::Debug {
 /// An allocator of host memory that a device can copy from efficiently.
 pub(crate) trait HostMemory: Send + Sync + fmt::Debug {
     /// A block of `bytes` bytes; `None` if none is available, in which case any memory will do.
-    fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>>;
+    fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>>;
 }
 
 /// Initialized memory of a fixed length, aligned to a page if it is allocated here.
@@ -47,7 +47,7 @@ enum Owner {
     /// The pointer from the allocator, which is up to [`ALIGN`] bytes before `start`.
     Allocator(NonNull<u8>),
     /// Memory of another allocator, which its `Drop` frees.
-    Foreign { _memory: Box<dyn Foreign> },
+    ExternalMemory { _memory: Box<dyn ExternalMemory> },
 }
 
 // SAFETY: a block owns its memory, as a `Box<[u8]>` does; `Slab` controls access.
@@ -85,9 +85,9 @@ impl Block {
         Ok(Block { start, length, owner: Owner::Allocator(base) })
     }
 
-    pub(super) fn foreign(foreign: Box<dyn Foreign>) -> Block {
+    pub(super) fn foreign(foreign: Box<dyn ExternalMemory>) -> Block {
         let (start, length) = (foreign.start(), foreign.length());
-        Block { start, length, owner: Owner::Foreign { _memory: foreign } }
+        Block { start, length, owner: Owner::ExternalMemory { _memory: foreign } }
     }
 
     /// The length in bytes.

@@ -68,7 +68,7 @@ fn the_memory_grows_and_is_kept() {
 
 #[test]
 #[should_panic(expected = "lent already")]
-fn a_row_is_lent_once() {
+fn a_row_has_one_writer() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();
     let (_first, _second) = (slab.lend(1), slab.lend(1));
@@ -76,7 +76,7 @@ fn a_row_is_lent_once() {
 
 #[test]
 #[should_panic(expected = "lends no rows")]
-fn a_sealed_slab_lends_nothing() {
+fn a_sealed_slab_refuses_writers() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();
     slab.seal(|_| true);
@@ -85,7 +85,7 @@ fn a_sealed_slab_lends_nothing() {
 
 #[test]
 #[should_panic(expected = "before it is sealed")]
-fn a_slab_that_is_filled_shows_nothing() {
+fn a_slab_that_is_being_filled_exposes_no_row() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();
     slab.column(1);
@@ -93,7 +93,7 @@ fn a_slab_that_is_filled_shows_nothing() {
 
 #[test]
 #[should_panic(expected = "still lent")]
-fn a_slab_with_lent_rows_is_not_sealed() {
+fn a_slab_with_rows_being_written_is_not_sealed() {
     let mut slab = slab(2);
     slab.make_room(2, |_, _| 0).unwrap();
     std::mem::forget(slab.lend(0));
@@ -101,7 +101,7 @@ fn a_slab_with_lent_rows_is_not_sealed() {
 }
 
 #[test]
-fn what_cannot_be_addressed_is_refused() {
+fn sizes_beyond_the_address_space_are_refused() {
     for shape in [vec![usize::MAX], vec![usize::MAX, 2], vec![1 << 40, 1 << 30]] {
         let layout = SlabLayout::new(vec![RowShape::Fixed(DType::U64, shape)], 1);
         assert_eq!(layout.unwrap_err().kind(), ErrorKind::Limit);
@@ -109,7 +109,7 @@ fn what_cannot_be_addressed_is_refused() {
 }
 
 #[test]
-fn a_slab_that_is_closed_may_lose_more_rows_and_have_fixed_ones_written_again() {
+fn a_closed_slab_may_skip_rows_and_rewrite_fixed_ones() {
     let shapes = vec![RowShape::Variable(DType::U8), RowShape::Fixed(DType::U8, vec![2])];
     let mut slab = Slab::new(Arc::new(SlabLayout::new(shapes, 5).unwrap())).unwrap();
     slab.make_room(5, |_, row| row + 3).unwrap();

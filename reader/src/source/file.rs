@@ -8,8 +8,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
-use tarflume_formats::files;
-use tarflume_formats::resident::is_resident;
+use tarflume_formats::{files, is_resident};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_tile_what_is_asked_for_in_pieces_that_the_kernel_serves_whole() {
+    fn hints_cover_the_range_in_pieces_that_the_kernel_reads_whole() {
         for (at, length) in
             [(0, 0), (5, 1), (0, PIECE), (1, PIECE), (777, 24 << 20), (PIECE - 1, 2)]
         {

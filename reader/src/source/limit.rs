@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_raised_in_this_process() {
+    fn the_limit_is_raised_in_this_process() {
         let hard = getrlimit(Resource::Nofile).maximum;
         let files = open_files();
         assert!(files >= WANTED.min(hard.unwrap_or(u64::MAX)), "{files} of {hard:?}");

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::map::Mapped;
+use tarflume_formats::Mapped;
 
 use crate::error::{Error, Result};
 use crate::source::Source;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Length of the smallest buffer in bytes.
 const SMALLEST: usize = 4096;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_waits_for_what_the_caller_holds_unless_the_caller_waits_for_it() {
+    fn the_queue_waits_for_held_samples_unless_the_caller_waits_for_the_queue() {
         let pool = BufferPool::new(1000, 100);
         assert!(pool.admit(60, || ()) && pool.admit(40, || ()));
         pool.leave(0);

@@ -13,7 +13,7 @@ use tarflume_formats::files::{self, Kind};
 
 use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Extensions of the shards in a folder.
 const ENDINGS: [&[u8]; 5] = [b".tar", b".tar.gz", b".tgz", b".tar.zst", b".tzst"];
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_gives_its_tars_by_name_and_hidden_ones_not() {
+    fn a_folder_lists_its_tars_by_name_without_hidden_ones() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["b.tar.gz", "a.tar", "c.tar.zst", "d.tgz", ".e.tar", "f.txt", "a.index"] {
             fs::write(dir.path().join(name), "").unwrap();

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_that_is_asked_for_is_enough() {
+    fn the_requested_memory_suffices() {
         for bytes in [LEAST / 8, 20_000_001] {
             let limits = MemoryLimits::of(MemoryLimits::memory_for(bytes), false).unwrap();
             assert!(limits.sample >= bytes);

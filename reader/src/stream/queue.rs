@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use super::buffers::BufferPool;
 use super::sample::StreamSample;
 use crate::error::{Error, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Cost of an error in the queue in bytes, so that errors are bounded, too.
 const ERROR_COST: u64 = 1024;
 
 /// A function that the reading thread calls when a new result is available, when only samples held by the caller
 /// prevent the next one, and at the end.
-pub(crate) type Bell = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Notify = Arc<dyn Fn() + Send + Sync>;
 
 /// Result of a non-blocking call.
 #[derive(Debug)]
 pub enum Next<T = Result<StreamSample>> {
     /// A sample, or an error in its place.
     Ready(T),
-    /// Nothing is ready. The bell rings when something is.
+    /// Nothing is ready. `notify` is called when something is.
     NotYet,
     /// The epoch has ended.
     End,
@@ -62,7 +62,7 @@ impl Item {
 /// A queue of samples.
 pub(super) struct SampleQueue {
     pool: Arc<BufferPool>,
-    bell: Option<Bell>,
+    notify: Option<Notify>,
     cancelled: Arc<AtomicBool>,
     state: Mutex<SampleQueueState>,
     more: Condvar,
@@ -78,9 +78,9 @@ struct SampleQueueState {
 
 impl SampleQueue {
     /// An empty queue. `pool` bounds its bytes.
-    pub(super) fn new(pool: Arc<BufferPool>, bell: Option<Bell>) -> SampleQueue {
+    pub(super) fn new(pool: Arc<BufferPool>, notify: Option<Notify>) -> SampleQueue {
         let (state, more) = (Mutex::default(), Condvar::new());
-        SampleQueue { pool, bell, cancelled: Arc::default(), state, more }
+        SampleQueue { pool, notify, cancelled: Arc::default(), state, more }
     }
 
     /// A flag that is set when the caller is gone.
@@ -95,7 +95,7 @@ impl SampleQueue {
             _ => ERROR_COST,
         };
         let before = Instant::now();
-        if !self.pool.admit(cost, || self.ring()) {
+        if !self.pool.admit(cost, || self.notify_caller()) {
             return false;
         }
         if let Item::Sample(sample) = &mut item {
@@ -106,7 +106,7 @@ impl SampleQueue {
         state.waiting.push_back(item);
         drop(state);
         self.more.notify_one();
-        self.ring();
+        self.notify_caller();
         true
     }
 
@@ -114,7 +114,7 @@ impl SampleQueue {
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.more.notify_all();
-        self.ring();
+        self.notify_caller();
     }
 
     /// The next entry, without blocking.
@@ -169,10 +169,10 @@ impl SampleQueue {
         item
     }
 
-    fn ring(&self) {
-        if let Some(bell) = &self.bell {
-            // A panic in the bell is the caller's error and must not end the stream.
-            let _ = catch_unwind(AssertUnwindSafe(|| bell()));
+    fn notify_caller(&self) {
+        if let Some(notify) = &self.notify {
+            // A panic in `notify` is the caller's error and must not end the stream.
+            let _ = catch_unwind(AssertUnwindSafe(|| notify()));
         }
     }
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_remedy_fits_what_is_streamed() {
+    fn the_remedy_fits_the_kind_of_stream() {
         let text = |remedy| Refusal::Resume.error(remedy).to_string();
         let reason = "exact resume needs the position of every sample";
         assert_eq!(

@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_once_and_as_the_naive_one_says(
+        fn each_index_comes_once_and_in_the_order_of_the_oracle(
             costs in prop::collection::vec(1u64..100, 0..200),
             size in 1usize..50, bytes in 1u64..3000, seed: u64, epoch: u64,
         ) {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_when_bytes_and_not_numbers_fill_it() {
+    fn a_reservoir_reports_that_bytes_and_not_its_count_filled_it() {
         let mut reservoir = Reservoir::new(10, 100, key(0, 0));
         for i in 0..3 {
             reservoir.push(i, 40);

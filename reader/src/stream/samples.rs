@@ -6,9 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume_formats::name;
-use tarflume_formats::repeat::Repeat;
 use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::{Repeat, name};
 
 use super::buffers::{Body, BufferPool, Span};
 use super::memory_limits::MemoryLimits;

@@ -22,9 +22,9 @@ pub(super) struct Unpack {
 }
 
 enum Compression {
-    Plain(Front),
-    Gzip(Box<MultiGzDecoder<Front>>),
-    Zstd(Zstd<'static, Front>),
+    Plain(PeekReader),
+    Gzip(Box<MultiGzDecoder<PeekReader>>),
+    Zstd(Zstd<'static, PeekReader>),
 }
 
 impl Unpack {
@@ -34,7 +34,7 @@ impl Unpack {
     /// # Errors
     /// Returns an error if the bytes cannot be read.
     pub(super) fn new(raw: RawReader, most_window: u64) -> Result<Unpack> {
-        let mut front = Front { raw, piece: Vec::new(), start: 0, end: 0 };
+        let mut front = PeekReader { raw, piece: Vec::new(), start: 0, end: 0 };
         if let Err(error) = front.peek(MAGIC) {
             return Err(front.raw.take_failure().unwrap_or_else(|| unreadable(error)));
         }
@@ -109,14 +109,14 @@ fn unreadable(cause: io::Error) -> Error {
 }
 
 /// Packed bytes with a read buffer.
-struct Front {
+struct PeekReader {
     raw: RawReader,
     piece: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-impl Front {
+impl PeekReader {
     /// Reads until `want` bytes are in the buffer, or the data ends.
     fn peek(&mut self, want: usize) -> io::Result<()> {
         self.piece.resize(PIECE, 0);
@@ -130,7 +130,7 @@ impl Front {
     }
 }
 
-impl Read for Front {
+impl Read for PeekReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         // A large read bypasses the empty buffer.
         if self.start == self.end && into.len() >= self.piece.len() / 4 {
@@ -142,7 +142,7 @@ impl Read for Front {
     }
 }
 
-impl BufRead for Front {
+impl BufRead for PeekReader {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);

@@ -110,7 +110,7 @@ fn child_found_late() {
 }
 
 #[test]
-fn what_the_device_finds_late_leaves_all_columns() {
+fn a_row_that_the_device_rejects_late_leaves_all_columns() {
     child("bad::child_found_late", &[("FAKECUDA_DELAY_US", "20-1000")]);
     child("bad::child_found_late", &[("FAKENVJPEG_ENGINES", "0")]);
 }
@@ -129,6 +129,6 @@ fn child_all_bad() {
 }
 
 #[test]
-fn batches_of_nothing_but_damage_are_empty_and_the_epoch_says_so() {
+fn batches_of_only_damaged_samples_are_empty_and_the_epoch_is_an_error() {
     child("bad::child_all_bad", &[]);
 }

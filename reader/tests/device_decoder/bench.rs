@@ -11,10 +11,9 @@ use tarflume::{
     Shuffle,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
-pub(crate) use crate::played::alone as child;
+pub(crate) use crate::simulated::alone as child;
 
 pub(crate) const SAMPLES: u32 = 30;
 

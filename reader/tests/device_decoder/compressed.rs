@@ -115,7 +115,7 @@ fn child_goes_on() {
 }
 
 #[test]
-fn an_epoch_goes_on_where_a_state_was_taken_and_reads_no_file() {
+fn an_epoch_resumes_at_a_state_and_reads_no_file() {
     child("compressed::child_goes_on", &[("FAKECUDA_DELAY_US", "20-500")]);
 }
 
@@ -152,7 +152,7 @@ fn child_no_backend() {
 }
 
 #[test]
-fn what_does_not_fit_or_has_no_decoder_is_said_when_the_loader_is_made() {
+fn a_data_set_that_does_not_fit_or_has_no_decoder_is_an_error_at_build() {
     child("compressed::child_does_not_fit", &[]);
     let fail: Vec<_> = (1..=4).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
     child("compressed::child_no_backend", &[("FAKENVJPEG_FAIL", &fail.join(","))]);
@@ -193,7 +193,7 @@ fn child_refused_late() {
 }
 
 #[test]
-fn bad_jpegs_are_met_as_the_user_wants_when_they_are_found() {
+fn bad_jpegs_follow_the_policy_when_they_are_found() {
     child("compressed::child_damaged", &[("FAKECUDA_DELAY_US", "20-300")]);
     // The two before are for pictures by which the decoder is tried.
     let fail: Vec<_> = (3..=5).map(|n| format!("nvjpegDecodeBatched:{n}:6")).collect();

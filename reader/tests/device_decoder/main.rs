@@ -7,9 +7,9 @@
 mod bad;
 mod bench;
 mod compressed;
-#[path = "../played/mod.rs"]
-mod played;
 mod shared;
+#[path = "../simulated/mod.rs"]
+mod simulated;
 mod trial;
 
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn child_alike() {
 }
 
 #[test]
-fn a_batch_of_both_decoders_is_what_the_host_alone_makes() {
+fn a_batch_of_both_decoders_equals_that_of_the_host() {
     for share in ["0", "1000", "500"] {
         child("child_alike", &[("SHARE", share)]);
     }
@@ -69,7 +69,7 @@ fn slow_devices_and_slow_consumers_change_nothing() {
 
 /// Engines write when they are called: memory must not be written that a kernel still reads.
 #[test]
-fn pictures_are_not_written_over_while_a_kernel_reads_them() {
+fn pictures_are_not_overwritten_while_a_kernel_reads_them() {
     child("child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "3000")]);
 }
 
@@ -105,7 +105,7 @@ fn child_host_does_all() {
 }
 
 #[test]
-fn where_something_is_missing_the_host_does_it_and_statistics_say_why() {
+fn if_the_device_lacks_something_the_host_works_and_statistics_give_the_reason() {
     let child = |knob, says| child("child_host_does_all", &[knob, ("WARNS", says)]);
     child(
         ("TARFLUME_NVJPEG", "/nowhere/libnvjpeg.so"),
@@ -169,7 +169,7 @@ fn child_epochs_at_once() {
 }
 
 #[test]
-fn several_epochs_at_once_neither_hang_nor_meet() {
+fn concurrent_epochs_neither_hang_nor_mix() {
     child("child_epochs_at_once", &[("FAKECUDA_DELAY_US", "500")]);
 }
 
@@ -187,7 +187,7 @@ fn child_share_falls() {
 }
 
 #[test]
-fn an_auto_share_goes_away_from_a_decoder_that_is_waited_for() {
+fn an_auto_share_moves_away_from_the_slower_decoder() {
     child("child_share_falls", &[("FAKENVJPEG_DELAY_US", "30000")]);
 }
 
@@ -201,6 +201,6 @@ fn child_wrong_use() {
 }
 
 #[test]
-fn a_device_that_is_lost_ends_the_epoch_with_its_words() {
+fn a_lost_device_ends_the_epoch_with_the_drivers_message() {
     child("child_wrong_use", &[("FAKECUDA_FAIL", "@cuLaunchKernel:9:719")]);
 }

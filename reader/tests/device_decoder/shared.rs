@@ -77,7 +77,7 @@ fn child_takes_in_a_capture() {
 }
 
 #[test]
-fn what_would_draw_a_loader_into_a_capture_is_refused_and_spoils_nothing() {
+fn calls_that_would_enter_a_capture_are_refused_without_harm() {
     child("shared::child_takes_in_a_capture", &[("SHARE", "0")]);
 }
 
@@ -109,7 +109,7 @@ fn child_current_context() {
 }
 
 #[test]
-fn the_thread_s_current_device_stays_what_it_was() {
+fn the_current_device_of_the_thread_is_restored() {
     child("shared::child_current_context", &[("SHARE", "500"), ("FAKECUDA_DEVICES", "2")]);
 }
 
@@ -160,7 +160,7 @@ fn child_idle() {
 }
 
 #[test]
-fn host_memory_comes_back_while_the_consumer_does_something_else() {
+fn host_memory_is_returned_while_the_consumer_is_busy() {
     let (_folder, log) = with_log();
     child(
         "shared::child_idle",
@@ -270,7 +270,7 @@ fn child_withdrawn() {
 
 /// Nothing of this is in NVIDIA's documents, so it is tried before the first picture.
 #[test]
-fn what_a_decoder_does_not_do_right_is_withdrawn_before_the_first_batch() {
+fn a_decoder_with_wrong_output_is_disabled_before_the_first_batch() {
     for (knob, value, says) in [
         ("FAKENVJPEG_SCALES_REFUSED", "2,4,8", "HARDWARE"),
         ("FAKENVJPEG_SCALES_REFUSED", "2,4,8", "not at 1/2, 1/4, 1/8"),

@@ -36,7 +36,7 @@ fn child_does_all() {
 
 /// A plain copy is over before its bytes are on the device, and no stream of ours waits for it.
 #[test]
-fn a_decoder_is_tried_with_bytes_that_are_there() {
+fn a_decoder_trial_waits_for_its_uploads() {
     let staged = ("FAKECUDA_STAGED_US", "50000");
     child("trial::child_does_all", &[staged]);
     child("trial::child_does_all", &[staged, ("FAKENVJPEG_ENGINES", "0")]);
@@ -88,14 +88,14 @@ fn goes_without(knob: (&str, &str), says: &str, never: &str) {
 }
 
 #[test]
-fn a_scale_that_can_t_be_asked_for_costs_the_smaller_ones_and_not_the_engines() {
+fn an_unsupported_scale_disables_smaller_scales_and_not_the_engines() {
     let knob = "FAKENVJPEG_SCALES_UNKNOWN";
     goes_without((knob, "8"), ", HARDWARE+1/8 is refused", WRONG);
     goes_without((knob, "2"), ", HARDWARE+1/2 is refused", WRONG);
 }
 
 #[test]
-fn a_kind_is_tried_though_others_before_it_are_refused() {
+fn a_subsampling_is_tried_although_earlier_ones_are_refused() {
     goes_without(
         ("FAKENVJPEG_NO_LUMA", "3"),
         ", HARDWARE+of 4:2:0+gave wrong results",
@@ -110,7 +110,7 @@ fn wheels() -> (tempfile::TempDir, [PathBuf; 2]) {
         let folder = site.path().join("nvidia").join(wheel).join("lib");
         std::fs::create_dir_all(&folder).unwrap();
         let to = folder.join("libnvjpeg.so.13");
-        std::fs::copy(crate::played::libraries().join("libnvjpeg.so.13"), &to).unwrap();
+        std::fs::copy(crate::simulated::libraries().join("libnvjpeg.so.13"), &to).unwrap();
         to
     });
     (site, copied)
@@ -143,7 +143,7 @@ fn child_has_two_libraries() {
 }
 
 #[test]
-fn a_library_that_is_newer_than_the_driver_gives_way_to_the_next() {
+fn a_library_newer_than_the_driver_is_skipped_for_the_next_one() {
     for newer in ["cu13", "libnvjpeg"] {
         child("trial::child_has_two_libraries", &[("FAKENVJPEG_NEWER", newer)]);
     }

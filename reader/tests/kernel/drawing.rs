@@ -5,7 +5,7 @@ use tarflume::internal::args;
 use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
-use tarflume::internal::row_header::{Described, Format, RowHeader};
+use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{ImageSize, Layout};
 
 use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
@@ -31,7 +31,7 @@ fn batch(dice: &mut Dice, channels: usize, store: &[u8]) -> (Vec<u8>, usize) {
         let size = SIZES[n % SIZES.len()];
         let format = if channels == 3 && n % 4 >= 2 { Format::Yuv420 } else { Format::Pixels };
         let area = if n < 6 { whole(size).area } else { any_box(dice, size, n.is_multiple_of(2)) };
-        let picture = Described { format, size, area, flip: n % 3 == 1 };
+        let picture = RowPicture { format, size, area, flip: n % 3 == 1 };
         let bytes = format.bytes(size, channels).unwrap();
         rows.push(match n % 8 {
             7 => (RowHeader::nothing(), &behind[..0]),
@@ -82,7 +82,7 @@ fn whole_pictures_are_finished_to_the_bit() {
             let heads: Vec<u8> = [0, 1]
                 .iter()
                 .flat_map(|&n| {
-                    let picture = Described { flip: n == 1, ..whole(size) };
+                    let picture = RowPicture { flip: n == 1, ..whole(size) };
                     bytemuck::bytes_of(&RowHeader::store(picture, channels, n, row).unwrap())
                         .to_vec()
                 })
@@ -113,7 +113,7 @@ fn planes_are_copied_as_the_converted_picture_is() {
             let (left, top) = ((size.width - cut.width) as f32, (size.height - cut.height) as f32);
             let (width, height) = (cut.width as f32, cut.height as f32);
             let area = CropBox { left, top, width, height };
-            let picture = Described { format: Format::Yuv420, size, area, flip: true };
+            let picture = RowPicture { format: Format::Yuv420, size, area, flip: true };
             let head = RowHeader::row(picture, 3, planes.len()).unwrap();
             let (heads, stride) = rows_of(&[(head, &planes)]);
             let heads = Strides { bytes: &heads, stride };
@@ -136,7 +136,7 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
     let from = dice.bytes(60_000);
     let far = CropBox { left: 19_900.25, top: 0.5, width: 99.5, height: 2.0 };
     let row = |area| {
-        let picture = Described { area, ..whole(size) };
+        let picture = RowPicture { area, ..whole(size) };
         (RowHeader::row(picture, 1, 60_000).unwrap(), &from[..])
     };
     let (heads, stride) = rows_of(&[row(far), row(whole(size).area)]);
@@ -151,13 +151,13 @@ fn boxes_at_the_far_end_of_a_large_picture_are_exact_too() {
 
 /// The host refuses such boxes; should one arrive all the same, nothing outside the picture is read.
 #[test]
-fn boxes_that_are_none_read_nothing_outside() {
+fn invalid_boxes_read_nothing_outside_the_picture() {
     // 2 pixels from the fifth on would be copied, were there as many.
     let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.5, 0.0, 1e30, 2.0, 4.0];
     let size = ImageSize::new(5, 4);
     for format in [Format::Pixels, Format::Yuv420] {
         let bytes = format.bytes(size, 3).unwrap();
-        let head = RowHeader::store(Described { format, ..whole(size) }, 3, 0, bytes).unwrap();
+        let head = RowHeader::store(RowPicture { format, ..whole(size) }, 3, 0, bytes).unwrap();
         let mut heads = bytemuck::bytes_of(&head).repeat(4096);
         for (n, head) in heads.chunks_exact_mut(RowHeader::BYTES).enumerate() {
             for (side, to) in head[32..48].chunks_exact_mut(4).enumerate() {
@@ -180,11 +180,11 @@ fn boxes_that_are_none_read_nothing_outside() {
 
 /// Headers with false content: zeros, and no read outside.
 #[test]
-fn heads_that_lie_give_zeros() {
+fn rows_with_false_headers_are_zeros() {
     let size = ImageSize::new(4, 4);
     let right = bytemuck::bytes_of(&RowHeader::store(whole(size), 3, 1, 48).unwrap()).to_vec();
     // The offset of a word, and its false value.
-    let lies: [(usize, u32); 16] = [
+    let forged: [(usize, u32); 16] = [
         (0, 0), // behind the head, where nothing is
         (0, 2),
         (0, 3),
@@ -203,19 +203,19 @@ fn heads_that_lie_give_zeros() {
         (20, 1), // 2^32 rows beyond
     ];
     let mut heads = right.clone();
-    for (at, word) in lies {
+    for (at, word) in forged {
         let mut head = right.clone();
         head[at..at + 4].copy_from_slice(&word.to_ne_bytes());
         heads.extend(head);
     }
     let heads = Strides { bytes: &heads, stride: RowHeader::BYTES };
-    let drawn = Pictures::new(1 + lies.len(), size, 3).unwrap();
+    let drawn = Pictures::new(1 + forged.len(), size, 3).unwrap();
     let store = Strides { bytes: &[77; 96], stride: 48 };
     let run = Run::of("draw").drawn(heads, Some(store), &drawn, &Finish::bytes());
     let out = run.grid((1, 3), 16).output(drawn.bytes());
     assert_eq!(out[..48], [77; 48]);
-    for (lie, row) in lies.iter().zip(out[48..].chunks(48)) {
-        assert_eq!(row, [0; 48], "{lie:?}");
+    for (forged, row) in forged.iter().zip(out[48..].chunks(48)) {
+        assert_eq!(row, [0; 48], "{forged:?}");
     }
     let mut host = vec![1; drawn.bytes()];
     Finish::bytes().draw_on_host(heads, store, &drawn, &mut host).unwrap();

@@ -11,7 +11,7 @@ use tarflume::internal::args;
 use tarflume::internal::convert::{Finish, Pictures, PixelElement};
 use tarflume::internal::crop::CropBox;
 use tarflume::internal::resample::Strides;
-use tarflume::internal::row_header::{Described, Format, RowHeader};
+use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{Cut, ImageSize, Layout, Normalize};
 
 /// The program, newer than its sources. g++ is needed for the tests, so that nothing is skipped.
@@ -147,8 +147,8 @@ pub(crate) fn each(mut body: impl FnMut(PixelElement, Layout, usize)) {
 }
 
 /// All of a picture, pixel by pixel.
-pub(crate) fn whole(size: ImageSize) -> Described {
-    Described { format: Format::Pixels, size, area: Cut::whole(size).into(), flip: false }
+pub(crate) fn whole(size: ImageSize) -> RowPicture {
+    RowPicture { format: Format::Pixels, size, area: Cut::whole(size).into(), flip: false }
 }
 
 /// Heads and the pictures behind them as rows of a stride that all fit, a few bytes more.

@@ -64,7 +64,7 @@ fn end(loader: &Loader) -> (usize, Error) {
 }
 
 #[test]
-fn an_error_comes_in_its_place_and_says_where_and_why() {
+fn an_error_comes_in_its_place_with_path_and_reason() {
     let shards = spoilt();
     for (first, kind, words) in [
         (NO_JSON, ErrorKind::Decode, "column 'label'"),
@@ -216,7 +216,7 @@ fn one_bad_sample_too_many_is_an_error_at_the_same_place_always() {
 }
 
 #[test]
-fn a_report_is_taken_back_and_no_bad_sample_comes() {
+fn a_report_used_as_exclude_list_removes_all_bad_samples() {
     let shards = spoilt();
     let first = loader(&shards, OnBad::Skip).build().unwrap();
     all(&first, 0);
@@ -230,7 +230,7 @@ fn a_report_is_taken_back_and_no_bad_sample_comes() {
 }
 
 #[test]
-fn a_report_means_the_shard_it_names() {
+fn a_report_line_applies_only_to_the_shard_that_it_names() {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
     let good = |o: u64| (key(o), parts(o));
     let bad = |o: u64| (key(o), vec![("bin", bin(o)), ("txt", vec![0xff])]);
@@ -245,7 +245,7 @@ fn a_report_means_the_shard_it_names() {
 }
 
 #[test]
-fn where_all_are_bad_an_epoch_ends_with_an_error() {
+fn an_epoch_of_bad_samples_ends_with_an_error() {
     let shards = Shards { dir: tempfile::tempdir().unwrap() };
     shards.write(0, (0..40).map(|o| (key(o), vec![("bin", bin(o)), ("txt", vec![0xff])])));
     for (on_bad, kind) in [

@@ -132,7 +132,7 @@ fn a_slow_consumer_is_the_consumer() {
 }
 
 #[test]
-fn a_bound_of_two_batches_is_memory() {
+fn a_limit_of_two_batches_makes_memory_the_bottleneck() {
     let loader = |builder: LoaderBuilder| {
         let heavy = Heavy(Work::Sleep(8 * MS, 36 << 20));
         builder.column("x", heavy).batch(1).threads(6).memory_limit("256MiB".parse().unwrap())
@@ -149,7 +149,7 @@ fn one_batch_in_preparation_is_prefetch() {
 }
 
 #[test]
-fn where_nothing_is_slow_nothing_is_blamed() {
+fn without_a_slow_stage_the_verdict_is_balanced() {
     let shards = Shards::of(&[40, 40]);
     for run in 0..RUNS {
         let loader = Loader::builder(shards.path()).bytes("bin").batch(16).threads(2);

@@ -149,7 +149,7 @@ fn is_whole(batch: &Batch) {
 }
 
 #[test]
-fn all_kinds_of_columns_stand_side_by_side() {
+fn all_kinds_of_columns_fit_in_one_slab() {
     let shards = shards();
     for shuffle in [Shuffle::None, Shuffle::Full { seed: 3 }] {
         let loader = all_kinds(&shards).shuffle(shuffle).build().unwrap();
@@ -192,7 +192,7 @@ fn without_columns_all_parts_come_and_absent_ones_are_empty() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_one_sentence() {
+fn impossible_options_are_refused_in_one_sentence() {
     let shards = shards();
     let loader = || Loader::builder(shards.path());
     let split = |rank, world| Split::new(rank, world).unwrap();

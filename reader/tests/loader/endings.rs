@@ -34,7 +34,7 @@ where
 const NUMBER: RowShape = RowShape::Fixed(DType::U8, Vec::new());
 
 #[test]
-fn a_batch_outlives_its_loader_and_is_still_right() {
+fn a_batch_stays_valid_after_its_loader_is_dropped() {
     let shards = Shards::of(&[20]);
     let loader = shards.loader().build().unwrap();
     let mut epoch = loader.epoch(0);
@@ -50,7 +50,7 @@ fn a_batch_outlives_its_loader_and_is_still_right() {
 }
 
 #[test]
-fn who_keeps_all_batches_keeps_them_unchanged() {
+fn batches_that_a_consumer_keeps_do_not_change() {
     let shards = Shards::of(&[100, 100]);
     let loader = shards
         .loader()
@@ -90,7 +90,7 @@ fn loaders_and_epochs_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn no_more_is_prepared_than_was_asked_for() {
+fn at_most_prefetch_batches_are_prepared() {
     let shards = Shards::of(&[400]);
     let decoded = Arc::new(AtomicUsize::new(0));
     let count = decoded.clone();
@@ -109,7 +109,7 @@ fn no_more_is_prepared_than_was_asked_for() {
 }
 
 #[test]
-fn a_decoder_that_panics_is_an_error_and_no_end_of_the_loader() {
+fn a_decoder_that_panics_is_an_error_and_the_loader_continues() {
     let shards = Shards::of(&[40]);
     let build = |on_bad| {
         let column = Own(NUMBER, |sample: &Sample<'_>, mut row: Row<'_>| {
@@ -172,7 +172,7 @@ fn other_user_code_that_panics_is_an_error_too() {
 }
 
 #[test]
-fn a_variable_row_that_nobody_writes_is_empty() {
+fn an_unwritten_variable_row_is_empty() {
     let shards = Shards::of(&[40]);
     let own = Own(RowShape::Variable(DType::U8), |sample: &Sample<'_>, mut row: Row<'_>| {
         match sample.ordinal % 2 {
@@ -194,7 +194,7 @@ fn a_variable_row_that_nobody_writes_is_empty() {
 }
 
 #[test]
-fn who_looks_before_each_batch_takes_the_same_and_is_counted_as_waiting() {
+fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
     let shards = Shards::of(&[20]);
     let loader = shards.loader().column(
         "slow",

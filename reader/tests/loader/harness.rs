@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume::{Loader, LoaderBuilder};
 use tarflume_fixtures::SplitMix64;
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
 /// A folder of shards with sidecars.
 pub struct Shards {

@@ -76,7 +76,7 @@ impl Decode for Groups {
 }
 
 #[test]
-fn decoders_see_whole_groups_however_many_threads_there_are() {
+fn decoders_get_whole_groups_with_any_number_of_threads() {
     let shards = Shards::of(&[1280, 1280]);
     let seen = Arc::new(Mutex::default());
     let loader = Loader::builder(shards.path()).column("groups", Groups(seen.clone())).batch(256);
@@ -110,7 +110,7 @@ impl Decode for Nested {
 }
 
 #[test]
-fn a_loader_inside_a_decoder_is_an_error_and_no_deadlock() {
+fn using_a_loader_inside_a_decoder_is_an_error_and_no_deadlock() {
     let shards = Shards::of(&[40]);
     let inner = shards.loader().build().unwrap();
     let refused = Arc::new(AtomicUsize::new(0));

@@ -110,7 +110,7 @@ fn end(loader: &Loader) -> (usize, Option<Error>) {
 }
 
 #[test]
-fn no_policy_swallows_an_error_of_the_machine() {
+fn no_policy_hides_an_error_of_the_machine() {
     let shards = Shards::of(&[20, 20]);
     for on_bad in [OnBad::Error, OnBad::Skip, OnBad::Substitute] {
         for trouble in [
@@ -151,7 +151,7 @@ fn an_error_of_the_data_is_still_a_bad_sample() {
 }
 
 #[test]
-fn a_substitute_that_the_machine_can_not_read_is_no_reason_to_take_another() {
+fn an_unreadable_substitute_is_an_error_of_the_machine_and_not_replaced() {
     let shards = Shards::of(&[20, 20]);
     for bad in 1..20 {
         let loader = loader(&shards, Trouble::Turns, bad, OnBad::Substitute);

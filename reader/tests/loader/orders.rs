@@ -27,7 +27,7 @@ fn shuffles() -> [Shuffle; 5] {
 }
 
 #[test]
-fn batches_follow_the_order_whatever_makes_them() {
+fn batches_follow_the_order_of_any_source() {
     let shards = Shards::of(&COUNTS);
     for shuffle in shuffles() {
         for (threads, prefetch, memory, source) in [
@@ -112,7 +112,7 @@ fn padding_is_marked_and_uneven_ends_are_short() {
 }
 
 #[test]
-fn only_those_that_take_part_come() {
+fn only_selected_samples_are_delivered() {
     let shards = Shards::of(&COUNTS);
     let (list, keys) = (shards.path().join("bad.jsonl"), shards.path().join("keys.txt"));
     let shard = shards.shard(4);

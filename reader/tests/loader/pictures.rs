@@ -5,8 +5,7 @@ use tarflume::{
     Blocks, Dataset, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Shuffle, Stream,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 use tarflume_jpeg::{Header, Scanner};
 
 const SAMPLES: u64 = 70;
@@ -113,7 +112,7 @@ fn rows_do_not_depend_on_entry_points_nor_on_what_is_decoded_together() {
 }
 
 #[test]
-fn what_a_stream_gives_does_not_depend_on_what_is_decoded_together() {
+fn rows_of_a_stream_do_not_depend_on_decoding_groups() {
     let folder = shard(Points::Own);
     let tar = folder.path().join("0.tar");
     let rows = |batch: u64| {

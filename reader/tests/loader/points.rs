@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume::internal::DecodeHooks;
 use tarflume::{
     DType, Dataset, Decode, Error, ErrorKind, Loader, LoaderBuilder, OnBad, Result, Row, RowShape,
     Sample, Scratch, Shuffle, Stream,
 };
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
 const SAMPLES: u64 = 90;
 
@@ -39,12 +37,6 @@ impl Decode for Seen {
         row.put(&[jpg, b"|", json].concat())
     }
 
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
-    }
-}
-
-impl DecodeHooks for Seen {
     fn wants_entry_points(&self) -> bool {
         self.wants
     }
@@ -87,7 +79,7 @@ fn columns(loader: LoaderBuilder) -> LoaderBuilder {
 }
 
 #[test]
-fn a_decoder_that_wants_them_is_given_those_of_its_own_sample() {
+fn a_decoder_gets_the_entry_points_of_its_own_sample() {
     let folder = shards();
     let mapped = Dataset::open(folder.path()).unwrap();
     for dataset in [mapped.with_mapped_sidecars(0), mapped] {
@@ -117,7 +109,7 @@ fn a_decoder_that_wants_them_is_given_those_of_its_own_sample() {
 }
 
 #[test]
-fn a_stream_has_no_sidecar_and_brings_none() {
+fn a_stream_has_no_entry_points() {
     let folder = shards();
     let stream = Stream::open(folder.path().join("0.tar").to_str().unwrap()).unwrap();
     let column = seen(true);

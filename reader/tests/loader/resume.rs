@@ -77,7 +77,7 @@ fn the_epoch_after_the_last_batch_is_the_next() {
 }
 
 #[test]
-fn a_state_of_something_else_is_refused_by_name() {
+fn a_state_of_another_data_set_is_refused_with_its_name() {
     let shards = Shards::of(&COUNTS);
     let full = |seed| Shuffle::Full { seed };
     let loader = shards.loader().shuffle(full(5)).build().unwrap();
@@ -99,7 +99,7 @@ fn a_state_of_something_else_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_prefetched_but_not_taken_is_not_counted() {
+fn prefetched_batches_that_were_not_taken_are_not_counted() {
     let shards = Shards::of(&COUNTS);
     let loader = shards.loader().prefetch(6).build().unwrap();
     let mut epoch = loader.epoch(0);

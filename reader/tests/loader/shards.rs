@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tarflume::{Error, Loader, LoaderBuilder, OnBad, Shuffle, SourceKind, Verify};
-use tarflume_formats::shard::index_path;
+use tarflume_formats::index_path;
 
 use crate::harness::Shards;
 use crate::truth::is_true;
@@ -144,7 +144,7 @@ fn a_sidecar_that_is_cut_is_an_error() {
 }
 
 #[test]
-fn shards_that_never_were_right_are_errors_before_anything_is_read() {
+fn invalid_shards_are_errors_before_anything_is_read() {
     let shards = Shards::of(&[10, 10]);
     let refused = |words: &str| {
         let both = vec![shards.shard(0), shards.shard(1)];

@@ -1,5 +1,5 @@
 //! Waits until the loader's threads have ended.
-#![allow(clippy::disallowed_methods, reason = "a test that asks wrongly fails")]
+#![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 
 /// True once none of the loader's threads is left: one that was joined may be listed for a moment more.
 pub fn threads_are_gone() -> bool {

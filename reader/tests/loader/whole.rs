@@ -4,8 +4,7 @@ use tarflume::{
     ErrorKind, Image, Layout, Loader, LoaderBuilder, OnBad, PictureShape, Stream, Whole,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
 const SAMPLES: u64 = 24;
 /// A sample that is cut.
@@ -120,7 +119,7 @@ fn the_size_of_one_of_several_images_is_not_believed() {
 }
 
 #[test]
-fn rows_take_what_the_sidecar_says() {
+fn rows_are_sized_by_the_sidecar() {
     let image = || Image::new("jpg", Whole::up_to(1 << 28));
     let known = shard(as_it_is);
     assert!(loader(&known, image()).build().unwrap().epoch(0).all(|batch| batch.is_ok()));
@@ -134,7 +133,7 @@ fn rows_take_what_the_sidecar_says() {
 }
 
 #[test]
-fn a_picture_larger_than_its_sidecar_says_is_a_bad_sample() {
+fn a_picture_larger_than_in_its_sidecar_is_a_bad_sample() {
     let liar = shard(|ordinal| if ordinal == 2 { Some((8, 8)) } else { as_it_is(ordinal) });
     let loader = loader(&liar, Image::new("jpg", Whole::up_to(1 << 28))).build().unwrap();
     assert!(loader.epoch(0).all(|batch| batch.is_ok()));

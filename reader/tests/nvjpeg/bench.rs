@@ -9,7 +9,7 @@ use tarflume::internal::nvjpeg::{
 };
 use tarflume_jpeg::{Color, Decoder, Header, Job};
 
-pub(crate) use crate::played::{alone as child, libraries as played};
+pub(crate) use crate::simulated::{alone as child, libraries as simulated};
 
 pub(crate) fn library() -> Library {
     match Library::find(&Libraries::default()).unwrap() {

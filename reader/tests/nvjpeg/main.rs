@@ -5,10 +5,10 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod bench;
-mod found;
-#[path = "../played/mod.rs"]
-mod played;
-mod stored;
+mod device_memory;
+mod library_search;
+#[path = "../simulated/mod.rs"]
+mod simulated;
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn child_backends() {
 }
 
 #[test]
-fn engines_are_used_where_there_are_any_and_what_is_used_is_said() {
+fn available_engines_are_used_and_reported() {
     child("child_backends", &[]);
     child("child_backends", &[("FAKENVJPEG_ENGINES", "0")]);
 }
@@ -148,7 +148,7 @@ fn child_refuses_some() {
 }
 
 #[test]
-fn a_batch_comes_back_with_those_refused_that_no_device_takes() {
+fn a_batch_returns_with_the_pictures_that_no_device_accepts_refused() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let knobs = [("FAKENVJPEG_REFUSE", "77x33"), ("FAKENVJPEG_LOG", log.to_str().unwrap())];
@@ -208,7 +208,7 @@ fn child_fails_always() {
 }
 
 #[test]
-fn what_fails_whatever_the_picture_is_not_tried_with_each() {
+fn a_failure_of_every_picture_is_not_retried_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let knobs = [("FAKENVJPEG_SCALES_REFUSED", "2"), ("FAKENVJPEG_LOG", log.to_str().unwrap())];
@@ -231,7 +231,7 @@ fn child_all_decoded() {
 }
 
 #[test]
-fn a_call_that_fails_once_for_no_reason_costs_no_picture() {
+fn one_transient_failure_of_a_call_loses_no_picture() {
     for fail in ["nvjpegDecodeBatched:1:6", "nvjpegDecodeBatchedInitialize:1:5"] {
         child("child_all_decoded", &[("FAKENVJPEG_FAIL", fail)]);
     }
@@ -288,7 +288,7 @@ fn child_wrong_use() {
 }
 
 #[test]
-fn wrong_sizes_and_contexts_are_told() {
+fn wrong_sizes_and_contexts_are_errors() {
     child("child_wrong_use", &[]);
 }
 
@@ -330,6 +330,6 @@ fn child_writes_at_once() {
 }
 
 #[test]
-fn engines_that_are_played_write_before_their_turn() {
+fn simulated_engines_write_early() {
     child("child_writes_at_once", &[("FAKECUDA_DELAY_US", "20000")]);
 }

@@ -3,22 +3,22 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use tarflume::internal::{Fetched, Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw, RunBytes};
 use tarflume::{Dataset, ErrorKind, Verify};
-use tarflume_fixtures::{Lie, good_shard};
+use tarflume_fixtures::{FalseClaim, good_shard};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::FILE_NAME;
 
 use crate::harness::{KINDS, Made, cut};
 
-fn planned(dataset: &Dataset, exts: &[&str]) -> (Plan, Wanted) {
-    let mut wanted = Wanted::new();
+fn planned(dataset: &Dataset, exts: &[&str]) -> (ReadPlan, PartNeeds) {
+    let mut wanted = PartNeeds::new();
     exts.iter().for_each(|ext| {
         wanted.require(ext).unwrap();
     });
     let draws: Vec<_> =
         (0..dataset.len()).map(|n| RowDraw { slot: n as usize, ordinal: n }).collect();
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     plan.fill(dataset, &draws, &wanted, Limits { gap: 4096, run: 8000, ..Limits::default() })
         .unwrap();
     (plan, wanted)
@@ -28,11 +28,11 @@ fn planned(dataset: &Dataset, exts: &[&str]) -> (Plan, Wanted) {
 fn outcome(dataset: &Dataset) -> (Vec<u64>, Vec<(u64, ErrorKind, String)>) {
     let (mut plan, wanted) = planned(dataset, &["jpg", "json"]);
     let (mut good, mut bad) = (Vec::new(), plan.take_bad().collect::<Vec<_>>());
-    let (mut wrong, mut fetched) = (Vec::new(), Fetched::new());
+    let (mut wrong, mut fetched) = (Vec::new(), RunBytes::new());
     for run in plan.run_views() {
         fetched.read(dataset, run, &mut bad);
         for item in run.items().filter(|item| fetched.has(item.number())) {
-            let verified = fetched.verify(dataset, item, &wanted, (Verify::All, 0));
+            let verified = fetched.verify(dataset, item, &wanted, Verify::All, 0);
             match verified.and_then(|()| fetched.check()) {
                 Ok(()) => good.push(item.ordinal()),
                 Err(e) => wrong.push((item.ordinal(), e.kind(), e.to_string())),
@@ -122,7 +122,7 @@ fn a_damaged_sidecar_spoils_its_own_samples_alone() {
 }
 
 #[test]
-fn a_tar_that_became_another_since_the_manifest_was_written_is_stale() {
+fn a_tar_replaced_after_the_manifest_was_written_is_stale() {
     let made = Made::new(&[5]);
     cut(&made.tars[0], 4096);
     let dataset = Dataset::open(made.path()).unwrap();
@@ -132,10 +132,10 @@ fn a_tar_that_became_another_since_the_manifest_was_written_is_stale() {
     assert_eq!(Dataset::open(made.path()).unwrap_err().kind(), ErrorKind::Stale);
 }
 
-/// The sidecar of an honest shard beside every shard that lies: each is refused, or its parts do not
+/// The sidecar of an honest shard beside every shard with a false claim: each is refused, or its parts do not
 /// have their checksums, or what is read is what the honest one has.
 #[test]
-fn no_lie_passes_for_the_honest_shard() {
+fn no_false_claim_passes_verification() {
     let honest = good_shard();
     let mut builder = IndexBuilder::new();
     let mut members = Vec::new();
@@ -148,7 +148,7 @@ fn no_lie_passes_for_the_honest_shard() {
             builder.sample(key.as_bytes(), at - 512);
         }
         let data = &honest[at as usize..][..length as usize];
-        let sum = tarflume_formats::checksum::crc32c(data);
+        let sum = tarflume_formats::crc32c(data);
         builder.part(ext.as_bytes(), at, length, Some(sum)).unwrap();
         members.push((key, ext, data.to_vec()));
     }
@@ -156,13 +156,13 @@ fn no_lie_passes_for_the_honest_shard() {
     let sidecar = builder.encode(&facts).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let tar = folder.path().join("s.tar");
-    for lie in Lie::ALL {
-        fs::write(&tar, lie.bytes()).unwrap();
+    for claim in FalseClaim::ALL {
+        fs::write(&tar, claim.bytes()).unwrap();
         fs::write(folder.path().join("s.index"), &sidecar).unwrap();
         let opened = match Dataset::open(tar.as_path()) {
             Ok(opened) => opened,
             Err(e) => {
-                assert_eq!(e.kind(), ErrorKind::Stale, "{}: {e}", lie.name());
+                assert_eq!(e.kind(), ErrorKind::Stale, "{}: {e}", claim.name());
                 continue;
             }
         };
@@ -171,7 +171,7 @@ fn no_lie_passes_for_the_honest_shard() {
             for (number, pair) in members.chunks(2).enumerate() {
                 let sample = dataset.get(number as u64).unwrap();
                 let same = pair.iter().all(|(_, ext, data)| &**sample.part(ext).unwrap() == data);
-                assert_eq!(sample.verify().is_ok(), same, "{}", lie.name());
+                assert_eq!(sample.verify().is_ok(), same, "{}", claim.name());
             }
         }
     }

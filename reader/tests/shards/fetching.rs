@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use tarflume::internal::{Bad, Fetched, Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw, RunBytes, UnreadableSample};
 use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 
 use crate::harness::{KINDS, Made, Watched};
@@ -12,33 +12,33 @@ fn draws(ordinals: &[u64]) -> Vec<RowDraw> {
     ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal }).collect()
 }
 
-fn jpg_and_json() -> Wanted {
-    let mut wanted = Wanted::new();
+fn jpg_and_json() -> PartNeeds {
+    let mut wanted = PartNeeds::new();
     wanted.require("jpg").unwrap();
     wanted.require("json").unwrap();
     wanted
 }
 
 /// The parts of every slot, by need; and what is bad.
-type Read = (Vec<Option<Vec<Option<Vec<u8>>>>>, Vec<Bad>);
+type Read = (Vec<Option<Vec<Option<Vec<u8>>>>>, Vec<UnreadableSample>);
 
 /// Plans and reads all draws.
 fn read(
     dataset: &Dataset,
-    plan: &mut Plan,
-    fetched: &mut Fetched,
+    plan: &mut ReadPlan,
+    fetched: &mut RunBytes,
     draws: &[RowDraw],
-    wanted: &Wanted,
+    wanted: &PartNeeds,
     limits: Limits,
 ) -> Read {
     plan.fill(dataset, draws, wanted, limits).unwrap();
     let mut slots = vec![None; draws.len()];
     let mut bad: Vec<_> = plan.take_bad().collect();
     for run in plan.run_views() {
-        Fetched::advise(dataset, run);
+        RunBytes::advise(dataset, run);
         fetched.read(dataset, run, &mut bad);
         for item in run.items().filter(|item| fetched.has(item.number())) {
-            fetched.verify(dataset, item, wanted, (Verify::All, 0)).unwrap();
+            fetched.verify(dataset, item, wanted, Verify::All, 0).unwrap();
             let parts = item.parts().iter();
             let parts = parts.map(|part| part.ext.map(|_| fetched.bytes(part).to_vec())).collect();
             assert!(slots[item.row()].replace(parts).is_none(), "a row is filled once");
@@ -49,7 +49,7 @@ fn read(
 }
 
 /// What the limits promise of every run.
-fn runs_keep_their_limits(plan: &Plan, limits: Limits) {
+fn runs_keep_their_limits(plan: &ReadPlan, limits: Limits) {
     let mut items = 0;
     for run in plan.runs() {
         assert_eq!(run.items.start, items, "runs take in all items, in their order");
@@ -79,12 +79,12 @@ proptest! {
     ) {
         let made = Made::new(&[17, 0, 3, 20]);
         let expected = made.samples();
-        let mut wanted = Wanted::new();
+        let mut wanted = PartNeeds::new();
         needs.iter().for_each(|exts| { wanted.allow(exts).unwrap(); });
         let limits = Limits { gap, run, ..Limits::default() };
         for kind in KINDS {
             let dataset = Dataset::open(made.path()).unwrap().with_source(kind);
-            let (mut plan, mut fetched) = (Plan::new(), Fetched::new());
+            let (mut plan, mut fetched) = (ReadPlan::new(), RunBytes::new());
             for ordinals in &batches {
                 let draws = draws(ordinals);
                 let (slots, bad) =
@@ -104,7 +104,7 @@ proptest! {
 #[test]
 fn json_alone_is_read_without_a_byte_of_the_pictures() {
     let made = Made::new(&[60]);
-    let mut wanted = Wanted::new();
+    let mut wanted = PartNeeds::new();
     wanted.require(".json").unwrap();
     wanted.allow("txt").unwrap();
     for kind in KINDS {
@@ -112,8 +112,14 @@ fn json_alone_is_read_without_a_byte_of_the_pictures() {
         let dataset = Dataset::open(made.path()).unwrap().with_opener(watched.clone());
         let all: Vec<u64> = (0..60).collect();
         let limits = Limits { gap: 0, run: 1 << 20, ..Limits::default() };
-        let (_, bad) =
-            read(&dataset, &mut Plan::new(), &mut Fetched::new(), &draws(&all), &wanted, limits);
+        let (_, bad) = read(
+            &dataset,
+            &mut ReadPlan::new(),
+            &mut RunBytes::new(),
+            &draws(&all),
+            &wanted,
+            limits,
+        );
         assert!(bad.is_empty());
         let index = dataset.shard(0).index().unwrap();
         let touched = watched.take();
@@ -132,7 +138,7 @@ fn json_alone_is_read_without_a_byte_of_the_pictures() {
 fn neighbors_are_one_read_and_strangers_are_not() {
     let made = Made::new(&[100]);
     let dataset = Dataset::open(made.path()).unwrap();
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     let mut runs = |ordinals: &[u64], limits| {
         plan.fill(&dataset, &draws(ordinals), &jpg_and_json(), limits).unwrap();
         (plan.runs().len(), plan.reads().len())
@@ -155,7 +161,7 @@ fn a_missing_part_is_bad_in_its_place_and_the_rest_is_read() {
     let draws = draws(&[0, 1, 2, 3]);
     let limits = Limits::default();
     let (slots, bad) =
-        read(&dataset, &mut Plan::new(), &mut Fetched::new(), &draws, &wanted, limits);
+        read(&dataset, &mut ReadPlan::new(), &mut RunBytes::new(), &draws, &wanted, limits);
     assert_eq!(slots.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false, true]);
     assert_eq!(bad.iter().map(|b| (b.slot, b.ordinal)).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
     let error = &bad[0].error;
@@ -163,19 +169,19 @@ fn a_missing_part_is_bad_in_its_place_and_the_rest_is_read() {
     assert_eq!(error.place().key.as_deref(), Some("k00001"));
     assert!(error.place().path.as_ref().unwrap().ends_with("s-0.tar"));
     assert!(error.text().contains("'txt' or 'text'"), "{error}");
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     let past = plan.fill(&dataset, &[RowDraw { slot: 0, ordinal: 9 }], &wanted, limits);
     assert_eq!(past.unwrap_err().kind(), ErrorKind::Usage);
-    assert_eq!(Wanted::new().require(" ; ").unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(PartNeeds::new().require(" ; ").unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
-fn of_alternatives_the_first_that_is_named_is_taken() {
+fn the_first_listed_alternative_is_used() {
     let made = Made::new(&[3]);
     let dataset = Dataset::open(made.path()).unwrap();
-    let mut wanted = Wanted::new();
+    let mut wanted = PartNeeds::new();
     wanted.require("png;txt;json;jpg").unwrap();
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     plan.fill(&dataset, &draws(&[0, 1, 2]), &wanted, Limits::default()).unwrap();
     let found: Vec<_> =
         plan.items().iter().map(|item| wanted.ext(plan.parts_of(item)[0].ext.unwrap())).collect();
@@ -183,7 +189,7 @@ fn of_alternatives_the_first_that_is_named_is_taken() {
 }
 
 #[test]
-fn of_a_run_that_can_not_be_read_whole_only_what_is_hit_is_bad() {
+fn in_a_run_with_a_read_error_only_the_affected_samples_are_bad() {
     let made = Made::new(&[10]);
     let whole = Dataset::open(made.path()).unwrap();
     let hit = whole.shard(0).index().unwrap().sample(4).unwrap().unwrap();
@@ -192,8 +198,8 @@ fn of_a_run_that_can_not_be_read_whole_only_what_is_hit_is_bad() {
     let all: Vec<u64> = (0..10).collect();
     let (slots, bad) = read(
         &dataset,
-        &mut Plan::new(),
-        &mut Fetched::new(),
+        &mut ReadPlan::new(),
+        &mut RunBytes::new(),
         &draws(&all),
         &jpg_and_json(),
         Limits::default(),
@@ -210,7 +216,7 @@ fn of_a_run_that_can_not_be_read_whole_only_what_is_hit_is_bad() {
 }
 
 #[test]
-fn of_samples_one_in_sixty_four_is_verified() {
+fn one_sample_in_sixty_four_is_verified() {
     let picked = (0..64_000).filter(|&n| Verify::Sampled.picks(n, 1)).count();
     assert!((850..1150).contains(&picked), "{picked}");
     assert!(Verify::All.picks(5, 1) && !Verify::Off.picks(5, 1));

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use tarflume::{Identity, Open, Result, Source, SourceKind};
 use tarflume_fixtures::SplitMix64;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
-use tarflume_formats::shard::{Durability, ShardWriter};
+use tarflume_formats::{Durability, ShardWriter};
 use tempfile::TempDir;
 
 pub(crate) const KINDS: [SourceKind; 2] = [SourceKind::File, SourceKind::Mapped];

@@ -4,24 +4,24 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw};
 use tarflume::{Dataset, ErrorKind, Loader, SampleFacts, Shuffle};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
-use tarflume_formats::shard::index_path;
+use tarflume_formats::index_path;
 
 use crate::harness::{Made, cut};
 
-fn wanted() -> Wanted {
-    let mut wanted = Wanted::new();
+fn wanted() -> PartNeeds {
+    let mut wanted = PartNeeds::new();
     wanted.require("jpg").unwrap();
     wanted.allow("txt").unwrap();
     wanted
 }
 
-fn plan_of(dataset: &Dataset, ordinals: impl Iterator<Item = u64>) -> Plan {
+fn plan_of(dataset: &Dataset, ordinals: impl Iterator<Item = u64>) -> ReadPlan {
     let draws: Vec<_> =
         ordinals.enumerate().map(|(slot, ordinal)| RowDraw { slot, ordinal }).collect();
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     plan.fill(dataset, &draws, &wanted(), Limits::default()).unwrap();
     plan
 }

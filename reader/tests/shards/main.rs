@@ -9,5 +9,6 @@ mod naming;
 mod points;
 mod samples;
 mod selecting;
-mod shelf;
+mod source_cache;
 mod sources;
+mod splits;

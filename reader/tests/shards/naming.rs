@@ -92,7 +92,7 @@ fn a_name_that_exists_is_meant_literally() {
 }
 
 #[test]
-fn a_name_that_stands_for_nothing_says_so() {
+fn a_name_that_matches_nothing_is_an_error() {
     let made = Made::new(&[1, 1]);
     let here = text(made.path());
     let empty = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn a_name_that_stands_for_nothing_says_so() {
 }
 
 #[test]
-fn tars_that_can_not_be_opened_by_place_say_what_to_do() {
+fn tars_without_random_access_are_errors_with_a_remedy() {
     let made = Made::new(&[1]);
     fs::remove_file(made.path().join("s-0.index")).unwrap();
     let error = refused(&made.tars[0]);

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tarflume::internal::{Limits, Plan, RowDraw, Wanted};
+use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw};
 use tarflume::{Dataset, ErrorKind};
 use tarflume_formats::index::layout::{self as l, at};
-use tarflume_formats::shard::{Durability, ShardWriter, index_path};
+use tarflume_formats::{Durability, ShardWriter, index_path};
 
 const SAMPLES: u64 = 300;
 
@@ -40,8 +40,8 @@ fn both_ways(folder: &Path) -> [Dataset; 2] {
 }
 
 /// Needs pictures with entry points, and others without.
-fn wanted() -> Wanted {
-    let mut wanted = Wanted::new();
+fn wanted() -> PartNeeds {
+    let mut wanted = PartNeeds::new();
     wanted.require("other.jpg").unwrap();
     let jpg = wanted.require("png;jpg").unwrap();
     let absent = wanted.allow("webp").unwrap();
@@ -50,10 +50,10 @@ fn wanted() -> Wanted {
     wanted
 }
 
-fn plan_of(dataset: &Dataset, wanted: &Wanted, entry_points: u64) -> Plan {
+fn plan_of(dataset: &Dataset, wanted: &PartNeeds, entry_points: u64) -> ReadPlan {
     let draws = (0..SAMPLES).rev().map(|n| RowDraw { slot: (SAMPLES - n) as usize, ordinal: n });
     let draws: Vec<_> = draws.collect();
-    let mut plan = Plan::new();
+    let mut plan = ReadPlan::new();
     let limits = Limits { entry_points, ..Limits::default() };
     for _ in 0..2 {
         plan.fill(dataset, &draws, wanted, limits).unwrap();
@@ -62,7 +62,7 @@ fn plan_of(dataset: &Dataset, wanted: &Wanted, entry_points: u64) -> Plan {
 }
 
 #[test]
-fn plans_bring_those_that_are_wanted() {
+fn plans_contain_the_requested_entry_points() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     for dataset in both_ways(folder.path()) {
@@ -73,7 +73,7 @@ fn plans_bring_those_that_are_wanted() {
                 plan.parts_of(item).iter().map(|part| plan.entry_points(part)).collect();
             assert_eq!(found, [None, points(item.ordinal).as_deref(), None]);
         }
-        let mut without = Wanted::new();
+        let mut without = PartNeeds::new();
         without.require("jpg").unwrap();
         let plan = plan_of(&dataset, &without, 1 << 20);
         assert!(plan.parts().iter().all(|part| plan.entry_points(part).is_none()));
@@ -81,7 +81,7 @@ fn plans_bring_those_that_are_wanted() {
 }
 
 #[test]
-fn what_the_limit_has_no_room_for_is_left_away_and_nothing_is_bad() {
+fn entry_points_over_the_limit_are_dropped_and_no_sample_is_bad() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     for dataset in both_ways(folder.path()) {
@@ -105,7 +105,7 @@ fn what_the_limit_has_no_room_for_is_left_away_and_nothing_is_bad() {
 }
 
 #[test]
-fn a_sample_has_those_of_its_parts() {
+fn a_sample_has_the_entry_points_of_its_parts() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     for dataset in both_ways(folder.path()) {
@@ -124,7 +124,7 @@ fn a_sample_has_those_of_its_parts() {
 
 /// The section of entry points is damaged near its end: some of the samples that request them are bad.
 #[test]
-fn damage_is_told_to_those_who_want_them_and_to_nobody_else() {
+fn damaged_entry_points_are_errors_only_for_decoders_that_want_them() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     let sidecar = index_path(&folder.path().join("1.tar"));
@@ -154,7 +154,7 @@ fn damage_is_told_to_those_who_want_them_and_to_nobody_else() {
             let found = plan.entry_points(&plan.parts_of(item)[1]);
             assert_eq!(found, points(item.ordinal).as_deref());
         }
-        let mut without = Wanted::new();
+        let mut without = PartNeeds::new();
         without.require("jpg").unwrap();
         assert!(plan_of(&dataset, &without, 1 << 20).bad().is_empty());
         assert_eq!(dataset.get(SAMPLES - 1).unwrap_err().kind(), ErrorKind::Damaged);

@@ -38,7 +38,7 @@ fn every_sample_is_what_the_tar_crate_reads() {
 }
 
 #[test]
-fn only_the_parts_that_are_asked_for_are_read() {
+fn only_requested_parts_are_read() {
     let made = Made::new(&[30]);
     let expected = made.samples();
     for kind in KINDS {

@@ -7,7 +7,7 @@ use tarflume::{Dataset, ErrorKind, Exclude};
 use crate::harness::{KINDS, Made, Watched, write_shard};
 
 #[test]
-fn a_rule_sees_what_the_sidecar_knows_and_no_tar_is_opened() {
+fn a_filter_sees_sidecar_data_and_opens_no_tar() {
     let made = Made::new(&[8, 9]);
     let watched = Watched::new(KINDS[0], None);
     let dataset = Dataset::open(made.path()).unwrap().with_opener(watched.clone());
@@ -36,7 +36,7 @@ fn a_rule_sees_what_the_sidecar_knows_and_no_tar_is_opened() {
 }
 
 #[test]
-fn a_list_of_keys_leaves_them_out_and_says_which_are_not_there() {
+fn a_list_of_keys_excludes_them_and_reports_unknown_ones() {
     let made = Made::new(&[4, 6]);
     let dataset = Dataset::open(made.path()).unwrap();
     let list = Exclude::keys(["k00007", "none", "k00000", "k00007", "other"]);
@@ -67,7 +67,7 @@ fn both_ways_to_find_keys_find_every_sample_that_has_one() {
 }
 
 #[test]
-fn reports_are_taken_back_as_lists() {
+fn reports_serve_as_exclude_lists() {
     let made = Made::new(&[3, 3]);
     let both = Dataset::concat(&[
         Dataset::open(made.path()).unwrap(),

@@ -51,7 +51,7 @@ fn every_source_gives_the_bytes_that_are_there() {
 }
 
 #[test]
-fn what_ends_behind_the_end_is_refused_and_not_lent() {
+fn ranges_past_the_end_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for source in all(folder.path(), &bytes(1000)) {
         for (at, length) in [(0u64, 1001usize), (999, 2), (1000, 1), (5000, 10), (1 << 40, 1)] {
@@ -87,7 +87,7 @@ fn many_threads_read_one_source() {
 }
 
 #[test]
-fn memory_and_maps_lend_and_files_copy() {
+fn memory_and_mapped_sources_lend_and_file_sources_copy() {
     let folder = tempfile::tempdir().unwrap();
     let lends: Vec<bool> =
         all(folder.path(), b"hello").iter().map(|s| s.view(1, 3).is_some()).collect();
@@ -109,7 +109,7 @@ fn overwrite(path: &Path) {
 }
 
 #[test]
-fn a_shard_that_changes_while_it_is_open_is_told() {
+fn a_shard_that_changes_while_it_is_open_is_reported() {
     type Change = fn(&Path);
     let cases: [(Change, ErrorKind, &str); 6] = [
         (
@@ -161,7 +161,7 @@ fn a_shard_cut_while_it_is_read_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_by_name() {
+fn paths_that_are_no_files_are_refused_with_their_kind() {
     let folder = tempfile::tempdir().unwrap();
     for kind in KINDS {
         let error = kind.open(folder.path()).unwrap_err();

@@ -6,9 +6,8 @@ use std::io::{Cursor, Read};
 use proptest::prelude::*;
 use tarflume::Stream;
 use tarflume_fixtures::{GOLDEN, GOLDEN_GZIP, TarBytes};
-use tarflume_formats::name;
-use tarflume_formats::reading::{Reading, TarReader};
 use tarflume_formats::tar::MemberKind;
+use tarflume_formats::{Reading, TarReader, name};
 
 use super::{Plain, gzip, plain, read, read_until, zstd};
 
@@ -73,7 +72,7 @@ fn golden_tars_stream_as_the_tar_crate_and_the_index_read_them() {
 }
 
 #[test]
-fn packed_tars_give_the_same_whatever_they_are_called() {
+fn packed_tars_give_the_same_under_any_name() {
     let ustar = GOLDEN.iter().find(|g| g.name == "gnutar-ustar").unwrap();
     let want = whole(ustar.tar);
     assert!(whole(GOLDEN_GZIP.tar) == want);

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cuts;
+mod false_claims;
 mod foreign;
-mod lies;
 mod memory;
 mod mixing;
 mod stalls;

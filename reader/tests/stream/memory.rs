@@ -64,7 +64,7 @@ fn large_samples_stay_within_the_bound_and_the_buffer_says_it_is_short() {
 }
 
 #[test]
-fn a_caller_that_does_not_take_stops_the_reading() {
+fn reading_stops_while_the_caller_takes_nothing() {
     let stream = Stream::from_reader("made", Made::new(1000, &[1_000_000]))
         .memory_limit(Size::new(64 << 20));
     let mut epoch = stream.samples(0).unwrap();
@@ -138,7 +138,7 @@ fn a_bomb_is_a_bad_sample() {
 }
 
 #[test]
-fn a_zstd_window_over_its_share_is_an_error_that_says_so() {
+fn a_zstd_window_over_its_share_is_an_error_that_names_the_limit() {
     let mut out = zstd::Encoder::new(Vec::new(), 1).unwrap();
     out.window_log(27).unwrap();
     out.long_distance_matching(true).unwrap();

@@ -112,20 +112,20 @@ fn a_read_that_never_returns_does_not_hold_the_drop() {
 }
 
 #[test]
-fn the_bell_rings_for_a_caller_that_does_not_wait() {
+fn a_nonblocking_caller_is_notified() {
     let mut tar = TarBytes::new();
     for i in 0..500 {
         tar.sample(&format!("{i:03}"), 1);
     }
-    let rung = Arc::new(AtomicU64::new(0));
+    let calls = Arc::new(AtomicU64::new(0));
     let (ring, heard) = mpsc::channel();
-    let counted = Arc::clone(&rung);
-    let bell = Arc::new(move || {
+    let counted = Arc::clone(&calls);
+    let notify = Arc::new(move || {
         counted.fetch_add(1, Ordering::SeqCst);
         let _ = ring.send(());
     });
-    let stream = Stream::from_reader("bell", Cursor::new(tar.ended()));
-    let mut samples = stream.samples_with_bell(0, bell).unwrap();
+    let stream = Stream::from_reader("notified", Cursor::new(tar.ended()));
+    let mut samples = stream.samples_with_notify(0, notify).unwrap();
     let mut keys = Vec::new();
     loop {
         match samples.try_next() {
@@ -136,12 +136,12 @@ fn the_bell_rings_for_a_caller_that_does_not_wait() {
     }
     assert_eq!(keys.len(), 500);
     assert!(matches!(samples.try_next(), Next::End));
-    assert_eq!(rung.load(Ordering::SeqCst), 501);
+    assert_eq!(calls.load(Ordering::SeqCst), 501);
 }
 
 #[test]
-fn a_bell_that_panics_stops_nothing() {
-    let stream = Stream::from_reader("bell", Cursor::new(good_shard()));
-    let samples = stream.samples_with_bell(0, Arc::new(|| panic!("the bell"))).unwrap();
+fn a_notification_callback_that_panics_does_not_stop_the_stream() {
+    let stream = Stream::from_reader("notified", Cursor::new(good_shard()));
+    let samples = stream.samples_with_notify(0, Arc::new(|| panic!("the callback"))).unwrap();
     assert_eq!(samples.filter(|s| s.is_ok()).count(), 3);
 }

@@ -77,7 +77,7 @@ fn slashes_in_a_row_and_at_the_start_are_no_place_to_split() {
 }
 
 #[test]
-fn a_name_in_another_alphabet_stands_in_pax_and_in_ustar() {
+fn a_non_ascii_name_is_in_both_pax_and_ustar() {
     let name = "naïve/öl.jpg".as_bytes();
     let made = written(name, 7);
     let pax = Header::parse(&block_at(&made, 0)).unwrap();
@@ -89,7 +89,7 @@ fn a_name_in_another_alphabet_stands_in_pax_and_in_ustar() {
 }
 
 #[test]
-fn a_size_of_8_gib_stands_in_pax_and_in_base_256() {
+fn a_size_of_8_gib_is_in_pax_and_in_base_256() {
     assert_eq!(header_len(b"a", OCTAL_MAX), 512);
     assert_eq!(&written(b"a", OCTAL_MAX)[SIZE], b"77777777777\0");
     let made = written(b"a", OCTAL_MAX + 1);
@@ -135,7 +135,7 @@ fn sizes_are_read_in_every_spelling() {
 }
 
 #[test]
-fn a_size_that_is_none_is_refused_with_what_was_found() {
+fn an_invalid_size_is_an_error_that_quotes_it() {
     for (field, what) in [
         (b"\0\0\0\0\0\0\0\0\0\0\0\0", "not an octal"),
         (b"            ", "not an octal"),
@@ -158,7 +158,7 @@ fn a_size_that_is_none_is_refused_with_what_was_found() {
 }
 
 #[test]
-fn a_type_without_data_has_size_0_and_its_field_says_so() {
+fn a_type_without_data_has_size_0_in_its_field() {
     let parsed = |flag, field: &[u8; 12]| {
         let block = altered(b"a", |block| {
             block[TYPEFLAG] = flag;

@@ -75,7 +75,7 @@ fn plain_members_follow_each_other() {
 }
 
 #[test]
-fn what_follows_the_end_marker_is_not_looked_at() {
+fn bytes_after_the_end_marker_are_ignored() {
     assert_eq!(good(&[&END, &entry(b'0', b"a", b"")]), []);
 }
 
@@ -142,13 +142,13 @@ fn the_size_of_a_hard_link_is_passed_over_but_not_in_a_pax_archive() {
 }
 
 #[test]
-fn a_long_name_with_a_slash_at_its_end_is_a_v7_directory() {
+fn a_long_name_with_a_trailing_slash_is_a_v7_directory() {
     let found = good(&[&entry(b'L', b"long", b"dir/\0"), &entry(0, b"d", b"")]);
     assert_eq!((found[0].kind, &found[0].name[..]), (MemberKind::Directory, &b"dir/"[..]));
 }
 
 #[test]
-fn types_nobody_knows_are_members_with_data() {
+fn unknown_types_are_members_with_data() {
     let found = good(&[&entry(b'Z', b"z", b"data"), &entry(b'V', b"label", b"")]);
     assert_eq!((found[0].kind, found[0].size), (MemberKind::Other(b'Z'), 4));
     assert_eq!(found[1].kind, MemberKind::Volume);
@@ -199,7 +199,7 @@ fn long_names_and_pax_headers_are_bounded() {
 }
 
 #[test]
-fn extra_headers_that_lie_are_refused_at_their_byte() {
+fn false_extra_headers_are_refused_at_their_byte() {
     let a = entry(b'0', b"a", b"");
     let pax = entry(b'x', b"pax", b"99 path=a\n");
     bad(&[&a, &pax], ErrorKind::BadHeader, 512, None, "does not fit");
@@ -229,7 +229,7 @@ fn a_broken_header_is_refused_at_its_byte() {
 }
 
 #[test]
-fn packed_tars_are_called_what_they_are() {
+fn packed_tars_are_named_by_their_compression() {
     for (magic, message) in [
         (&[0x1f, 0x8b][..], "gzip"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
@@ -277,7 +277,7 @@ fn a_tar_cut_inside_a_member_names_it() {
 }
 
 #[test]
-fn a_walk_that_begins_past_the_end_says_so() {
+fn a_walk_that_begins_past_the_end_is_an_error() {
     let error = Walk::at(4096).step_in(&END).expect_err("past the end");
     assert_eq!((error.kind(), error.place().byte), (ErrorKind::Truncated, Some(1024)));
     let mut walk = Walk::at(u64::MAX - 511);

@@ -160,7 +160,7 @@ fn runs_give_the_same_bytes_in_every_set_and_touch_nothing_else() {
 /// Every slice slightly too short: each set must notice. For distances beyond all planes, nothing
 /// else may be written (an address sanitizer would detect it); sums of them may wrap.
 #[test]
-fn what_is_too_short_is_noticed() {
+fn short_buffers_are_detected() {
     const COUNT: usize = 5;
     for (set, size) in Simd::all().into_iter().flat_map(|set| (0..4).map(move |size| (set, size))) {
         let side = 8 >> size;

@@ -127,7 +127,7 @@ fn color_lines_of_every_length() {
 }
 
 #[test]
-fn the_first_line_says_how_many() {
+fn the_first_line_has_the_count() {
     let long = [9; 300];
     for set in Simd::all() {
         let mut out = [1; 900];

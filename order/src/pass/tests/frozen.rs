@@ -23,10 +23,10 @@ fn orders_of_version_1() {
         Shuffle::Blocks { block: 64, window: 16, seed },
         Shuffle::Full { seed },
     ] {
-        // The last lies across the end of a segment of the buffer.
+        // The last is across the end of a segment of the buffer.
         for (starts, position) in [(&small, 0), (&large, 0), (&large, (3 << 20) - 8)] {
-            let told = Some(sixteen(shuffle, starts, position));
-            assert_eq!(told.as_deref(), frozen.next(), "{shuffle:?} from {position}");
+            let text = Some(sixteen(shuffle, starts, position));
+            assert_eq!(text.as_deref(), frozen.next(), "{shuffle:?} from {position}");
         }
     }
     assert_eq!(frozen.next(), None);

@@ -5,12 +5,10 @@
 
 use std::path::Path;
 
-use tarflume_formats::dataset::open_index;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
-use tarflume_formats::shard::{has_bytes, index_path};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Digest, Index};
+use tarflume_formats::{Digest, Index, has_bytes, index_path, open_index};
 
 use crate::failure::Failure;
 use crate::workdir::staging::Staging;

@@ -18,7 +18,7 @@ pub struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Optio
 
 /// The result of taking a lock.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum LockAttempt {
     /// It is held by this process.
     Held(Lock),
     /// Another process holds it.
@@ -32,12 +32,12 @@ impl Lock {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses or `path` is a link.
-    pub(super) fn take(path: &Path) -> Result<Taken, Failure> {
+    pub(super) fn take(path: &Path) -> Result<LockAttempt, Failure> {
         // The lock's file is never written to, so an existing file keeps its content.
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match retry_on_intr(|| openat(CWD, path, flags, Mode::from_raw_mode(0o644))) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(Taken::Gone),
+            Err(Errno::NOENT) => return Ok(LockAttempt::Gone),
             Err(Errno::LOOP) => {
                 let text =
                     format!("{} is a link, which pack does not create; remove it", path.shown());
@@ -47,14 +47,18 @@ impl Lock {
         };
         match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Ok(Taken::Busy),
+            Err(Errno::WOULDBLOCK) => return Ok(LockAttempt::Busy),
             // Some network file systems have no locks; names and renames keep attempts apart.
             Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK | Errno::INVAL) => {
-                return Ok(Taken::Held(Lock(None)));
+                return Ok(LockAttempt::Held(Lock(None)));
             }
             Err(e) => return Err(Failure::io(e.into(), "lock", path)),
         }
-        Ok(if stands_at(&file, path)? { Taken::Held(Lock(Some(file))) } else { Taken::Gone })
+        Ok(if stands_at(&file, path)? {
+            LockAttempt::Held(Lock(Some(file)))
+        } else {
+            LockAttempt::Gone
+        })
     }
 }
 

@@ -8,11 +8,9 @@ use std::path::Path;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::hex_digest;
 use tarflume_formats::publish::{remove_if_exists, sync_folder};
-use tarflume_formats::record::ShardRecord;
-use tarflume_formats::shard::{has_bytes, index_path};
-use tarflume_formats::{ErrorKind, Manifest};
+use tarflume_formats::{ErrorKind, Manifest, ShardRecord, has_bytes, index_path};
 
-use super::lock::{Lock, Taken};
+use super::lock::{Lock, LockAttempt};
 use super::{LOCK, Staging, leftovers};
 use crate::failure::Failure;
 
@@ -105,7 +103,7 @@ impl Staging {
     /// Returns an error if the operating system refuses.
     pub fn remove_published(&self, manifest: &Manifest) -> Result<(), Failure> {
         match self.existing_plan() {
-            Ok(Some(plan)) if manifest.plan.as_ref() != Some(&plan.foot().content) => Ok(()),
+            Ok(Some(plan)) if !manifest.has_plan(&plan.foot().content) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Io => Err(error.into()),
             _ => self.remove_synced(),
         }
@@ -120,8 +118,8 @@ impl Staging {
             return Ok(());
         }
         match Lock::take(&self.lock_path())? {
-            Taken::Held(_lock) => self.remove_published(manifest),
-            Taken::Busy | Taken::Gone => Ok(()), // another command removes it, or has done so
+            LockAttempt::Held(_lock) => self.remove_published(manifest),
+            LockAttempt::Busy | LockAttempt::Gone => Ok(()), // another command removes it, or has done so
         }
     }
 }

@@ -60,7 +60,7 @@ const CASES: [(&str, &str); 53] = [
 ];
 
 #[test]
-fn braces_stand_for_what_webdataset_takes_them_for() {
+fn braces_expand_as_in_webdataset() {
     for (pattern, names) in CASES {
         assert_eq!(expand(pattern).unwrap().join("|"), names, "{pattern}");
     }
@@ -76,7 +76,7 @@ fn a_brace_without_partner_is_an_error() {
 }
 
 #[test]
-fn a_range_that_no_disk_holds_is_refused_and_not_made() {
+fn an_absurdly_large_range_is_refused_without_allocation() {
     for pattern in [
         "{0..99999999999}",
         "{-9223372036854775808..9223372036854775807}",

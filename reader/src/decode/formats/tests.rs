@@ -24,7 +24,7 @@ fn encode(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
 
 fn decode(bytes: &[u8], wanted: Channels) -> Result<Pixels> {
     let mut pixels = Pixels { bytes: vec![9; 5], ..Pixels::default() };
-    Other::open(bytes)?.decode(wanted, &mut pixels)?;
+    OtherPicture::open(bytes)?.decode(wanted, &mut pixels)?;
     Ok(pixels)
 }
 
@@ -109,7 +109,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn what_is_no_picture_is_told_by_its_first_bytes() {
+fn the_error_for_a_file_that_is_no_picture_names_its_type() {
     for bytes in [&b""[..], b"{\"a\": 1}", b"\x89PNG", b"RIFF\x10\0\0\0WAVE"] {
         let error = decode(bytes, Channels::Rgb).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Decode, "{error}");
@@ -147,7 +147,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
                 bytes[place] = random.next_u64() as u8;
             }
             // The size limit excludes the bytes after this file.
-            if Other::open(&bytes).is_ok_and(|other| other.size.pixels() < 1 << 22) {
+            if OtherPicture::open(&bytes).is_ok_and(|other| other.size.pixels() < 1 << 22) {
                 drop(decode(&bytes, Channels::Rgba));
             }
         }
@@ -166,7 +166,7 @@ fn codes_of_a_lossless_webp_are_counted() {
         }
     }
     let bomb = bombs().into_iter().find(|bomb| bomb.name.contains("codes of 4,096")).unwrap();
-    let other = Other::open(&bomb.bytes).unwrap();
+    let other = OtherPicture::open(&bomb.bytes).unwrap();
     let tables = 4096 * 5 * 4096;
     assert!(other.memory() >= tables && other.memory() < tables / 4 * 5, "{}", other.memory());
     other.decode(Channels::Rgb, &mut Pixels::default()).unwrap();
@@ -177,7 +177,7 @@ fn codes_of_a_lossless_webp_are_counted() {
         [&[0; 12][..], b"ALPH", &(codes.len() as u32 + 1).to_le_bytes(), &[1], codes].concat();
     assert!(webp::Chunks::of(&file, size).beside().unwrap() >= tables);
     let cut = &bomb.bytes[..bomb.bytes.len() / 2];
-    let error = Other::open(cut).map(drop).unwrap_err();
+    let error = OtherPicture::open(cut).map(drop).unwrap_err();
     assert!(error.text().contains("codes"), "{error}");
 }
 
@@ -195,7 +195,7 @@ fn big_tiff(tags: &[(u16, u16, u64, u64)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_tiff_with_tags_that_decoders_read_otherwise_is_refused() {
+fn a_tiff_with_tags_that_decoders_read_differently_is_refused() {
     let picture = [(256, 4, 1, 8), (257, 4, 1, 8), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1)];
     let refused = |more: &[(u16, u16, u64, u64)], why: &str| {
         let error = tiff::beside(&big_tiff(&[&picture[..], more].concat())).unwrap_err();
@@ -224,7 +224,7 @@ fn the_jpeg_of_a_tiff_is_the_one_that_its_decoder_finds() {
         ("an unknown type", "tag 259 of the TIFF has type 99"),
     ] {
         let found = bombs().into_iter().find(|found| found.name.contains(bomb)).unwrap();
-        let error = Other::open(&found.bytes).map(drop).unwrap_err();
+        let error = OtherPicture::open(&found.bytes).map(drop).unwrap_err();
         assert!(error.text().contains(why), "{bomb}: {error}");
     }
 }

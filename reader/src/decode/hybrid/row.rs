@@ -12,12 +12,12 @@ use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
 use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::support::checked;
-use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch, SharedJpegs};
+use crate::decode::{Decode, DecodeRequests, Sample, Scratch, SharedJpegs};
 use crate::error::{Error, Result};
 use crate::picture::crop::CropBox;
 use crate::picture::geometry::{Cut, ImageSize};
-use crate::picture::row_header::{Described, Format, RowHeader};
-use tarflume_formats::poison::IgnorePoison;
+use crate::picture::row_header::{Format, RowHeader, RowPicture};
+use tarflume_formats::IgnorePoison;
 
 /// Bytes of a row for a JPEG. Photographs of 500 x 375 pixels have 110 kB and rarely more than this.
 const JPEG_ROOM: usize = 160 << 10;
@@ -74,14 +74,15 @@ pub(crate) struct HybridRows {
 }
 
 impl HybridRows {
-    /// Divides the rows of `host` with a device.
+    /// Divides the rows of `host` with a device whose smallest scale is `least`.
     ///
     /// # Errors
     /// Returns an error if the output is too large for a device.
     pub(crate) fn new(
         host: Arc<dyn Decode>,
         shared: SharedJpegs,
-        (decoder, least): (Arc<dyn JpegDecoder>, Scale),
+        decoder: Arc<dyn JpegDecoder>,
+        least: Scale,
         verifies: bool,
     ) -> Result<HybridRows> {
         let SharedJpegs { share, size, channels, requests } = shared;
@@ -169,8 +170,8 @@ impl HybridRows {
 }
 
 /// Describes a picture of interleaved pixels.
-fn described(size: ImageSize, area: CropBox, flip: bool) -> Described {
-    Described { format: Format::Pixels, size, area, flip }
+fn described(size: ImageSize, area: CropBox, flip: bool) -> RowPicture {
+    RowPicture { format: Format::Pixels, size, area, flip }
 }
 
 fn too_short(room: usize) -> Error {
@@ -248,12 +249,6 @@ impl Decode for HybridRows {
         Ok(())
     }
 
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
-    }
-}
-
-impl DecodeHooks for HybridRows {
     fn wants_entry_points(&self) -> bool {
         self.host.wants_entry_points()
     }

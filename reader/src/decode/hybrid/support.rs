@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_look_nearly_right_are_refused() {
+    fn nearly_supported_samplings_are_refused() {
         assert!(changed(|_| ()).is_ok());
         assert!(changed(|frame| frame[1] = 0xc1).unwrap_err().contains("not baseline"));
         assert!(changed(|frame| frame[1] = 0xc9).unwrap_err().contains("arithmetically"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_is_refused_wherever_it_was_cut() {
+    fn truncated_input_is_refused_at_every_length() {
         let jpeg = PHOTOS[1].jpeg;
         for length in [0, 1, 20, 300, jpeg.len() / 2, jpeg.len() - 2] {
             assert!(checked(&jpeg[..length]).unwrap_err().contains("damaged"), "{length} bytes");

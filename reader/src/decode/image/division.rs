@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::settings::Image;
-use crate::decode::resident::picture::{KeptImage, Within};
-use crate::decode::{AsJpeg, ForDevice, ForResident, Residing};
+use crate::decode::resident::picture::{FitWithin, PreloadImage};
+use crate::decode::{AsJpeg, ForDevice, ForResident, PictureStorage};
 use crate::error::{Error, Result};
 use crate::picture::convert::Finish;
 use crate::picture::geometry::Extent;
@@ -34,7 +34,7 @@ pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
 /// Returns an error if the device does not have the filter, or if pictures are too large for it.
 pub(super) fn for_resident(
     image: &Image,
-    Residing { side, format }: Residing,
+    PictureStorage { side, format }: PictureStorage,
 ) -> Result<Option<ForResident>> {
     let Extent::Fixed(size) = image.transform.extent() else { return Ok(None) };
     if image.filter != Filter::Bilinear {
@@ -42,7 +42,7 @@ pub(super) fn for_resident(
                     Filter::Bilinear";
         return Err(Error::usage(text));
     }
-    let (within, channels) = (Within { side }, image.channels.count());
+    let (within, channels) = (FitWithin { side }, image.channels.count());
     let format = if channels == 3 { format } else { Format::Pixels };
     let whole = Image {
         transform: Arc::new(within),
@@ -54,7 +54,7 @@ pub(super) fn for_resident(
     let jpeg = (channels < 4)
         .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });
     Ok(Some(ForResident {
-        keep: Arc::new(KeptImage::new((Arc::new(whole), sizes), within, channels, format)?),
+        keep: Arc::new(PreloadImage::new(Arc::new(whole), sizes, within, channels, format)?),
         format,
         transform: image.transform.clone(),
         stream: image.stream,

@@ -5,7 +5,7 @@ use super::super::picture_decoder::Decoded;
 use crate::error::Result;
 use crate::picture::geometry::{Cut, ImageSize};
 use crate::picture::pixels::Pixels;
-use crate::picture::row_header::{Described, Format, RowHeader};
+use crate::picture::row_header::{Format, RowHeader, RowPicture};
 
 /// The length of a row is a multiple of this many bytes.
 const ALIGNED: usize = 64;
@@ -36,7 +36,7 @@ pub(super) fn write_decoded(
         return Ok(false);
     }
     let area = drawn.placement.area.into();
-    let picture = Described { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
+    let picture = RowPicture { format: Format::Pixels, size, area, flip: drawn.turn.mirror };
     let head = RowHeader::row(picture, channels, payload.len())?;
     to.copy_from_slice(bytemuck::bytes_of(&head));
     payload[..bytes].copy_from_slice(&pixels.bytes[..bytes]);
@@ -47,7 +47,7 @@ pub(super) fn write_decoded(
 pub(super) fn write_ready(row: &mut [u8], size: ImageSize, channels: usize) -> Result<&mut [u8]> {
     let (to, payload) = row.split_at_mut(RowHeader::BYTES);
     let area = Cut::whole(size).into();
-    let picture = Described { format: Format::Pixels, size, area, flip: false };
+    let picture = RowPicture { format: Format::Pixels, size, area, flip: false };
     to.copy_from_slice(bytemuck::bytes_of(&RowHeader::row(picture, channels, payload.len())?));
     Ok(&mut payload[..size.pixels() as usize * channels])
 }

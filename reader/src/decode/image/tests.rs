@@ -133,7 +133,7 @@ fn resizing_is_pillows() {
 }
 
 #[test]
-fn the_evaluation_transform_is_torchvisions_two_steps() {
+fn the_evaluation_transform_equals_two_steps_of_torchvision() {
     let image = Image::new("png", ResizeCenterCrop::new(64, 48));
     let found = decode(&image, include_bytes!("../../../tests/golden/rgb.png")).unwrap();
     assert!(worst(&found, include_bytes!("../../../tests/golden/evaluation.pillow")) <= 1);
@@ -201,7 +201,7 @@ fn a_mirrored_picture_is_the_picture_mirrored() {
 }
 
 #[test]
-fn the_crop_follows_from_the_seed_on_any_thread_whatever_came_before() {
+fn the_crop_depends_only_on_the_seed() {
     let image = Image::new("jpg", RandomResizedCrop::new(40).flip(0.5)).layout(Layout::Chw);
     let one = |n: usize, scratch: &mut Scratch| {
         decode_with(&image, PHOTOS[n % PHOTOS.len()].jpeg, n as u64, scratch).unwrap()
@@ -237,7 +237,7 @@ fn huge_pictures_are_refused_by_their_header() {
 }
 
 #[test]
-fn memory_is_asked_for_before_it_is_taken() {
+fn memory_is_reserved_before_it_is_allocated() {
     struct Small;
     impl super::super::Memory for Small {
         fn take(&self, held: u64, bytes: u64) -> Result<()> {
@@ -264,7 +264,7 @@ fn memory_is_asked_for_before_it_is_taken() {
 }
 
 #[test]
-fn a_transform_that_lies_is_an_error_and_no_panic() {
+fn a_transform_with_a_false_extent_is_an_error_and_no_panic() {
     let photo = Photo::new(20, 10, PhotoKind::Yuv444).encode(1).unwrap();
     let cut = |left, top, width, height| Cut { left, top, size: ImageSize::new(width, height) };
     for bad in [cut(0, 0, 21, 10), cut(0, 1, 20, 10), cut(u32::MAX, 0, 1, 1), cut(0, 0, 0, 5)] {

@@ -134,7 +134,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
 }
 
 #[test]
-fn data_that_end_early_never_show_an_earlier_picture() {
+fn truncated_data_never_show_an_earlier_picture() {
     let whole = Photo::new(64, 64, PhotoKind::Yuv444).encode(3).unwrap();
     let middle = whole.len() * 3 / 4;
     for inserted in [&[0xff, 0xfe, 0, 2, 0xff, 0xd9][..], &[0xff, 0xd9], &[0xff, 0xc4, 0, 2]] {

@@ -60,6 +60,12 @@ fn arrays_have_their_shape_or_any_length() {
     assert!(refusal(&four.clone().shape([5])).contains("expected an array of 5, found fewer"));
     assert!(refusal(&four).contains("expected a single value"));
     assert!(refusal(&Json::new("json", "/boxes").variable()).contains("single value"));
+    let boxes = Json::new("json", "/boxes").variable_of([2]);
+    assert_eq!(values::<i64>(&boxes), [1, 2, 3, 4]);
+    assert!(values::<i64>(&Json::new("json", "/empty").variable_of([4])).is_empty());
+    let three = refusal(&Json::new("json", "/boxes").variable_of([3]));
+    assert!(three.contains("expected an array of 3, found fewer"));
+    assert!(refusal(&four.clone().variable_of([4])).contains("expected an array of 4"));
     assert!(refusal(&Json::new("json", "/class").shape([1])).contains("expected an array of 1"));
 }
 
@@ -83,7 +89,7 @@ fn texts_and_labels() {
 }
 
 #[test]
-fn what_is_absent_has_its_default_or_is_an_error() {
+fn an_absent_value_has_its_default_or_is_an_error() {
     for pointer in ["/none", "/no", "/class/deeper", "/box/9", "/skip/no", "/box/name"] {
         let json = Json::new("json", pointer);
         let text = refusal(&json);
@@ -110,7 +116,7 @@ fn numbers_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn broken_json_is_told_with_its_byte() {
+fn broken_json_is_an_error_with_its_byte() {
     let class = Json::new("json", "/class");
     let text = "{\"class\": 1,\n \"b\": }";
     let error = row(&class, text).unwrap_err();
@@ -124,7 +130,7 @@ fn broken_json_is_told_with_its_byte() {
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_read() {
+fn invalid_options_are_refused_before_anything_is_read() {
     let class = Json::new("json", "/class");
     let bad = [
         Json::new("json", "class"),

@@ -73,7 +73,7 @@ fn where_no_crop_fits_the_largest_centered_one_is_taken() {
 }
 
 #[test]
-fn half_of_the_crops_are_mirrored_where_half_are_asked_for() {
+fn half_of_the_crops_are_mirrored_at_a_probability_of_one_half() {
     let flips = |p| {
         let crop = RandomResizedCrop::new(224).flip(p);
         let placed = |seed| crop.place(ImageSize::new(500, 375), &mut Random::new(seed)).unwrap();
@@ -84,7 +84,7 @@ fn half_of_the_crops_are_mirrored_where_half_are_asked_for() {
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_read() {
+fn invalid_options_are_refused_before_anything_is_read() {
     let good = RandomResizedCrop::new(224);
     good.validate().unwrap();
     let bad = [

@@ -11,10 +11,10 @@ use crate::decode::hybrid::row::Verifier;
 use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::request;
 use crate::decode::resident::row::StoreCrops;
-use crate::decode::{Decode, DecodeHooks, DecodeRequests, Sample, Scratch};
+use crate::decode::{Decode, DecodeRequests, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::picture::geometry::{Cut, ImageSize};
-use crate::picture::row_header::{Described, Format, RowHeader};
+use crate::picture::row_header::{Format, RowHeader, RowPicture};
 use tarflume_jpeg::{Header, Scale};
 
 /// Maximum bytes of a JPEG in a row. Longer ones are stored as pixels.
@@ -24,7 +24,7 @@ const JPEG_ROOM: usize = 256 << 10;
 pub(crate) type Admits = Arc<dyn Fn(&[u8], &Header) -> bool + Send + Sync>;
 
 /// A column of u8 rows for preloading: a header, then a JPEG or pixels.
-pub(crate) struct KeptJpeg {
+pub(crate) struct PreloadJpeg {
     /// Writes a header and pixels.
     pub(crate) pixels: Arc<dyn Decode>,
     pub(crate) requests: Arc<dyn DecodeRequests>,
@@ -34,7 +34,7 @@ pub(crate) struct KeptJpeg {
     pub(crate) room: usize,
 }
 
-impl KeptJpeg {
+impl PreloadJpeg {
     fn pixels_stride(&self) -> usize {
         self.pixels.shape().bytes().unwrap_or(0)
     }
@@ -47,7 +47,7 @@ impl KeptJpeg {
         }
         let DecodeRequest { size, .. } = self.requests.request(sample, Scale::Full)?;
         let whole = Cut::whole(size).into();
-        let picture = Described { format: Format::Pixels, size, area: whole, flip: false };
+        let picture = RowPicture { format: Format::Pixels, size, area: whole, flip: false };
         let head = RowHeader::store(picture, self.channels, 0, self.room).ok()?;
         let header = checked(jpeg).ok()?;
         // The host does not see these bytes again, so this is the only chance to find damage.
@@ -57,7 +57,7 @@ impl KeptJpeg {
     }
 }
 
-impl Decode for KeptJpeg {
+impl Decode for PreloadJpeg {
     fn parts(&self) -> Vec<String> {
         self.pixels.parts()
     }
@@ -85,12 +85,6 @@ impl Decode for KeptJpeg {
         Ok(())
     }
 
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
-    }
-}
-
-impl DecodeHooks for KeptJpeg {
     fn wants_entry_points(&self) -> bool {
         self.pixels.wants_entry_points()
     }
@@ -144,7 +138,7 @@ impl Decode for StoredJpeg {
                 flip: placement.flip,
             },
         };
-        let picture = Described { format: Format::Pixels, size, area: area.into(), flip };
+        let picture = RowPicture { format: Format::Pixels, size, area: area.into(), flip };
         let head = self.crops.header(picture, number)?;
         let head = head.with_bytes(entry.length.into()).with_origin(scale as u32, sample.seed);
         row.put(bytemuck::bytes_of(&head))

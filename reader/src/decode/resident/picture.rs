@@ -1,16 +1,16 @@
-//! `KeptImage`: preloads whole pictures of moderate size into device memory, each after a `RowHeader` with its size.
+//! `PreloadImage`: preloads whole pictures of moderate size into device memory, each after a `RowHeader` with its size.
 //! Fills host rows; allocates no device memory.
 
 use std::mem;
 use std::sync::Arc;
 
 use crate::column::{DType, Row, RowShape};
-use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::{Decode, Sample, Scratch};
 use crate::error::Result;
 use crate::picture::convert::Pictures;
 use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
 use crate::picture::random::Random;
-use crate::picture::row_header::{Described, Format, RowHeader};
+use crate::picture::row_header::{Format, RowHeader, RowPicture};
 use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
 
 /// Rows of a store begin at multiples of this many bytes.
@@ -19,11 +19,11 @@ const ALIGNED: usize = 64;
 /// A transform that keeps the whole picture and its aspect ratio, and shrinks it to at most `side * side` pixels. Never
 /// enlarges.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Within {
+pub(crate) struct FitWithin {
     pub(crate) side: u32,
 }
 
-impl Within {
+impl FitWithin {
     fn pixels(self) -> u64 {
         u64::from(self.side) * u64::from(self.side)
     }
@@ -38,7 +38,7 @@ impl Within {
     }
 }
 
-impl Transform for Within {
+impl Transform for FitWithin {
     fn extent(&self) -> Extent {
         Extent::UpTo(self.pixels())
     }
@@ -53,7 +53,7 @@ impl Transform for Within {
 struct PixelBuffer(Vec<u8>);
 
 /// A column of u8 rows for preloading: a header, then the picture.
-pub(crate) struct KeptImage {
+pub(crate) struct PreloadImage {
     /// Writes pixels in the size that [`Within`] gives.
     pixels: Arc<dyn Decode>,
     /// Writes that size: `[height, width]` as u32.
@@ -63,18 +63,19 @@ pub(crate) struct KeptImage {
     room: usize,
 }
 
-impl KeptImage {
+impl PreloadImage {
     /// Stores what `pixels` writes with the transform `within`. `sizes` writes `[height, width]` of each picture.
     ///
     /// # Errors
     /// Returns an error if pictures of that many pixels are too large for a device, or if the format does not
     /// support these channels.
     pub(crate) fn new(
-        (pixels, sizes): (Arc<dyn Decode>, Arc<dyn Decode>),
-        within: Within,
+        pixels: Arc<dyn Decode>,
+        sizes: Arc<dyn Decode>,
+        within: FitWithin,
         channels: usize,
         format: Format,
-    ) -> Result<KeptImage> {
+    ) -> Result<PreloadImage> {
         // Chroma planes round each side up, which costs up to half a sample for each pixel of a side.
         let square = ImageSize::new(within.side, within.side);
         let bytes = match format {
@@ -82,7 +83,7 @@ impl KeptImage {
             Format::Yuv420 => format.bytes(square, channels)? + 4 * within.side as usize,
         };
         let room = (RowHeader::BYTES + bytes).next_multiple_of(ALIGNED) - RowHeader::BYTES;
-        Ok(KeptImage { pixels, sizes, channels, format, room })
+        Ok(PreloadImage { pixels, sizes, channels, format, room })
     }
 
     /// Bytes of a row.
@@ -116,7 +117,7 @@ impl KeptImage {
     }
 }
 
-impl Decode for KeptImage {
+impl Decode for PreloadImage {
     fn parts(&self) -> Vec<String> {
         self.pixels.parts()
     }
@@ -134,7 +135,7 @@ impl Decode for KeptImage {
         self.sizes.decode(sample, Row::fixed(bytemuck::bytes_of_mut(&mut sides)), scratch)?;
         let size = ImageSize::new(sides[1], sides[0]);
         let area = Cut::whole(size).into();
-        let picture = Described { format: self.format, size, area, flip: false };
+        let picture = RowPicture { format: self.format, size, area, flip: false };
         let head = RowHeader::row(picture, self.channels, self.room)?;
         let bytes = row.bytes();
         let (to, rest) = bytes.split_at_mut(RowHeader::BYTES);
@@ -145,12 +146,6 @@ impl Decode for KeptImage {
         }
     }
 
-    fn hooks(&self) -> Option<&dyn DecodeHooks> {
-        Some(self)
-    }
-}
-
-impl DecodeHooks for KeptImage {
     fn wants_entry_points(&self) -> bool {
         self.pixels.wants_entry_points()
     }
@@ -162,7 +157,7 @@ mod tests {
 
     #[test]
     fn pictures_keep_their_shape_and_never_grow() {
-        let within = Within { side: 256 };
+        let within = FitWithin { side: 256 };
         assert_eq!(within.size(ImageSize::new(500, 375)), ImageSize::new(295, 221));
         assert_eq!(within.size(ImageSize::new(100, 600)), ImageSize::new(100, 600));
         assert_eq!(within.size(ImageSize::new(256, 256)), ImageSize::new(256, 256));

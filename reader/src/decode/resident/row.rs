@@ -9,7 +9,7 @@ use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{ImageSize, Placement, Transform};
 use crate::picture::random::Random;
-use crate::picture::row_header::{Described, Format, RowHeader};
+use crate::picture::row_header::{Format, RowHeader, RowPicture};
 
 /// The sample has no row.
 const ABSENT: u32 = u32::MAX;
@@ -80,7 +80,7 @@ impl StoreCrops {
     }
 
     /// The header of a picture in row `number` of the store.
-    pub(super) fn header(&self, picture: Described, number: u64) -> Result<RowHeader> {
+    pub(super) fn header(&self, picture: RowPicture, number: u64) -> Result<RowHeader> {
         RowHeader::store(picture, self.channels, number, self.room)
     }
 }
@@ -109,7 +109,7 @@ impl Decode for StoredPicture {
         let size = ImageSize::new(width, height);
         let placement = self.crops.place(sample, size)?;
         let (area, flip) = (placement.area.into(), placement.flip);
-        let picture = Described { format: self.format, size, area, flip };
+        let picture = RowPicture { format: self.format, size, area, flip };
         row.put(bytemuck::bytes_of(&self.crops.header(picture, number)?))
     }
 }

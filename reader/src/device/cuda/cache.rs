@@ -59,13 +59,15 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
         ));
     }
     let folder = caches.join("tarflume");
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(caches).map_err(told)?;
+    let describe = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(caches).map_err(describe)?;
     match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(told(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(describe(error));
+        }
         _ => {}
     }
-    let facts = fs::symlink_metadata(&folder).map_err(told)?; // do not follow links: they may lead anywhere
+    let facts = fs::symlink_metadata(&folder).map_err(describe)?; // do not follow links: they may lead anywhere
     if !facts.is_dir() {
         return Err(format!("{} is not a folder: remove it", folder.display()));
     }
@@ -77,7 +79,7 @@ fn safe(caches: &Path) -> Result<PathBuf, String> {
         return Err(format!("{} {text}", folder.display()));
     }
     if facts.mode() & 0o077 != 0 {
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).map_err(told)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).map_err(describe)?;
     }
     Ok(folder)
 }
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_whole_or_nothing() {
+    fn a_cache_entry_is_valid_only_if_whole() {
         let dir = tempfile::tempdir().unwrap();
         let (cache, why) = find(&dir.path().join("made"));
         let path = dir.path().join("made/tarflume/k");
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_write_is_no_cache_and_says_so() {
+    fn a_folder_writable_by_others_is_no_cache_and_the_error_names_it() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("tarflume");
         let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_links_or_anybody_s_are_not_taken() {
+    fn linked_or_world_writable_files_are_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let (cache, _) = find(dir.path());
         cache.keep("k", b"code");
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_place_a_link_and_a_file_are_refused() {
+    fn a_relative_path_a_link_and_a_file_are_refused_as_cache() {
         let (cache, why) = find(Path::new("relative"));
         assert!(why.unwrap().contains("not an absolute path"));
         cache.keep("k", b"code");

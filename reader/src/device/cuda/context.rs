@@ -10,7 +10,7 @@ use std::fmt;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::device::call_scope::{CallScope, Relaxed};
+use crate::device::call_scope::{CallScope, RelaxedCapture};
 
 /// A device's primary context, which PyTorch and others use, too. Retaining and releasing it do not change the calling
 /// thread's current context.
@@ -31,7 +31,7 @@ impl Primary {
         result::init()?;
         let none = DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE);
         let device = result::device::get(i32::try_from(ordinal).map_err(|_| none)?)?;
-        let _relaxed = Relaxed::begin();
+        let _relaxed = RelaxedCapture::begin();
         // SAFETY: a device that the driver returned; released when this value is dropped.
         let context = unsafe { result::primary_ctx::retain(device) }?;
         Ok(Primary { device, context: context as usize, process: std::process::id() })
@@ -59,8 +59,8 @@ impl Primary {
     pub(super) fn bus(&self) -> Option<String> {
         let mut text: [c_char; 16] = [0; 16];
         // SAFETY: the driver writes at most 16 bytes, a text that ends in a zero byte.
-        let said = unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), 16, self.device) };
-        said.result().ok()?;
+        let status = unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), 16, self.device) };
+        status.result().ok()?;
         let bytes: Vec<u8> = text.iter().map(|&byte| byte as u8).collect();
         Some(CStr::from_bytes_until_nul(&bytes).ok()?.to_str().ok()?.to_string())
     }
@@ -71,7 +71,7 @@ impl Drop for Primary {
         if self.process != std::process::id() {
             return;
         }
-        let _relaxed = Relaxed::begin();
+        let _relaxed = RelaxedCapture::begin();
         // SAFETY: retained once by `retain`, released once.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
@@ -90,9 +90,9 @@ pub(super) fn why_refused(error: DriverError) -> String {
 
 /// The driver's description of an error.
 #[derive(Debug)]
-pub(super) struct Words(pub(super) DriverError);
+pub(super) struct DriverMessage(pub(super) DriverError);
 
-impl fmt::Display for Words {
+impl fmt::Display for DriverMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |found: Result<&CStr, DriverError>| {
             found.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
@@ -101,4 +101,4 @@ impl fmt::Display for Words {
     }
 }
 
-impl std::error::Error for Words {}
+impl std::error::Error for DriverMessage {}

@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::Batch;
-use crate::device::driver::{Copied, OnCopied};
+use crate::device::driver::{OnUploaded, UploadReport};
 use crate::error::Result;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// A pending copy.
 pub(super) struct Flight {
     pub(super) batch: Arc<Batch>,
     /// Timed events before and after it.
     pub(super) times: [u64; 2],
-    pub(super) told: OnCopied,
+    pub(super) on_uploaded: OnUploaded,
 }
 
 /// The pending copies of a device, in the order of its stream.
@@ -55,7 +55,7 @@ impl Flights {
     pub(super) fn land(&self, time: impl Fn(&Flight) -> Result<Option<Duration>>) -> Result<usize> {
         let mut landed = Vec::new();
         let mut flying = held(&self.flying);
-        let mut look = || -> Result<()> {
+        let mut query = || -> Result<()> {
             while let Some(flight) = flying.front()
                 && let Some(time) = time(flight)?
             {
@@ -63,14 +63,14 @@ impl Flights {
             }
             Ok(())
         };
-        let looked = look();
+        let queried = query();
         let left = flying.len();
         drop(flying);
-        for (Flight { batch, times, told }, time) in landed {
+        for (Flight { batch, times, on_uploaded }, time) in landed {
             held(&self.spare).push(times);
-            told(Copied { time, bytes: batch.fixed().len() as u64 });
+            on_uploaded(UploadReport { time, bytes: batch.fixed().len() as u64 });
         }
-        looked.map(|()| left)
+        queried.map(|()| left)
     }
 
     /// Leaks all batches. Takes no lock, because in a forked child its holder may not exist.

@@ -14,7 +14,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{DriverError, result, sys};
 
 use super::cache::Cache;
-use super::context::{Primary, Words};
+use super::context::{DriverMessage, Primary};
 use super::nvrtc::{Nvrtc, Target};
 use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
 use crate::device::kernels::launch::{Argument, Launch};
@@ -158,7 +158,9 @@ fn capability(context: &Primary) -> std::result::Result<u32, DriverError> {
 }
 
 fn refused(what: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::new(ErrorKind::Device, format!("{what} failed")).with_source(Words(error))
+    move |error| {
+        Error::new(ErrorKind::Device, format!("{what} failed")).with_source(DriverMessage(error))
+    }
 }
 
 #[cfg(test)]

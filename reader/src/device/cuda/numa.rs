@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread::Builder;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// CPUs of the NUMA node that a PCI device is attached to; empty if the machine has one node or does not report it.
 pub(super) fn near(sys: &Path, bus: &str) -> Vec<usize> {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_may_not_be_bound_works_all_the_same() {
+    fn a_thread_that_cannot_be_pinned_works_without() {
         assert_eq!(on(&[0], || 1), 1);
         assert_eq!(on(&[100_000], || 2), 2);
         assert_eq!(on(&[], || 3), 3);

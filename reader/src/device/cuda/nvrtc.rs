@@ -150,8 +150,8 @@ impl Nvrtc {
         let option = CString::new(format!("--gpu-architecture={option}")).unwrap_or_default();
         // SAFETY: a valid program; one option, which ends in a zero byte.
         let compiled = unsafe { (self.compile)(program, 1, &option.as_ptr()) };
-        let said = self.check(&format!("compiling with {}", option.to_string_lossy()), compiled);
-        said.map_err(|error| {
+        let result = self.check(&format!("compiling with {}", option.to_string_lossy()), compiled);
+        result.map_err(|error| {
             let log = self.text(program, self.log).unwrap_or_default();
             let log = String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string();
             Error::new(ErrorKind::Device, format!("{}\n{log}", error.text()))

@@ -12,7 +12,7 @@ use cudarc::driver::{DriverError, result, sys};
 
 use super::context::Primary;
 use crate::error::Error;
-use crate::slab::Foreign;
+use crate::slab::ExternalMemory;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: visible to all contexts. Not write-combined, because the host reads the memory, too.
 const PORTABLE: u32 = 1;
@@ -48,7 +48,7 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 // SAFETY: allocated and zeroed in `new`, not shared with other code, freed on drop.
-unsafe impl Foreign for Pinned {
+unsafe impl ExternalMemory for Pinned {
     fn start(&self) -> NonNull<u8> {
         self.start
     }

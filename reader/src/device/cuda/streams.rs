@@ -79,11 +79,11 @@ fn first() -> Result<usize, DriverError> {
 pub(super) fn is_captured(stream: sys::CUstream) -> Result<bool, DriverError> {
     let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: owned, or the consumer's by its contract; writes to a local variable.
-    let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+    let result = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
     // The legacy stream returns this error while a stream that it would synchronize with is captured.
-    if asked == sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT {
+    if result == sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT {
         return Ok(true);
     }
-    asked.result()?;
+    result.result()?;
     Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }

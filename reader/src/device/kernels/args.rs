@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_with_as_many_parameters_as_something() {
+    fn launches_without_work_have_the_parameters_of_real_launches() {
         let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         let finish = finish_launch(&Finish::bytes(), &pictures, 16, None, 32);
         let draw = draw_launch(&Finish::bytes(), (16, 64), None, &pictures, 32).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_reach_outside_is_not_started() {
+    fn invalid_strides_are_refused() {
         let pictures = Pictures::new(5, ImageSize::new(7, 4), 3).unwrap();
         for (heads, stride) in [(8, 64), (16, 48), (16, 72)] {
             let drawn = draw_launch(&Finish::bytes(), (heads, stride), None, &pictures, 0);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::batch::Batch;
 use crate::device::driver::{Driver, Event, WorkStream};
 use crate::error::Result;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Number of batches that use the memory at the same time.
 pub(crate) const HALVES: u64 = 2;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::device::driver::Driver;
 use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, ErrorKind, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Rows begin at multiples of this many bytes.
 pub(crate) const ALIGNED: u64 = 64;

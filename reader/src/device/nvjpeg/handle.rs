@@ -31,7 +31,7 @@ pub(super) struct Handle {
 
 /// An object created with a decoder.
 #[derive(Debug)]
-struct MadeHandle {
+struct OwnedHandle {
     with: Arc<Handle>,
     raw: usize,
     give_back: unsafe extern "C" fn(RawHandle) -> c_int,
@@ -84,16 +84,16 @@ impl Drop for Handle {
     }
 }
 
-impl MadeHandle {
+impl OwnedHandle {
     fn new(
         with: &Arc<Handle>,
         make: unsafe extern "C" fn(RawHandle, *mut RawHandle) -> c_int,
         give_back: unsafe extern "C" fn(RawHandle) -> c_int,
-    ) -> Result<MadeHandle, Status> {
+    ) -> Result<OwnedHandle, Status> {
         let mut raw = null_mut();
         // SAFETY: a live decoder; writes one pointer to a local variable.
         Status::of(unsafe { make(with.raw(), &mut raw) })?;
-        Ok(MadeHandle { with: with.clone(), raw: raw as usize, give_back })
+        Ok(OwnedHandle { with: with.clone(), raw: raw as usize, give_back })
     }
 
     fn raw(&self) -> RawHandle {
@@ -106,7 +106,7 @@ impl MadeHandle {
     }
 }
 
-impl Drop for MadeHandle {
+impl Drop for OwnedHandle {
     fn drop(&mut self) {
         self.with.give_back(self.raw, self.give_back);
     }
@@ -114,44 +114,44 @@ impl Drop for MadeHandle {
 
 /// The decode parameters of a picture.
 #[derive(Debug)]
-pub(super) struct Wish(MadeHandle);
+pub(super) struct DecodeParams(OwnedHandle);
 
-impl Wish {
+impl DecodeParams {
     pub(super) fn new(
         with: &Arc<Handle>,
         format: OutputFormat,
         scale: Scale,
-    ) -> Result<Wish, Status> {
+    ) -> Result<DecodeParams, Status> {
         let functions = with.functions;
         let (make, give_back) =
             (functions.nvjpegDecodeParamsCreate, functions.nvjpegDecodeParamsDestroy);
-        let wish = Wish(MadeHandle::new(with, make, give_back)?);
+        let params = DecodeParams(OwnedHandle::new(with, make, give_back)?);
         let set = functions.nvjpegDecodeParamsSetOutputFormat;
         // SAFETY: created above.
-        Status::of(unsafe { set(wish.0.raw(), format.number()) })?;
+        Status::of(unsafe { set(params.0.raw(), format.number()) })?;
         if scale != Scale::Full {
             let set = functions.nvjpegDecodeParamsSetScaleFactor;
             // SAFETY: created above. The scale numbers are 0 to 3, as in nvjpeg.h.
-            Status::of(unsafe { set(wish.0.raw(), scale as c_int) })?;
+            Status::of(unsafe { set(params.0.raw(), scale as c_int) })?;
         }
-        Ok(wish)
+        Ok(params)
     }
 }
 
 /// A parser, which is reused for picture after picture.
 #[derive(Debug)]
-pub(super) struct Parser(MadeHandle);
+pub(super) struct Parser(OwnedHandle);
 
 impl Parser {
     pub(super) fn new(with: &Arc<Handle>) -> Result<Parser, Status> {
         let functions = with.functions;
         let (make, give_back) =
             (functions.nvjpegJpegStreamCreate, functions.nvjpegJpegStreamDestroy);
-        MadeHandle::new(with, make, give_back).map(Parser)
+        OwnedHandle::new(with, make, give_back).map(Parser)
     }
 
     /// Whether the decoder supports a picture.
-    pub(super) fn takes(&mut self, bytes: &[u8], wish: &Wish) -> Result<bool, Status> {
+    pub(super) fn takes(&mut self, bytes: &[u8], params: &DecodeParams) -> Result<bool, Status> {
         let (functions, decoder) = self.0.decoder();
         let parse = functions.nvjpegJpegStreamParse;
         let (metadata, data) = (0, 0); // do not keep copies
@@ -162,19 +162,19 @@ impl Parser {
         let mut answer = -1;
         let ask = functions.nvjpegDecodeBatchedSupportedEx;
         // SAFETY: all objects are alive; writes one number to a local variable.
-        Status::of(unsafe { ask(decoder, parser, wish.0.raw(), &mut answer) })?;
+        Status::of(unsafe { ask(decoder, parser, params.0.raw(), &mut answer) })?;
         Ok(answer == 0) // 0 means supported
     }
 }
 
 /// A picture of a batch: address and length of the JPEG in the memory that the backend reads, its output, and its
 /// parameters.
-pub(super) type DecodeTask<'a> = ((usize, usize), RawImage, &'a Wish);
+pub(super) type DecodeTask<'a> = ((usize, usize), RawImage, &'a DecodeParams);
 
 /// The working memory of a decoder. Pending work in a stream writes it, so two batches in flight need two states.
 #[derive(Debug)]
 pub(super) struct HandleState {
-    made: MadeHandle,
+    made: OwnedHandle,
     ready_for: Option<(c_int, OutputFormat)>,
     /// Recorded after the last batch.
     done: DecoderEvent,
@@ -185,7 +185,7 @@ impl HandleState {
         let functions = with.functions;
         let (make, give_back) = (functions.nvjpegJpegStateCreate, functions.nvjpegJpegStateDestroy);
         let done = DecoderEvent::new(with.context).ok_or(Status::EXECUTION_FAILED)?;
-        Ok(HandleState { made: MadeHandle::new(with, make, give_back)?, ready_for: None, done })
+        Ok(HandleState { made: OwnedHandle::new(with, make, give_back)?, ready_for: None, done })
     }
 
     /// Makes the hardware path allocate from a pool, whatever size is passed here (according to nvImageCodec's
@@ -228,14 +228,14 @@ impl HandleState {
         let bytes: Vec<*const u8> = tasks.iter().map(|task| task.0.0 as *const u8).collect();
         let lengths: Vec<usize> = tasks.iter().map(|task| task.0.1).collect();
         let mut images: Vec<RawImage> = tasks.iter().map(|task| task.1).collect();
-        let mut wishes: Vec<RawHandle> = tasks.iter().map(|task| task.2.0.raw()).collect();
+        let mut params: Vec<RawHandle> = tasks.iter().map(|task| task.2.0.raw()).collect();
         let (bytes, lengths) = (bytes.as_ptr(), lengths.as_ptr());
-        let (images, wishes) = (images.as_mut_ptr(), wishes.as_mut_ptr());
+        let (images, params) = (images.as_mut_ptr(), params.as_mut_ptr());
         let stream = stream as usize as RawHandle;
         let status = if scaled {
             let decode = functions.nvjpegDecodeBatchedEx;
             // SAFETY: as many of each as the state was initialized for; the rest by the caller's contract.
-            unsafe { decode(decoder, state, bytes, lengths, images, wishes, stream) }
+            unsafe { decode(decoder, state, bytes, lengths, images, params, stream) }
         } else {
             let decode = functions.nvjpegDecodeBatched;
             // SAFETY: as above.

@@ -60,7 +60,7 @@ impl Library {
             })?;
             return make(&library).map(Ok);
         }
-        let (mut looked, mut tried, mut refused) = (Vec::new(), Vec::new(), None);
+        let (mut searched, mut tried, mut refused) = (Vec::new(), Vec::new(), None);
         for name in libraries.candidates(NAME) {
             match Library::load(name.as_os_str()) {
                 // The loader finds one library under several names.
@@ -72,17 +72,17 @@ impl Library {
                         refused.get_or_insert(error);
                     }
                 },
-                Err(why) => looked.push(format!("{} ({why})", name.display())),
+                Err(why) => searched.push(format!("{} ({why})", name.display())),
             }
         }
         if let Some(error) = refused {
             return Err(error);
         }
-        looked.extend(libraries.packages().map(|folder| format!("below {}", folder.display())));
+        searched.extend(libraries.packages().map(|folder| format!("below {}", folder.display())));
         Ok(Err(format!(
             "libnvjpeg was not found; install nvidia-nvjpeg or torchvision, or set TARFLUME_NVJPEG to the \
              file; looked for: {}",
-            looked.join(", ")
+            searched.join(", ")
         )))
     }
 

@@ -3,7 +3,7 @@
 //! Contains unsafe code: it loads a library and resolves functions by name. What it relies on, and why it holds:
 //! - a library named libnvjpeg that exports all these names declares them with these parameters: the headers of
 //!   versions 12.4 and 13.3 were compared;
-//! - loading the library runs its initializers, which the user who names it accepts;
+//! - loading the library runs its initializers, which a user accepts by naming it;
 //! - it is never unloaded, so the functions stay valid: CUDA's libraries do not survive unloading.
 #![allow(unsafe_code)]
 

@@ -37,7 +37,7 @@ const MOST: u8 = 8;
 const MEAN: f64 = 1.5;
 
 /// A picture and the number of channels to decode.
-struct Shot {
+struct TrialPicture {
     jpeg: &'static [u8],
     header: Header,
     sampling: Sampling,
@@ -112,23 +112,23 @@ unsafe fn fetch(to: &mut [u8], from: u64, stream: u64) -> Result<()> {
 /// # Safety
 /// The stream belongs to the calling thread's context and is alive.
 pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
-    let shots = shots()?;
+    let pictures_to_try = pictures_to_try()?;
     let might = nvjpeg.offer().least();
     let mut offer = Offer::all(Scale::Full);
     // SAFETY: by this function's contract.
-    let right = unsafe { tried(nvjpeg, stream, &shots, Scale::Full) }?;
-    for (shot, right) in shots.iter().zip(right) {
-        match (right, shot.tiny) {
+    let right = unsafe { tried(nvjpeg, stream, &pictures_to_try, Scale::Full) }?;
+    for (trial, right) in pictures_to_try.iter().zip(right) {
+        match (right, trial.tiny) {
             (true, _) => {}
             (false, true) => offer.without_tiny(),
-            (false, false) => offer.without(shot.sampling, shot.channels),
+            (false, false) => offer.without(trial.sampling, trial.channels),
         }
     }
-    let known = |shot: &Shot| !shot.tiny && offer.takes(shot.sampling, shot.channels);
-    let shots: Vec<Shot> = shots.into_iter().filter(known).collect();
+    let known = |trial: &TrialPicture| !trial.tiny && offer.takes(trial.sampling, trial.channels);
+    let pictures_to_try: Vec<TrialPicture> = pictures_to_try.into_iter().filter(known).collect();
     for scale in Scale::ALL.into_iter().filter(|s| (1..=might as u32).contains(&(*s as u32))) {
         // SAFETY: by this function's contract.
-        let right = unsafe { tried(nvjpeg, stream, &shots, scale) }?;
+        let right = unsafe { tried(nvjpeg, stream, &pictures_to_try, scale) }?;
         if right.contains(&false) {
             break;
         }
@@ -138,21 +138,21 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
 }
 
 /// Every picture with every number of channels.
-fn shots() -> Result<Vec<Shot>> {
-    let mut shots = Vec::new();
+fn pictures_to_try() -> Result<Vec<TrialPicture>> {
+    let mut pictures_to_try = Vec::new();
     let tiny = TINY.into_iter().map(|picture| (picture, true));
     for ((jpeg, sampling), tiny) in PICTURES.into_iter().map(|picture| (picture, false)).chain(tiny)
     {
         let channels = if sampling == Sampling::Gray { &[1][..] } else { &[1, 3] };
         for &channels in channels {
             let header = checked(jpeg).map_err(|why| Error::new(ErrorKind::Device, why))?;
-            shots.push(Shot { jpeg, header, sampling, tiny, channels });
+            pictures_to_try.push(TrialPicture { jpeg, header, sampling, tiny, channels });
         }
     }
-    Ok(shots)
+    Ok(pictures_to_try)
 }
 
-impl Shot {
+impl TrialPicture {
     fn size(&self, scale: Scale) -> (u32, u32) {
         scale.of(self.header.width(), self.header.height())
     }
@@ -168,8 +168,8 @@ impl Shot {
         let color = if self.channels == 1 { Color::Gray } else { Color::Rgb };
         let stride = self.size(scale).0 as usize * usize::from(self.channels);
         let job = Job { scale, color, stride, ..Job::new(self.jpeg, &self.header, &mut output) };
-        let told = |error: tarflume_jpeg::Error| Error::new(ErrorKind::Device, error.text());
-        Decoder::new().decode(job).map_err(told)?;
+        let describe = |error: tarflume_jpeg::Error| Error::new(ErrorKind::Device, error.text());
+        Decoder::new().decode(job).map_err(describe)?;
         Ok(output)
     }
 
@@ -189,12 +189,17 @@ impl Shot {
 ///
 /// # Safety
 /// As for [`trial`].
-unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> Result<Vec<bool>> {
+unsafe fn tried(
+    nvjpeg: &Nvjpeg,
+    stream: u64,
+    pictures_to_try: &[TrialPicture],
+    scale: Scale,
+) -> Result<Vec<bool>> {
     let mut places = Vec::new();
     let mut all = 0;
-    for shot in shots {
+    for trial in pictures_to_try {
         places.push(all);
-        all += shot.bytes(scale).next_multiple_of(256);
+        all += trial.bytes(scale).next_multiple_of(256);
     }
     let to = TrialMemory::new(all.max(1))?;
     let mut found = vec![0x5a; all];
@@ -202,13 +207,13 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
     // pictures do not pass with the pixels of an earlier trial.
     unsafe { fill(to.0, &found, stream) }?;
     // SAFETY: by this function's contract; memory of this size without other users.
-    let verdicts = unsafe { decode(nvjpeg, stream, shots, scale, (to.0, &places)) }?;
+    let verdicts = unsafe { decode(nvjpeg, stream, pictures_to_try, scale, (to.0, &places)) }?;
     // SAFETY: as above.
     unsafe { fetch(&mut found, to.0, stream) }?;
     let mut right = Vec::new();
-    for ((shot, place), verdict) in shots.iter().zip(places).zip(verdicts) {
-        let pixels = &found[place..place + shot.bytes(scale)];
-        right.push(verdict == Verdict::Decoded && shot.is_right(scale, pixels)?);
+    for ((trial, place), verdict) in pictures_to_try.iter().zip(places).zip(verdicts) {
+        let pixels = &found[place..place + trial.bytes(scale)];
+        right.push(verdict == Verdict::Decoded && trial.is_right(scale, pixels)?);
     }
     Ok(right)
 }
@@ -220,36 +225,36 @@ unsafe fn tried(nvjpeg: &Nvjpeg, stream: u64, shots: &[Shot], scale: Scale) -> R
 unsafe fn decode(
     nvjpeg: &Nvjpeg,
     stream: u64,
-    shots: &[Shot],
+    pictures_to_try: &[TrialPicture],
     scale: Scale,
     (to, places): (u64, &[usize]),
 ) -> Result<Vec<Verdict>> {
-    let refused = |shot: &Shot| {
-        let said = nvjpeg.admit((shot.jpeg, &shot.header), shot.channels, scale);
-        said.map(Result::err)
+    let refused = |trial: &TrialPicture| {
+        let verdict = nvjpeg.admit((trial.jpeg, &trial.header), trial.channels, scale);
+        verdict.map(Result::err)
     };
-    let refused = shots.iter().map(refused).collect::<Result<Vec<_>>>()?;
-    let asked: Vec<(&Shot, u64)> = shots
+    let refused = pictures_to_try.iter().map(refused).collect::<Result<Vec<_>>>()?;
+    let tasks: Vec<(&TrialPicture, u64)> = pictures_to_try
         .iter()
         .zip(places)
         .zip(&refused)
         .filter(|(_, refused)| refused.is_none())
-        .map(|((shot, place), _)| (shot, to + *place as u64))
+        .map(|((trial, place), _)| (trial, to + *place as u64))
         .collect();
     let mut kept = None;
     let verdicts = if nvjpeg.backend().reads_device() {
         // SAFETY: by this function's contract.
-        let (memory, stored) = unsafe { brought(&asked, scale, stream) }?;
+        let (memory, stored) = unsafe { brought(&tasks, scale, stream) }?;
         kept = Some(memory);
         // SAFETY: by this function's contract; the JPEGs were copied above.
         unsafe { nvjpeg.decode_stored(stream, &stored) }
     } else {
-        let picture = |&(shot, to): &(&Shot, u64)| {
-            let ((width, height), channels) = (shot.size(scale), shot.channels);
+        let picture = |&(trial, to): &(&TrialPicture, u64)| {
+            let ((width, height), channels) = (trial.size(scale), trial.channels);
             let target = PixelTarget { to, width, height, scale, channels };
-            Compressed { bytes: shot.jpeg, target }
+            Compressed { bytes: trial.jpeg, target }
         };
-        let pictures: Vec<Compressed<'_>> = asked.iter().map(picture).collect();
+        let pictures: Vec<Compressed<'_>> = tasks.iter().map(picture).collect();
         // SAFETY: by this function's contract; the bytes are static.
         unsafe { nvjpeg.decode_each(stream, &pictures) }
     };
@@ -273,25 +278,25 @@ unsafe fn decode(
 /// # Safety
 /// The stream as for [`trial`].
 unsafe fn brought(
-    asked: &[(&Shot, u64)],
+    tasks: &[(&TrialPicture, u64)],
     scale: Scale,
     stream: u64,
 ) -> Result<(TrialMemory, Vec<Stored>)> {
     let (mut bytes, mut places) = (Vec::new(), Vec::new());
-    for (shot, _) in asked {
+    for (trial, _) in tasks {
         places.push(bytes.len() as u64);
-        bytes.extend_from_slice(shot.jpeg);
+        bytes.extend_from_slice(trial.jpeg);
         bytes.resize(bytes.len().next_multiple_of(jpeg_store::ALIGNED as usize), 0);
     }
     let memory = TrialMemory::new(bytes.len().max(1))?;
     // SAFETY: the memory has this length, it was allocated above; the stream by this function's contract.
     unsafe { fill(memory.0, &bytes, stream) }?;
-    let stored = |(&(shot, to), place): (&(&Shot, u64), u64)| {
-        let (width, height) = shot.size(scale);
-        let (length, channels) = (shot.jpeg.len() as u64, shot.channels);
+    let stored = |(&(trial, to), place): (&(&TrialPicture, u64), u64)| {
+        let (width, height) = trial.size(scale);
+        let (length, channels) = (trial.jpeg.len() as u64, trial.channels);
         let target = PixelTarget { to, width, height, scale, channels };
         Stored { at: memory.0 + place, length, target }
     };
-    let stored = asked.iter().zip(places).map(stored).collect();
+    let stored = tasks.iter().zip(places).map(stored).collect();
     Ok((memory, stored))
 }

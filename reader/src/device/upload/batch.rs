@@ -11,13 +11,30 @@ use crate::device::upload::queue::UploadShared;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
 use crate::error::{Error, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// A batch whose fixed columns are in device memory, or being copied there.
 ///
 /// Call [`DeviceBatch::ready_on`] for each stream before using the batch in it. The stream then waits for the copy; the
 /// host does not. After a drop or [`DeviceBatch::release`], the memory is reused as soon as these streams have finished
 /// the work submitted before.
+///
+/// ```no_run
+/// use tarflume::{Device, DeviceStream, Loader};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/").bytes("bin").device(Device::cuda(0)?).build()?;
+/// let stream = DeviceStream::LEGACY; // the stream of the step
+/// for batch in loader.epoch(0) {
+///     let batch = batch?;
+///     batch.ready_on(stream)?; // the stream waits for the copy, the host does not
+///     println!("{} rows", batch.host().len());
+///     // Submit the step to the stream here, then:
+///     batch.release(&[stream])?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceBatch {
     host: Arc<Batch>,
     /// Taken when the slot is given back.
@@ -48,6 +65,24 @@ impl User {
 }
 
 /// A column in device memory.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader, RandomResizedCrop};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/")
+///     .image("jpg", RandomResizedCrop::new(224))
+///     .batch(256)
+///     .device(Device::cuda(0)?)
+///     .build()?;
+/// for batch in loader.epoch(0) {
+///     let images = batch?.column("image")?;
+///     assert_eq!(images.shape[1..], [224, 224, 3]);
+///     println!("{:?} at {:#x}", images.dtype, images.pointer);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceColumn {
     /// The name.

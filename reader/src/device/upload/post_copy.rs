@@ -20,7 +20,7 @@ const ALIGNED: usize = 256;
 
 /// The computation of a column on the device.
 #[derive(Debug, Clone)]
-pub(crate) enum Make {
+pub(crate) enum ColumnWork {
     /// Converts rows of u8 `[height, width, channels]`.
     Finished(Finish),
     /// Draws rows that begin with a [`RowHeader`], and the store that they may refer to, as pictures of this size.
@@ -31,7 +31,7 @@ pub(crate) enum Make {
 
 /// A column as computed on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MadeColumn {
+pub(crate) struct OutputColumn {
     /// Offset in a slot in bytes.
     pub(crate) place: usize,
     pub(crate) dtype: DType,
@@ -45,10 +45,10 @@ struct ColumnPiece {
     name: String,
     /// Offset of its rows in the batch, and bytes of one row.
     from: (usize, usize),
-    make: Make,
+    make: ColumnWork,
     /// The shape of the output, if it is pictures.
     pictures: Option<Pictures>,
-    made: MadeColumn,
+    made: OutputColumn,
 }
 
 /// The computations on every batch.
@@ -66,7 +66,7 @@ impl PostCopy {
     /// Returns an error if a column's rows do not have the required shape, or the slot is too large to address.
     pub(crate) fn new(
         layout: &SlabLayout,
-        columns: impl IntoIterator<Item = (usize, String, Make)>,
+        columns: impl IntoIterator<Item = (usize, String, ColumnWork)>,
     ) -> Result<PostCopy> {
         let mut work = PostCopy { pieces: Vec::new(), bytes: layout.fixed_bytes() };
         for (number, name, make) in columns {
@@ -86,7 +86,7 @@ impl PostCopy {
     }
 
     /// The computed column of this name, if there is one.
-    pub(crate) fn made(&self, name: &str) -> Option<&MadeColumn> {
+    pub(crate) fn made(&self, name: &str) -> Option<&OutputColumn> {
         self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
     }
 
@@ -106,7 +106,7 @@ fn piece(
     layout: &SlabLayout,
     number: usize,
     name: String,
-    make: Make,
+    make: ColumnWork,
     place: usize,
 ) -> Result<(ColumnPiece, Option<usize>)> {
     let no_rows = || Error::usage("a device cannot process rows of this shape");
@@ -114,30 +114,30 @@ fn piece(
     let from = (start, shape.bytes().ok_or_else(no_rows)?);
     let side = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let pictures = match (&make, shape) {
-        (Make::Finished(_), RowShape::Fixed(DType::U8, row)) => {
+        (ColumnWork::Finished(_), RowShape::Fixed(DType::U8, row)) => {
             let &[height, width, channels] = &row[..] else { return Err(no_rows()) };
             Some(Pictures::new(layout.rows(), ImageSize::new(side(width), side(height)), channels)?)
         }
-        (Make::Drawn { size, channels, .. }, _)
+        (ColumnWork::Drawn { size, channels, .. }, _)
             if from.1 >= RowHeader::BYTES && from.1 % 16 == 0 =>
         {
             Some(Pictures::new(layout.rows(), *size, *channels)?)
         }
-        (Make::Gathered { .. }, RowShape::Fixed(DType::U64, row)) if row.is_empty() => None,
+        (ColumnWork::Gathered { .. }, RowShape::Fixed(DType::U64, row)) if row.is_empty() => None,
         _ => return Err(no_rows()),
     };
     let (dtype, shape, bytes) = match (&make, &pictures) {
-        (Make::Finished(finish) | Make::Drawn { finish, .. }, Some(pictures)) => {
+        (ColumnWork::Finished(finish) | ColumnWork::Drawn { finish, .. }, Some(pictures)) => {
             let [_, shape @ ..] = finish.shape(pictures);
             (dtype(finish.element()), shape.to_vec(), Some(finish.output_bytes(pictures)))
         }
-        (Make::Gathered { dtype, shape, .. }, _) => {
+        (ColumnWork::Gathered { dtype, shape, .. }, _) => {
             let row = RowShape::Fixed(*dtype, shape.clone()).bytes();
             (*dtype, shape.clone(), row.and_then(|row| row.checked_mul(layout.rows())))
         }
         _ => return Err(no_rows()),
     };
-    let made = MadeColumn { place, dtype, shape };
+    let made = OutputColumn { place, dtype, shape };
     Ok((ColumnPiece { name, from, make, pictures, made }, bytes))
 }
 
@@ -149,15 +149,15 @@ impl ColumnPiece {
             None => Err(Error::usage("no pictures")),
         };
         match &self.make {
-            Make::Finished(finish) => {
+            ColumnWork::Finished(finish) => {
                 Ok(args::finish_launch(finish, &pictures()?, from, None, out))
             }
-            Make::Drawn { finish, store, .. } => {
+            ColumnWork::Drawn { finish, store, .. } => {
                 let store = store.as_ref().map(|kept| kept.store());
                 let heads = (from, self.from.1 as u64);
                 args::draw_launch(finish, heads, store, &pictures()?, out)
             }
-            Make::Gathered { store, .. } => {
+            ColumnWork::Gathered { store, .. } => {
                 let store = store.store();
                 let slab = (store.at, store.rows);
                 Ok(args::gather_launch(slab, from, rows, store.stride as usize, out))

@@ -7,13 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::batch::{Batch, RowFacts};
-use crate::device::driver::{DeviceStream, OnCopied};
+use crate::device::driver::{DeviceStream, OnUploaded};
 use crate::device::upload::ring;
 use crate::device::upload::ring::{NextSlot, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Maximum number of pending copies before another one starts. Otherwise a consumer that submits work far ahead of the
 /// device would keep pinned host memory for each batch.
@@ -122,11 +122,11 @@ impl UploadShared {
     }
 
     /// Copies one batch into a slot. False if the consumer is gone.
-    pub(crate) fn upload(&self, fed: HostBatch, told: &OnCopied) -> Result<bool> {
+    pub(crate) fn upload(&self, fed: HostBatch, on_uploaded: &OnUploaded) -> Result<bool> {
         self.land(FLYING)?;
         let Some((number, marks, slot)) = self.slot()? else { return Ok(false) };
         let _range = Range::begin(range::UPLOAD);
-        let calls = self.slots.calls(&slot, Some((&fed.batch, told)));
+        let calls = self.slots.calls(&slot, Some((&fed.batch, on_uploaded)));
         let uploaded = ring::upload(&calls, number, marks);
         let mut line = self.line();
         match uploaded {

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::batch::Batch;
-use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnCopied, WorkStream};
+use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnUploaded, WorkStream};
 use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
 use crate::error::{Error, Result};
-use crate::slab::{Foreign, HostMemory};
-use tarflume_formats::poison::IgnorePoison;
+use crate::slab::{ExternalMemory, HostMemory};
+use tarflume_formats::IgnorePoison;
 
 /// Device memory for one batch. A drop waits for the last use and frees the memory.
 pub(crate) struct DeviceSlot {
@@ -75,7 +75,7 @@ pub(crate) struct SlotCalls<'a> {
     slot: &'a DeviceSlot,
     work: &'a PostCopy,
     /// The batch to copy, and the callback for its completion.
-    batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
+    batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
 }
 
 impl Queue for SlotCalls<'_> {
@@ -87,8 +87,8 @@ impl Queue for SlotCalls<'_> {
     }
 
     fn copy(&self, _: usize) -> Result<()> {
-        let Some((batch, told)) = self.batch else { return Ok(()) };
-        self.driver.upload(batch, self.slot.memory, told)?;
+        let Some((batch, on_uploaded)) = self.batch else { return Ok(()) };
+        self.driver.upload(batch, self.slot.memory, on_uploaded)?;
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
         launches.try_for_each(|launch| self.driver.launch(&launch?))
     }
@@ -148,7 +148,7 @@ impl Slots {
     pub(crate) fn calls<'a>(
         &'a self,
         slot: &'a DeviceSlot,
-        batch: Option<(&'a Arc<Batch>, &'a OnCopied)>,
+        batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
     ) -> SlotCalls<'a> {
         SlotCalls { driver: &*self.driver, slot, work: &self.work, batch }
     }
@@ -191,7 +191,7 @@ impl Slots {
 }
 
 impl HostMemory for Slots {
-    fn block(&self, bytes: usize) -> Option<Box<dyn Foreign>> {
+    fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>> {
         self.driver.block(bytes)
     }
 }

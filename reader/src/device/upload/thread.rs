@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::device::driver::OnCopied;
+use crate::device::driver::OnUploaded;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::{HostBatch, UploadShared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;
 use crate::error::{Error, ErrorKind, Result};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Returns the next batch, blocking; `None` after the last.
 pub(crate) type HostBatches = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;
 
 /// Copies until the source ends or the consumer is gone.
-fn run(shared: &UploadShared, mut source: HostBatches, told: &OnCopied) {
+fn run(shared: &UploadShared, mut source: HostBatches, on_uploaded: &OnUploaded) {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| -> Result<()> {
         while let Some(fed) = source() {
-            if !shared.upload(fed?, told)? {
+            if !shared.upload(fed?, on_uploaded)? {
                 break;
             }
         }
@@ -79,13 +79,13 @@ impl UploadThread {
     pub(crate) fn begin(
         slots: Arc<Slots>,
         source: HostBatches,
-        told: OnCopied,
+        on_uploaded: OnUploaded,
     ) -> Result<UploadThread> {
         let shared = Arc::new(UploadShared::new(slots)?);
         let of_thread = shared.clone();
         let thread = thread::Builder::new()
             .name("tarflume-feed".into())
-            .spawn(move || run(&of_thread, source, &told))
+            .spawn(move || run(&of_thread, source, &on_uploaded))
             .map_err(|e| {
                 Error::new(ErrorKind::Io, "cannot start the thread that copies batches")
                     .with_source(e)

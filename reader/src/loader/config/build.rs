@@ -57,6 +57,7 @@ impl LoaderBuilder {
         if self.common.columns.is_empty() {
             self.common.columns = all_parts(&dataset)?;
         }
+        describe_arrays(&dataset, &mut self.common.columns)?;
         Ok(OpenedDataset { dataset, batch })
     }
 
@@ -79,8 +80,7 @@ impl LoaderBuilder {
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots((memory, slabs), fixed, prefetch, threads)?;
         let fewer = fewer_batches(prefetch, &budget, fixed);
-        let source =
-            self.indexed_source(dataset, columns, share.order().clone(), (threads, &budget));
+        let source = self.indexed_source(dataset, columns, share.order().clone(), threads, &budget);
         let shared = LoaderShared {
             counters: source.writer.counters.clone(),
             source: Arc::new(source),
@@ -107,13 +107,14 @@ impl LoaderBuilder {
         dataset: Dataset,
         columns: Arc<ColumnSet>,
         order: Order,
-        (threads, budget): (usize, &MemoryBudget),
+        threads: usize,
+        budget: &MemoryBudget,
     ) -> IndexedSource {
         let setting = Setting {
             stream: false,
             copies: columns.copies(),
             mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
-            asked: self.common.prefetch.max(1),
+            requested: self.common.prefetch.max(1),
             depth: budget.depth,
         };
         let writer = self.common.writer(columns, threads, budget, setting);
@@ -140,6 +141,8 @@ impl LoaderBuilder {
             mixed: &self.mixed,
             reweighed: std::mem::take(&mut self.reweighed),
             left_out: std::mem::replace(&mut self.left_out, Ok(Vec::new()))?,
+            selected: std::mem::replace(&mut self.selected, Ok(None))?,
+            weights: self.weights.take(),
             range: self.range,
             shuffle: self.shuffle,
             epoch: self.epoch,
@@ -173,6 +176,19 @@ fn all_parts(dataset: &Dataset) -> Result<Columns> {
         (ext.clone(), Arc::new(Raw::new(ext.as_str()).allow_missing()) as Arc<dyn Decode>)
     };
     Ok(dataset.extensions()?.keys().map(raw).collect())
+}
+
+/// Gives columns of bytes the type and shape of the arrays that the manifest describes.
+fn describe_arrays(dataset: &Dataset, columns: &mut Columns) -> Result<()> {
+    for (_, decode) in columns {
+        let ext = decode.hooks().and_then(|hooks| hooks.undescribed()).map(str::to_string);
+        // Only arrays have this extension, and manifests are read again for it.
+        let Some(ext) = ext.filter(|ext| ext.ends_with(".raw")) else { continue };
+        if let Some((dtype, shape)) = dataset.array(&ext)? {
+            *decode = Arc::new(Raw::new(ext).dtype(dtype).shape(shape));
+        }
+    }
+    Ok(())
 }
 
 /// Returns an error if a column needs a part that no sample of the data set has.

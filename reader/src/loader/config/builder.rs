@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
+use crate::dataset::subset::Subset;
 use crate::error::Result;
-use crate::fetch::fetched::Verify;
+use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
+use crate::loader::config::weights::Weights;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
 use crate::size::Size;
 use crate::source::open::{Open, SourceKind};
@@ -46,6 +48,9 @@ pub struct LoaderBuilder {
     pub(crate) mixed: Vec<(Dataset, u64)>,
     pub(crate) reweighed: Vec<(u64, u64, Vec<u64>)>,
     pub(crate) left_out: Result<Vec<u64>>,
+    /// The samples that take part; all if none.
+    pub(crate) selected: Result<Option<Subset>>,
+    pub(crate) weights: Option<Weights>,
     pub(crate) range: (u64, Option<u64>),
     pub(crate) shuffle: Shuffle,
     pub(crate) split: Split,
@@ -67,6 +72,8 @@ impl LoaderBuilder {
             mixed: Vec::new(),
             reweighed: Vec::new(),
             left_out: Ok(Vec::new()),
+            selected: Ok(None),
+            weights: None,
             range: (0, None),
             shuffle: Shuffle::None,
             split: Split::alone(),

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::build::OpenedDataset;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
-use crate::loader::gpu::placement::{ColumnPlacement, Placed};
+use crate::loader::gpu::placement::{ColumnPlacement, DeviceSlots, Placed};
 use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::gpu::resident_plan::ResidentExtent;
@@ -28,6 +28,17 @@ const PRELOAD_SLOTS: usize = 2;
 const PRELOAD_ROWS: u64 = 64;
 
 /// The options of a [`DeviceLoader`](crate::loader::DeviceLoader): those of a [`LoaderBuilder`], and of the device.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let builder = Loader::builder("shards/").bytes("bin").batch(256); // the options of the host come first
+/// let loader = builder.device(Device::cuda(0)?).device_slots(2).build()?;
+/// println!("{} steps", loader.steps()?);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct DeviceLoaderBuilder {
     host: LoaderBuilder,
@@ -136,14 +147,12 @@ impl DeviceLoaderBuilder {
         &mut self,
         opened: &OpenedDataset,
     ) -> Result<(ColumnPlacement, Option<ResidentParts>)> {
-        let device = (self.device.clone(), self.slots);
+        let target = DeviceSlots { device: self.device.clone(), count: self.slots };
         let rows = opened.rows();
         let Some(residency) = self.resident.take() else {
             let on_bad = self.host.common.on_bad;
-            return Ok((
-                ColumnPlacement::of(device, &mut self.host.common.columns, (rows, on_bad)),
-                None,
-            ));
+            let columns = &mut self.host.common.columns;
+            return Ok((ColumnPlacement::of(target, columns, rows, on_bad), None));
         };
         let dataset = &opened.dataset;
         let mut once = self.once(dataset, opened.batch);
@@ -155,9 +164,10 @@ impl DeviceLoaderBuilder {
             lengths: &|parts| lengths(dataset, order, parts),
         };
         once.host.left_out = self.host.left_out.clone();
+        once.host.selected = self.host.selected.clone();
         let columns = &mut self.host.common.columns;
         let (placement, mut plan) =
-            ColumnPlacement::resident(device, columns, &residency, &extent)?;
+            ColumnPlacement::resident(target, columns, &residency, &extent)?;
         let (size, jpegs) = (plan.size, plan.jpegs.take());
         once.host.common.columns = std::mem::take(&mut plan.keep);
         let driver = self.device.0.clone();
@@ -174,6 +184,7 @@ impl DeviceLoaderBuilder {
         let split = if from.split.by() == By::Shard { from.split } else { Split::alone() };
         let host = LoaderBuilder {
             left_out: from.left_out.clone(),
+            selected: from.selected.clone(),
             range: from.range,
             split,
             remainder: Remainder::Uneven,

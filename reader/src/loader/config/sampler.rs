@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
+use crate::dataset::subset::Subset;
 use crate::error::{Error, Result};
+use crate::loader::config::weights::Weights;
 use crate::order::{Contents, Order, Selection, Shuffle};
 
 /// How long an epoch is.
@@ -19,6 +21,8 @@ pub(crate) struct Sampler<'a> {
     pub(crate) mixed: &'a [(Dataset, u64)],
     pub(crate) reweighed: Vec<(u64, u64, Vec<u64>)>,
     pub(crate) left_out: Vec<u64>,
+    pub(crate) selected: Option<Subset>,
+    pub(crate) weights: Option<Weights>,
     pub(crate) range: (u64, Option<u64>),
     pub(crate) shuffle: Shuffle,
     pub(crate) epoch: EpochLength,
@@ -31,9 +35,23 @@ impl Sampler<'_> {
     /// No sample is left, or the mixture is impossible.
     pub(crate) fn order(self) -> Result<Order> {
         let mut order = match self.mixed {
-            [] => one(self.dataset, self.left_out, self.range, self.shuffle)?,
+            [] => {
+                let samples = Chosen { left_out: self.left_out, selected: self.selected, first: 0 };
+                let (contents, selection) = samples.of(self.dataset, self.range)?;
+                match &self.weights {
+                    Some(weights) => {
+                        weights.order(self.dataset, contents, &selection, self.shuffle)?
+                    }
+                    None => Order::new(contents, selection, self.shuffle)?,
+                }
+            }
+            _ if self.weights.is_some() => {
+                let text = "weights of classes or samples are for one data set; a mixture has a \
+                            weight for each data set";
+                return Err(Error::usage(text));
+            }
             _ if self.range != (0, None) => {
-                let text = "take and skip don't say of which data set of a mixture; use filter";
+                let text = "take and skip don't say of which data set of a mixture; use .select()";
                 return Err(Error::usage(text));
             }
             mixed => {
@@ -42,8 +60,10 @@ impl Sampler<'_> {
                 for (dataset, weight) in mixed {
                     let range = first..first + dataset.len();
                     let own = self.left_out.iter().filter(|o| range.contains(o)).map(|o| o - first);
-                    let own = own.collect();
-                    orders.push((one(dataset, own, (0, None), self.shuffle)?, *weight));
+                    let (left_out, selected) = (own.collect(), self.selected.clone());
+                    let samples = Chosen { left_out, selected, first };
+                    let (contents, selection) = samples.of(dataset, (0, None))?;
+                    orders.push((Order::new(contents, selection, self.shuffle)?, *weight));
                     first = range.end;
                 }
                 Order::mixture(orders)?
@@ -61,20 +81,34 @@ impl Sampler<'_> {
     }
 }
 
-fn one(
-    dataset: &Dataset,
+/// The samples that take part, before `skip` and `take`.
+struct Chosen {
     left_out: Vec<u64>,
-    (skip, take): (u64, Option<u64>),
-    shuffle: Shuffle,
-) -> Result<Order> {
-    let contents =
-        Arc::new(Contents::new(dataset.fingerprint()?, dataset.counts().iter().copied())?);
-    let mut selection = Selection::leave_out(contents.samples(), left_out)?;
-    if skip > 0 {
-        selection = selection.skip(skip)?;
+    selected: Option<Subset>,
+    /// The ordinal of the data set's first sample in `selected`.
+    first: u64,
+}
+
+impl Chosen {
+    fn of(
+        self,
+        dataset: &Dataset,
+        (skip, take): (u64, Option<u64>),
+    ) -> Result<(Arc<Contents>, Selection)> {
+        let counts = dataset.counts().iter().copied();
+        let contents = Arc::new(Contents::new(dataset.fingerprint()?, counts)?);
+        let mut selection = Selection::leave_out(contents.samples(), self.left_out)?;
+        if let Some(subset) = self.selected {
+            let chosen = |ordinal| subset.contains(self.first + ordinal);
+            let chosen = Selection::filter(contents.samples(), chosen)?;
+            selection = if selection.is_all() { chosen } else { selection.and(&chosen)? };
+        }
+        if skip > 0 {
+            selection = selection.skip(skip)?;
+        }
+        if let Some(take) = take {
+            selection = selection.take(take)?;
+        }
+        Ok((contents, selection))
     }
-    if let Some(take) = take {
-        selection = selection.take(take)?;
-    }
-    Ok(Order::new(contents, selection, shuffle)?)
 }

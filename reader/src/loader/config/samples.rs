@@ -5,8 +5,10 @@ use std::path::Path;
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
 use crate::dataset::select::SampleFacts;
+use crate::dataset::subset::Subset;
 use crate::error::{Error, Result};
 use crate::loader::config::builder::LoaderBuilder;
+use crate::loader::config::weights::Weights;
 use crate::loader::pipeline::panics::catch_panic;
 
 impl LoaderBuilder {
@@ -67,6 +69,108 @@ impl LoaderBuilder {
             Ok(more) => left_out.extend(more),
             Err(error) => self.left_out = Err(error),
         }
+    }
+
+    /// Takes the samples with these ordinals only. Two selections have their common samples.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).select([2, 3, 5, 7, 11]).bytes("txt").build()?;
+    /// assert_eq!(loader.steps()?, 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select(mut self, ordinals: impl IntoIterator<Item = u64>) -> Self {
+        self.choose(|dataset| dataset.subset(ordinals));
+        self
+    }
+
+    /// Takes the samples with these keys only. A key that no sample has is an error.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards).select_keys(["photo/003", "photo/008"]).bytes("txt").build()?;
+    /// assert_eq!(loader.steps()?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select_keys<K: AsRef<[u8]>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
+        self.choose(|dataset| dataset.subset_of_keys(keys));
+        self
+    }
+
+    /// Takes the samples of `subset` only, which was made from the same data set.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let dataset = Dataset::open(shards)?;
+    /// let mut large = dataset.subset([])?;
+    /// for batch in dataset.table()? {
+    ///     let batch = batch?;
+    ///     for row in (0..batch.len()).filter(|&row| batch.widths[row] >= 64) {
+    ///         large.insert(batch.first + row as u64)?;
+    ///     }
+    /// }
+    /// let loader = Loader::from_dataset(dataset).subset(large).bytes("txt").build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subset(mut self, subset: Subset) -> Self {
+        self.choose(|dataset| match subset.samples() == dataset.len() {
+            true => Ok(subset),
+            false => Err(Error::usage(format!(
+                "the selection was made for a data set of {} samples, this one has {}",
+                subset.samples(),
+                dataset.len()
+            ))),
+        });
+        self
+    }
+
+    fn choose(&mut self, what: impl FnOnce(&Dataset) -> Result<Subset>) {
+        let (Ok(dataset), Ok(selected)) = (&self.dataset, &mut self.selected) else { return };
+        match what(dataset) {
+            Ok(mut chosen) => {
+                if let Some(before) = selected {
+                    chosen.retain(before);
+                }
+                *selected = Some(chosen);
+            }
+            Err(error) => self.selected = Err(error),
+        }
+    }
+
+    /// How often classes or samples come; by default each sample once a pass. Not for mixtures.
+    ///
+    /// ```
+    /// # use tarflume::*;
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let classes: Vec<i64> = (0..16).map(|n| i64::from(n == 0)).collect(); // one sample of class 1
+    /// let loader = Loader::builder(shards)
+    ///     .shuffle(Shuffle::Full { seed: 42 })
+    ///     .weights(Weights::balanced(classes)) // or "/class", a pointer into the JSON part
+    ///     .bytes("txt")
+    ///     .batch(16)
+    ///     .build()?;
+    /// let batch = loader.epoch(0).next().unwrap()?;
+    /// assert_eq!(batch.ordinals().filter(|&ordinal| ordinal == 0).count(), 8);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn weights(mut self, weights: Weights) -> Self {
+        self.weights = Some(weights);
+        self
     }
 
     /// Takes the first `samples` samples of the data set, counted after [`LoaderBuilder::skip`].

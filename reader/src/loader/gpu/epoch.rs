@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
 use crate::batch::{Batch, Content};
-use crate::device::driver::OnCopied;
+use crate::device::driver::OnUploaded;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::HostBatch;
 use crate::device::upload::thread::{Feeder, HostBatches, NextUpload, UploadThread};
@@ -18,7 +18,7 @@ use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The timeout of a wait that is repeated until a batch is ready.
 const LONG: Duration = Duration::from_secs(3600);
@@ -28,6 +28,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The batches of one epoch, in order, in device memory. Dropping it cancels the epoch; delivered batches
 /// stay valid.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/").bytes("bin").device(Device::cuda(0)?).build()?;
+/// let mut epoch = loader.epoch(0);
+/// while let Some(batch) = epoch.next() {
+///     let batch = batch?;
+///     let (full, slots) = epoch.occupied();
+///     println!("{batch:?}: {full} of {slots} slots are full, {} batches remain", epoch.remaining());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceEpoch {
     receiver: BatchReceiver<IndexedSource>,
     progress: EpochProgress,
@@ -109,7 +124,7 @@ impl DeviceEpoch {
         self.requested = true;
         // After the last batch the end is requested, which is no batch.
         if self.progress.remaining() > 0 {
-            self.receiver.counters().asked(occupied);
+            self.receiver.counters().count_request(occupied);
         }
     }
 
@@ -248,7 +263,7 @@ fn start_upload(
             HostBatch { batch, bad, position }
         }))
     });
-    let on_copied: OnCopied =
+    let on_copied: OnUploaded =
         Arc::new(move |copied| counters.upload.add(copied.time, 1, copied.bytes));
     let upload = UploadThread::begin(device.slots.clone(), source, on_copied)?;
     Ok(Some((upload, queue)))

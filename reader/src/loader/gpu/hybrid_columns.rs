@@ -13,8 +13,9 @@ use crate::device::Device;
 use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use crate::device::memory::row_store::RowStore;
-use crate::device::upload::post_copy::Make;
+use crate::device::upload::post_copy::ColumnWork;
 use crate::error::Result;
+use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
 use crate::picture::convert::Finish;
 
 /// A column whose JPEGs host and device share.
@@ -37,21 +38,24 @@ pub(crate) struct HybridColumns {
 }
 
 impl HybridColumns {
-    /// Shares a column's JPEGs with the device, in batches of `rows` rows; the device applies `finish` to its pictures.
+    /// Shares a column's JPEGs with the device, which applies `finish` to its pictures. `host` decodes the others.
     ///
     /// # Errors
     /// The device has no decoder, or no memory for the pictures.
     pub(crate) fn share(
         &mut self,
         device: &Device,
-        (number, name): (usize, &str),
-        (host, shared, finish): (Arc<dyn Decode>, SharedJpegs, Finish),
-        (rows, verifies): (usize, bool),
-    ) -> Result<(Arc<dyn Decode>, Make)> {
+        column: NamedColumn<'_>,
+        host: Arc<dyn Decode>,
+        shared: SharedJpegs,
+        finish: Finish,
+        rules: BatchRules,
+    ) -> Result<DividedColumn> {
         let abilities = device.0.prepare_decoder(false)?;
-        let decoder = (device.0.clone() as Arc<dyn JpegDecoder>, abilities.least);
-        let decode = Arc::new(HybridRows::new(host, shared, decoder, verifies)?);
-        let rows = HALVES.saturating_mul(rows as u64);
+        let decoder: Arc<dyn JpegDecoder> = device.0.clone();
+        let decode = HybridRows::new(host, shared, decoder, abilities.least, rules.verifies)?;
+        let decode = Arc::new(decode);
+        let rows = HALVES.saturating_mul(rules.rows as u64);
         let store = Arc::new(RowStore::new(decode.picture_stride() as u64, rows, 0));
         store.allocate(&device.0)?;
         if self.device.is_none() {
@@ -59,15 +63,15 @@ impl HybridColumns {
             self.device = Some((device.0.clone(), buffers));
         }
         let (size, channels) = decode.output();
-        let make = Make::Drawn { finish, size, channels, store: Some(store.clone()) };
+        let make = ColumnWork::Drawn { finish, size, channels, store: Some(store.clone()) };
         self.about = abilities.about;
         self.columns.push(HybridColumn {
-            number: number + 1, // in the slab the keys come first
-            name: name.to_string(),
+            number: column.number + 1,
+            name: column.name.to_string(),
             decode: decode.clone(),
             store,
         });
-        Ok((decode, make))
+        Ok(DividedColumn { host: decode, device: make })
     }
 
     /// The device's share of the pictures, of a thousand.

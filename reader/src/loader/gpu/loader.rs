@@ -17,6 +17,26 @@ use crate::order::{Ledger, LoaderState, Order};
 /// [`LoaderBuilder::device`](crate::LoaderBuilder::device).
 ///
 /// Its methods are those of [`Loader`](crate::Loader), with [`DeviceEpoch`] in place of `Epoch`.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader, RandomResizedCrop, Shuffle};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/")
+///     .shuffle(Shuffle::Full { seed: 42 })
+///     .image("jpg", RandomResizedCrop::new(224))
+///     .batch(256)
+///     .device(Device::cuda(0)?)
+///     .build()?;
+/// for epoch in loader.current_epoch()..90 {
+///     for batch in loader.epoch(epoch) {
+///         println!("{:#x}", batch?.column("image")?.pointer);
+///     }
+///     println!("{}", loader.stats());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceLoader {
     shared: Arc<DeviceShared>,
 }

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use crate::decode::{Decode, ForDevice};
+use crate::decode::ForDevice;
 use crate::device::Device;
-use crate::device::upload::post_copy::{Make, PostCopy};
+use crate::device::upload::post_copy::{ColumnWork, PostCopy};
 use crate::device::upload::slot::Slots;
 use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
+use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::Residency;
 use crate::loader::gpu::resident_plan::{ResidentExtent, ResidentPlan};
@@ -18,12 +19,17 @@ use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::picture::convert::Finish;
 
+/// A device, and how many of its slots hold batches.
+pub(crate) struct DeviceSlots {
+    pub(crate) device: Device,
+    pub(crate) count: usize,
+}
+
 /// Where batches go, and what the device does with them.
 pub(crate) struct ColumnPlacement {
-    device: Device,
-    slots: usize,
+    target: DeviceSlots,
     /// What the device makes, by the columns' numbers.
-    makes: Vec<(usize, Make)>,
+    makes: Vec<(usize, ColumnWork)>,
     /// Why the host converts pictures.
     unconverted: Option<String>,
     /// Why the host decodes JPEGs that the device was meant to decode.
@@ -51,13 +57,13 @@ impl ColumnPlacement {
     /// Moves work of `columns` to the device. If its kernels can't be compiled, the host does all work, and the warning
     /// contains the reason.
     pub(crate) fn of(
-        (device, slots): (Device, usize),
+        target: DeviceSlots,
         columns: &mut Columns,
-        (rows, on_bad): (usize, OnBad),
+        rows: usize,
+        on_bad: OnBad,
     ) -> ColumnPlacement {
         let mut placement = ColumnPlacement {
-            device,
-            slots,
+            target,
             makes: Vec::new(),
             unconverted: None,
             undecoded: None,
@@ -68,8 +74,8 @@ impl ColumnPlacement {
         if parts.iter().all(Option::is_none) {
             return placement;
         }
-        if let Err(error) = placement.device.0.prepare_kernels() {
-            let name = placement.device.name();
+        if let Err(error) = placement.target.device.0.prepare_kernels() {
+            let name = placement.target.device.name();
             placement.unconverted = Some(format!(
                 "pictures are finished on the host, and more bytes cross to {name}: {error}"
             ));
@@ -78,42 +84,42 @@ impl ColumnPlacement {
             }
             return placement;
         }
-        let verifies = on_bad == OnBad::Substitute;
+        let rules = BatchRules { rows, verifies: on_bad == OnBad::Substitute };
         for (number, part) in parts.into_iter().enumerate() {
             let Some(part) = part else { continue };
-            if let Some((decode, make)) =
-                placement.place(number, &columns[number].0, part, (rows, verifies))
-            {
-                columns[number].1 = decode;
-                placement.makes.push((number, make));
+            let (name, decode) = &mut columns[number];
+            if let Some(divided) = placement.divide(NamedColumn { number, name }, part, rules) {
+                *decode = divided.host;
+                placement.makes.push((number, divided.device));
             }
         }
         placement
     }
 
-    /// What the host then decodes of a column, and what the device makes of it.
-    fn place(
+    /// Divides the work of a column. `None`: the host does all of it.
+    fn divide(
         &mut self,
-        number: usize,
-        name: &str,
+        column: NamedColumn<'_>,
         part: ForDevice,
-        batches: (usize, bool),
-    ) -> Option<(Arc<dyn Decode>, Make)> {
-        let ForDevice { decode, finish, drawn, shared } = part;
+        rules: BatchRules,
+    ) -> Option<DividedColumn> {
+        let ForDevice { decode: host, finish, drawn, shared } = part;
         if let Some((size, channels)) = drawn {
-            return Some((decode, Make::Drawn { finish, size, channels, store: None }));
+            let device = ColumnWork::Drawn { finish, size, channels, store: None };
+            return Some(DividedColumn { host, device });
         }
         if let Some(shared) = shared {
-            let what = (decode.clone(), shared, finish);
-            match self.hybrid.share(&self.device, (number, name), what, batches) {
-                Ok(made) => return Some(made),
+            let device = &self.target.device;
+            match self.hybrid.share(device, column, host.clone(), shared, finish, rules) {
+                Ok(divided) => return Some(divided),
                 Err(error) => {
-                    let why = error.of_column(name).to_string();
+                    let why = error.of_column(column.name).to_string();
                     self.undecoded.get_or_insert_with(|| undecoded(&why));
                 }
             }
         }
-        (finish != Finish::bytes()).then_some((decode, Make::Finished(finish)))
+        let device = ColumnWork::Finished(finish);
+        (finish != Finish::bytes()).then_some(DividedColumn { host, device })
     }
 
     /// The placement of a resident data set.
@@ -121,23 +127,24 @@ impl ColumnPlacement {
     /// # Errors
     /// The device has no kernels; or see [`ResidentPlan::new`].
     pub(crate) fn resident(
-        (device, slots): (Device, usize),
+        target: DeviceSlots,
         columns: &mut Columns,
         residency: &Residency,
         extent: &ResidentExtent<'_>,
     ) -> Result<(ColumnPlacement, ResidentPlan)> {
-        device.0.prepare_kernels()?;
+        let driver = &target.device.0;
+        driver.prepare_kernels()?;
         let undecoded = shares_jpegs(columns)
             .then(|| undecoded("the data set stays on the device, and is decoded once"));
-        let mut plan = ResidentPlan::new(residency, columns, extent, &device.0)?;
+        let mut plan = ResidentPlan::new(residency, columns, extent, driver)?;
         let makes = std::mem::take(&mut plan.makes);
         let hybrid = HybridColumns::default();
-        Ok((ColumnPlacement { device, slots, makes, unconverted: None, undecoded, hybrid }, plan))
+        Ok((ColumnPlacement { target, makes, unconverted: None, undecoded, hybrid }, plan))
     }
 
     /// Slabs that are in use by the device or on their way to it.
     pub(crate) fn slabs(&self) -> u64 {
-        self.slots as u64 + 1 + self.hybrid.slabs()
+        self.target.count as u64 + 1 + self.hybrid.slabs()
     }
 
     /// The slots for batches of `columns`, what the device decodes, its counters, and the warning.
@@ -150,9 +157,10 @@ impl ColumnPlacement {
         let makes = self.makes.into_iter();
         let makes = makes.map(|(number, make)| (number + 1, name(number), make));
         let work = PostCopy::new(&columns.layout, makes)?;
-        let slots = Slots::new(self.device.0.clone(), work, self.slots.max(1), self.unconverted);
+        let DeviceSlots { device, count } = self.target;
+        let slots = Slots::new(device.0.clone(), work, count.max(1), self.unconverted);
         Ok(Placed {
-            slots: Arc::new(slots.because(self.device.why())),
+            slots: Arc::new(slots.because(device.why())),
             counters: DecoderCounters::of(self.hybrid.about.clone()),
             decode: DeviceDecode::Hybrid(Arc::new(self.hybrid)),
             warning: self.undecoded,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::decode::Residing;
+use crate::decode::PictureStorage;
 use crate::picture::row_header::Format;
 use crate::size::Size;
 
@@ -18,7 +18,7 @@ use crate::size::Size;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Residency {
     pub(crate) budget: Size,
-    pub(crate) residing: Residing,
+    pub(crate) storage: PictureStorage,
     pub(crate) compressed: bool,
 }
 
@@ -26,15 +26,15 @@ impl Residency {
     /// The data set takes at most `budget` of the device's memory. Each picture has at most 256 x 256 pixels, in its own
     /// shape, as RGB.
     pub fn within(budget: Size) -> Residency {
-        let residing = Residing { side: 256, format: Format::Pixels };
-        Residency { budget, residing, compressed: false }
+        let storage = PictureStorage { side: 256, format: Format::Pixels };
+        Residency { budget, storage, compressed: false }
     }
 
     /// Pictures are scaled down until they have at most `side * side` pixels, and never up. An epoch crops the scaled
     /// pictures.
     #[must_use]
     pub fn side(mut self, side: u32) -> Self {
-        self.residing.side = side;
+        self.storage.side = side;
         self
     }
 
@@ -45,7 +45,7 @@ impl Residency {
     /// Beside the budget the device has room for two batches of decoded pictures: 2 MiB for each row.
     #[must_use]
     pub fn compressed(mut self) -> Self {
-        self.residing.format = Format::Pixels;
+        self.storage.format = Format::Pixels;
         self.compressed = true;
         self
     }
@@ -54,12 +54,28 @@ impl Residency {
     /// the format of most JPEGs.
     #[must_use]
     pub fn yuv420(mut self) -> Self {
-        self.residing.format = Format::Yuv420;
+        self.storage.format = Format::Yuv420;
         self
     }
 }
 
 /// The device memory that a resident data set takes.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader, RandomResizedCrop, Residency};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/")
+///     .image("jpg", RandomResizedCrop::new(224))
+///     .device(Device::cuda(0)?)
+///     .resident(Residency::within("40GiB".parse()?))
+///     .build()?;
+/// if let Some(size) = loader.resident() {
+///     println!("{} samples take {} bytes of {} that are free", size.samples, size.bytes(), size.free);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResidentSize {
     /// Resident samples.

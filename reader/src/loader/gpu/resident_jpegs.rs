@@ -10,6 +10,7 @@ use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use crate::device::memory::row_store::RowStore;
 use crate::error::{Error, Result};
+use crate::loader::gpu::division::NamedColumn;
 
 /// One of these columns.
 pub(crate) struct ResidentJpegColumn {
@@ -59,22 +60,23 @@ impl ResidentJpegs {
         })
     }
 
-    /// Adds a column, with `room` bytes for each picture of batches of `rows` rows.
+    /// Adds a column, with `room` bytes for each picture of batches of `rows` rows. Returns where they are decoded to.
     ///
     /// # Errors
     /// There is no memory for its pictures.
     pub(crate) fn column(
         &mut self,
-        (number, name): (usize, &str),
-        (room, rows): (usize, usize),
+        column: NamedColumn<'_>,
         entries: Entries,
         channels: usize,
+        room: usize,
+        rows: usize,
     ) -> Result<Arc<RowStore>> {
         let store = Arc::new(RowStore::new(room as u64, HALVES.saturating_mul(rows as u64), 0));
         store.allocate(&self.driver)?;
         self.columns.push(ResidentJpegColumn {
-            number: number + 1, // in the slab the keys come first
-            name: name.to_string(),
+            number: column.number + 1,
+            name: column.name.to_string(),
             entries,
             channels,
             store: store.clone(),

@@ -12,14 +12,15 @@ use tarflume_jpeg::Scale;
 use crate::column::{DType, RowShape};
 use crate::decode::hybrid::jpeg_decoder::WantedJpeg;
 use crate::decode::hybrid::row::PICTURE_ROOM;
-use crate::decode::resident::jpeg::{Admits, Entries, KeptJpeg, StoredJpeg};
+use crate::decode::resident::jpeg::{Admits, Entries, PreloadJpeg, StoredJpeg};
 use crate::decode::resident::row::{RowNumber, StoreCrops, StoreRows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
 use crate::device::driver::Driver;
 use crate::device::memory::jpeg_store::JpegStore;
 use crate::device::memory::row_store::RowStore;
-use crate::device::upload::post_copy::Make;
+use crate::device::upload::post_copy::ColumnWork;
 use crate::error::{Error, ErrorKind, Result};
+use crate::loader::gpu::division::NamedColumn;
 use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::pipeline::columns::Columns;
@@ -55,7 +56,7 @@ pub(crate) struct ResidentPlan {
     /// The columns of the loader that fills the stores.
     pub(crate) keep: Columns,
     /// What the device makes of every batch, by the numbers of the columns.
-    pub(crate) makes: Vec<(usize, Make)>,
+    pub(crate) makes: Vec<(usize, ColumnWork)>,
     pub(crate) size: ResidentSize,
     /// Columns whose JPEGs the device decodes for each batch.
     pub(crate) jpegs: Option<ResidentJpegs>,
@@ -90,10 +91,10 @@ impl ResidentPlan {
             size,
             jpegs: None,
         };
-        if residency.residing.side < 8 || samples >= u64::from(u32::MAX) {
+        if residency.storage.side < 8 || samples >= u64::from(u32::MAX) {
             let text = format!(
                 "{samples} samples with pictures of a side of {} pixels can't stay on a device",
-                residency.residing.side
+                residency.storage.side
             );
             return Err(Error::usage(text));
         }
@@ -101,18 +102,18 @@ impl ResidentPlan {
             plan.jpegs = Some(ResidentJpegs::begin(driver)?);
         }
         for (number, (name, decode)) in columns.iter_mut().enumerate() {
-            let pictures =
-                decode.for_resident(residency.residing).map_err(|e| e.of_column(name))?;
+            let column = NamedColumn { number, name };
+            let pictures = decode.for_resident(residency.storage).map_err(|e| e.of_column(name))?;
             match (pictures, decode.shape()) {
                 (Some(mut pictures), _) => match (&plan.jpegs, pictures.jpeg.take()) {
                     (Some(_), Some(jpeg)) => {
-                        let made = plan.add_jpegs((number, name), (pictures, jpeg), extent);
+                        let made = plan.add_jpegs(column, pictures, jpeg, extent);
                         *decode = made.map_err(|e| e.of_column(name))?;
                     }
-                    _ => *decode = plan.add_pictures(number, name, pictures),
+                    _ => *decode = plan.add_pictures(column, pictures),
                 },
                 (None, RowShape::Fixed(dtype, shape)) => {
-                    *decode = plan.add_values(number, name, decode.clone(), (dtype, shape));
+                    *decode = plan.add_values(column, decode.clone(), dtype, shape);
                 }
                 (None, RowShape::Variable(_)) => {}
             }
@@ -137,17 +138,15 @@ impl ResidentPlan {
         store
     }
 
-    fn add_pictures(
-        &mut self,
-        number: usize,
-        name: &str,
-        pictures: ForResident,
-    ) -> Arc<dyn Decode> {
+    fn add_pictures(&mut self, column: NamedColumn<'_>, pictures: ForResident) -> Arc<dyn Decode> {
         let stride = pictures.keep.shape().bytes().unwrap_or(0);
-        let store = self.add_store(name, stride, RowHeader::BYTES);
+        let store = self.add_store(column.name, stride, RowHeader::BYTES);
         let ForResident { keep, format, transform, stream, size, channels, finish, .. } = pictures;
-        self.keep.push((name.to_string(), keep));
-        self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
+        self.keep.push((column.name.to_string(), keep));
+        self.makes.push((
+            column.number,
+            ColumnWork::Drawn { finish, size, channels, store: Some(store) },
+        ));
         let sizes = self.columns.last().and_then(|column| column.sizes.clone()).unwrap_or_default();
         let room = stride - RowHeader::BYTES;
         let rows = self.rows.clone();
@@ -158,8 +157,9 @@ impl ResidentPlan {
     /// Adds a column of pictures that are resident as JPEGs.
     fn add_jpegs(
         &mut self,
-        (number, name): (usize, &str),
-        (pictures, jpeg): (ForResident, AsJpeg),
+        column: NamedColumn<'_>,
+        pictures: ForResident,
+        jpeg: AsJpeg,
         extent: &ResidentExtent<'_>,
     ) -> Result<Arc<dyn Decode>> {
         let none = || Error::usage("no decoder");
@@ -172,26 +172,26 @@ impl ResidentPlan {
         let driver = resident.driver.clone();
         let jpegs = Arc::new(JpegStore::new(driver.clone(), lengths, resident.spare.clone()));
         let entries = Entries::default();
-        let store =
-            resident.column((number, name), (room, extent.rows), entries.clone(), channels)?;
+        let store = resident.column(column, entries.clone(), channels, room, extent.rows)?;
         self.size.free = self.size.free.saturating_sub(store.bytes());
         let wanted = WantedJpeg { scale: Scale::Full, channels: channels as u8, stored: true };
         let admits: Admits = Arc::new(move |jpeg, header| {
-            driver.admit((jpeg, header), wanted).is_ok_and(|said| said.is_ok())
+            driver.admit((jpeg, header), wanted).is_ok_and(|verdict| verdict.is_ok())
         });
-        let keep = KeptJpeg { pixels, requests: jpeg.requests, admits, channels, room };
+        let keep = PreloadJpeg { pixels, requests: jpeg.requests, admits, channels, room };
         let stride = keep.shape().bytes().unwrap_or(0);
         let (gap, least) = (jpeg.gap, resident.least);
-        self.keep.push((name.to_string(), Arc::new(keep)));
+        self.keep.push((column.name.to_string(), Arc::new(keep)));
         self.columns.push(ResidentColumn {
-            name: name.to_string(),
+            name: column.name.to_string(),
             stride,
             store: store.clone(),
             sizes: None,
             jpegs: Some((jpegs, entries.clone())),
             channels,
         });
-        self.makes.push((number, Make::Drawn { finish, size, channels, store: Some(store) }));
+        let make = ColumnWork::Drawn { finish, size, channels, store: Some(store) };
+        self.makes.push((column.number, make));
         let rows = self.rows.clone();
         let crops = StoreCrops { rows, transform, stream, channels, room };
         Ok(Arc::new(StoredJpeg { crops, entries, gap, least }))
@@ -199,20 +199,20 @@ impl ResidentPlan {
 
     fn add_values(
         &mut self,
-        number: usize,
-        name: &str,
+        column: NamedColumn<'_>,
         decode: Arc<dyn Decode>,
-        (dtype, shape): (DType, Vec<usize>),
+        dtype: DType,
+        shape: Vec<usize>,
     ) -> Arc<dyn Decode> {
         let stride = RowShape::Fixed(dtype, shape.clone()).bytes().unwrap_or(0);
-        let store = self.add_store(name, stride, 0);
-        self.keep.push((name.to_string(), decode));
-        self.makes.push((number, Make::Gathered { store, dtype, shape }));
+        let store = self.add_store(column.name, stride, 0);
+        self.keep.push((column.name.to_string(), decode));
+        self.makes.push((column.number, ColumnWork::Gathered { store, dtype, shape }));
         Arc::new(RowNumber(self.rows.clone()))
     }
 
     fn check(&self, residency: &Residency) -> Result<()> {
-        let residing = residency.residing;
+        let storage = residency.storage;
         let size = &self.size;
         if self.columns.is_empty() {
             let text =
@@ -230,21 +230,21 @@ impl ResidentPlan {
             let text = format!(
                 "the data set does not fit the device: {size}; pack smaller pictures, keep them decoded and small \
                  (RGB, or yuv420, of a side of {}), deal shards to more ranks (split by shard), or allow more",
-                residing.side
+                storage.side
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        let planes = match residing.format {
+        let planes = match storage.format {
             Format::Pixels => "keep them as planes (yuv420), ",
             Format::Yuv420 => "",
         };
-        let side = (f64::from(residing.side)
+        let side = (f64::from(storage.side)
             * (size.budget.min(size.free) as f64 / size.bytes() as f64).sqrt())
             as u32;
         let text = format!(
             "the data set does not fit the device: {size}; {planes}make pictures smaller (a side of {side} instead of {}), \
              deal shards to more ranks (split by shard), or allow more",
-            residing.side
+            storage.side
         );
         Err(Error::new(ErrorKind::Limit, text))
     }

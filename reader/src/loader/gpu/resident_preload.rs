@@ -13,7 +13,7 @@ use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_plan::{ResidentColumn, ResidentPlan};
 use crate::loader::gpu::state::DeviceShared;
 use crate::picture::row_header::RowHeader;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// The stores, and the loader that fills them.
 pub(crate) struct Preload {

@@ -15,7 +15,7 @@ use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Fills the resident stores, unless they are filled. Returns false if the callback, which gets the number of samples
 /// between batches, returned false.

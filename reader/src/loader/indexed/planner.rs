@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::fetch::fetched::Fetched;
 use crate::fetch::plan::{Limits, RowDraw};
+use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
-use crate::loader::indexed::tasks::Enough;
+use crate::loader::indexed::tasks::TaskMinimum;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow, RowLists};
 use crate::loader::pipeline::source::Planned;
 use crate::order::{Cursor, Steps};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
 /// With a much larger gap, a loader of JSON alone would read small images, too.
@@ -46,7 +46,8 @@ impl IndexedPlanner {
     /// Begins epoch `epoch` of a data set of `shards` shards.
     pub(crate) fn new(
         shards: usize,
-        (steps, cursor): (Steps, Cursor),
+        steps: Steps,
+        cursor: Cursor,
         readahead: Option<Readahead>,
         budget: MemoryBudget,
         epoch: u64,
@@ -94,7 +95,7 @@ impl IndexedPlanner {
         self.check_shards(source, lists)?;
         let most = self.most(source);
         lists.tasks.fill(&lists.plan, columns.group().min(most), self.enough(source));
-        lists.plan.run_views().for_each(|run| Fetched::advise(dataset, run));
+        lists.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
         let tasks = lists.tasks.len() + bad_task;
         batch.variable_bytes = self.measure(source, &mut batch.workspace)?;
         batch.content.epoch = self.epoch;
@@ -113,7 +114,7 @@ impl IndexedPlanner {
                 self.cursor.seek(position);
             }
             let draw = self.cursor.next().ok_or_else(|| {
-                Error::usage(format!("position {position} lies behind the end of the epoch"))
+                Error::usage(format!("position {position} is past the end of the epoch"))
             })?;
             draws.push(RowDraw { slot: rows.planned.len(), ordinal: draw.ordinal });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
@@ -139,10 +140,10 @@ impl IndexedPlanner {
     }
 
     /// How much work a task should hold.
-    fn enough(&self, source: &IndexedSource) -> Enough {
+    fn enough(&self, source: &IndexedSource) -> TaskMinimum {
         let cost = source.counters().sample_cost();
         let samples = cost.map_or(usize::MAX, |cost| samples_of(TASK, cost));
-        Enough { bytes: SHORT, samples: samples.min(self.most(source)) }
+        TaskMinimum { bytes: SHORT, samples: samples.min(self.most(source)) }
     }
 
     /// Checks each shard that is read from once an epoch: it must still be the file that was opened.

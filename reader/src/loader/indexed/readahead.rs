@@ -6,9 +6,9 @@
 //! occur when the batches are read.
 
 use crate::dataset::Dataset;
-use crate::fetch::fetched::Fetched;
-use crate::fetch::plan::{Limits, Plan, RowDraw};
-use crate::fetch::wanted::Wanted;
+use crate::fetch::part_needs::PartNeeds;
+use crate::fetch::plan::{Limits, ReadPlan, RowDraw};
+use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::order::{Cursor, Shuffle, Steps};
 
@@ -35,14 +35,14 @@ pub(crate) struct Readahead {
     /// The first step that was not looked up.
     next: u64,
     draws: Vec<RowDraw>,
-    plan: Plan,
+    plan: ReadPlan,
 }
 
 impl Readahead {
     /// Looks up `reach` samples together, `samples` of them a step. Returns `None` if one batch covers them.
     pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
         let stride = reach.div_ceil(samples.max(1));
-        let (draws, plan) = (Vec::new(), Plan::default());
+        let (draws, plan) = (Vec::new(), ReadPlan::default());
         (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
     }
 
@@ -52,7 +52,7 @@ impl Readahead {
         &mut self,
         step: u64,
         dataset: &Dataset,
-        wanted: &Wanted,
+        wanted: &PartNeeds,
         new_shards: &mut NewShards,
     ) {
         // A quarter of a stretch before it begins, so that the kernel has time to read.
@@ -72,7 +72,7 @@ impl Readahead {
             self.next = end;
             new_shards.open_ahead(dataset, &self.draws);
             if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() {
-                self.plan.run_views().for_each(|run| Fetched::advise(dataset, run));
+                self.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
             }
         }
     }
@@ -83,8 +83,7 @@ mod tests {
     use std::path::Path;
     use std::sync::{Arc, Mutex};
 
-    use tarflume_formats::ShardWriter;
-    use tarflume_formats::shard::Durability;
+    use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
     use crate::error::Result;
@@ -98,12 +97,12 @@ mod tests {
 
     /// Opens files that record the advice that they get.
     #[derive(Debug)]
-    struct Advised(Advice);
+    struct RecordingOpener(Advice);
 
     #[derive(Debug)]
-    struct AdvisedSource(Arc<dyn Source>, Advice);
+    struct RecordingSource(Arc<dyn Source>, Advice);
 
-    impl Source for AdvisedSource {
+    impl Source for RecordingSource {
         fn len(&self) -> u64 {
             self.0.len()
         }
@@ -117,10 +116,10 @@ mod tests {
         }
     }
 
-    impl Open for Advised {
+    impl Open for RecordingOpener {
         fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
             let (source, identity) = SourceKind::File.open(path)?;
-            Ok((Arc::new(AdvisedSource(source, self.0.clone())), identity))
+            Ok((Arc::new(RecordingSource(source, self.0.clone())), identity))
         }
     }
 
@@ -151,8 +150,8 @@ mod tests {
         Readahead::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
     }
 
-    fn wanted() -> Wanted {
-        let mut wanted = Wanted::new();
+    fn wanted() -> PartNeeds {
+        let mut wanted = PartNeeds::new();
         wanted.require("bin").unwrap();
         wanted
     }
@@ -168,22 +167,22 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_asked_for_whole_before_their_samples_are_dealt() {
+    fn runs_are_advised_whole_before_their_samples_are_due() {
         let folder = shards(1, 2048);
         let advice = Advice::default();
         let dataset = Dataset::open(folder.path()).unwrap();
-        let dataset = dataset.with_opener(Arc::new(Advised(advice.clone())));
+        let dataset = dataset.with_opener(Arc::new(RecordingOpener(advice.clone())));
         let (wanted, mut new) = (wanted(), NewShards::new(1));
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
         readahead.before(0, &dataset, &wanted, &mut new);
         let first = std::mem::take(&mut *advice.lock().unwrap());
         assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
-        let asked: u64 = first.iter().map(|(_, length)| length).sum();
-        assert!(asked >= 512 * 3000, "{asked} bytes of a whole window");
+        let advised: u64 = first.iter().map(|(_, length)| length).sum();
+        assert!(advised >= 512 * 3000, "{advised} bytes of a whole window");
         readahead.before(1, &dataset, &wanted, &mut new);
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
         readahead.before(30, &dataset, &wanted, &mut new);
-        assert!(!advice.lock().unwrap().is_empty(), "the next one is asked for in time");
+        assert!(!advice.lock().unwrap().is_empty(), "the next one is advised in time");
     }
 
     #[test]

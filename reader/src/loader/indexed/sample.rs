@@ -1,7 +1,7 @@
 //! `FetchedSample`: a sample of an indexed shard whose bytes were read.
 
 use crate::error::{Error, Result};
-use crate::fetch::fetched::Fetched;
+use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::view::ItemView;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::columns::{ColumnSet, PartBytes, SampleFacts, SampleView};
@@ -12,7 +12,7 @@ use crate::order::Key;
 pub(crate) struct FetchedSample<'a> {
     pub(crate) source: &'a IndexedSource,
     pub(crate) item: ItemView<'a>,
-    pub(crate) fetched: &'a Fetched,
+    pub(crate) fetched: &'a RunBytes,
     /// The pass over the data set, on which random numbers depend.
     pub(crate) pass: u64,
 }
@@ -44,7 +44,7 @@ impl SampleView for FetchedSample<'_> {
     fn verify(&self) -> Result<()> {
         let IndexedSource { dataset, verify, .. } = self.source;
         let wanted = &self.source.columns().wanted;
-        self.fetched.verify(dataset, self.item, wanted, (*verify, self.pass))
+        self.fetched.verify(dataset, self.item, wanted, *verify, self.pass)
     }
 
     fn locate(&self, need: Option<usize>, error: Error) -> Error {

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::dataset::Dataset;
 use crate::decode::Memory;
 use crate::error::Result;
-use crate::fetch::fetched::{Fetched, Verify};
-use crate::fetch::plan::{Bad, Plan, RowDraw};
+use crate::fetch::plan::{ReadPlan, RowDraw, UnreadableSample};
+use crate::fetch::run_bytes::RunBytes;
+use crate::fetch::verify::Verify;
 use crate::fetch::view::RunView;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::tasks::TaskLists;
 use crate::loader::metrics::clocks::slept;
-use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::pending_batch::SourceWorkspace;
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
@@ -22,10 +23,10 @@ use crate::range;
 #[derive(Debug, Default)]
 pub(crate) struct IndexedWorkspace {
     pub(crate) draws: Vec<RowDraw>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: ReadPlan,
     pub(crate) tasks: TaskLists,
     /// Samples that planning found to be bad. The last task takes them.
-    pub(crate) bad: Mutex<Vec<Bad>>,
+    pub(crate) bad: Mutex<Vec<UnreadableSample>>,
 }
 
 impl SourceWorkspace for IndexedWorkspace {}
@@ -33,14 +34,14 @@ impl SourceWorkspace for IndexedWorkspace {}
 /// What a thread reads into.
 pub(crate) struct ReadBuffers {
     /// One for each run of a chunk; never empty.
-    pub(crate) fetched: Vec<Fetched>,
+    pub(crate) fetched: Vec<RunBytes>,
     /// Plans substitutes.
-    pub(crate) substitute: Plan,
+    pub(crate) substitute: ReadPlan,
 }
 
 impl Default for ReadBuffers {
     fn default() -> ReadBuffers {
-        ReadBuffers { fetched: vec![Fetched::new()], substitute: Plan::default() }
+        ReadBuffers { fetched: vec![RunBytes::new()], substitute: ReadPlan::default() }
     }
 }
 
@@ -61,10 +62,10 @@ pub(crate) struct IndexedSource {
     pub(crate) substitute_bytes: OnceLock<Vec<u64>>,
 }
 
-/// Granted memory. Dropping it returns the memory, after a panic, too.
-pub(crate) struct Granted<'a>(&'a dyn Memory, u64);
+/// Reserved memory. Dropping it returns the memory, after a panic, too.
+pub(crate) struct MemoryGrant<'a>(&'a dyn Memory, u64);
 
-impl Drop for Granted<'_> {
+impl Drop for MemoryGrant<'_> {
     fn drop(&mut self) {
         self.0.give(self.1);
     }
@@ -98,16 +99,16 @@ impl IndexedSource {
     pub(crate) fn fetch(
         &self,
         run: RunView<'_>,
-        fetched: &mut Fetched,
-        failed: &mut Vec<Bad>,
-    ) -> Result<Option<Granted<'_>>> {
+        fetched: &mut RunBytes,
+        failed: &mut Vec<UnreadableSample>,
+    ) -> Result<Option<MemoryGrant<'_>>> {
         let bytes = run.bytes();
         let mut granted = None;
-        if bytes > Fetched::KEEP as u64 {
+        if bytes > RunBytes::KEEP as u64 {
             self.read_memory.take(0, bytes).map_err(|e| run.place(&self.dataset, e))?;
-            granted = Some(Granted(&*self.read_memory, bytes));
+            granted = Some(MemoryGrant(&*self.read_memory, bytes));
         }
-        let watch = Watch::start(range::READ);
+        let watch = StageTimer::start(range::READ);
         fetched.read(&self.dataset, run, failed);
         let took = watch.stop();
         self.counters().read.add(took, 1, bytes);
@@ -117,7 +118,7 @@ impl IndexedSource {
 }
 
 /// Checks that a shard did not change while a run was read from it and used. Releases the bytes if they were `granted`.
-pub(crate) fn check_unchanged(fetched: &mut Fetched, granted: bool) -> Result<()> {
+pub(crate) fn check_unchanged(fetched: &mut RunBytes, granted: bool) -> Result<()> {
     let unchanged = if fetched.is_lent() { fetched.check() } else { Ok(()) };
     if granted {
         fetched.clear();

@@ -3,7 +3,7 @@
 //! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
 
 use crate::error::{Error, Result};
-use crate::fetch::plan::{Bad, Limits, Plan, RowDraw};
+use crate::fetch::plan::{Limits, ReadPlan, RowDraw, UnreadableSample};
 use crate::loader::indexed::sample::{FetchedSample, item_bytes};
 use crate::loader::indexed::source::{
     IndexedSource, IndexedWorker, IndexedWorkspace, ReadBuffers, check_unchanged,
@@ -29,7 +29,7 @@ fn single(entry_points: u64) -> Limits {
 
 /// The first error of the machine among those of samples. Other errors mean that a substitute is bad itself, and the next
 /// one is tried.
-fn machine_error(bad: impl Iterator<Item = Bad>) -> Result<()> {
+fn machine_error(bad: impl Iterator<Item = UnreadableSample>) -> Result<()> {
     bad.map(|bad| bad.error).find(Error::is_machine).map_or(Ok(()), Err)
 }
 
@@ -45,7 +45,7 @@ impl IndexedSource {
         }
         let columns = self.columns();
         let (mut sums, mut found) = (vec![0u128; columns.columns()], 0);
-        let mut plan = Plan::default();
+        let mut plan = ReadPlan::default();
         for probe in 0..PROBES {
             let samples = u128::from(self.order.epoch_samples());
             let position = (samples * u128::from(probe) / u128::from(PROBES)) as u64;
@@ -99,7 +99,7 @@ impl IndexedSource {
     fn write_substitute(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
-        plan: &Plan,
+        plan: &ReadPlan,
         worker: &mut IndexedWorker,
     ) -> Result<bool> {
         if plan.items().is_empty() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::fetch::plan::Plan;
+use crate::fetch::plan::ReadPlan;
 
 /// The most bytes of a chunk that has more than one run.
 const CHUNK: u64 = 1 << 20;
@@ -10,7 +10,7 @@ const CHUNK: u64 = 1 << 20;
 /// How much work a task holds at least, if the batch has so much: a task costs some microseconds in locks, and
 /// wakes a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Enough {
+pub(crate) struct TaskMinimum {
     /// So many bytes are enough.
     pub(crate) bytes: u64,
     /// Or so many samples.
@@ -28,7 +28,7 @@ pub(crate) struct TaskLists {
 
 impl TaskLists {
     /// Divides the runs of `plan` into chunks of up to `most` samples, and the chunks into tasks that have `enough` to do.
-    pub(crate) fn fill(&mut self, plan: &Plan, most: usize, enough: Enough) {
+    pub(crate) fn fill(&mut self, plan: &ReadPlan, most: usize, enough: TaskMinimum) {
         let runs = plan.runs().iter().map(|run| (run.items.len(), run.bytes));
         self.divide(runs, most, enough);
     }
@@ -44,7 +44,12 @@ impl TaskLists {
     }
 
     /// Divides runs, of so many samples and bytes each.
-    fn divide(&mut self, runs: impl Iterator<Item = (usize, u64)>, most: usize, enough: Enough) {
+    fn divide(
+        &mut self,
+        runs: impl Iterator<Item = (usize, u64)>,
+        most: usize,
+        enough: TaskMinimum,
+    ) {
         let TaskLists { chunks, tasks } = self;
         chunks.clear();
         tasks.clear();
@@ -79,7 +84,7 @@ mod tests {
     fn divided(
         runs: &[(usize, u64)],
         most: usize,
-        enough: Enough,
+        enough: TaskMinimum,
     ) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let mut lists = TaskLists::default();
         lists.divide(runs.iter().copied(), most, enough);
@@ -91,17 +96,17 @@ mod tests {
         (chunks, tasks)
     }
 
-    const ENOUGH: Enough = Enough { bytes: 64 << 10, samples: usize::MAX };
+    const ENOUGH: TaskMinimum = TaskMinimum { bytes: 64 << 10, samples: usize::MAX };
 
     #[test]
-    fn small_samples_share_a_task_and_decoders_see_no_more_of_them_than_they_want() {
+    fn small_samples_share_a_task_and_decoders_get_groups_of_their_size() {
         let (chunks, tasks) = divided(&[(1, 3000); 256], 8, ENOUGH);
         assert_eq!(chunks.len(), 32);
         assert!(chunks.iter().all(|chunk| chunk.len() == 8));
         assert_eq!(tasks.len(), 11, "24 samples are 72 kB");
         let (chunks, tasks) = divided(&[(1, 100); 256], 1, ENOUGH);
         assert_eq!((chunks.len(), tasks.len()), (256, 1));
-        let (_, tasks) = divided(&[(1, 100); 256], 1, Enough { samples: 17, ..ENOUGH });
+        let (_, tasks) = divided(&[(1, 100); 256], 1, TaskMinimum { samples: 17, ..ENOUGH });
         assert_eq!(tasks.len(), 256usize.div_ceil(17), "50 us of work are enough");
     }
 

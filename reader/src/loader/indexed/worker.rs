@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::fetch::fetched::Fetched;
-use crate::fetch::plan::Bad;
+use crate::fetch::plan::UnreadableSample;
+use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::sample::FetchedSample;
 use crate::loader::indexed::source::{
@@ -13,7 +13,7 @@ use crate::loader::indexed::source::{
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
 use crate::loader::pipeline::worker::WorkerState;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 impl IndexedSource {
     /// Reads the runs of a chunk and writes their samples.
@@ -27,7 +27,7 @@ impl IndexedSource {
         let mut failed = std::mem::take(&mut worker.failed);
         let WorkerState { scratch, buffers: ReadBuffers { fetched, .. }, .. } = worker;
         if fetched.len() < chunk.len() {
-            fetched.resize_with(chunk.len(), Fetched::new);
+            fetched.resize_with(chunk.len(), RunBytes::new);
         }
         let runs = || chunk.clone().map(|run| plan.run(run));
         let mut granted = None;
@@ -65,7 +65,7 @@ impl IndexedSource {
     fn apply_policy(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
-        bad: Bad,
+        bad: UnreadableSample,
         worker: &mut IndexedWorker,
     ) {
         self.writer
@@ -98,7 +98,7 @@ impl BatchSource for IndexedSource {
                 bad.into_iter().for_each(|bad| self.apply_policy(batch, bad, &mut worker));
             }
         }
-        worker.buffers.fetched.iter_mut().for_each(Fetched::clear);
+        worker.buffers.fetched.iter_mut().for_each(RunBytes::clear);
         self.writer.put_state(worker);
     }
 

@@ -1,6 +1,6 @@
 //! The sentences of a verdict: what limits a loader, by how much, and what helps. Text alone.
 
-use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measured, judge};
+use crate::loader::metrics::bottleneck::{Bottleneck, Doubt, LEAST, Measurements, judge};
 use crate::loader::metrics::stats::{Stats, share};
 
 /// `43 %`
@@ -19,7 +19,7 @@ impl Stats {
     }
 
     /// What the consumer did meanwhile.
-    fn consumer(&self, facts: &Measured) -> String {
+    fn consumer(&self, facts: &Measurements) -> String {
         match facts.starved > 0.98 {
             true => "Batches were taken as fast as they came.".into(),
             false => format!("The consumer waited in {} of its time.", percent(facts.starved)),
@@ -38,7 +38,7 @@ impl Stats {
         )
     }
 
-    fn doubt(&self, doubt: Doubt, facts: &Measured) -> String {
+    fn doubt(&self, doubt: Doubt, facts: &Measurements) -> String {
         match doubt {
             Doubt::Nothing => "No batch was taken yet.".into(),
             Doubt::Short => format!(
@@ -69,7 +69,7 @@ impl Stats {
         }
     }
 
-    fn cause(&self, cause: Bottleneck, facts: &Measured) -> String {
+    fn cause(&self, cause: Bottleneck, facts: &Measurements) -> String {
         let consumer = self.consumer(facts);
         match cause {
             Bottleneck::Consumer => format!(
@@ -102,7 +102,7 @@ impl Stats {
     }
 
     /// The sentences for causes in the threads' time.
-    fn of_threads(&self, cause: Bottleneck, facts: &Measured, consumer: &str) -> String {
+    fn of_threads(&self, cause: Bottleneck, facts: &Measurements, consumer: &str) -> String {
         let decode = facts.decode + facts.functions;
         match cause {
             Bottleneck::Functions => format!(
@@ -138,7 +138,7 @@ impl Stats {
                 "The memory limit is the bottleneck: it has room for {} of {} batches in preparation, and threads were \
                  idle for {} of their time. {consumer} Raise .memory_limit(), or take smaller batches.",
                 self.setting.depth,
-                self.setting.asked,
+                self.setting.requested,
                 percent(facts.memory + facts.prefetch)
             ),
             Bottleneck::Memory => format!(

@@ -1,6 +1,6 @@
 //! `Bottleneck`: what limits the rate of batches, judged from what was measured.
 //!
-//! [`judge`] is a function of [`Measured`] alone. Each rule has a margin, and the result between two rules is
+//! [`judge`] is a function of [`Measurements`] alone. Each rule has a margin, and the result between two rules is
 //! [`Bottleneck::Unknown`]: two runs of one program must not name two causes.
 
 use std::time::Duration;
@@ -81,7 +81,7 @@ const EXPLAINED: f64 = 0.33;
 
 /// What a verdict depends on. Shares are 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Measured {
+pub(crate) struct Measurements {
     /// Batches that were taken, and those after the first of an epoch.
     pub(crate) taken: u64,
     pub(crate) batches: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Measured {
 }
 
 /// The bottleneck, or why it is unknown.
-pub(crate) fn judge(facts: &Measured) -> Result<Bottleneck, Doubt> {
+pub(crate) fn judge(facts: &Measurements) -> Result<Bottleneck, Doubt> {
     if facts.taken == 0 {
         return Err(Doubt::Nothing);
     }
@@ -139,7 +139,7 @@ pub(crate) fn judge(facts: &Measured) -> Result<Bottleneck, Doubt> {
 }
 
 /// What takes the threads' time while batches are in demand.
-fn threads(facts: &Measured) -> Result<Bottleneck, Doubt> {
+fn threads(facts: &Measurements) -> Result<Bottleneck, Doubt> {
     let idle = facts.memory + facts.prefetch;
     if idle >= IDLE {
         // Work that sleeps takes the same time with and without free cores.
@@ -178,7 +178,7 @@ impl Stats {
     }
 
     /// The numbers that the verdict depends on.
-    pub(crate) fn facts(&self) -> Measured {
+    pub(crate) fn facts(&self) -> Measurements {
         let seconds = Duration::as_secs_f64;
         let running = seconds(&self.running);
         let startup = seconds(&self.startup);
@@ -187,7 +187,7 @@ impl Stats {
         let waited = (waited - startup).max(0.0);
         let own = self.busy("consumer") + self.busy("transform");
         let held_up = self.decoder.as_ref().map_or(0.0, |d| seconds(&d.held_up()));
-        Measured {
+        Measurements {
             taken,
             batches: taken.saturating_sub(self.starts),
             seconds: (running - startup).max(0.0),
@@ -198,14 +198,14 @@ impl Stats {
             queued: self.working.without_core(),
             held_up: self.working.queued_of_all() * self.threads.saturating_sub(1) as f64,
             slept: self.decoding.slept().unwrap_or(0.0),
-            clamped: self.setting.depth < self.setting.asked,
+            clamped: self.setting.depth < self.setting.requested,
             mapped: self.setting.mapped,
             ..self.threads_shares()
         }
     }
 
     /// What the threads did while batches were in demand.
-    fn threads_shares(&self) -> Measured {
+    fn threads_shares(&self) -> Measurements {
         let seconds = Duration::as_secs_f64;
         let idle = &self.idle;
         let wanted = self.threads_time() - seconds(&idle.consumer) - seconds(&idle.end);
@@ -222,20 +222,20 @@ impl Stats {
         let of = |time: f64| share(time.max(0.0), wanted).min(1.0);
         let memory = seconds(&idle.memory) + seconds(&decode_waits) + seconds(&read_waits);
         let copies = self.setting.copies;
-        let shares = Measured {
+        let shares = Measurements {
             storage: of(storage),
             decode: if copies { 0.0 } else { of(decoding) },
             functions: of(functions),
             memory: of(memory),
             prefetch: of(seconds(&idle.prefetch)),
-            ..Measured::default()
+            ..Measurements::default()
         };
-        let Measured { storage, decode, functions, memory, prefetch, .. } = shares;
+        let Measurements { storage, decode, functions, memory, prefetch, .. } = shares;
         let rest = (1.0 - storage - decode - functions - memory - prefetch).max(0.0);
         // A thread may also lose its core between two stages: that time belongs to no stage.
         let lost = self.working.queued_of_all().min(rest);
         let kept = |part: f64| share(part, 1.0 - lost);
-        Measured {
+        Measurements {
             storage: kept(storage),
             decode: kept(decode),
             functions: kept(functions),

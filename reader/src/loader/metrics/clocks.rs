@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleep_is_told_from_work() {
+    fn sleep_is_distinguished_from_work() {
         let begun = Clocks::now();
         std::thread::sleep(Duration::from_millis(60));
         let slept = begun.spent();
@@ -113,12 +113,12 @@ mod tests {
 
     #[test]
     fn a_thread_is_measured_seldom() {
-        let asked = std::thread::spawn(|| {
+        let thread = std::thread::spawn(|| {
             let begun = Instant::now();
             let measured = (0..1000).filter(|_| Clocks::seldom().is_some()).count() as u128;
             (measured, begun.elapsed().as_millis())
         });
-        let (measured, took) = asked.join().unwrap();
+        let (measured, took) = thread.join().unwrap();
         assert!((1..=1 + took / 10).contains(&measured), "{measured} in {took} ms");
     }
 

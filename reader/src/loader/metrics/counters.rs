@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use crate::decode::Scratch;
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
-use crate::loader::metrics::idle::{IdleStats, Lack, SampledTime};
+use crate::loader::metrics::idle::{IdleCause, IdleStats, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
 use crate::range::Range;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// One stage's counters.
 #[derive(Debug, Default)]
@@ -111,9 +111,9 @@ impl Counters {
     }
 
     /// Counts a request for a batch, and the slots that held a ready batch, of all slots.
-    pub(crate) fn asked(&self, (ready, slots): (usize, usize)) {
+    pub(crate) fn count_request(&self, (ready, slots): (usize, usize)) {
         let mut ring = self.ring.lock().ignore_poison();
-        ring.asked += 1;
+        ring.requests += 1;
         ring.missing += u64::from(ready == 0);
         ring.ready += ready as u64;
         ring.slots += slots as u64;
@@ -132,7 +132,7 @@ impl Counters {
     }
 
     /// Counts idle time, the sum over the threads.
-    pub(crate) fn idle(&self, lack: Lack, time: Duration) {
+    pub(crate) fn idle(&self, lack: IdleCause, time: Duration) {
         self.idle[lack as usize].fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
@@ -145,7 +145,7 @@ impl Counters {
 
     fn idle_stats(&self) -> IdleStats {
         let mut stats = IdleStats::default();
-        for lack in Lack::ALL {
+        for lack in IdleCause::ALL {
             let time = self.idle[lack as usize].load(Ordering::Relaxed);
             *stats.of(lack) = Duration::from_nanos(time);
         }
@@ -192,7 +192,7 @@ impl Counters {
             stages,
             blocks,
             calls,
-            ring: (ring.asked > 0).then_some(ring),
+            ring: (ring.requests > 0).then_some(ring),
             warning: None,
             device: None,
             decoder: None,
@@ -209,15 +209,15 @@ impl Counters {
 }
 
 /// Measures the time from `start` to `stop`, which profilers show as a range.
-pub(crate) struct Watch {
+pub(crate) struct StageTimer {
     since: Instant,
     _range: Range,
 }
 
-impl Watch {
+impl StageTimer {
     /// `name` is one of [`crate::range`].
-    pub(crate) fn start(name: &'static CStr) -> Watch {
-        Watch { _range: Range::begin(name), since: Instant::now() }
+    pub(crate) fn start(name: &'static CStr) -> StageTimer {
+        StageTimer { _range: Range::begin(name), since: Instant::now() }
     }
 
     pub(crate) fn stop(self) -> Duration {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What an idle thread lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lack {
+pub(crate) enum IdleCause {
     Consumer,
     Memory,
     Prefetch,
@@ -14,20 +14,36 @@ pub(crate) enum Lack {
     End,
 }
 
-impl Lack {
+impl IdleCause {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Lack; 7] = [
-        Lack::Consumer,
-        Lack::Memory,
-        Lack::Prefetch,
-        Lack::Plan,
-        Lack::Input,
-        Lack::Wake,
-        Lack::End,
+    pub(crate) const ALL: [IdleCause; 7] = [
+        IdleCause::Consumer,
+        IdleCause::Memory,
+        IdleCause::Prefetch,
+        IdleCause::Plan,
+        IdleCause::Input,
+        IdleCause::Wake,
+        IdleCause::End,
     ];
 }
 
 /// Time in which threads were idle, by what they lacked; the sum over the threads.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+/// loader.epoch(0).for_each(drop);
+/// let idle = loader.stats().idle;
+/// if idle.memory > idle.consumer {
+///     println!("a larger memory limit would keep the threads busy for {:?}", idle.memory);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IdleStats {
     /// The next batch was ready, and the consumer had not taken it.
@@ -48,20 +64,35 @@ pub struct IdleStats {
 
 impl IdleStats {
     /// The time of one lack.
-    pub(crate) fn of(&mut self, lack: Lack) -> &mut Duration {
+    pub(crate) fn of(&mut self, lack: IdleCause) -> &mut Duration {
         match lack {
-            Lack::Consumer => &mut self.consumer,
-            Lack::Memory => &mut self.memory,
-            Lack::Prefetch => &mut self.prefetch,
-            Lack::Plan => &mut self.plan,
-            Lack::Input => &mut self.input,
-            Lack::Wake => &mut self.wake,
-            Lack::End => &mut self.end,
+            IdleCause::Consumer => &mut self.consumer,
+            IdleCause::Memory => &mut self.memory,
+            IdleCause::Prefetch => &mut self.prefetch,
+            IdleCause::Plan => &mut self.plan,
+            IdleCause::Input => &mut self.input,
+            IdleCause::Wake => &mut self.wake,
+            IdleCause::End => &mut self.end,
         }
     }
 }
 
 /// Where the time of threads went; measured about once in 10 ms for each thread.
+///
+/// ```
+/// use tarflume::Loader;
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").build()?;
+/// loader.epoch(0).for_each(drop);
+/// let working = loader.stats().working;
+/// assert!(working.asleep <= working.wall);
+/// println!("{:?} ready to run without a core", working.queued);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SampledTime {
     /// All time that was measured.

@@ -41,10 +41,24 @@ pub struct StageStats {
 }
 
 /// How many slots of a device were full when the consumer requested a batch.
+///
+/// ```no_run
+/// use tarflume::{Device, Loader};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let loader = Loader::builder("shards/").bytes("bin").device(Device::cuda(0)?).build()?;
+/// loader.epoch(0).for_each(drop);
+/// if let Some(ring) = loader.stats().ring {
+///     println!("{} of {} requests found no batch ready", ring.missing, ring.requests);
+///     println!("{:.0} % of the slots were full", 100.0 * ring.occupancy());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RingStats {
     /// Batches that were requested.
-    pub asked: u64,
+    pub requests: u64,
     /// Requests at which no slot held a ready batch.
     pub missing: u64,
     /// Slots that held a ready batch, summed over all requests.
@@ -62,6 +76,22 @@ impl RingStats {
 }
 
 /// What a device's JPEG decoder did.
+///
+/// ```no_run
+/// use tarflume::{Device, DeviceShare, Image, Loader, RandomResizedCrop};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// let image = Image::new("jpg", RandomResizedCrop::new(224)).device_decoder(DeviceShare::auto(500));
+/// let device = Device::cuda(0)?;
+/// let loader = Loader::builder("shards/").column("image", image).device(device).build()?;
+/// loader.epoch(0).for_each(drop);
+/// if let Some(decoder) = loader.stats().decoder {
+///     println!("{}: {} decoded, {} refused", decoder.about, decoder.decoded, decoder.refused);
+///     println!("the first refusal: {:?}", decoder.why);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DecoderStats {
     /// The decoder, in one line.
@@ -97,7 +127,7 @@ pub(crate) struct Setting {
     /// Shards are mapped: threads wait for storage where they touch bytes.
     pub(crate) mapped: bool,
     /// Batches in preparation at once: as `prefetch` has it, and as the memory limit allows.
-    pub(crate) asked: usize,
+    pub(crate) requested: usize,
     pub(crate) depth: usize,
 }
 
@@ -248,15 +278,15 @@ impl fmt::Display for Stats {
                 100.0 * self.hidden().unwrap_or(0.0)
             )?;
         }
-        if let Some(ring) = self.ring.filter(|ring| ring.asked > 0) {
-            let asked = ring.asked as f64;
-            let (ready, slots) = (ring.ready as f64 / asked, ring.slots as f64 / asked);
-            let missing = 100.0 * share(ring.missing as f64, asked);
+        if let Some(ring) = self.ring.filter(|ring| ring.requests > 0) {
+            let requests = ring.requests as f64;
+            let (ready, slots) = (ring.ready as f64 / requests, ring.slots as f64 / requests);
+            let missing = 100.0 * share(ring.missing as f64, requests);
             writeln!(
                 f,
-                "Ring: {ready:.1} of {slots:.1} slots ready when a batch was asked for; {missing:.1} % of {} batches \
+                "Ring: {ready:.1} of {slots:.1} slots ready when a batch was requested; {missing:.1} % of {} batches \
                  were not there yet",
-                ring.asked
+                ring.requests
             )?;
         }
         if let Some(decoder) = &self.decoder {

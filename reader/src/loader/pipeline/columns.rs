@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::column::RowShape;
 use crate::decode::{Decode, Sample, Scratch};
 use crate::error::{Error, Result};
-use crate::fetch::wanted::Wanted;
+use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;
-use crate::slab::{Lent, SlabLayout};
+use crate::slab::{RowWriter, SlabLayout};
 
 /// Columns by name, in the order in which they were added to the builder.
 pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;
@@ -87,7 +87,7 @@ pub(crate) struct ColumnSet {
     /// Samples that decoders see together.
     group: usize,
     /// All parts that at least one column needs, each once.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: PartNeeds,
     /// The columns in the slab: the keys, then those of `columns`.
     pub(crate) layout: Arc<SlabLayout>,
     pub(crate) names: Arc<[String]>,
@@ -135,7 +135,7 @@ impl ColumnSet {
         let key = RowShape::Variable(crate::column::DType::U8);
         let shapes = [key].into_iter().chain(decoders.iter().map(|column| column.decode.shape()));
         let layout = Arc::new(SlabLayout::new(shapes.collect(), rows)?);
-        let mut wanted = Wanted::new();
+        let mut wanted = PartNeeds::new();
         for (ext, optional) in &exts {
             if *optional {
                 wanted.allow(ext)?
@@ -237,7 +237,7 @@ impl ColumnSet {
     pub(crate) fn write<V: SampleView>(
         &self,
         view: &V,
-        row: &mut Lent<'_>,
+        row: &mut RowWriter<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), (Option<usize>, Error)> {
         let facts = view.facts();

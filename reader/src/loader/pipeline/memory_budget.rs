@@ -14,7 +14,7 @@ use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
 use crate::size::Size;
 use crate::slab::{HostMemory, SlabLayout};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Slabs beside those in preparation: one that the consumer holds, and one that it just released.
 pub(crate) const SPARE_SLABS: u64 = 2;
@@ -63,12 +63,12 @@ fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
     (threads as u64).saturating_mul(DEFAULT_PER_THREAD).saturating_add(batches)
 }
 
-/// The warning for a memory limit that has room for fewer batches than `asked`.
-pub(crate) fn fewer_batches(asked: usize, budget: &MemoryBudget, fixed: u64) -> Option<String> {
-    (budget.depth < asked.max(1)).then(|| {
-        let missing = (asked - budget.depth) as u64;
+/// The warning for a memory limit that has room for fewer batches than `requested`.
+pub(crate) fn fewer_batches(requested: usize, budget: &MemoryBudget, fixed: u64) -> Option<String> {
+    (budget.depth < requested.max(1)).then(|| {
+        let missing = (requested - budget.depth) as u64;
         format!(
-            "the memory limit has room to prepare {} of the {asked} batches of prefetch at once; give \
+            "the memory limit has room to prepare {} of the {requested} batches of prefetch at once; give \
              .memory_limit() about {} more, or take smaller batches",
             budget.depth,
             Size::new(fixed.saturating_mul(2 * missing))
@@ -366,10 +366,10 @@ mod tests {
     #[test]
     fn stream_and_batches_stay_within_one_bound() {
         let fixed = 38 << 20;
-        for said in [None, Some(STREAM_LEAST), Some(300 << 20)] {
-            let shares = |memory| MemoryBudget::beside_stream((memory, said), fixed, 4, 2);
+        for limit in [None, Some(STREAM_LEAST), Some(300 << 20)] {
+            let shares = |memory| MemoryBudget::beside_stream((memory, limit), fixed, 4, 2);
             let (stream, _) = shares(2 << 30).unwrap();
-            assert_eq!(stream, said.unwrap_or(1 << 30));
+            assert_eq!(stream, limit.unwrap_or(1 << 30));
             let error = shares(100 << 20).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Limit);
             let size = error.text().split("at least ").nth(1).unwrap().split(',').next().unwrap();
@@ -379,12 +379,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_suffice_beside_a_device_does() {
+    fn the_memory_named_for_a_device_suffices() {
         let fixed = 38 << 20;
         assert!(MemoryBudget::beside_slots((512 << 20, 0), fixed, 4, 2).is_ok());
         let error = MemoryBudget::beside_slots((400 << 20, 4), fixed, 4, 2).unwrap_err();
-        let said = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
-        let least: Size = said.unwrap().parse().unwrap();
+        let limit = error.text().split("at least ").nth(1).and_then(|rest| rest.split(',').next());
+        let least: Size = limit.unwrap().parse().unwrap();
         assert!(MemoryBudget::beside_slots((least.bytes(), 4), fixed, 4, 2).is_ok(), "{error}");
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{Content, RowFacts, RowState};
 use crate::error::{Error, Result};
 use crate::loader::pipeline::columns::ColumnSet;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Lists that a source plans a batch in. They are reused for later batches, so that planning allocates nothing.
 pub(crate) trait SourceWorkspace: Default + Send + Sync {

@@ -13,7 +13,7 @@ pub(crate) use self::state::QueueLimits;
 use self::state::{BoxedWorkspace, QueueState};
 use crate::batch::{BatchPool, Content};
 use crate::error::Result;
-use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
@@ -21,7 +21,7 @@ use crate::pool::{Notifier, Work};
 use crate::range;
 use crate::slab::Slab;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// What a queue shares with the other queues of its loader.
 #[derive(Clone)]
@@ -159,7 +159,7 @@ impl<S: BatchSource> BatchQueue<S> {
         number: u64,
         workspace: BoxedWorkspace<S>,
     ) -> bool {
-        let watch = Watch::start(range::PLAN);
+        let watch = StageTimer::start(range::PLAN);
         let result = catch_panic("planning", || {
             let pooled = self.context.batch_pool.take();
             let content = pooled.map_or_else(|| self.allocate(), Ok)?;
@@ -240,7 +240,7 @@ impl<S: BatchSource> BatchQueue<S> {
     fn finish(&self, batch: Arc<PendingBatch<S::Workspace>>) {
         let Some(batch) = Arc::into_inner(batch) else { return };
         self.lock().closing += 1;
-        let watch = Watch::start(range::BATCH);
+        let watch = StageTimer::start(range::BATCH);
         let number = batch.number;
         let (workspace, closed) = match catch_panic("closing a batch", || Ok(batch.close())) {
             Ok(closed) => closed,

@@ -18,7 +18,7 @@ use crate::range::{self, Range};
 pub(crate) struct BatchReceiver<S: BatchSource> {
     pool: Arc<ThreadPool>,
     counters: Arc<Counters>,
-    queue: Option<ForkGuard<Registered<S>>>,
+    queue: Option<ForkGuard<RegisteredQueue<S>>>,
     /// Why the epoch has no queue.
     failed: Option<Error>,
     /// When the last batch was handed out.
@@ -30,14 +30,14 @@ pub(crate) struct BatchReceiver<S: BatchSource> {
 }
 
 /// A queue that the pool works for. Dropping it cancels the queue.
-struct Registered<S: BatchSource> {
+struct RegisteredQueue<S: BatchSource> {
     pool: Arc<ThreadPool>,
     queue: Arc<BatchQueue<S>>,
     /// The same queue, as the pool knows it.
     work: Arc<dyn Work>,
 }
 
-impl<S: BatchSource> Drop for Registered<S> {
+impl<S: BatchSource> Drop for RegisteredQueue<S> {
     fn drop(&mut self) {
         self.queue.cancel();
         self.pool.remove(&self.work);
@@ -56,7 +56,7 @@ impl<S: BatchSource> BatchReceiver<S> {
                 let queue = Arc::new(queue);
                 let work: Arc<dyn Work> = queue.clone();
                 pool.add(work.clone());
-                (Some(ForkGuard::new(Registered { pool: pool.clone(), queue, work })), None)
+                (Some(ForkGuard::new(RegisteredQueue { pool: pool.clone(), queue, work })), None)
             }
             Err(error) => (None, Some(error)),
         };

@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex};
 
 use crate::decode::{Memory, Scratch};
 use crate::error::Result;
-use crate::fetch::plan::Bad;
+use crate::fetch::plan::UnreadableSample;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::metrics::clocks::Clocks;
-use crate::loader::metrics::counters::{Counters, Watch};
+use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::{ColumnSet, MAX_GROUP, SampleView};
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::range;
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// What a thread needs for a task. It is kept from task to task; `B` are the buffers of a source.
 pub(crate) struct WorkerState<B> {
     pub(crate) scratch: Scratch,
     /// Samples of the task that are bad.
-    pub(crate) failed: Vec<Bad>,
+    pub(crate) failed: Vec<UnreadableSample>,
     pub(crate) buffers: B,
 }
 
@@ -70,10 +70,10 @@ impl<B: Default> SampleWriter<B> {
         batch: &PendingBatch<W>,
         (mut samples, count): (impl Iterator<Item = V>, u64),
         scratch: &mut Scratch,
-        failed: &mut Vec<Bad>,
+        failed: &mut Vec<UnreadableSample>,
     ) {
         let measured = Clocks::seldom();
-        let watch = Watch::start(range::DECODE);
+        let watch = StageTimer::start(range::DECODE);
         loop {
             // On the stack: groups are small, and this runs for every few samples.
             let mut group = [None; MAX_GROUP];
@@ -101,13 +101,17 @@ impl<B: Default> SampleWriter<B> {
         batch: &PendingBatch<W>,
         sample: &V,
         scratch: &mut Scratch,
-        failed: &mut Vec<Bad>,
+        failed: &mut Vec<UnreadableSample>,
     ) {
         match self.write(batch, sample, scratch) {
             // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
             Err(error) if scratch.take_refusal() => batch.fail(sample.row(), error),
             Err(error) => {
-                failed.push(Bad { slot: sample.row(), ordinal: sample.ordinal(), error });
+                failed.push(UnreadableSample {
+                    slot: sample.row(),
+                    ordinal: sample.ordinal(),
+                    error,
+                });
             }
             Ok(()) => {}
         }
@@ -135,10 +139,10 @@ impl<B: Default> SampleWriter<B> {
     pub(crate) fn apply_policy<W: SourceWorkspace>(
         &self,
         batch: &PendingBatch<W>,
-        bad: Bad,
+        bad: UnreadableSample,
         substitute: impl FnOnce(usize, u64) -> Result<Option<u64>>,
     ) {
-        let Bad { slot: row, ordinal, error } = bad;
+        let UnreadableSample { slot: row, ordinal, error } = bad;
         match self.on_bad {
             // The machine failed, so the sample itself may be good: no policy applies.
             _ if error.is_machine() => batch.fail(row, error),

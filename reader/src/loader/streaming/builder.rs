@@ -275,7 +275,7 @@ impl StreamLoaderBuilder {
             stream: true,
             copies: columns.copies(),
             mapped: false,
-            asked: prefetch.max(1),
+            requested: prefetch.max(1),
             depth: budget.depth,
         };
         let writer = self.common.writer(columns, threads, &budget, setting);

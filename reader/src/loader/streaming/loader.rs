@@ -36,9 +36,14 @@ impl StreamShared {
         self.pool.check_not_forked()?;
         let (notifier, notes) = (self.pool.notifier(), self.notes.clone());
         let layout = self.source.columns().layout.clone();
-        let stream = (&self.stream, epoch);
-        let planner =
-            StreamPlanner::new(stream, layout.rows(), (notifier.clone(), notes), self.budget)?;
+        let planner = StreamPlanner::new(
+            &self.stream,
+            epoch,
+            layout.rows(),
+            notifier.clone(),
+            notes,
+            self.budget,
+        )?;
         let context = QueueContext {
             counters: self.counters.clone(),
             notifier,
@@ -62,7 +67,7 @@ impl StreamShared {
 /// #     shard.part(b"json", 2)?.copy_from_slice(b"{}");
 /// #     shard.commit(None)?;
 /// # }
-/// # let durability = tarflume_formats::shard::Durability::Cached;
+/// # let durability = tarflume_formats::Durability::Cached;
 /// # shard.finish()?.publish(dir.path(), "0.tar", durability)?;
 /// # let shards = dir.path();
 /// # let shards = shards.display();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::decode::image::pixels_of;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::plan::Bad;
+use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::panics::catch_panic;
@@ -19,7 +19,7 @@ use crate::loader::streaming::source::{StreamSource, number};
 use crate::pool::Notifier;
 use crate::size::Size;
 use crate::stream::{Item, Next, Samples, Stream};
-use tarflume_formats::poison::IgnorePoison;
+use tarflume_formats::IgnorePoison;
 
 /// Notes for the user, a sentence each, without repetitions.
 #[derive(Debug, Default)]
@@ -79,9 +79,11 @@ impl StreamPlanner {
     /// # Errors
     /// Those of [`Stream::samples`].
     pub(crate) fn new(
-        (stream, epoch): (&Stream, u64),
+        stream: &Stream,
+        epoch: u64,
         rows: usize,
-        (notifier, notes): (Arc<Notifier>, Arc<Notes>),
+        notifier: Arc<Notifier>,
+        notes: Arc<Notes>,
         budget: MemoryBudget,
     ) -> Result<StreamPlanner> {
         let waiting = Arc::new(AtomicBool::new(false));
@@ -93,7 +95,7 @@ impl StreamPlanner {
             }
         };
         Ok(StreamPlanner {
-            samples: stream.samples_with_bell(epoch, Arc::new(notify))?,
+            samples: stream.samples_with_notify(epoch, Arc::new(notify))?,
             waiting,
             budget,
             notes,
@@ -148,7 +150,7 @@ impl StreamPlanner {
                 ErrorKind::Limit => batch.fail(row, error),
                 _ => {
                     let ordinal = batch.planned(row).ordinal;
-                    source.apply_policy(batch, Bad { slot: row, ordinal, error });
+                    source.apply_policy(batch, UnreadableSample { slot: row, ordinal, error });
                 }
             }
         }

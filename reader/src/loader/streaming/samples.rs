@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::fetch::wanted::Wanted;
+use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::pending_batch::SourceWorkspace;
 use crate::stream::StreamSample;
 
@@ -65,7 +65,7 @@ impl StreamSamples {
     ///
     /// # Errors
     /// The sample lacks a part; it is dropped.
-    pub(crate) fn choose(&mut self, wanted: &Wanted, row: usize) -> Result<()> {
+    pub(crate) fn choose(&mut self, wanted: &PartNeeds, row: usize) -> Result<()> {
         let found = match &self.samples[row] {
             Some(sample) => (0..wanted.len()).try_for_each(|need| {
                 let parts = || sample.parts().enumerate().map(|(n, (ext, _))| (ext, n));
@@ -84,7 +84,7 @@ impl StreamSamples {
     /// The part that meets need number `need` of row `row`.
     pub(crate) fn part<'a>(
         &'a self,
-        wanted: &'a Wanted,
+        wanted: &'a PartNeeds,
         row: usize,
         need: usize,
     ) -> ChosenPart<'a> {

@@ -1,7 +1,7 @@
 //! The worker of streams: a task decodes samples, which are in memory already, into their rows.
 
 use crate::error::Result;
-use crate::fetch::plan::Bad;
+use crate::fetch::plan::UnreadableSample;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
 use crate::loader::pipeline::worker::WorkerState;
@@ -12,7 +12,7 @@ use crate::loader::streaming::source::StreamSource;
 
 impl StreamSource {
     /// Applies the policy to a bad sample.
-    pub(super) fn apply_policy(&self, batch: &PendingBatch<StreamSamples>, bad: Bad) {
+    pub(super) fn apply_policy(&self, batch: &PendingBatch<StreamSamples>, bad: UnreadableSample) {
         // The builder refuses substitutes: they need an index.
         self.writer.apply_policy(batch, bad, |_, _| Ok(None));
     }

@@ -96,7 +96,7 @@ fn numbers_are_normalized_in_either_precision() {
 }
 
 #[test]
-fn the_ready_made_ranges_are_what_they_say() {
+fn the_predefined_ranges_have_the_stated_bounds() {
     let ends = |by: Normalize| [by.value(0, 0), by.value(255, 2)];
     assert_eq!(ends(Normalize::unit()), [0.0, 1.0]);
     assert_eq!(ends(Normalize::centered()), [-1.0, 1.0]);

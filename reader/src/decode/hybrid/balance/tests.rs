@@ -40,7 +40,7 @@ fn run(share: &mut DeviceShare, speeds: Speeds, batches: usize) {
 }
 
 #[test]
-fn it_comes_to_the_ratio_of_speeds_within_40_batches_from_any_start_and_stays() {
+fn the_share_reaches_the_ratio_of_speeds_within_40_batches_and_stays() {
     for speeds in PAIRS {
         for start in (0..=1000).step_by(25) {
             let mut share = DeviceShare::auto(start);
@@ -55,7 +55,7 @@ fn it_comes_to_the_ratio_of_speeds_within_40_batches_from_any_start_and_stays() 
 }
 
 #[test]
-fn a_step_that_is_seen_three_batches_later_does_not_make_it_swing() {
+fn a_delay_of_three_batches_causes_no_oscillation() {
     for speeds in PAIRS {
         let mut share = DeviceShare::auto(500);
         let mut under_way: VecDeque<u16> = [500; 3].into();
@@ -85,7 +85,7 @@ fn uneven_batches_move_it_little() {
 }
 
 #[test]
-fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
+fn the_share_follows_a_change_of_speed_and_recovers_from_0_and_1000() {
     let mut share = DeviceShare::auto(0);
     for (speeds, batches) in
         [(PAIRS[4], 60), (PAIRS[1], 60), (PAIRS[3], 60), (PAIRS[2], 60), (PAIRS[0], 60)]
@@ -103,7 +103,7 @@ fn it_follows_a_change_of_speed_and_comes_back_from_nothing_and_from_all() {
 }
 
 #[test]
-fn who_waits_for_neither_or_for_both_alike_is_left_where_it_is() {
+fn equal_waits_for_cpu_and_device_leave_the_share_unchanged() {
     let mut share = DeviceShare::auto(300);
     for (device, cpu) in [(0, 0), (20, 10), (1000, 1000), (1100, 1000), (0, 49)] {
         let (device, cpu) = (Duration::from_micros(device), Duration::from_micros(cpu));

@@ -2,6 +2,7 @@
 
 use tarflume_fixtures::{Photo, PhotoKind};
 
+use crate::decode::DecodeHooks;
 use crate::decode::hybrid::row::*;
 use crate::decode::image::Image;
 use crate::decode::random_crop::RandomResizedCrop;
@@ -14,7 +15,7 @@ fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let part = image.for_device().unwrap();
     let driver = Arc::new(FakeDevice::new(std::time::Duration::ZERO));
     let least = if scales { Scale::Eighth } else { Scale::Full };
-    HybridRows::new(part.decode, part.shared.unwrap(), (driver, least), verifies).unwrap()
+    HybridRows::new(part.decode, part.shared.unwrap(), driver, least, verifies).unwrap()
 }
 
 fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {
@@ -35,7 +36,7 @@ fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
 }
 
 #[test]
-fn a_row_for_the_device_has_the_jpeg_and_says_how_it_is_wanted() {
+fn a_row_for_the_device_has_the_jpeg_and_its_decode_parameters() {
     let jpeg = photo(PhotoKind::Yuv420, 400, 300);
     for (scales, least) in [(true, 1), (false, 0)] {
         let staged = staged(DeviceShare::fixed(1000), scales, true);
@@ -56,7 +57,7 @@ fn a_row_for_the_device_has_the_jpeg_and_says_how_it_is_wanted() {
 }
 
 #[test]
-fn a_row_of_the_host_has_the_pixels_that_the_host_alone_writes() {
+fn a_row_of_the_host_has_the_pixels_of_a_host_only_loader() {
     let jpeg = photo(PhotoKind::Yuv420, 80, 60);
     let staged = staged(DeviceShare::fixed(0), true, false);
     let row = row(&staged, &jpeg, 7).unwrap();
@@ -72,7 +73,7 @@ fn a_row_of_the_host_has_the_pixels_that_the_host_alone_writes() {
 }
 
 #[test]
-fn what_the_device_does_not_take_is_the_hosts() {
+fn the_host_decodes_what_the_device_does_not_accept() {
     let staged = staged(DeviceShare::fixed(1000), true, false);
     let from = |jpeg: &[u8]| head_of(&row(&staged, jpeg, 3).unwrap()).unwrap().from();
     assert_eq!(from(&photo(PhotoKind::Yuv422, 80, 60)), PixelSource::Store);
@@ -102,7 +103,7 @@ fn damage_among_the_codes_is_found_where_it_must_be() {
 }
 
 #[test]
-fn pictures_that_are_too_large_when_decoded_are_the_hosts() {
+fn pictures_too_large_for_the_device_are_decoded_by_the_host() {
     let jpeg = photo(PhotoKind::Yuv420, 1300, 900);
     let froms = |scales| {
         let staged = staged(DeviceShare::fixed(1000), scales, false);
@@ -114,7 +115,7 @@ fn pictures_that_are_too_large_when_decoded_are_the_hosts() {
 }
 
 #[test]
-fn a_share_decides_by_the_seed_and_follows_what_it_is_told() {
+fn a_share_selects_by_seed_and_follows_its_setting() {
     let jpeg = photo(PhotoKind::Yuv420, 40, 30);
     let count = |staged: &HybridRows| {
         let of = |seed| head_of(&row(staged, &jpeg, seed).unwrap()).unwrap().from();

@@ -12,7 +12,7 @@ mod simulated;
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 
-use self::simulated::{Device, Event, GONE, HALF, Op, STREAMS, Simulated, Without};
+use self::simulated::{Device, Event, GONE, HALF, Omitted, Op, STREAMS, Simulated};
 use crate::device::upload::ring::{NextSlot, Ring, Take, give_back, hand_over, upload};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ enum Consumer {
 }
 
 /// A batch that the consumer holds: its slot, its number, the streams that use it.
-type Held = (usize, u8, Vec<usize>);
+type HeldBatch = (usize, u8, Vec<usize>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct World {
@@ -45,7 +45,7 @@ struct World {
     device: Device,
     feeder: Feeder,
     consumer: Consumer,
-    held: Vec<Held>,
+    held: Vec<HeldBatch>,
     /// Batches whose copies may not be done, and their slots: their host memory is kept.
     flying: VecDeque<(usize, u8)>,
     taken: u8,
@@ -66,7 +66,7 @@ struct Case {
     refuse: Option<u8>,
     /// A mark of the consumer's may be refused at any time, once.
     refuses_use: bool,
-    without: Without,
+    without: Omitted,
 }
 
 const PLAIN: Case = Case {
@@ -77,7 +77,7 @@ const PLAIN: Case = Case {
     goes: false,
     refuse: None,
     refuses_use: false,
-    without: Without::Nothing,
+    without: Omitted::Nothing,
 };
 
 impl World {
@@ -242,7 +242,7 @@ impl World {
         let (slot, batch, streams) = self.held.remove(held);
         let marks = self.with_queue(case, |queue| give_back(queue, slot, &streams)).unwrap_or(0);
         self.ring.released(slot, marks);
-        if case.without == Without::HostKept {
+        if case.without == Omitted::HostKept {
             self.flying.retain(|(_, of)| *of != batch);
         }
         self.give_host_back(batch);
@@ -293,7 +293,7 @@ fn every_schedule_of_a_ring_is_right() {
 }
 
 #[test]
-fn a_consumer_may_go_at_any_time() {
+fn a_consumer_may_stop_at_any_time() {
     for (slots, holds) in [(1, 1), (2, 1), (2, 2)] {
         let case = Case { slots, holds, goes: true, batches: 3, ..PLAIN };
         explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
@@ -301,7 +301,7 @@ fn a_consumer_may_go_at_any_time() {
 }
 
 #[test]
-fn a_refusal_ends_it_after_all_that_came_before() {
+fn an_error_ends_the_epoch_after_the_batches_before_it() {
     for refuse in [0, 1, 2, 3, 5, 8] {
         let case = Case { refuse: Some(refuse), holds: 2, batches: 3, ..PLAIN };
         explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
@@ -309,7 +309,7 @@ fn a_refusal_ends_it_after_all_that_came_before() {
 }
 
 #[test]
-fn a_mark_that_is_refused_ends_it_and_nothing_hangs() {
+fn a_failed_event_record_ends_the_upload_and_nothing_hangs() {
     for (slots, holds) in [(1, 1), (2, 1), (2, 2)] {
         let case = Case { slots, holds, refuses_use: true, batches: 3, ..PLAIN };
         explore(&case).unwrap_or_else(|wrong| panic!("{case:?}: {wrong}"));
@@ -326,10 +326,10 @@ fn no_batches_are_an_end_and_no_more() {
 #[test]
 fn each_wait_is_needed() {
     for (without, says) in [
-        (Without::AwaitUse, "slot"),
-        (Without::MarkUse, "slot"),
-        (Without::AwaitReady, "where 0 is read"),
-        (Without::HostKept, "given back"),
+        (Omitted::AwaitUse, "slot"),
+        (Omitted::MarkUse, "slot"),
+        (Omitted::AwaitReady, "where 0 is read"),
+        (Omitted::HostKept, "given back"),
     ] {
         let case = Case { without, ..PLAIN };
         let wrong = explore(&case).expect_err(&format!("{without:?} is not missed"));

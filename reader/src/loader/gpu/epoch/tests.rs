@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tarflume_formats::ShardWriter;
-use tarflume_formats::shard::Durability;
+use tarflume_formats::{Durability, ShardWriter};
 
 use crate::column::DType;
 use crate::decode::raw::Raw;
@@ -106,10 +105,10 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
             let stats = loader.stats();
             assert_eq!(stats.stage("upload").unwrap().items, 20);
             let ring = stats.ring.unwrap();
-            assert_eq!((ring.asked, ring.missing <= 20), (20, true));
+            assert_eq!((ring.requests, ring.missing <= 20), (20, true));
             assert!(ring.slots >= 20 * slots as u64 && ring.ready <= ring.slots, "{ring:?}");
             assert!((0.0..=1.0).contains(&stats.hidden().unwrap()));
-            assert!(stats.to_string().contains("slots ready when a batch was asked for"));
+            assert!(stats.to_string().contains("slots ready when a batch was requested"));
             drop(loader);
             assert_eq!(played.used(), 0, "device memory is left");
         }
@@ -117,7 +116,7 @@ fn every_batch_arrives_whole_with_slow_and_fast_consumers() {
 }
 
 #[test]
-fn a_stream_that_was_named_before_waits_all_the_same() {
+fn a_stream_that_was_named_before_waits_again() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
@@ -155,7 +154,7 @@ fn the_default_stream_of_another_thread_is_waited_for_through_the_legacy_stream(
 }
 
 #[test]
-fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
+fn a_state_counts_batches_that_the_consumer_took_and_not_uploads() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
@@ -176,7 +175,7 @@ fn a_state_counts_what_the_consumer_took_and_not_what_was_copied() {
 }
 
 #[test]
-fn after_the_last_batch_there_is_none_however_often_it_is_asked() {
+fn after_the_last_batch_every_call_returns_none() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();
@@ -187,7 +186,7 @@ fn after_the_last_batch_there_is_none_however_often_it_is_asked() {
 }
 
 #[test]
-fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
+fn a_dropped_epoch_leaves_nothing_and_its_batches_stay_valid() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(SLOW));
     let seen = Arc::new(AtomicU64::new(0));
@@ -209,7 +208,7 @@ fn an_epoch_that_is_left_leaves_nothing_and_its_batches_stay() {
 }
 
 #[test]
-fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
+fn a_consumer_that_holds_all_slots_gets_more_while_memory_is_available() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 2).build().unwrap();
@@ -229,7 +228,7 @@ fn who_holds_all_slots_gets_more_as_long_as_there_is_memory() {
 }
 
 #[test]
-fn a_device_that_refuses_ends_the_epoch_with_its_words_after_what_came_before() {
+fn a_device_failure_ends_the_epoch_after_the_batches_before_it() {
     let dir = shards();
     for (call, after) in [("copy", 0), ("copy", 4), ("set", 5), ("wait", 3), ("allocate", 1)] {
         let played = Arc::new(FakeDevice::new(FAST).refusing(call, after));
@@ -265,7 +264,7 @@ fn a_bad_sample_is_an_error_in_its_place() {
 }
 
 #[test]
-fn columns_of_any_length_stay_on_the_host() {
+fn variable_columns_stay_on_the_host() {
     let dir = shards();
     let played = Arc::new(FakeDevice::new(FAST));
     let loader = builder(&dir, &played, 3).build().unwrap();

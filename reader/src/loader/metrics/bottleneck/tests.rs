@@ -5,36 +5,45 @@ use std::time::Duration;
 use crate::decode::Scratch;
 use crate::loader::metrics::bottleneck::*;
 use crate::loader::metrics::counters::Counters;
-use crate::loader::metrics::idle::{Lack, SampledTime};
+use crate::loader::metrics::idle::{IdleCause, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, Setting};
 
 /// A loader that a consumer without work waits for.
-fn starving() -> Measured {
-    Measured { taken: 101, batches: 100, seconds: 10.0, starved: 0.99, ..Measured::default() }
+fn starving() -> Measurements {
+    Measurements {
+        taken: 101,
+        batches: 100,
+        seconds: 10.0,
+        starved: 0.99,
+        ..Measurements::default()
+    }
 }
 
 #[test]
 fn each_cause_has_its_rule() {
     use Bottleneck::*;
     let s = starving();
-    let table: &[(Bottleneck, Measured)] = &[
-        (Storage, Measured { storage: 0.9, own: 0.1, ..s }),
-        (Storage, Measured { storage: 0.6, decode: 0.4, ..s }),
-        (Decode, Measured { decode: 0.95, own: 0.05, ..s }),
-        (Decode, Measured { decode: 0.95, slept: 0.9, ..s }),
-        (Decode, Measured { decode: 0.95, queued: 0.8, ..s }),
-        (Functions, Measured { decode: 0.1, functions: 0.85, ..s }),
-        (Memory, Measured { memory: 0.5, decode: 0.5, ..s }),
-        (Memory, Measured { prefetch: 0.6, clamped: true, decode: 0.4, ..s }),
-        (Prefetch, Measured { prefetch: 0.6, decode: 0.4, ..s }),
-        (Prefetch, Measured { prefetch: 0.6, decode: 0.4, queued: 0.9, held_up: 0.1, ..s }),
-        (Memory, Measured { memory: 0.6, decode: 0.4, queued: 0.9, held_up: 0.5, slept: 0.9, ..s }),
-        (Loader, Measured { own: 0.98, ..s }),
-        (Decoder, Measured { decoder: 0.7, own: 1.0, ..s }),
-        (Upload, Measured { upload: 0.9, own: 1.0, ..s }),
-        (Consumer, Measured { starved: 0.02, storage: 1.0, ..s }),
-        (Transform, Measured { starved: 0.02, transform: 0.9, ..s }),
-        (Balanced, Measured { starved: 0.17, decode: 1.0, ..s }),
+    let table: &[(Bottleneck, Measurements)] = &[
+        (Storage, Measurements { storage: 0.9, own: 0.1, ..s }),
+        (Storage, Measurements { storage: 0.6, decode: 0.4, ..s }),
+        (Decode, Measurements { decode: 0.95, own: 0.05, ..s }),
+        (Decode, Measurements { decode: 0.95, slept: 0.9, ..s }),
+        (Decode, Measurements { decode: 0.95, queued: 0.8, ..s }),
+        (Functions, Measurements { decode: 0.1, functions: 0.85, ..s }),
+        (Memory, Measurements { memory: 0.5, decode: 0.5, ..s }),
+        (Memory, Measurements { prefetch: 0.6, clamped: true, decode: 0.4, ..s }),
+        (Prefetch, Measurements { prefetch: 0.6, decode: 0.4, ..s }),
+        (Prefetch, Measurements { prefetch: 0.6, decode: 0.4, queued: 0.9, held_up: 0.1, ..s }),
+        (
+            Memory,
+            Measurements { memory: 0.6, decode: 0.4, queued: 0.9, held_up: 0.5, slept: 0.9, ..s },
+        ),
+        (Loader, Measurements { own: 0.98, ..s }),
+        (Decoder, Measurements { decoder: 0.7, own: 1.0, ..s }),
+        (Upload, Measurements { upload: 0.9, own: 1.0, ..s }),
+        (Consumer, Measurements { starved: 0.02, storage: 1.0, ..s }),
+        (Transform, Measurements { starved: 0.02, transform: 0.9, ..s }),
+        (Balanced, Measurements { starved: 0.17, decode: 1.0, ..s }),
     ];
     for (cause, facts) in table {
         assert_eq!(judge(facts), Ok(*cause), "{facts:?}");
@@ -42,18 +51,18 @@ fn each_cause_has_its_rule() {
 }
 
 #[test]
-fn what_cannot_be_told_is_not_told() {
+fn ambiguous_measurements_give_doubt() {
     let s = starving();
-    let table: &[(Doubt, Measured)] = &[
-        (Doubt::Nothing, Measured::default()),
-        (Doubt::Short, Measured { batches: 7, decode: 1.0, ..s }),
-        (Doubt::Short, Measured { seconds: 0.04, decode: 1.0, ..s }),
-        (Doubt::Mixed, Measured { storage: 0.5, decode: 0.5, ..s }),
-        (Doubt::Mixed, Measured { decode: 0.55, own: 0.45, ..s }),
-        (Doubt::Mixed, Measured { prefetch: 0.38, decode: 0.42, own: 0.2, ..s }),
-        (Doubt::Busy, Measured { prefetch: 0.6, own: 0.4, held_up: 0.3, ..s }),
-        (Doubt::Busy, Measured { own: 0.98, queued: 0.5, ..s }),
-        (Doubt::Mapped, Measured { decode: 0.95, slept: 0.9, mapped: true, ..s }),
+    let table: &[(Doubt, Measurements)] = &[
+        (Doubt::Nothing, Measurements::default()),
+        (Doubt::Short, Measurements { batches: 7, decode: 1.0, ..s }),
+        (Doubt::Short, Measurements { seconds: 0.04, decode: 1.0, ..s }),
+        (Doubt::Mixed, Measurements { storage: 0.5, decode: 0.5, ..s }),
+        (Doubt::Mixed, Measurements { decode: 0.55, own: 0.45, ..s }),
+        (Doubt::Mixed, Measurements { prefetch: 0.38, decode: 0.42, own: 0.2, ..s }),
+        (Doubt::Busy, Measurements { prefetch: 0.6, own: 0.4, held_up: 0.3, ..s }),
+        (Doubt::Busy, Measurements { own: 0.98, queued: 0.5, ..s }),
+        (Doubt::Mapped, Measurements { decode: 0.95, slept: 0.9, mapped: true, ..s }),
     ];
     for (doubt, facts) in table {
         assert_eq!(judge(facts), Err(*doubt), "{facts:?}");
@@ -61,12 +70,12 @@ fn what_cannot_be_told_is_not_told() {
 }
 
 #[test]
-fn between_two_causes_there_is_doubt() {
+fn between_two_causes_the_verdict_is_doubt() {
     // No step of one percent leads from one cause to another.
-    let pairs: [fn(f64) -> Measured; 3] = [
-        |x| Measured { storage: x, decode: 1.0 - x, ..starving() },
-        |x| Measured { decode: x, own: 1.0 - x, ..starving() },
-        |x| Measured { storage: x, own: 1.0 - x, ..starving() },
+    let pairs: [fn(f64) -> Measurements; 3] = [
+        |x| Measurements { storage: x, decode: 1.0 - x, ..starving() },
+        |x| Measurements { decode: x, own: 1.0 - x, ..starving() },
+        |x| Measurements { storage: x, own: 1.0 - x, ..starving() },
     ];
     for pair in pairs {
         for step in 0..100 {
@@ -125,10 +134,10 @@ fn counters_become_facts() {
 #[test]
 fn idle_threads_are_judged_by_what_they_lacked() {
     for (lack, cause) in [
-        (Lack::Memory, Bottleneck::Memory),
-        (Lack::Prefetch, Bottleneck::Prefetch),
-        (Lack::Plan, Bottleneck::Loader),
-        (Lack::Wake, Bottleneck::Loader),
+        (IdleCause::Memory, Bottleneck::Memory),
+        (IdleCause::Prefetch, Bottleneck::Prefetch),
+        (IdleCause::Plan, Bottleneck::Loader),
+        (IdleCause::Wake, Bottleneck::Loader),
     ] {
         let counters = counters(0, 400, 10, 990);
         counters.idle(lack, ms(1600));
@@ -136,7 +145,7 @@ fn idle_threads_are_judged_by_what_they_lacked() {
     }
     // While the consumer did not want a batch, nothing is known of the loader.
     let counters = counters(0, 400, 500, 500);
-    counters.idle(Lack::Consumer, ms(1560));
+    counters.idle(IdleCause::Consumer, ms(1560));
     assert_eq!(counters.stats().bottleneck(), Bottleneck::Decode);
 }
 
@@ -176,7 +185,7 @@ fn the_first_batch_of_an_epoch_does_not_count() {
 }
 
 #[test]
-fn functions_are_blamed_for_most_of_decoding_and_transforms_for_most_of_consuming() {
+fn slow_functions_and_slow_transforms_have_verdicts_of_their_own() {
     let with = |called: u64, transform: u64, consumer: u64, starved: u64| {
         let counters = counters(0, 1800, consumer, starved);
         let mut scratch = Scratch::default();
@@ -199,7 +208,7 @@ fn functions_are_blamed_for_most_of_decoding_and_transforms_for_most_of_consumin
 }
 
 #[test]
-fn a_decoder_that_holds_batches_up_is_blamed_and_no_idle_thread() {
+fn a_slow_device_decoder_is_the_bottleneck_though_threads_are_idle() {
     let with = |waited: u64, redone: u64, consumer: u64, starved: u64| {
         let (waited, redone) = (ms(waited), ms(redone));
         let decoder = DecoderStats { waited, redone, decoded: 7, ..DecoderStats::default() };

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::batch::Content;
 use crate::error::Result;
-use crate::loader::metrics::idle::Lack;
+use crate::loader::metrics::idle::IdleCause;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch};
 use crate::loader::pipeline::source::BatchSource;
 use crate::slab::{HostMemory, SlabLayout};
@@ -111,24 +111,24 @@ impl<S: BatchSource> QueueState<S> {
     }
 
     /// What a thread without work lacks.
-    pub(super) fn lack(&self, limits: &QueueLimits) -> Lack {
+    pub(super) fn lack(&self, limits: &QueueLimits) -> IdleCause {
         let full = self.batches.len() >= limits.depth;
         if !self.tasks.is_empty() {
-            return Lack::Wake;
+            return IdleCause::Wake;
         }
         if self.is_first_ready() && (self.ended || self.planned.is_some() || full) {
-            return Lack::Consumer;
+            return IdleCause::Consumer;
         }
         match &self.planned {
             Some((batch, _)) if self.has_room(batch.variable_bytes, limits.variable_bytes) => {
-                Lack::Wake
+                IdleCause::Wake
             }
-            Some(_) => Lack::Memory,
-            None if self.ended => Lack::End,
-            None if full => Lack::Prefetch,
-            None if self.planner.is_none() => Lack::Plan,
-            None if self.starved => Lack::Input,
-            None => Lack::Wake,
+            Some(_) => IdleCause::Memory,
+            None if self.ended => IdleCause::End,
+            None if full => IdleCause::Prefetch,
+            None if self.planner.is_none() => IdleCause::Plan,
+            None if self.starved => IdleCause::Input,
+            None => IdleCause::Wake,
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) struct Device {
 
 /// The operation that is left out, to prove that it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Without {
+pub(super) enum Omitted {
     Nothing,
     AwaitUse,
     AwaitReady,
@@ -65,7 +65,7 @@ pub(super) enum Without {
 
 pub(super) struct Simulated {
     pub(super) device: RefCell<Device>,
-    pub(super) without: Without,
+    pub(super) without: Omitted,
 }
 
 impl Device {
@@ -157,7 +157,7 @@ impl Queue for Simulated {
 
     fn await_use(&self, slot: usize, n: usize) -> Result<(), ()> {
         self.called()?;
-        if self.without != Without::AwaitUse {
+        if self.without != Omitted::AwaitUse {
             self.device.borrow_mut().wait_for(0, Event::Use(slot, n));
         }
         Ok(())
@@ -178,14 +178,14 @@ impl Queue for Simulated {
     }
 
     fn await_ready(&self, slot: usize, stream: usize) -> Result<(), ()> {
-        if self.without != Without::AwaitReady {
+        if self.without != Omitted::AwaitReady {
             self.device.borrow_mut().wait_for(stream, Event::Ready(slot));
         }
         Ok(())
     }
 
     fn mark_use(&self, slot: usize, n: usize, stream: usize) -> Result<(), ()> {
-        if self.without != Without::MarkUse {
+        if self.without != Omitted::MarkUse {
             self.device.borrow_mut().set(stream, Event::Use(slot, n));
         }
         Ok(())

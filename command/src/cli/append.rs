@@ -1,0 +1,91 @@
+//! `pack append`: adds shards with new samples to a data set.
+
+use std::path::PathBuf;
+
+use tarflume_packer::build::{AppendOptions, Request};
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::{Failure, Outcome};
+
+use super::args::{Jobs, choice};
+use super::packing::RunArgs;
+use super::source_args::ShowArgs;
+use super::{build, plan};
+use crate::signals;
+
+/// Add shards with the new samples of folders to a data set.
+///
+/// A sample is new if the data set has no sample with its key. The shards of the data set do not
+/// change, the new ones follow them, and dataset.json is replaced at the end. Names, extensions,
+/// labels, splits and the size of shards are those of the first build. New classes get the numbers
+/// after the old ones. After an interruption or a kill, the same command continues.
+///
+/// A sample whose files differ from those in the data set stays as it was packed, and is reported
+/// (`differs`). Sizes of files and generated JSON are compared, not all bytes.
+///
+/// Readers see the new samples when they open the data set again. A shuffle of more samples is
+/// another order: read `version=1` for that of the first build.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Folders to pack; keys are paths relative to them, as in the first build
+    #[arg(required = true, value_name = "SRC")]
+    sources: Vec<PathBuf>,
+    /// The folder of the data set
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+    /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists, beside
+    /// those of the first build; repeatable
+    #[arg(long, value_name = "GLOB|@FILE")]
+    exclude: Vec<String>,
+    /// Handle problems this way; `fail` adds nothing
+    #[arg(long, value_parser = choice::<Policy>(), default_value = "fail")]
+    on_problem: Policy,
+    /// Plan only; `pack run` packs the shards, on any machine, and `pack finalize` adds them
+    #[arg(long)]
+    plan: bool,
+    /// Show the plan (shards, sizes, problems) and write nothing
+    #[arg(long, conflicts_with = "plan")]
+    dry_run: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Discard an unfinished append in DIR and start over
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack append photos/ -o shards/                 add what is new in the folder of the first build
+  pack append more/ -o shards/                   add the samples of another folder
+  pack append photos/ -o shards/ --dry-run       show what would be added
+  pack append photos/ -o shards/ --plan          then `pack run shards/`, `pack finalize shards/`";
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let request = args.request()?;
+    match args.plan {
+        true => plan::plan(&request, args.show),
+        false => build::pack(&request, &args.run, args.show),
+    }
+}
+
+impl Args {
+    fn request(&self) -> Result<Request, Failure> {
+        let options = AppendOptions {
+            sources: self.sources.clone(),
+            out: self.out.clone(),
+            exclude: self.exclude.clone(),
+            on_problem: self.on_problem,
+            jobs: self.jobs.given().map(|n| n as u64),
+            fresh: self.fresh,
+            dry_run: self.dry_run,
+        };
+        let mut request = options.request()?;
+        request.stop = signals::stop();
+        Ok(request)
+    }
+}

@@ -1,0 +1,137 @@
+//! `pack export`: writes a data set in the format of another loader.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use tarflume_formats::Durability;
+use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs};
+use tarflume_packer::{Choice, Exit, Outcome, listing, size, units};
+
+use super::args::{Described, Jobs, choice};
+use super::out::{self, Bar};
+use crate::signals;
+
+const AFTER: &str = "\
+Examples:
+  pack export shards/ --to mds -o mds/                    for MosaicML Streaming
+  pack export shards/ --to litdata -o chunks/             for LitData
+  pack export shards/ --to tfrecord -o records/           for TensorFlow
+  pack export shards/ --to hf -o repository/              Parquet for Hugging Face datasets
+  pack export shards/ --to folder -o photos/              files and metadata.jsonl
+  pack export shards/ --to csv -o table.csv               keys, sizes and JSON fields, no images
+  pack export shards/ --to mds -o mds/ --as jpg=bytes     readers get JPEGs as bytes, not decoded
+  pack export shards/ --to parquet -o table/ --parts json keys, sizes and JSON fields in Parquet
+
+Bytes of parts pass unchanged and are compared with their checksums. The types of JSON fields hold
+over all samples; two samples that disagree end the export with both their keys.
+
+-o must not exist. It appears once every file in it is complete, so a killed export leaves nothing
+under this name, and the same command starts from the beginning.
+
+Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system refuses   75 try again";
+
+/// Write a data set in the format of another loader
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Folder of shards, or one tar
+    #[arg(value_name = "DIR|SHARD")]
+    path: PathBuf,
+    /// Write this format
+    #[arg(long, value_name = "FORMAT", value_parser = choice::<Format>())]
+    to: Format,
+    /// Write to this new folder (csv: file)
+    #[arg(short, long, value_name = "PATH")]
+    out: PathBuf,
+    /// Export the parts with these extensions only
+    #[arg(long, value_name = "EXT,EXT..", value_delimiter = ',')]
+    parts: Option<Vec<String>>,
+    /// Export JSON this way [default: columns; text for mds and litdata]
+    #[arg(long, value_name = "WAY", value_parser = choice::<JsonAs>())]
+    json: Option<JsonAs>,
+    /// Declare the parts with this extension as bytes, jpeg, png, str, int or json
+    #[arg(long = "as", value_name = "EXT=ENCODING", value_parser = encoding)]
+    encodings: Vec<(String, Encoding)>,
+    /// Begin a new file after SIZE [default: 64MiB mds, 64MB litdata, 128MiB tfrecord, 500MB
+    /// parquet and hf]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    shard_size: Option<u64>,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Do not wait for the disk: faster, but a power cut may damage the files
+    #[arg(long)]
+    no_fsync: bool,
+    /// Print errors and warnings only
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Parses `EXT=ENCODING`.
+fn encoding(text: &str) -> Result<(String, Encoding), String> {
+    let (ext, word) = text.split_once('=').ok_or("give EXT=ENCODING, for example jpg=bytes")?;
+    match Encoding::from_word(word) {
+        Some(encoding) => Ok((ext.to_ascii_lowercase(), encoding)),
+        None => {
+            let words: Vec<_> = Encoding::ALL.iter().map(|encoding| encoding.word()).collect();
+            Err(format!("no encoding '{word}'; there are: {}", words.join(", ")))
+        }
+    }
+}
+
+impl Described for Format {
+    fn help(self) -> &'static str {
+        match self {
+            Format::Folder => "Files with metadata.jsonl: an image folder of Hugging Face",
+            Format::Csv => "One table of keys, sizes and JSON fields, without the parts",
+            Format::Mds => "MDS of MosaicML Streaming",
+            Format::LitData => "Chunks of LitData",
+            Format::TfRecord => "TFRecord files of tf.train.Example",
+            Format::Parquet => "Parquet with parts as binary columns",
+            Format::Hf => "Parquet with the features of Hugging Face datasets",
+        }
+    }
+}
+
+impl Described for JsonAs {
+    fn help(self) -> &'static str {
+        match self {
+            JsonAs::Columns => "Make each field a column with one type",
+            JsonAs::Text => "Keep the JSON as one text, byte by byte",
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let listing = listing::open(&args.path)?;
+    let lower = |parts: &Vec<String>| parts.iter().map(|ext| ext.to_ascii_lowercase()).collect();
+    let options = ExportOptions {
+        parts: args.parts.as_ref().map(lower),
+        json: args.json,
+        encodings: args.encodings.clone(),
+        file_size: args.shard_size,
+        jobs: args.jobs.count(),
+        durability: if args.no_fsync { Durability::Cached } else { Durability::Synced },
+        stop: signals::stop(),
+        ..ExportOptions::new(args.to)
+    };
+    let bar = Bar::new(args.quiet);
+    let done = export::export(&listing, &args.out, &options, &|bytes| bar.advance(bytes));
+    bar.end();
+    let done = done?;
+    if done.unproved > 0 {
+        let shards = units::counted(done.unproved, "shard has", "shards have");
+        print_message!("warning: {shards} no checksums, so the parts were not verified");
+    }
+    if !args.quiet {
+        let mut to = out::stdout();
+        let line = format!(
+            "{}, {}, {}",
+            units::counted(done.samples, "sample", "samples"),
+            units::counted(done.files, "file", "files"),
+            units::bytes(done.bytes)
+        );
+        out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;
+    }
+    Ok(Exit::Done)
+}

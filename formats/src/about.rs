@@ -1,0 +1,83 @@
+//! `About`: the classes and columns of a data set's samples, as plan and manifest hold them.
+//!
+//! Pure data; describes JSON and arrays and reads none.
+
+use serde::{Deserialize, Serialize};
+
+/// The description of a data set's samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The classes, if samples have labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<ClassTable>,
+    /// The values of the samples' JSON and arrays, in the order of the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<Column>,
+}
+
+impl About {
+    /// Returns true if nothing is described.
+    pub fn is_empty(&self) -> bool {
+        *self == About::default()
+    }
+}
+
+/// The classes of a data set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassTable {
+    /// JSON pointer to the class id in a sample's JSON: `/class`.
+    pub pointer: String,
+    /// Names, in the order of ids.
+    pub names: Vec<String>,
+    /// The ids, ascending; absent if they are 0, 1, 2 and so on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<i64>,
+}
+
+impl ClassTable {
+    /// Returns the id of the class with this position.
+    pub fn id(&self, position: usize) -> i64 {
+        self.ids.get(position).copied().unwrap_or(position as i64)
+    }
+
+    /// Returns the name of the class with this id.
+    pub fn name(&self, id: i64) -> Option<&str> {
+        let position = match self.ids.is_empty() {
+            true => usize::try_from(id).ok()?,
+            false => self.ids.binary_search(&id).ok()?,
+        };
+        self.names.get(position).map(String::as_str)
+    }
+}
+
+/// A value that samples have: a field of their JSON, or an array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// A JSON pointer (`/width`), or the extension of an array part (`x.raw`).
+    pub name: String,
+    /// `bool`, `int64`, `float64`, `string`, `list`, `object`; for an array, numpy's name of its
+    /// type: `uint8`, `float32`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The shape of one sample's array; absent for fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Vec<u64>>,
+    /// Whether samples can lack it; absent if none does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nullable: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_table_maps_ids_with_and_without_gaps() {
+        let names = vec!["cat".to_string(), "dog".to_string()];
+        let dense = ClassTable { names: names.clone(), ..ClassTable::default() };
+        assert_eq!((dense.id(1), dense.name(1), dense.name(2)), (1, Some("dog"), None));
+        let gaps = ClassTable { names, ids: vec![3, 17], ..ClassTable::default() };
+        assert_eq!((gaps.id(1), gaps.name(17), gaps.name(1)), (17, Some("dog"), None));
+        assert_eq!(gaps.name(-1), None);
+    }
+}

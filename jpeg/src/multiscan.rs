@@ -1,0 +1,55 @@
+//! Decodes pictures whose coefficients come in several scans: reads all scans, then draws with the
+//! same code as for other pictures.
+
+use crate::coefficients::Grid;
+use crate::error::Result;
+use crate::job::{Job, Report};
+use crate::layout::Layout;
+use crate::lines::Color;
+use crate::scans::{Needed, Scans};
+use crate::simd::Simd;
+use crate::slot::Slot;
+
+/// Decodes a job on its own.
+///
+/// # Errors
+/// Returns an error if the job is invalid, the picture is damaged, or memory is exhausted.
+pub(crate) fn decode(
+    scans: &mut Scans,
+    slot: &mut Slot,
+    simd: &Simd,
+    job: &mut Job<'_>,
+) -> Result<Report> {
+    slot.open_several(job)?;
+    draw(scans, slot, simd, job).inspect_err(|_| scans.coefficients.wipe())?;
+    Ok(slot.report)
+}
+
+fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> Result<()> {
+    let (rows, first) = (slot.layout.rows.clone(), slot.layout.columns.start);
+    let grid = Grid::kept(job.header, &rows, &slot.layout.columns);
+    let read = grid.counts().0;
+    let wanted = wanted(&slot.layout, job);
+    slot.divisors = scans.read((job.bytes, job.header), grid, wanted)?;
+    for row in rows {
+        let blocks = scans.coefficients.row(row);
+        slot.put(simd, job, (row, first), blocks);
+    }
+    scans.coefficients.release();
+    (slot.report.decoded, slot.report.several_scans) = (read, true);
+    Ok(())
+}
+
+/// Returns the coefficients that the pixels depend on.
+fn wanted(layout: &Layout, job: &Job<'_>) -> [Needed; 4] {
+    let luma = job.color == Color::Gray && job.header.ycc && layout.count == 3;
+    let mut wanted = [Needed::Nothing; 4];
+    for (n, (wanted, part)) in wanted.iter_mut().zip(layout.parts()).enumerate() {
+        *wanted = match part.block {
+            _ if luma && n > 0 => Needed::Nothing,
+            1 => Needed::Dc,
+            _ => Needed::All,
+        };
+    }
+    wanted
+}

@@ -1,0 +1,138 @@
+//! What a COCO file declares: categories, and the fields of images and annotations.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{ClassTable, Column};
+
+use crate::failure::Failure;
+use crate::sorter::Sorter;
+use crate::table::types::{Inferred, Kind, described};
+
+/// Limit on the different fields of images or annotations.
+const MAX_FIELDS: usize = 1000;
+/// Limit on the categories.
+pub(super) const MAX_CATEGORIES: usize = 1 << 20;
+
+/// The contents of a file, but for the images and annotations themselves.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) path: PathBuf,
+    /// Images and annotations by the hash of the image's id.
+    pub(super) sorter: Option<Sorter>,
+    pub(super) images: u64,
+    pub(super) annotations: u64,
+    pub(super) categories: Vec<(i64, String)>,
+    pub(super) image_fields: Fields,
+    pub(super) annotation_fields: Fields,
+}
+
+/// Fields with the type of their values and the number of objects that have one.
+pub(super) type Fields = BTreeMap<String, (Option<Kind>, u64)>;
+
+/// A list of a sample's JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct List {
+    /// The field of annotations.
+    pub(super) field: String,
+    /// The name of the list.
+    pub(super) name: String,
+}
+
+impl Gathered {
+    pub(super) fn bad(&self, why: &str) -> Failure {
+        Failure::bad_data(format!("{}: {why}", self.path.shown()))
+    }
+
+    /// Returns the lists of the samples' JSON. A field that images have, too, gets a prefix.
+    pub(super) fn lists(&self) -> Vec<List> {
+        let named = |field: &String| {
+            let name = match field.as_str() {
+                "bbox" => "boxes".to_string(),
+                field if self.image_fields.contains_key(field) => format!("annotation_{field}"),
+                field => field.to_string(),
+            };
+            List { field: field.clone(), name }
+        };
+        self.annotation_fields.keys().filter(|field| *field != "image_id").map(named).collect()
+    }
+
+    pub(super) fn classes(&self) -> Option<ClassTable> {
+        if self.categories.is_empty() {
+            return None;
+        }
+        let ids: Vec<i64> = self.categories.iter().map(|(id, _)| *id).collect();
+        let dense = ids.iter().copied().eq(0..ids.len() as i64);
+        Some(ClassTable {
+            pointer: "/category_id".into(),
+            names: self.categories.iter().map(|(_, name)| name.clone()).collect(),
+            ids: if dense { Vec::new() } else { ids },
+        })
+    }
+
+    pub(super) fn columns(&self, lists: &[List]) -> Vec<Column> {
+        let list = Inferred { kind: Kind::List, nullable: false };
+        let mut columns: Vec<Column> = lists.iter().map(|l| described(&l.name, list)).collect();
+        if self.has_categories() {
+            columns.push(described("category_index", list));
+        }
+        for (name, (kind, found)) in &self.image_fields {
+            let kind = kind.unwrap_or(Kind::String);
+            columns.push(described(name, Inferred { kind, nullable: *found < self.images }));
+        }
+        columns.sort_by(|a, b| a.name.cmp(&b.name));
+        columns
+    }
+
+    pub(super) fn has_categories(&self) -> bool {
+        self.annotation_fields.contains_key("category_id")
+    }
+}
+
+/// Counts the fields of an object. The values of an annotation become elements of lists.
+///
+/// # Errors
+/// Returns the reason if there are too many fields, or values of one field have types that exclude
+/// each other.
+pub(super) fn count(
+    fields: &mut Fields,
+    object: &Map<String, Value>,
+    in_lists: bool,
+) -> Result<(), String> {
+    for (name, value) in object {
+        if !fields.contains_key(name) {
+            if fields.len() == MAX_FIELDS {
+                return Err(format!("more than {MAX_FIELDS} different fields"));
+            }
+            fields.insert(name.clone(), (None, 0));
+        }
+        let Some((known, found)) = fields.get_mut(name) else { continue };
+        let kind = match value {
+            Value::Null => continue,
+            Value::Bool(_) => Kind::Bool,
+            Value::Number(number) if number.is_i64() => Kind::Int,
+            Value::Number(_) => Kind::Float,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::List,
+            Value::Object(_) => Kind::Object,
+        };
+        *found += 1;
+        *known = Some(match *known {
+            None => kind,
+            Some(known) if known == kind => kind,
+            Some(Kind::Int | Kind::Float) if matches!(kind, Kind::Int | Kind::Float) => Kind::Float,
+            // Values of annotations are elements of lists: a mask is a polygon or a run-length code.
+            Some(known) if in_lists => known,
+            Some(known) => {
+                return Err(format!(
+                    "'{name}' is {} here and {} before",
+                    kind.word(),
+                    known.word()
+                ));
+            }
+        });
+    }
+    Ok(())
+}

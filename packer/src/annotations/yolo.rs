@@ -1,0 +1,177 @@
+//! YOLO label files: one text file for each image, one line for each object.
+//!
+//! A line has the number of a class and a box (`cx cy w h`), a polygon (`x y x y ..`), or a box and
+//! keypoints, all relative to the size of the image. An image without file has no objects.
+
+mod line;
+mod names;
+
+use std::path::Path;
+
+use serde_json::Value;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{About, ClassTable, Column};
+
+use self::line::{Object, Points};
+use self::names::Names;
+use super::files::{Annotations, text};
+use crate::failure::Failure;
+use crate::join::{JoinRow, JoinRows, Place};
+use crate::scan::ScanCounter;
+use crate::stop::Stop;
+use crate::table::types::{Inferred, Kind, described};
+
+/// The name of a file with the names of classes beside the label files.
+const CLASSES: &[u8] = b"classes";
+
+/// An opened folder.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// One row for each file.
+    pub(crate) rows: YoloRows,
+    /// The classes and columns.
+    pub(crate) about: About,
+    /// The JSON of an image without file.
+    pub(crate) without: Vec<u8>,
+    /// The time of the last change of any file.
+    pub(crate) newest: i64,
+}
+
+/// The label files of a folder.
+#[derive(Debug)]
+pub(crate) struct YoloRows {
+    files: Annotations,
+    next: usize,
+    names: Names,
+    lists: Lists,
+}
+
+/// The lists that samples have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lists {
+    polygons: bool,
+    keypoints: bool,
+}
+
+/// Opens the label files under a folder. `names` is a file with the names of classes; without it,
+/// `classes.txt` in the folder is one.
+///
+/// # Errors
+/// Returns an error for a malformed file, and for a failure of the machine.
+pub(crate) fn open(
+    root: &Path,
+    names: Option<&Path>,
+    (counter, stop): (&ScanCounter, &Stop),
+) -> Result<Opened, Failure> {
+    let mut files = Annotations::list(root, "txt", (counter, stop))?;
+    let mut beside = false;
+    files.retain(|source| {
+        beside |= source == CLASSES;
+        source != CLASSES
+    });
+    let names = match names {
+        Some(path) => Names::read(path)?,
+        None if beside => Names::read(&root.join("classes.txt"))?,
+        None => Names::default(),
+    };
+    let mut rows = YoloRows { files, next: 0, names, lists: Lists::default() };
+    let mut most = None;
+    for number in 0..rows.files.len() {
+        if number % 1024 == 0 && stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        for object in rows.objects(number)?.1 {
+            most = most.max(Some(object.class));
+            rows.lists.polygons |= matches!(object.points, Points::Polygon(_));
+            rows.lists.keypoints |= matches!(object.points, Points::Keypoints(_));
+        }
+    }
+    let mut without = Vec::new();
+    rows.write(&[], &mut without);
+    let about = About { classes: rows.classes(most), columns: rows.columns() };
+    let newest = rows.files.newest;
+    Ok(Opened { rows, about, without, newest })
+}
+
+/// Parses each line of a text as an object and the whole as names, for fuzzing.
+pub(crate) fn parse(text: &str) {
+    let names = Names::of_yaml(text).unwrap_or_default();
+    text.lines().for_each(|line| drop(Object::parse(line, &names)));
+}
+
+impl YoloRows {
+    /// Returns the name of a file's image, and the objects.
+    fn objects(&self, number: usize) -> Result<(Vec<u8>, Vec<Object>), Failure> {
+        let (source, path) = self.files.file(number);
+        let mut objects = Vec::new();
+        for (at, line) in text(&path)?.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let object = Object::parse(line, &self.names).map_err(|why| {
+                Failure::bad_data(format!("{}: line {}: {why}", path.shown(), at + 1))
+            })?;
+            objects.push(object);
+        }
+        Ok((source, objects))
+    }
+
+    fn write(&self, objects: &[Object], out: &mut Vec<u8>) {
+        let mut json = serde_json::Map::new();
+        let boxes = objects.iter().map(|object| Value::from(object.rectangle.to_vec()));
+        json.insert("boxes".into(), boxes.collect());
+        json.insert("class".into(), objects.iter().map(|o| Value::from(o.class)).collect());
+        let list = |wanted: fn(&Points) -> Option<&Vec<f64>>| {
+            let of = |object: &Object| wanted(&object.points).map(|p| Value::from(p.clone()));
+            let values: Vec<Value> =
+                objects.iter().map(|object| of(object).unwrap_or_default()).collect();
+            Value::from(values)
+        };
+        if self.lists.polygons {
+            json.insert("segmentation".into(), list(Points::polygon));
+        }
+        if self.lists.keypoints {
+            json.insert("keypoints".into(), list(Points::keypoints));
+        }
+        crate::table::json::put_value(&json.into(), out);
+    }
+
+    /// Returns the class table; classes without names have their numbers.
+    fn classes(&self, most: Option<i64>) -> Option<ClassTable> {
+        let names = match self.names.classes.is_empty() {
+            false => self.names.classes.clone(),
+            true => (0..=most?.min(i64::from(u16::MAX))).map(|id| id.to_string()).collect(),
+        };
+        Some(ClassTable { pointer: "/class".into(), names, ids: Vec::new() })
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let list = |name: &str| described(name, Inferred { kind: Kind::List, nullable: false });
+        let mut columns = vec![list("boxes"), list("class")];
+        if self.lists.keypoints {
+            columns.push(list("keypoints"));
+        }
+        if self.lists.polygons {
+            columns.push(list("segmentation"));
+        }
+        columns
+    }
+}
+
+impl JoinRows for YoloRows {
+    fn next(&mut self, row: &mut JoinRow) -> Result<bool, Failure> {
+        if self.next == self.files.len() {
+            return Ok(false);
+        }
+        let (name, objects) = self.objects(self.next)?;
+        self.next += 1;
+        row.place = Place { table: 0, row: self.next as u64, byte: None };
+        row.name = name;
+        row.json.clear();
+        self.write(&objects, &mut row.json);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

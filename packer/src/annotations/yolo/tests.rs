@@ -1,0 +1,66 @@
+//! Lines, names and folders of YOLO labels.
+
+use super::*;
+
+fn parsed(line: &str) -> Result<Object, String> {
+    Object::parse(line, &Names { classes: Vec::new(), keypoints: Some(6) })
+}
+
+#[test]
+fn a_line_is_a_box_a_polygon_or_a_box_with_keypoints() {
+    let object = parsed("3 0.5 0.25 1 0.125\r").unwrap();
+    assert_eq!((object.class, object.rectangle), (3, [0.5, 0.25, 1.0, 0.125]));
+    let polygon = parsed("0 0 0 1 0 1 0.5").unwrap();
+    assert_eq!(polygon.rectangle, [0.5, 0.25, 1.0, 0.5]);
+    assert_eq!(polygon.points, Points::Polygon(vec![0.0, 0.0, 1.0, 0.0, 1.0, 0.5]));
+    let pose = parsed("0 0.5 0.5 1 1 0.1 0.2 2 0.3 0.4 1").unwrap();
+    assert_eq!(pose.points, Points::Keypoints(vec![0.1, 0.2, 2.0, 0.3, 0.4, 1.0]));
+    for bad in
+        ["x 1 2 3 4", "-1 1 2 3 4", "0", "0 1 2 3", "0 1 2 3 4 5", "0 1 nan 3 4", "0 1 2 3 1e999"]
+    {
+        assert!(parsed(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn names_have_the_forms_of_yaml_that_data_sets_use() {
+    let names = |text: &str| Names::of_yaml(text).map(|names| names.classes);
+    let expected = Ok(vec!["cat".to_string(), "traffic light".to_string()]);
+    assert_eq!(names("nc: 2\nnames: ['cat', \"traffic light\"]\n"), expected);
+    assert_eq!(names("names:\n  0: cat # a pet\n  1: traffic light\nnc: 2\n"), expected);
+    assert_eq!(names("names:\n- cat\n- 'traffic light'\n"), expected);
+    assert_eq!(names("names: [\n  cat,\n  traffic light\n]\npath: x\n"), expected);
+    assert_eq!(names("names: {0: cat, 1: traffic light}"), expected);
+    assert!(names("names:\n  0: cat\n  2: dog\n").is_err());
+    assert!(names("nc: 2\n").is_err());
+    assert_eq!(Names::of_yaml("kpt_shape: [17, 3]\nnames: [a]").unwrap().keypoints, Some(51));
+    assert!(Names::of_yaml("kpt_shape: [0, 3]\nnames: [a]").is_err());
+}
+
+#[test]
+fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("classes.txt", "cat\ndog\n");
+    write("train/a.txt", "1 0.5 0.5 1 1\n\n0 0 0 1 0 1 1\n");
+    write("b.v2.txt", "\n");
+    let open = || open(folder.path(), None, (&ScanCounter::default(), &Stop::new()));
+    let mut opened = open().unwrap();
+    let (mut row, mut rows) = (JoinRow::default(), Vec::new());
+    while opened.rows.next(&mut row).unwrap() {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        rows.push((text(&row.name), text(&row.json)));
+    }
+    let empty = r#"{"boxes":[],"class":[],"segmentation":[]}"#;
+    let two = r#"{"boxes":[[0.5,0.5,1.0,1.0],[0.5,0.5,1.0,1.0]],"class":[1,0],"segmentation":[null,[0.0,0.0,1.0,0.0,1.0,1.0]]}"#;
+    assert_eq!(rows, [("b.v2".into(), empty.into()), ("train/a".into(), two.into())]);
+    assert_eq!(opened.without, empty.as_bytes());
+    assert_eq!(opened.about.classes.unwrap().names, ["cat", "dog"]);
+    write("c.txt", "2 0.5 0.5 1 1\n");
+    let refused = open().unwrap_err().text;
+    assert!(refused.contains("c.txt: line 1: class 2, but there are 2 names"), "{refused}");
+}

@@ -1,0 +1,163 @@
+//! The options of an append -> a [`Request`] that adds shards to a data set, packed as its first build
+//! was.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Dataset, Manifest};
+
+use super::finalize::manifest_digest;
+use super::options::BuildOptions;
+use super::prepare::{Append, Request};
+use crate::check::CheckLevel;
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::label::ClassList;
+use crate::plan::Shape;
+use crate::plan::deal::Cut;
+use crate::plan::naming::Base;
+use crate::present::Present;
+use crate::workdir::quarantine::Policy;
+use crate::workdir::staging::Staging;
+use crate::workdir::state::{lacks_entry_points, published};
+
+/// The options of an append. The fields are the flags of `pack append`.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "`pack append --help` has them, word for word")]
+pub struct AppendOptions {
+    pub sources: Vec<PathBuf>,
+    pub out: PathBuf,
+    pub exclude: Vec<String>,
+    pub on_problem: Policy,
+    pub jobs: Option<u64>,
+    pub fresh: bool,
+    pub dry_run: bool,
+}
+
+impl AppendOptions {
+    /// Creates the default options of `pack append SOURCES -o OUT`.
+    pub fn new(sources: Vec<PathBuf>, out: PathBuf) -> AppendOptions {
+        AppendOptions {
+            sources,
+            out,
+            exclude: Vec::new(),
+            on_problem: Policy::Fail,
+            jobs: None,
+            fresh: false,
+            dry_run: false,
+        }
+    }
+
+    /// Reads the data set and converts the options. Names, extensions, labels, splits and the size of
+    /// shards are those of the data set's first build.
+    ///
+    /// # Errors
+    /// Returns an error if there is no data set, if its first build cannot be continued, and the
+    /// errors of [`BuildOptions::request`].
+    pub fn request(self) -> Result<Request, Failure> {
+        let staging = Staging::of(&self.out);
+        let Some(manifest) = published(&staging)? else { return Err(no_data_set(&self.out)) };
+        let digest = manifest_digest(&staging)?;
+        let shape = shape_of(&manifest, &self.out)?;
+        let mut options = BuildOptions::new(self.sources, self.out.clone());
+        if let Some(shape) = &shape {
+            follow(&mut options, shape, &manifest)?;
+            options.exclude = excluded(&shape.exclude, &self.exclude)?;
+        } else {
+            options.exclude = self.exclude;
+        }
+        options.entry_points = !lacks_entry_points(&staging, &manifest)?;
+        (options.on_problem, options.jobs) = (self.on_problem, self.jobs);
+        (options.fresh, options.dry_run) = (self.fresh, self.dry_run);
+        let mut request = options.request()?;
+        request.look = false; // contents are checked when they are packed
+        if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {
+            let fixed = shape.is_some_and(|shape| shape.classes.is_some());
+            let list = if fixed { ClassList::Fixed } else { ClassList::Grows };
+            rule.list = list(table.clone());
+            request.shape.classes = rule.planned();
+        }
+        let base = Base {
+            manifest: digest,
+            about: manifest.about.clone(),
+            shards: manifest.shards.iter().map(|shard| shard.name.clone()).collect(),
+        };
+        let present = Present::of(Dataset::open(&self.out)?)?;
+        request.append = Some(Append { manifest, base, present });
+        Ok(request)
+    }
+}
+
+/// Returns the options of the data set's first build; `None` if `pack index` made its manifest.
+fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
+    let Some(options) = manifest.options.clone() else { return Ok(None) };
+    let shape: Shape = serde_json::from_value(options).map_err(|e| {
+        Failure::bad_data(format!(
+            "{}: the options of its manifest are those of another version ({e}); append with the version \
+             that packed it",
+            out.shown()
+        ))
+    })?;
+    if shape.dedupe {
+        return Err(Failure::usage(format!(
+            "{} was packed with --dedupe, which compares all images at once; pack all samples into another \
+             folder",
+            out.shown()
+        )));
+    }
+    let joined = shape.join.as_ref().is_some_and(|join| join != "none");
+    if joined || !shape.pair.is_empty() {
+        return Err(Failure::usage(format!(
+            "{} was packed with a table, annotations or paired folders, which append does not take; pack \
+             the new samples with them into another folder, and read both data sets",
+            out.shown()
+        )));
+    }
+    Ok(Some(shape))
+}
+
+/// Sets the options of the first build.
+fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Result<(), Failure> {
+    (options.shard_size, options.shard_samples) = match shape.cut {
+        Cut::Limits { bytes, samples } => (bytes, samples),
+        // The number of shards was chosen for the first build's samples; their size serves for more.
+        Cut::Shards(_) => (manifest.shards.iter().map(|shard| shard.bytes).max(), None),
+    };
+    options.prefix.clone_from(&shape.prefix);
+    options.shuffle = shape.shuffle;
+    options.require = Some(shape.require.clone());
+    options.ext_map.clone_from(&shape.ext_map);
+    options.ext_by_content = shape.ext_by_content;
+    options.names.clone_from(&shape.names);
+    options.follow_links = shape.follow_links;
+    options.join.clone_from(&shape.join);
+    options.label.clone_from(&shape.label);
+    options.split.clone_from(&shape.split);
+    options.stratify.clone_from(&shape.stratify);
+    options.split_by.clone_from(&shape.split_by);
+    let level = CheckLevel::from_word(&shape.check);
+    options.check = Some(level.ok_or_else(|| {
+        Failure::bad_data(format!("the manifest names an unknown check '{}'", shape.check))
+    })?);
+    Ok(())
+}
+
+/// Returns the globs of the first build and what is given. The manifest has no list of keys, only its
+/// digest, so a list must be given again.
+fn excluded(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
+    let is_list = |word: &&String| word.starts_with('@');
+    if before.iter().any(|word| is_list(&word)) && !given.iter().any(|word| is_list(&word)) {
+        let text = "the data set was packed with a list of keys to leave out, whose samples would be new; \
+                    give it again: --exclude @FILE";
+        return Err(Failure::usage(text));
+    }
+    Ok(before.iter().filter(|word| !is_list(word)).chain(given).cloned().collect())
+}
+
+fn no_data_set(out: &Path) -> Failure {
+    Failure::usage(format!(
+        "there is no data set in {0}; make one with `pack build SRC -o {0}`, or a manifest for existing \
+         tars with `pack index {0}`",
+        out.shown()
+    ))
+}

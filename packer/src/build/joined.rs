@@ -1,0 +1,213 @@
+//! `Join`: what a build joins to its samples, and the opening of it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::files::{self, Kind};
+use tarflume_formats::shown::ShowPath;
+
+use crate::annotations::{coco, voc, yolo};
+use crate::failure::Failure;
+use crate::join::rows::{TableFile, TableRows};
+use crate::join::{JoinOptions, JoinRows, Source, image_folder};
+use crate::scan::{Scan, ScanCounter};
+use crate::stop::Stop;
+
+/// What is joined to the samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// Tables of metadata of an image folder, if there are any.
+    #[default]
+    Auto,
+    /// Nothing.
+    Nothing,
+    /// A table.
+    Table(JoinOptions),
+    /// The annotations of a COCO file.
+    Coco(JoinOptions),
+    /// The label files of a folder, and a file with the names of classes.
+    Yolo(JoinOptions, Option<PathBuf>),
+    /// The XML files of a folder.
+    Voc(JoinOptions),
+}
+
+/// The options of a build that name what is joined, as text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// `--join`.
+    pub(crate) join: Option<&'a str>,
+    /// `--coco`.
+    pub(crate) coco: Option<&'a str>,
+    /// `--yolo`.
+    pub(crate) yolo: Option<&'a str>,
+    /// `--yolo-names`.
+    pub(crate) yolo_names: Option<&'a Path>,
+    /// `--voc`.
+    pub(crate) voc: Option<&'a str>,
+}
+
+impl Join {
+    /// Parses the options. Each file and folder must be what the option needs.
+    ///
+    /// # Errors
+    /// Returns an error for several options, a malformed one, and a missing file.
+    pub(crate) fn parse(given: Given<'_>) -> Result<Join, Failure> {
+        let Given { join, coco, yolo, yolo_names, voc } = given;
+        if [join, coco, yolo, voc].iter().flatten().count() > 1 {
+            let text = "give one of --join, --coco, --yolo and --voc: a sample gets one JSON";
+            return Err(Failure::usage(text));
+        }
+        let parsed = |text: &str, flag: &str, kind: Kind| {
+            let options = JoinOptions::parse(text, flag)?;
+            check_kind(&options.file, flag, kind)?;
+            Ok::<_, Failure>(options)
+        };
+        if yolo.is_none() && yolo_names.is_some() {
+            return Err(Failure::usage("--yolo-names: there is no --yolo"));
+        }
+        Ok(match (join, coco, yolo, voc) {
+            (Some("none"), ..) => Join::Nothing,
+            (Some("auto"), ..) => Join::Auto,
+            (Some(text), ..) => Join::Table(parsed(text, "--join", Kind::File)?),
+            (_, Some(text), ..) => Join::Coco(parsed(text, "--coco", Kind::File)?),
+            (_, _, Some(text), _) => {
+                if let Some(names) = yolo_names {
+                    check_kind(names, "--yolo-names", Kind::File)?;
+                }
+                let names = yolo_names.map(Path::to_path_buf);
+                Join::Yolo(parsed(text, "--yolo", Kind::Folder)?, names)
+            }
+            (_, _, _, Some(text)) => Join::Voc(parsed(text, "--voc", Kind::Folder)?),
+            _ => Join::Auto,
+        })
+    }
+
+    /// Returns true if samples get JSON for certain.
+    pub(crate) fn is_certain(&self) -> bool {
+        !matches!(self, Join::Auto | Join::Nothing)
+    }
+
+    fn options(&self) -> Option<&JoinOptions> {
+        match self {
+            Join::Auto | Join::Nothing => None,
+            Join::Table(options) | Join::Coco(options) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options) => Some(options),
+        }
+    }
+
+    /// Returns the extension of the new part.
+    pub(crate) fn ext(&self) -> &str {
+        self.options().map_or("json", |options| &options.ext)
+    }
+
+    /// Returns the text for the plan's options; `None` for the default.
+    pub(crate) fn planned(&self) -> Option<String> {
+        let word = match self {
+            Join::Auto => return None,
+            Join::Nothing => return Some("none".into()),
+            Join::Table(_) => "table",
+            Join::Coco(_) => "coco",
+            Join::Yolo(..) => "yolo",
+            Join::Voc(_) => "voc",
+        };
+        self.options().map(|options| format!("{word} {}", options.planned()))
+    }
+
+    /// Returns the paths under the roots of files that are no parts, because they are joined.
+    pub(crate) fn paths_under(&self, roots: &[PathBuf]) -> Vec<Vec<u8>> {
+        let names = match self {
+            Join::Yolo(_, Some(names)) => Some(names.as_path()),
+            _ => None,
+        };
+        let files = self.options().map(|options| options.file.as_path()).into_iter().chain(names);
+        let under = |file: &Path| {
+            let rest = roots.iter().find_map(|root| file.strip_prefix(root).ok())?;
+            Some(rest.as_os_str().as_bytes().to_vec())
+        };
+        files.filter_map(under).collect()
+    }
+
+    /// Opens what is joined to the samples; `None` if it is nothing. Adds classes and columns to the
+    /// description of the samples.
+    ///
+    /// # Errors
+    /// Returns the errors of the readers.
+    pub(crate) fn open(
+        &self,
+        scan: &mut Scan,
+        roots: &[PathBuf],
+        (counter, stop): (&ScanCounter, &Stop),
+    ) -> Result<Option<Source>, Failure> {
+        let source = match self {
+            Join::Nothing => return Ok(None),
+            Join::Auto if scan.tables.is_empty() => return Ok(None),
+            Join::Auto => image_folder(scan, roots, stop)?,
+            Join::Table(options) => {
+                let file = TableFile { path: options.file.clone(), folder: Vec::new() };
+                let key = options.key.as_deref();
+                let (rows, columns) = TableRows::survey(&[file], &options.table, key, stop)?;
+                scan.about.columns.extend(columns);
+                source(options, Box::new(rows), vec![options.file.clone()], "--join")
+            }
+            Join::Coco(options) => {
+                let (rows, about) = coco::open(&options.file, stop)?;
+                add(scan, about);
+                source(options, Box::new(rows), vec![options.file.clone()], "--coco")
+            }
+            Join::Yolo(options, names) => {
+                let found = yolo::open(&options.file, names.as_deref(), (counter, stop))?;
+                add(scan, found.about);
+                scan.newest = scan.newest.max(found.newest);
+                let files = vec![options.file.clone()];
+                let mut source = source(options, Box::new(found.rows), files, "--yolo");
+                source.without = Some(found.without);
+                return Ok(Some(source));
+            }
+            Join::Voc(options) => {
+                let found = voc::open(&options.file, (counter, stop))?;
+                add(scan, found.about);
+                scan.newest = scan.newest.max(found.newest);
+                let files = vec![options.file.clone()];
+                return Ok(Some(source(options, Box::new(found.rows), files, "--voc")));
+            }
+        };
+        for file in &source.files {
+            let found = files::metadata(file, "examine")?;
+            let nanoseconds = |s: i64, ns: i64| s.saturating_mul(1_000_000_000).saturating_add(ns);
+            let written = nanoseconds(found.mtime(), found.mtime_nsec());
+            let changed = nanoseconds(found.ctime(), found.ctime_nsec());
+            scan.newest = scan.newest.max(written.min(changed));
+        }
+        Ok(Some(source))
+    }
+}
+
+fn source(
+    options: &JoinOptions,
+    rows: Box<dyn JoinRows>,
+    files: Vec<PathBuf>,
+    flag: &'static str,
+) -> Source {
+    Source { rows, files, on: options.on, ext: options.ext.clone(), without: None, flag }
+}
+
+fn add(scan: &mut Scan, about: tarflume_formats::About) {
+    scan.about.columns.extend(about.columns);
+    if about.classes.is_some() {
+        scan.about.classes = about.classes;
+    }
+}
+
+fn check_kind(path: &Path, flag: &str, wanted: Kind) -> Result<(), Failure> {
+    let found = files::kind(path)?;
+    if found == Some(wanted) {
+        return Ok(());
+    }
+    let what = match (found, wanted) {
+        (None, _) => "there is no such file or folder",
+        (_, Kind::Folder) => "this is no folder",
+        _ => "this is no file",
+    };
+    Err(Failure::usage(format!("{flag} {}: {what}", path.shown())))
+}

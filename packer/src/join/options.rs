@@ -1,0 +1,172 @@
+//! The options of a join as text: `FILE:key=COLUMN,on=stem,as=json`.
+//!
+//! Pure, except that paths are made absolute.
+
+use std::path::{Path, PathBuf};
+
+use crate::choice::Choice;
+use crate::failure::Failure;
+use crate::table::TableOptions;
+
+/// The name of a sample that a row is matched with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum On {
+    /// The sample's key: `cat/001`.
+    Key,
+    /// The last component of the path without extension: `001`.
+    Stem,
+    /// The last component of the path of one of its files: `001.jpg`.
+    Basename,
+    /// The path of one of its files under the source folder: `cat/001.jpg`.
+    Path,
+}
+
+impl Choice for On {
+    const ALL: &'static [On] = &[On::Key, On::Stem, On::Basename, On::Path];
+
+    fn word(self) -> &'static str {
+        match self {
+            On::Key => "key",
+            On::Stem => "stem",
+            On::Basename => "basename",
+            On::Path => "path",
+        }
+    }
+}
+
+/// A file and how its rows are joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JoinOptions {
+    /// The file or folder, absolute.
+    pub(crate) file: PathBuf,
+    /// The column with the name of the sample; found by its name if absent.
+    pub(crate) key: Option<String>,
+    /// The matched name; found from the rows if absent.
+    pub(crate) on: Option<On>,
+    /// The extension of the new part.
+    pub(crate) ext: String,
+    /// How the table is read.
+    pub(crate) table: TableOptions,
+}
+
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json";
+
+impl JoinOptions {
+    /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.
+    ///
+    /// # Errors
+    /// Returns an error for an unknown option or value.
+    pub(crate) fn parse(text: &str, flag: &str) -> Result<JoinOptions, Failure> {
+        let refuse = |why: String| Err(Failure::usage(format!("{flag} {text}: {why}; {FORM}")));
+        let names = ["key", "on", "as", "sep"];
+        let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
+        let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
+        let (file, rest) = match colon {
+            Some((at, _)) => (&text[..at], &text[at + 1..]),
+            None => (text, ""),
+        };
+        if file.is_empty() {
+            return refuse("it names no file".into());
+        }
+        let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
+        let (mut key, mut on, mut ext) = (None, None, "json".to_string());
+        let mut table = TableOptions::default();
+        for option in fields(rest, &names) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            match (name, value) {
+                (_, "") => return refuse(format!("'{option}' has no value")),
+                ("key", column) => key = Some(column.to_string()),
+                ("on", word) => match On::from_word(word) {
+                    Some(name) => on = Some(name),
+                    None => return refuse(format!("'{word}' is no name of a sample")),
+                },
+                ("as", new) => {
+                    if !is_extension(new) {
+                        return refuse(format!("'{new}' is no extension"));
+                    }
+                    ext = new.trim_start_matches('.').to_string();
+                }
+                ("sep", "tab") => table.separator = Some(b'\t'),
+                ("sep", one) if one.len() == 1 && one.is_ascii() => {
+                    table.separator = Some(one.as_bytes()[0]);
+                }
+                ("sep", other) => return refuse(format!("'{other}' is not one character")),
+                _ => return refuse(format!("there is no option '{name}'")),
+            }
+        }
+        Ok(JoinOptions { file, key, on, ext, table })
+    }
+
+    /// Returns the text for the plan's options: base name and options. Machines may keep the file in
+    /// different folders.
+    pub(crate) fn planned(&self) -> String {
+        let name = Path::file_name(&self.file).unwrap_or_default().to_string_lossy();
+        let mut text = format!("{name}:as={}", self.ext);
+        if let Some(key) = &self.key {
+            text += &format!(",key={key}");
+        }
+        if let Some(on) = self.on {
+            text += &format!(",on={}", on.word());
+        }
+        if let Some(separator) = self.table.separator {
+            text += &format!(",sep={}", char::from(separator));
+        }
+        text
+    }
+}
+
+/// Splits options at commas that a name of an option follows: a column's name may have commas.
+fn fields<'t>(text: &'t str, names: &[&str]) -> Vec<&'t str> {
+    let mut fields = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_next = |at: usize| {
+            let after = &rest[at + 1..];
+            names.iter().any(|n| after.strip_prefix(n).is_some_and(|a| a.starts_with('=')))
+        };
+        match rest.match_indices(',').map(|(at, _)| at).find(|&at| is_next(at)) {
+            Some(at) => {
+                fields.push(&rest[..at]);
+                rest = &rest[at + 1..];
+            }
+            None => {
+                fields.push(rest);
+                break;
+            }
+        }
+    }
+    fields
+}
+
+fn is_extension(text: &str) -> bool {
+    let text = text.trim_start_matches('.');
+    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+    !text.is_empty() && text.len() <= 32 && text.bytes().all(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_options_after_a_colon() {
+        let parsed = |text: &str| JoinOptions::parse(text, "--join").unwrap();
+        let options = parsed("/d/a:b.csv:key=file, name,on=stem,as=meta.json");
+        assert_eq!(options.file, Path::new("/d/a:b.csv"));
+        assert_eq!(options.key.as_deref(), Some("file, name"));
+        assert_eq!((options.on, options.ext.as_str()), (Some(On::Stem), "meta.json"));
+        assert_eq!(options.planned(), "a:b.csv:as=meta.json,key=file, name,on=stem");
+        let plain = parsed("/d/labels.csv");
+        assert_eq!((plain.key.as_deref(), plain.on, plain.ext.as_str()), (None, None, "json"));
+        assert_eq!(parsed("/d/x.txt:sep=tab").table.separator, Some(b'\t'));
+    }
+
+    #[test]
+    fn unknown_options_are_refused_with_the_form() {
+        let refused = |text: &str| JoinOptions::parse(text, "--join").unwrap_err().text;
+        assert!(refused("a.csv:on=name").contains("'name' is no name of a sample; give FILE:key="));
+        assert!(refused("a.csv:as=a/b").contains("'a/b' is no extension"));
+        assert!(refused("a.csv:key=").contains("'key=' has no value"));
+        assert!(refused(":key=a").contains("it names no file"));
+    }
+}

@@ -1,0 +1,215 @@
+//! `TableRows`: the rows of tables as the JSON of samples.
+//!
+//! Tables are read twice: once for the types of their columns, once for their values.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::Column;
+use tarflume_formats::shown::ShowPath;
+
+use super::places::Place;
+use super::source::{JoinRow, JoinRows};
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::table::json::RowWriter;
+use crate::table::survey::Survey;
+use crate::table::types::{Inferred, Kind, described};
+use crate::table::{self, Row, TableOptions, TableReader};
+
+/// Names of columns that have the samples' names, the first one first.
+const KEYS: [&str; 14] = [
+    "__key__",
+    "key",
+    "file_name",
+    "filename",
+    "file",
+    "path",
+    "image_path",
+    "image",
+    "image_id",
+    "image_name",
+    "stem",
+    "name",
+    "id",
+    "id_code",
+];
+
+/// A table and the folder that its names are relative to.
+#[derive(Debug, Clone)]
+pub(crate) struct TableFile {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// A path with a trailing slash before each name; empty for none.
+    pub(crate) folder: Vec<u8>,
+}
+
+/// A table after the first reading.
+#[derive(Debug)]
+struct Surveyed {
+    file: TableFile,
+    survey: Survey,
+    key: usize,
+}
+
+/// The rows of several tables, in order.
+pub(crate) struct TableRows {
+    options: TableOptions,
+    tables: Vec<Surveyed>,
+    next: usize,
+    open: Option<(Box<dyn TableReader>, RowWriter)>,
+    row: Row,
+}
+
+impl std::fmt::Debug for TableRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableRows").field("tables", &self.tables).finish_non_exhaustive()
+    }
+}
+
+impl TableRows {
+    /// Reads the tables once and infers the types of their columns. `key` is the column with the
+    /// samples' names.
+    ///
+    /// # Errors
+    /// Returns an error for a malformed table, for values whose types exclude each other, if no column
+    /// has the samples' names, and for a failure of the machine.
+    pub(crate) fn survey(
+        files: &[TableFile],
+        options: &TableOptions,
+        key: Option<&str>,
+        stop: &Stop,
+    ) -> Result<(TableRows, Vec<Column>), Failure> {
+        let one = |file: &TableFile| surveyed(file, options, key, stop);
+        let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        let columns = unified(&mut tables)?;
+        let (open, row) = (None, Row::default());
+        Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
+    }
+
+    fn open_next(&mut self) -> Result<bool, Failure> {
+        let Some(table) = self.tables.get(self.next) else { return Ok(false) };
+        let reader = table::open(&table.file.path, &self.options)?;
+        self.open = Some((reader, RowWriter::new(&table.survey.names, &table.survey.types, &[])));
+        self.row.begin(0, None, 0);
+        self.next += 1;
+        Ok(true)
+    }
+}
+
+impl JoinRows for TableRows {
+    fn next(&mut self, row: &mut JoinRow) -> Result<bool, Failure> {
+        loop {
+            let Some((reader, writer)) = &mut self.open else {
+                if self.open_next()? {
+                    continue;
+                }
+                return Ok(false);
+            };
+            let number = self.next - 1;
+            let table = &self.tables[number];
+            if !reader.next(&mut self.row)? {
+                table.survey.check_unchanged(&table.file.path, self.row.number)?;
+                self.open = None;
+                continue;
+            }
+            row.place = Place { table: number as u32, row: self.row.number, byte: self.row.byte };
+            row.name.clear();
+            row.json.clear();
+            row.name.extend_from_slice(&table.file.folder);
+            let start = row.name.len();
+            if !self.row.name(table.key, &mut row.name) {
+                row.name.clear();
+            }
+            while row.name.get(start..).is_some_and(|name| name.starts_with(b"./")) {
+                row.name.drain(start..start + 2);
+            }
+            writer.write(&self.row, &mut row.json);
+            return Ok(true);
+        }
+    }
+}
+
+fn surveyed(
+    file: &TableFile,
+    options: &TableOptions,
+    key: Option<&str>,
+    stop: &Stop,
+) -> Result<Surveyed, Failure> {
+    let survey = Survey::of(&file.path, options, stop)?;
+    let key = key_column(&file.path, &survey.names, &survey.types, key)?;
+    Ok(Surveyed { file: file.clone(), survey, key })
+}
+
+/// Returns the number of the column with the samples' names.
+fn key_column(
+    path: &Path,
+    names: &[String],
+    types: &[Inferred],
+    key: Option<&str>,
+) -> Result<usize, Failure> {
+    let list = || {
+        let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
+        shown.join(", ")
+    };
+    let found = match key {
+        Some(key) => names
+            .iter()
+            .position(|name| name == key)
+            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list())),
+        None => {
+            let named = |key: &&str| names.iter().position(|n| n.eq_ignore_ascii_case(key));
+            KEYS.iter().find_map(named).ok_or_else(|| {
+                format!("no column is known to name samples; add :key=COLUMN; there are {}", list())
+            })
+        }
+    };
+    let found = found.and_then(|key| match types[key].kind {
+        Kind::String | Kind::Int => Ok(key),
+        other => Err(format!(
+            "column '{}' is {}, and a sample is named by text or whole numbers",
+            names[key],
+            other.word()
+        )),
+    });
+    found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+}
+
+/// Gives columns of the same name one type in all tables, and returns the columns.
+fn unified(tables: &mut [Surveyed]) -> Result<Vec<Column>, Failure> {
+    let mut all: Vec<(String, Inferred, usize, usize)> = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        for (name, inferred) in table.survey.names.iter().zip(&table.survey.types) {
+            let Some(known) = all.iter_mut().find(|known| known.0 == *name) else {
+                all.push((name.clone(), *inferred, number, 1));
+                continue;
+            };
+            known.3 += 1;
+            known.1.nullable |= inferred.nullable;
+            known.1.kind = match (known.1.kind, inferred.kind) {
+                (a, b) if a == b => a,
+                (Kind::Int | Kind::Float, Kind::Int | Kind::Float) => Kind::Float,
+                (a, b) => {
+                    return Err(Failure::usage(format!(
+                        "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
+                        a.word(),
+                        tables[known.2].file.path.shown(),
+                        b.word(),
+                        table.file.path.shown()
+                    )));
+                }
+            };
+        }
+    }
+    let count = tables.len();
+    for (_, inferred, _, found) in &mut all {
+        inferred.nullable |= *found < count;
+    }
+    for table in tables {
+        for (name, inferred) in table.survey.names.iter().zip(&mut table.survey.types) {
+            if let Some(known) = all.iter().find(|known| known.0 == *name) {
+                *inferred = known.1;
+            }
+        }
+    }
+    Ok(all.iter().map(|(name, inferred, ..)| described(name, *inferred)).collect())
+}

@@ -1,0 +1,90 @@
+//! `FolderRule`: the component of a sample's path that is the name of its class or split. Pure.
+
+/// A component of the path under the source folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FolderRule {
+    /// The folder that holds the files.
+    Last,
+    /// The folder at this place, counted from the source folder: 1, 2, ...
+    Place(usize),
+}
+
+impl FolderRule {
+    /// Parses `folder` or `folder=N`.
+    ///
+    /// # Errors
+    /// Returns an error that shows the expected form.
+    pub(crate) fn parse(text: &str) -> Result<FolderRule, String> {
+        match text.split_once('=') {
+            None if text == "folder" => Ok(FolderRule::Last),
+            Some(("folder", place)) => match place.parse::<usize>() {
+                Ok(place) if place > 0 => Ok(FolderRule::Place(place)),
+                _ => Err(format!("'{text}': folders are counted from 1: folder=1")),
+            },
+            _ => Err(format!("'{text}' is not known; give folder, or folder=N")),
+        }
+    }
+
+    /// Returns the folder's name in a path under the source folder; `None` if the path has no such
+    /// folder.
+    pub(crate) fn of(self, path: &[u8]) -> Option<&[u8]> {
+        let last = path.iter().rposition(|&b| b == b'/')?;
+        let mut folders = path[..last].split(|&b| b == b'/');
+        match self {
+            FolderRule::Last => folders.next_back(),
+            FolderRule::Place(place) => folders.nth(place - 1),
+        }
+    }
+
+    /// Returns why the path has no such folder, and what to do.
+    pub(crate) fn missing(self, path: &[u8]) -> String {
+        let folders = path.iter().filter(|&&b| b == b'/').count();
+        match (self, folders) {
+            (_, 0) => {
+                "it is directly in the source folder, so no folder names its class; move it to a \
+                       folder with the name of its class, or --exclude it"
+                    .into()
+            }
+            (FolderRule::Place(place), n) => format!(
+                "it is in {n} of the {place} folders that --label folder={place} needs; move it to the \
+                 folder of its class, or --exclude it"
+            ),
+            (FolderRule::Last, _) => "no folder names its class".into(), // there is one
+        }
+    }
+}
+
+impl std::fmt::Display for FolderRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FolderRule::Last => f.write_str("folder"),
+            FolderRule::Place(place) => write!(f, "folder={place}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_the_last_or_at_a_place_from_the_root() {
+        let name = |rule: &str, path: &str| {
+            let found = FolderRule::parse(rule).unwrap().of(path.as_bytes()).map(<[u8]>::to_vec);
+            found.map(|name| String::from_utf8(name).unwrap())
+        };
+        assert_eq!(name("folder", "cat/001").as_deref(), Some("cat"));
+        assert_eq!(name("folder", "train/cat/001").as_deref(), Some("cat"));
+        assert_eq!(name("folder=1", "train/cat/001").as_deref(), Some("train"));
+        assert_eq!(name("folder=2", "train/cat/001").as_deref(), Some("cat"));
+        assert_eq!(name("folder=3", "train/cat/001"), None);
+        assert_eq!(name("folder", "001"), None);
+    }
+
+    #[test]
+    fn other_words_are_refused_with_the_form() {
+        for bad in ["folders", "folder=0", "folder=x", "folder=", "", "class"] {
+            assert!(FolderRule::parse(bad).unwrap_err().contains("folder"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The names of shards: a prefix for each split, and numbers that follow those of the data set. Pure.
+
+use tarflume_formats::About;
+
+/// The prefix of shards if none is chosen.
+pub(crate) const PREFIX: &str = "shard";
+
+/// A data set that gets more shards.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// blake3 of its manifest in hex.
+    pub manifest: String,
+    /// The classes and columns of its samples.
+    pub about: About,
+    /// The names of its shards.
+    pub shards: Vec<String>,
+}
+
+impl Base {
+    /// Returns the number of the first new shard with this prefix.
+    fn next(&self, prefix: &str) -> u64 {
+        let number = |name: &String| {
+            let rest = name.strip_prefix(prefix)?.strip_prefix('-')?.strip_suffix(".tar")?;
+            rest.parse::<u64>().ok()?.checked_add(1)
+        };
+        self.shards.iter().filter_map(number).max().unwrap_or(0)
+    }
+}
+
+/// Names shards and counts them, split by split.
+pub(super) struct Namer<'t> {
+    chosen: &'t str,
+    base: Option<&'t Base>,
+    split: Option<String>,
+    prefix: String,
+    number: u64,
+}
+
+impl<'t> Namer<'t> {
+    /// Names shards with the prefix that was chosen, after those of `base`.
+    pub(super) fn new(chosen: &'t str, base: Option<&'t Base>) -> Namer<'t> {
+        Namer { chosen, base, split: None, prefix: String::new(), number: 0 }
+    }
+
+    /// Returns true if samples of this split need other shards than those before.
+    pub(super) fn enters(&mut self, split: Option<&str>) -> bool {
+        if !self.prefix.is_empty() && self.split.as_deref() == split {
+            return false;
+        }
+        self.split = split.map(str::to_string);
+        self.prefix = prefix_of(self.chosen, split);
+        self.number = self.base.map_or(0, |base| base.next(&self.prefix));
+        true
+    }
+
+    /// Returns the name and split of the next shard.
+    pub(super) fn next_shard(&mut self) -> (String, Option<String>) {
+        self.number += 1;
+        (shard_name(&self.prefix, self.number - 1), self.split.clone())
+    }
+}
+
+/// Returns the prefix of the shards of a split: its name, after the prefix if one was chosen.
+fn prefix_of(prefix: &str, split: Option<&str>) -> String {
+    match split {
+        None => prefix.into(),
+        Some(split) if prefix == PREFIX => split.into(),
+        Some(split) => format!("{prefix}-{split}"),
+    }
+}
+
+/// Returns the name of shard `number`.
+pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
+    format!("{prefix}-{number:06}.tar")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_of_a_split_are_numbered_after_existing_shards() {
+        let shards =
+            ["train-000007.tar", "train-000002.tar", "shard-000001.tar", "trainer-000099.tar"];
+        let base = Base { shards: shards.map(String::from).into(), ..Base::default() };
+        let mut namer = Namer::new(PREFIX, Some(&base));
+        assert!(namer.enters(Some("train")) && !namer.enters(Some("train")));
+        let train = Some("train".to_string());
+        assert_eq!(namer.next_shard(), ("train-000008.tar".into(), train.clone()));
+        assert_eq!(namer.next_shard(), ("train-000009.tar".into(), train));
+        assert!(namer.enters(Some("val")));
+        assert_eq!(namer.next_shard().0, "val-000000.tar");
+        let mut namer = Namer::new("shard", Some(&base));
+        assert!(namer.enters(None));
+        assert_eq!(namer.next_shard(), ("shard-000002.tar".into(), None));
+        let mut namer = Namer::new("photos", None);
+        assert!(namer.enters(Some("val")));
+        assert_eq!(namer.next_shard().0, "photos-val-000000.tar");
+    }
+}

@@ -1,0 +1,174 @@
+//! Row sources: tables, arrays and archives -> the samples of a scan, and their bytes again when
+//! they are packed.
+//!
+//! A source is listed once, while planning; the plan then holds the location of each part: a range
+//! of bytes of a source file, or a row and column that the source's [`CellReader`] decodes. Texts
+//! made from values are in the plan itself. Floors: `url` and `find` resolve names of sources,
+//! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts;
+//! each other file lists one kind of source.
+
+mod assign;
+mod bytes;
+mod find;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod litdata;
+mod mds;
+mod npy;
+mod npz;
+mod numbers;
+#[cfg(feature = "tables")]
+pub(crate) mod parquet;
+mod reader;
+mod samples;
+mod table;
+mod tar;
+mod tfrecord;
+mod url;
+mod zip;
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::plan::PlannedSource;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+use crate::scan::builder::ScanBuilder;
+use crate::scan::options::ScanOptions;
+use crate::scan::{Scan, ScanCounter};
+use crate::stop::Stop;
+
+pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
+pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
+
+/// An array in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundArray {
+    /// numpy's name of the type, little-endian: `float32`.
+    pub dtype: String,
+    /// The shape of one row.
+    pub row: Vec<u64>,
+    /// The first byte and the number of rows of each run of rows, in the order of rows.
+    pub places: Vec<(u64, u64)>,
+}
+
+/// The state that all kinds of sources share while they are listed.
+pub(crate) struct Listing<'a, 'o> {
+    /// The number of the first root of the source; a source has one root for each file it names.
+    pub(crate) root: u32,
+    /// Takes the rows.
+    pub(crate) builder: &'a mut ScanBuilder<'o>,
+    /// Counts rows.
+    pub(crate) counter: &'a ScanCounter,
+    /// Ends the listing early.
+    pub(crate) stop: &'a Stop,
+}
+
+/// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
+/// order; see [`roots`].
+///
+/// # Errors
+/// Returns an error if a source is not of its kind, or the machine fails. What is wrong with a row
+/// is a problem.
+pub(crate) fn scan(
+    sources: &[SourceUrl],
+    options: &ScanOptions,
+    counter: &ScanCounter,
+    stop: &Stop,
+) -> Result<Scan, Failure> {
+    let mut builder = ScanBuilder::new(options);
+    let mut root = 0;
+    for source in sources {
+        let listing = Listing { root, builder: &mut builder, counter, stop };
+        match source.kind {
+            SourceKind::Npy => npy::list(source, listing)?,
+            SourceKind::Csv | SourceKind::Jsonl => table::list(source, listing)?,
+            SourceKind::Npz => npz::list(source, listing)?,
+            SourceKind::Tar => tar::list(source, listing)?,
+            SourceKind::Zip => zip::list(source, listing)?,
+            SourceKind::Mds => mds::list(source, listing)?,
+            SourceKind::LitData => litdata::list(source, listing)?,
+            SourceKind::TfRecord => tfrecord::list(source, listing)?,
+            #[cfg(feature = "tables")]
+            SourceKind::Parquet => parquet::list(source, listing)?,
+            #[cfg(feature = "hdf5")]
+            SourceKind::Hdf5 => hdf5::list(source, listing)?,
+            #[cfg(not(all(feature = "tables", feature = "hdf5")))]
+            kind => return Err(Failure::usage(lacking(kind.word()))),
+        }
+        root += source.files.len() as u32;
+    }
+    Ok(builder.finish())
+}
+
+/// Creates a reader of planned parts of these sources under these roots; `times` tells whether
+/// modification times are compared.
+pub(crate) fn reader<'a>(
+    sources: &'a [PlannedSource],
+    roots: &'a [PathBuf],
+    times: bool,
+) -> SourceReader<'a> {
+    SourceReader::new(sources, roots, times, open_cells)
+}
+
+/// Opens the reader of a source's cells.
+fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+    match source.kind.as_str() {
+        "zip" => return Ok(Box::new(zip::ZipCells::open(path)?)),
+        "npz" => return Ok(Box::new(npz::NpzCells::open(path)?)),
+        "samples" => return Ok(Box::new(samples::SampleCells::open(path, &source.options)?)),
+        #[cfg(feature = "tables")]
+        "parquet" => {
+            return Ok(Box::new(parquet::ParquetCells::open(path, &source.options)?));
+        }
+        #[cfg(feature = "hdf5")]
+        "hdf5" => return Ok(Box::new(hdf5::Hdf5Cells::open(path, &source.options)?)),
+        _ => {}
+    }
+    let text = format!(
+        "{}: the plan reads it as '{}', which this version cannot; use the version that planned it",
+        path.shown(),
+        source.kind
+    );
+    Err(Failure::bad_data(text).into())
+}
+
+/// Returns the message for a kind of source that was left out when the program was compiled.
+#[cfg(not(all(feature = "tables", feature = "hdf5")))]
+fn lacking(kind: &str) -> String {
+    let feature = if kind == "parquet" { "tables" } else { kind };
+    format!("{kind}: this program was compiled without it; compile with the feature '{feature}'")
+}
+
+/// Returns the roots of the plan: the files of the sources, and the folders of tables that name
+/// files.
+pub(crate) fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
+    let of = |source: &SourceUrl| -> Vec<PathBuf> {
+        match source.kind {
+            SourceKind::Csv | SourceKind::Jsonl => table::roots(source).collect(),
+            _ => source.files.clone(),
+        }
+    };
+    sources.iter().flat_map(of).collect()
+}
+
+/// Returns the options of the sources for the plan: everything but where the files are.
+pub(crate) fn planned(sources: &[SourceUrl]) -> Vec<String> {
+    sources.iter().map(SourceUrl::planned).collect()
+}
+
+/// Returns where the rows of a column of a Parquet file are.
+pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "tables")]
+    return parquet::places(path, name);
+    #[cfg(not(feature = "tables"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("parquet"))))
+}
+
+/// Returns where the rows of a data set of an HDF5 file are.
+pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "hdf5")]
+    return hdf5::places(path, name);
+    #[cfg(not(feature = "hdf5"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("hdf5"))))
+}

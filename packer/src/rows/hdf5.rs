@@ -1,0 +1,381 @@
+//! `hdf5:FILES?NAME=/DATASET&key=/DATASET`: HDF5 data sets, one sample for each index of the first
+//! dimension.
+//!
+//! A row of more than one number is a part `NAME.raw` of fixed length; a number or text becomes a
+//! field of the sample's JSON; bytes of any length are a part `NAME`. Rows of contiguous data sets are
+//! ranges of the file; chunked ones are decoded again when they are packed.
+
+mod array;
+mod file;
+
+use std::path::Path;
+
+use hdf5_reader::Hdf5File;
+use serde_json::{Map, Value};
+use tarflume_formats::Column;
+use tarflume_formats::shown::ShowPath;
+
+use self::array::{H5Array, Kind};
+use self::file::{failure, guarded, machine};
+use super::reader::{CellFault, CellReader};
+use super::url::SourceUrl;
+use super::{FoundArray, Listing};
+use crate::check::sniff;
+use crate::failure::Failure;
+use crate::problem::ProblemKind;
+use crate::scan::builder::{RowName, RowPart};
+
+/// Rows between two looks at a request to stop.
+const STEP: u64 = 1024;
+
+/// What a data set becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Role {
+    /// The key.
+    Key,
+    /// A field of the JSON.
+    Field(String),
+    /// A part with this extension; `None` for that of the image's format.
+    Part(Option<String>),
+}
+
+/// The data sets of one file.
+struct Table {
+    arrays: Vec<(Role, H5Array)>,
+    source: u32,
+}
+
+/// Lists the rows of the files of one source.
+///
+/// # Errors
+/// Returns an error for a file that is not HDF5 or has other data sets than the first, and if the
+/// machine fails.
+pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
+    let mut tables: Vec<Table> = Vec::with_capacity(source.files.len());
+    for (n, path) in source.files.iter().enumerate() {
+        let mut table = open(source, path)?;
+        if let Some(first) = tables.first()
+            && let Some(difference) = difference(first, &table)
+        {
+            return Err(Failure::usage(format!(
+                "{} and {} differ in {difference}; pack them as different data sets",
+                source.files[0].shown(),
+                path.shown()
+            )));
+        }
+        let names: Vec<&str> = table.arrays.iter().map(|(_, array)| array.name.as_str()).collect();
+        let root = (listing.root + n as u32, path.as_path());
+        let options = serde_json::json!({ "arrays": names });
+        table.source = listing.builder.source(root, "", "hdf5", options)?;
+        tables.push(table);
+    }
+    let columns: Vec<Column> = tables[0].arrays.iter().filter_map(column).collect();
+    listing.builder.about().columns.extend(columns);
+    let rows: u64 = tables.iter().map(Table::rows).sum();
+    let digits = rows.saturating_sub(1).to_string().len().max(8);
+    let mut first = 0;
+    for (table, path) in tables.iter_mut().zip(&source.files) {
+        for row in 0..table.rows() {
+            if row % STEP == 0 {
+                if listing.stop.requested() {
+                    return Err(Failure::interrupted());
+                }
+                listing.counter.add(STEP.min(table.rows() - row));
+            }
+            let number = format!("{:0digits$}", first + row);
+            table.push(row, number, path, &mut listing)?;
+        }
+        first += table.rows();
+    }
+    Ok(())
+}
+
+fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
+    let file = file::open(path)?;
+    let mut chosen: Vec<(String, String)> = source.options.clone();
+    if chosen.iter().all(|(name, _)| name == "key") {
+        chosen.extend(all(&file.0, path)?);
+    }
+    let mut arrays: Vec<(Role, H5Array)> = Vec::with_capacity(chosen.len());
+    for (name, dataset) in chosen {
+        let array = H5Array::find(&file, &dataset, path)?;
+        let role = role(&name, &array, path)?;
+        if arrays.iter().any(|(other, _)| *other == role) {
+            let text = format!("{}: two data sets are named '{name}'", path.shown());
+            return Err(Failure::usage(text));
+        }
+        arrays.push((role, array));
+    }
+    if arrays.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: the file has no data sets at its root; name them: hdf5:FILE?image=/GROUP/DATASET",
+            path.shown()
+        )));
+    }
+    let rows = arrays[0].1.rows();
+    if let Some((_, other)) = arrays.iter().find(|(_, array)| array.rows() != rows) {
+        return Err(Failure::usage(format!(
+            "{}: {} has {rows} rows and {} has {}; a sample is one row of each; name the data sets: \
+             hdf5:FILE?image=/x&label=/y",
+            path.shown(),
+            arrays[0].1.name,
+            other.name,
+            other.rows()
+        )));
+    }
+    Ok(Table { arrays, source: 0 })
+}
+
+/// Returns name and path of the data sets at the root of a file.
+fn all(file: &Hdf5File, path: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
+    let mut names: Vec<String> = names.1;
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| (name.clone(), format!("/{name}"))).collect())
+}
+
+fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
+    let refuse = |why: &str| {
+        let text = format!("{}: {}: {why}", path.shown(), array.name);
+        Err(Failure::usage(text))
+    };
+    let one = array.row_shape().is_empty();
+    Ok(match array.kind {
+        Kind::Numbers { letter: 'i' | 'u', .. } if name == "key" && one => Role::Key,
+        Kind::Text { .. } if name == "key" => Role::Key,
+        _ if name == "key" => return refuse("it is no key: keys are text or whole numbers"),
+        Kind::Text { .. } => Role::Field(name.into()),
+        Kind::Numbers { .. } if one => Role::Field(name.into()),
+        Kind::Bytes if name == "image" => Role::Part(None),
+        Kind::Bytes => Role::Part(Some(name.into())),
+        Kind::Numbers { .. } if name.ends_with(".raw") => Role::Part(Some(name.into())),
+        Kind::Numbers { .. } => Role::Part(Some(format!("{name}.raw"))),
+    })
+}
+
+/// Returns the column of the manifest.
+fn column((role, array): &(Role, H5Array)) -> Option<Column> {
+    let (name, kind, shape) = match (role, array.kind) {
+        (Role::Field(name), kind) => {
+            let kind = match kind {
+                Kind::Numbers { letter: 'b', .. } => "bool",
+                Kind::Numbers { letter: 'f', .. } => "float64",
+                Kind::Numbers { .. } => "int64",
+                _ => "string",
+            };
+            (format!("/{}", name.replace('~', "~0").replace('/', "~1")), kind.into(), None)
+        }
+        (Role::Part(Some(ext)), kind) => {
+            (ext.clone(), kind.numpy()?, Some(array.row_shape().to_vec()))
+        }
+        _ => return None,
+    };
+    Some(Column { name, kind, shape, nullable: false })
+}
+
+/// Returns the name of a data set in which two files differ.
+fn difference(a: &Table, b: &Table) -> Option<String> {
+    let alike = |a: &H5Array, b: &H5Array| match (a.kind, b.kind) {
+        (Kind::Numbers { letter: c, size: n, .. }, Kind::Numbers { letter: d, size: m, .. }) => {
+            (c, n, a.row_shape()) == (d, m, b.row_shape())
+        }
+        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+    };
+    let lacks = |table: &Table, (role, array): &(Role, H5Array)| {
+        !table.arrays.iter().any(|(other, found)| other == role && alike(array, found))
+    };
+    let odd = a.arrays.iter().find(|found| lacks(b, found));
+    odd.or_else(|| b.arrays.iter().find(|found| lacks(a, found)))
+        .map(|(_, array)| array.name.clone())
+}
+
+impl Table {
+    fn rows(&self) -> u64 {
+        self.arrays[0].1.rows() // a table has at least one
+    }
+
+    /// Adds one row as a sample, or its problem.
+    fn push(
+        &mut self,
+        row: u64,
+        number: String,
+        path: &Path,
+        listing: &mut Listing<'_, '_>,
+    ) -> Result<(), Failure> {
+        let source = self.source;
+        let name = RowName { source, row };
+        let (mut key, mut json, mut parts) = (number, Map::new(), Vec::new());
+        let mut fault = None;
+        for (n, (role, array)) in self.arrays.iter_mut().enumerate() {
+            if let (Some(place), Role::Part(Some(ext))) = (array.place, &*role) {
+                let size = array.row_bytes();
+                parts.push((ext.clone(), RowPart::Range { source, at: place + row * size, size }));
+                continue;
+            }
+            let kind = array.kind;
+            let value = match array.value(row).map_err(|e| machine(e, path)) {
+                Ok(value) => value,
+                Err(CellFault::Failure(failure)) => return Err(failure),
+                Err(CellFault::Data(why)) => {
+                    fault = Some((ProblemKind::Unreadable, format!("{}: {why}", array.name)));
+                    break;
+                }
+            };
+            match role {
+                Role::Part(ext) => {
+                    let by_content = || sniff::ext(value).unwrap_or("bin").to_string();
+                    let ext = ext.clone().unwrap_or_else(by_content);
+                    let size = value.len() as u64;
+                    parts.push((ext, RowPart::Cell { source, row, column: n as u16, size }));
+                }
+                Role::Field(field) => match field_of(kind, value) {
+                    Ok(found) => drop(json.insert(field.clone(), found)),
+                    Err(why) => {
+                        fault = Some((ProblemKind::BadJson, format!("{}: {why}", array.name)))
+                    }
+                },
+                Role::Key => match field_of(kind, value) {
+                    Ok(Value::String(text)) => key = text,
+                    Ok(other) => key = other.to_string(),
+                    Err(why) => {
+                        fault = Some((ProblemKind::BadName, format!("{}: {why}", array.name)))
+                    }
+                },
+            }
+        }
+        if let Some((kind, why)) = fault {
+            listing.builder.refuse(name, kind, None, why);
+            return Ok(());
+        }
+        let text = (!json.is_empty()).then(|| Value::Object(json).to_string());
+        let mut named: Vec<(&str, RowPart<'_>)> =
+            parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
+        if let Some(text) = &text {
+            named.push(("json", RowPart::Text(text.as_bytes())));
+        }
+        listing.builder.push(name, key.as_bytes(), &named)
+    }
+}
+
+/// Returns the JSON of a number or text.
+fn field_of(kind: Kind, bytes: &[u8]) -> Result<Value, &'static str> {
+    let Kind::Numbers { letter, size, .. } = kind else {
+        return match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => Err("the text is not UTF-8"),
+        };
+    };
+    let mut wide = [0; 8];
+    wide[..size].copy_from_slice(&bytes[..size]);
+    let bits = u64::from_le_bytes(wide);
+    let shift = 64 - 8 * size as u32;
+    let number = match (letter, size) {
+        ('b', _) => return Ok((bits != 0).into()),
+        ('u', _) => return Ok(bits.into()),
+        ('i', _) => return Ok((((bits << shift) as i64) >> shift).into()),
+        (_, 2) => f64::from(half(bits as u16)),
+        (_, 4) => {
+            let single = f32::from_bits(bits as u32);
+            // The digits that it has as a number of 32 bits.
+            let short = single.to_string().parse().unwrap_or(f64::from(single));
+            if short as f32 == single { short } else { f64::from(single) }
+        }
+        _ => f64::from_bits(bits),
+    };
+    match serde_json::Number::from_f64(number) {
+        Some(number) => Ok(Value::Number(number)),
+        None if number.is_nan() => Ok(Value::Null),
+        None => Err("JSON has no infinite numbers"),
+    }
+}
+
+/// Returns a number of 16 bits.
+fn half(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+    }
+}
+
+/// Finds the rows of a contiguous data set.
+///
+/// # Errors
+/// Returns an error if its numbers are not in the file as they are.
+pub(super) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    let array = H5Array::find(&file::open(path)?, name, path)?;
+    let (Some(at), Some(dtype)) = (array.place, array.kind.numpy()) else {
+        return Err(Failure::usage(format!(
+            "{}: {name}: its rows are not in the file as they are: it is chunked, big-endian or has no \
+             numbers; pack it: pack build 'hdf5:{}?x={name}' -o OUT",
+            path.shown(),
+            path.shown()
+        )));
+    };
+    Ok(FoundArray { dtype, row: array.row_shape().to_vec(), places: vec![(at, array.rows())] })
+}
+
+/// Decodes planned values of one file, for one thread. Holds the chunks of some rows of each data set.
+pub(super) struct Hdf5Cells {
+    path: std::path::PathBuf,
+    arrays: Vec<H5Array>,
+}
+
+impl std::fmt::Debug for Hdf5Cells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hdf5Cells").field("file", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Hdf5Cells {
+    /// Opens a planned file.
+    ///
+    /// # Errors
+    /// Returns an error if the file lacks a planned data set or cannot be read.
+    pub(super) fn open(path: &Path, options: &Value) -> Result<Hdf5Cells, CellFault> {
+        let file = file::open(path)?;
+        let planned = options["arrays"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names = planned.iter().map(|name| name.as_str().unwrap_or_default());
+        let arrays = names.map(|name| H5Array::find(&file, name, path));
+        let arrays = arrays.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Hdf5Cells { path: path.into(), arrays })
+    }
+}
+
+impl CellReader for Hdf5Cells {
+    fn read(&mut self, row: u64, column: u16, space: &mut [u8]) -> Result<(), CellFault> {
+        let Some(array) = self.arrays.get_mut(usize::from(column)) else {
+            return Err(CellFault::Data(format!("the plan has no data set {column}")));
+        };
+        let value = array.value(row).map_err(|e| machine(e, &self.path))?;
+        if value.len() != space.len() {
+            let text = format!("{} bytes, and {} were planned", value.len(), space.len());
+            return Err(CellFault::Data(text));
+        }
+        space.copy_from_slice(value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_all_sizes_become_json() {
+        let number = |letter, bytes: &[u8]| {
+            field_of(Kind::Numbers { letter, size: bytes.len(), swapped: false }, bytes)
+        };
+        assert_eq!(number('i', &[0xff]).unwrap().to_string(), "-1");
+        assert_eq!(number('u', &[0xff; 8]).unwrap().to_string(), "18446744073709551615");
+        assert_eq!(number('f', &0.1f32.to_le_bytes()).unwrap().to_string(), "0.1");
+        assert_eq!(number('f', &0x3555u16.to_le_bytes()).unwrap().to_string(), "0.333251953125");
+        assert_eq!((half(0x0001), half(0xfc00)), (2f32.powi(-24), f32::NEG_INFINITY));
+        assert_eq!(number('f', &f64::NAN.to_le_bytes()), Ok(Value::Null));
+        assert!(number('f', &f64::INFINITY.to_le_bytes()).is_err());
+        assert_eq!(number('b', &[1]), Ok(Value::Bool(true)));
+    }
+}

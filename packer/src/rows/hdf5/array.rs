@@ -1,0 +1,364 @@
+//! `H5Array`: the rows of one HDF5 data set.
+//!
+//! Numbers leave as little-endian bytes. A contiguous data set has a place in the file and is not
+//! decoded at all; of a chunked one, the chunks of some rows are held.
+
+use std::path::Path;
+
+use hdf5_reader::error::{Error, Result};
+use hdf5_reader::messages::HdfMessage;
+use hdf5_reader::messages::layout::DataLayout;
+use hdf5_reader::{
+    ByteOrder, Dataset, Datatype, H5Type, Hdf5File, SliceInfo, SliceInfoElem, StringPadding,
+    StringSize, VarLenKind,
+};
+use tarflume_formats::shown::ShowPath;
+
+use super::file::{failure, guarded, slab_limit};
+use crate::failure::Failure;
+
+/// Bytes of rows that are read at a time from a data set without chunks.
+const WINDOW: u64 = 1 << 20;
+
+/// The kind of a data set's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Numbers.
+    Numbers {
+        /// `b`, `i`, `u` or `f`.
+        letter: char,
+        /// Bytes.
+        size: usize,
+        /// Whether the bytes are in the other order in the file.
+        swapped: bool,
+    },
+    /// Text, one for each row.
+    Text {
+        padding: StringPadding,
+        /// Whether an element is a reference to the text.
+        variable: bool,
+    },
+    /// Strings of bytes of different lengths, one for each row.
+    Bytes,
+}
+
+impl Kind {
+    /// Returns numpy's name of the type of numbers.
+    pub(super) fn numpy(self) -> Option<String> {
+        let Kind::Numbers { letter, size, .. } = self else { return None };
+        let word = match letter {
+            'b' => return Some("bool".into()),
+            'f' => "float",
+            'i' => "int",
+            _ => "uint",
+        };
+        Some(format!("{word}{}", size * 8))
+    }
+
+    fn of(dtype: &Datatype) -> Option<Kind> {
+        let swapped = |order: ByteOrder, size: u8| order == ByteOrder::BigEndian && size > 1;
+        Some(match dtype {
+            &Datatype::FixedPoint { size, signed, byte_order } if matches!(size, 1 | 2 | 4 | 8) => {
+                let letter = if signed { 'i' } else { 'u' };
+                Kind::Numbers { letter, size: size.into(), swapped: swapped(byte_order, size) }
+            }
+            &Datatype::FloatingPoint { size, byte_order } if matches!(size, 2 | 4 | 8) => {
+                Kind::Numbers { letter: 'f', size: size.into(), swapped: swapped(byte_order, size) }
+            }
+            // NumPy's bool is an enumeration of two values in a byte.
+            Datatype::Enum { base, members } => match Kind::of(base)? {
+                Kind::Numbers { size: 1, swapped, .. }
+                    if members.iter().any(|m| m.name == "TRUE") && members.len() == 2 =>
+                {
+                    Kind::Numbers { letter: 'b', size: 1, swapped }
+                }
+                numbers @ Kind::Numbers { .. } => numbers,
+                _ => return None,
+            },
+            &Datatype::String { size, padding, .. } => {
+                Kind::Text { padding, variable: size == StringSize::Variable }
+            }
+            &Datatype::VarLen { kind: VarLenKind::String, padding, .. } => {
+                Kind::Text { padding, variable: true }
+            }
+            Datatype::VarLen { base, kind: VarLenKind::Sequence, .. } => match Kind::of(base)? {
+                Kind::Numbers { size: 1, .. } => Kind::Bytes,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Rows that are held.
+struct Slab {
+    first: u64,
+    /// The numbers of all rows, or the value of each row.
+    rows: SlabRows,
+}
+
+enum SlabRows {
+    Numbers(Vec<u8>),
+    Values(Vec<Vec<u8>>),
+}
+
+/// One data set.
+pub(super) struct H5Array {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// The position of the first row, if the bytes are in the file as they are packed.
+    pub(super) place: Option<u64>,
+    dataset: Dataset,
+    /// Bytes of one row's elements in the file.
+    row_bytes: u64,
+    /// Rows that are read at a time.
+    step: u64,
+    slab: Option<Slab>,
+}
+
+impl H5Array {
+    /// Finds a data set in a file of `length` bytes.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, if its type is not read, or if its chunks are too large.
+    pub(super) fn find(
+        (file, length): &(Hdf5File, u64),
+        name: &str,
+        path: &Path,
+    ) -> std::result::Result<H5Array, Failure> {
+        let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
+        let dataset = guarded(|| file.dataset(name)).map_err(|e| failure(e, path))?;
+        let kind = Kind::of(dataset.dtype()).ok_or_else(|| {
+            refuse(format!(
+                "its type is not read: {}; numbers, text and bytes of any length are",
+                described(dataset.dtype())
+            ))
+        })?;
+        let shape = dataset.shape();
+        if shape.is_empty() {
+            return Err(refuse("it has no rows: it is a single value".into()));
+        }
+        if shape.len() > 1 && !matches!(kind, Kind::Numbers { .. }) {
+            return Err(refuse("text and bytes are read from data sets of one dimension".into()));
+        }
+        let element = dataset.raw_element_size().map_err(|e| failure(e, path))? as u64;
+        let row = shape[1..].iter().try_fold(element, |bytes, &dim| bytes.checked_mul(dim));
+        let limit = slab_limit(*length);
+        let row_bytes = row.filter(|&bytes| bytes > 0 && bytes <= limit);
+        let row_bytes =
+            row_bytes.ok_or_else(|| refuse(format!("a row of shape {shape:?} has no size")))?;
+        let place = place(file, &dataset, kind).map_err(|e| failure(e, path))?;
+        let fits = |at: &u64| {
+            let bytes = shape[0].checked_mul(row_bytes).and_then(|bytes| bytes.checked_add(*at));
+            bytes.is_some_and(|end| end <= *length)
+        };
+        if place.is_some() && place.filter(fits).is_none() {
+            return Err(refuse("its data ends after the end of the file".into()));
+        }
+        let step = match dataset.chunks() {
+            Some(chunk) => u64::from(chunk[0]).clamp(1, shape[0].max(1)),
+            None => (WINDOW / row_bytes).max(1),
+        };
+        // A chunk has references to texts and bytes; what they refer to has any length.
+        let step = match kind {
+            Kind::Bytes => step.min(32),
+            Kind::Text { variable: true, .. } => step.min(4096),
+            _ => step,
+        };
+        let bytes = step.saturating_mul(row_bytes);
+        if place.is_none() && bytes > limit {
+            return Err(refuse(format!(
+                "its chunks hold {step} rows, {bytes} bytes; a thread holds at most {limit}; write \
+                 the data set with smaller chunks (in h5py: chunks=(1, ...))"
+            )));
+        }
+        Ok(H5Array { name: name.into(), kind, place, dataset, row_bytes, step, slab: None })
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn rows(&self) -> u64 {
+        self.dataset.shape()[0]
+    }
+
+    /// Returns the shape of one row.
+    pub(super) fn row_shape(&self) -> &[u64] {
+        &self.dataset.shape()[1..]
+    }
+
+    /// Returns the bytes of one row of numbers.
+    pub(super) fn row_bytes(&self) -> u64 {
+        self.row_bytes
+    }
+
+    /// Returns the value of a row.
+    ///
+    /// # Errors
+    /// Returns an error if the row cannot be read or decoded.
+    pub(super) fn value(&mut self, row: u64) -> Result<&[u8]> {
+        if row >= self.rows() {
+            return Err(Error::InvalidData(format!("it has {} rows", self.rows())));
+        }
+        let first = row - row % self.step;
+        if self.slab.as_ref().is_none_or(|slab| slab.first != first) {
+            self.slab = None; // frees it before the next one is read
+            let rows = guarded(|| self.read(first, self.step.min(self.rows() - first)))?;
+            self.slab = Some(Slab { first, rows });
+        }
+        let skip = (row - first) as usize;
+        match self.slab.as_ref().map(|slab| &slab.rows) {
+            Some(SlabRows::Numbers(bytes)) => {
+                let size = self.row_bytes as usize;
+                Ok(bytes.get(skip * size..(skip + 1) * size).unwrap_or_default())
+            }
+            Some(SlabRows::Values(values)) => Ok(values.get(skip).map_or(&[], Vec::as_slice)),
+            None => Ok(&[]), // it was set above
+        }
+    }
+
+    fn read(&self, first: u64, rows: u64) -> Result<SlabRows> {
+        let mut selections =
+            vec![SliceInfoElem::Slice { start: first, end: first + rows, step: 1 }];
+        let all = |&dim: &u64| SliceInfoElem::Slice { start: 0, end: dim, step: 1 };
+        selections.extend(self.dataset.shape()[1..].iter().map(all));
+        let selected = SliceInfo { selections };
+        match self.kind {
+            Kind::Numbers { size, swapped, .. } => {
+                let read = match size {
+                    1 => self.numbers::<1>(&selected, swapped),
+                    2 => self.numbers::<2>(&selected, swapped),
+                    4 => self.numbers::<4>(&selected, swapped),
+                    _ => self.numbers::<8>(&selected, swapped),
+                };
+                read.map(SlabRows::Numbers)
+            }
+            Kind::Text { padding, variable } => {
+                let elements = self.dataset.read_slice::<Element>(&selected)?;
+                let text = |element: &Element| {
+                    let bytes = match variable {
+                        true => self.dataset.resolve_vlen_reference_bytes(&element.0, 1)?,
+                        false => element.0.clone(),
+                    };
+                    Ok(trimmed(bytes, padding))
+                };
+                elements.iter().map(text).collect::<Result<_>>().map(SlabRows::Values)
+            }
+            Kind::Bytes => {
+                let elements = self.dataset.read_slice::<Element>(&selected)?;
+                let bytes = |e: &Element| self.dataset.resolve_vlen_reference_bytes(&e.0, 1);
+                elements.iter().map(bytes).collect::<Result<_>>().map(SlabRows::Values)
+            }
+        }
+    }
+
+    fn numbers<const N: usize>(&self, selected: &SliceInfo, swapped: bool) -> Result<Vec<u8>> {
+        let array = self.dataset.read_slice::<Number<N>>(selected)?;
+        let numbers = array.as_slice().unwrap_or_default(); // it is in row-major order
+        let mut bytes = Vec::with_capacity(numbers.len() * N);
+        for number in numbers {
+            bytes.extend_from_slice(&number.0);
+        }
+        if swapped {
+            bytes.chunks_exact_mut(N).for_each(<[u8]>::reverse);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Returns the position of a contiguous data set of little-endian numbers in the file.
+fn place(file: &Hdf5File, dataset: &Dataset, kind: Kind) -> Result<Option<u64>> {
+    let Kind::Numbers { swapped: false, .. } = kind else { return Ok(None) };
+    let header = guarded(|| file.get_or_parse_header(dataset.address()))?;
+    let mut found = None;
+    for message in &header.messages {
+        match message {
+            HdfMessage::ExternalFiles(_) => {
+                return Err(Error::UnsupportedEncoding("its data is in external files".into()));
+            }
+            HdfMessage::DataLayout(layout) => found = Some(&layout.layout),
+            _ => {}
+        }
+    }
+    let base = file.superblock().base_address;
+    let undefined = match file.superblock().offset_size {
+        2 => u64::from(u16::MAX),
+        4 => u64::from(u32::MAX),
+        _ => u64::MAX,
+    };
+    Ok(match found {
+        // Without an address nothing was written, and the rows have the fill value.
+        Some(&DataLayout::Contiguous { address, size })
+            if address != undefined
+                && Some(size) == dataset.raw_byte_len().ok().map(|n| n as u64) =>
+        {
+            base.checked_add(address)
+        }
+        _ => None,
+    })
+}
+
+fn trimmed(mut bytes: Vec<u8>, padding: StringPadding) -> Vec<u8> {
+    let end = match padding {
+        StringPadding::NullTerminate => bytes.iter().position(|&b| b == 0),
+        StringPadding::NullPad => Some(bytes.iter().rposition(|&b| b != 0).map_or(0, |n| n + 1)),
+        StringPadding::SpacePad => {
+            Some(bytes.iter().rposition(|&b| b != b' ').map_or(0, |n| n + 1))
+        }
+    };
+    bytes.truncate(end.unwrap_or(bytes.len()));
+    bytes
+}
+
+fn described(dtype: &Datatype) -> &'static str {
+    match dtype {
+        Datatype::Compound { .. } => "a compound of several fields",
+        Datatype::Array { .. } => "an array type",
+        Datatype::Opaque { .. } => "an opaque type",
+        Datatype::Reference { .. } => "a reference",
+        Datatype::VarLen { .. } => "lists of different lengths",
+        _ => "a number of an unusual size",
+    }
+}
+
+/// The bytes of a number, in the order of the file.
+#[derive(Clone)]
+#[repr(transparent)]
+struct Number<const N: usize>([u8; N]);
+
+impl<const N: usize> H5Type for Number<N> {
+    fn hdf5_type() -> Datatype {
+        Datatype::Opaque { size: N as u32, tag: String::new() }
+    }
+
+    fn from_bytes(bytes: &[u8], _: &Datatype) -> Result<Self> {
+        let short = || Error::InvalidData(format!("a number of {} bytes", bytes.len()));
+        bytes.try_into().map(Number).map_err(|_| short())
+    }
+
+    fn element_size(_: &Datatype) -> usize {
+        N
+    }
+
+    fn decode_vec(raw: &[u8], _: &Datatype, count: usize) -> Option<Result<Vec<Self>>> {
+        let (numbers, rest) = raw.as_chunks::<N>();
+        let whole = numbers.len() == count && rest.is_empty();
+        whole.then(|| Ok(numbers.iter().map(|&number| Number(number)).collect()))
+    }
+}
+
+/// The bytes of any element.
+#[derive(Clone)]
+struct Element(Vec<u8>);
+
+impl H5Type for Element {
+    fn hdf5_type() -> Datatype {
+        Datatype::Opaque { size: 1, tag: String::new() }
+    }
+
+    fn from_bytes(bytes: &[u8], _: &Datatype) -> Result<Self> {
+        Ok(Element(bytes.to_vec()))
+    }
+
+    fn element_size(dtype: &Datatype) -> usize {
+        hdf5_reader::dtype_element_size(dtype).unwrap_or(0)
+    }
+}

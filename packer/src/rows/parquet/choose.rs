@@ -1,0 +1,277 @@
+//! `Chosen`: which columns of a Parquet file become parts, JSON and the key.
+//!
+//! Options name them; without options the columns decide: bytes become parts, equal lists of numbers
+//! become arrays, all else JSON. Reads the schema and the footer's text alone.
+
+use parquet::basic::{Repetition, Type as Physical};
+use parquet::schema::types::{SchemaDescriptor, Type};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{ClassTable, Column};
+
+use super::super::url::SourceUrl;
+use super::source::ParquetFile;
+use super::walk::{Element, is_bytes};
+use crate::failure::Failure;
+
+/// The rule for the extension of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExtRule {
+    /// This one.
+    Fixed(String),
+    /// That of the image's format, after a prefix; without a known format the second text.
+    Content(String, String),
+}
+
+/// A column whose values are parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PartColumn {
+    pub(super) ext: ExtRule,
+    /// The leaf column.
+    pub(super) leaf: usize,
+    /// The type, if it is an array of numbers.
+    pub(super) element: Option<Element>,
+    /// Whether the column stays JSON if its lists differ in length.
+    pub(super) maybe: bool,
+}
+
+/// The columns that are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) parts: Vec<PartColumn>,
+    /// The leaf columns of the JSON and of the key.
+    pub(super) leaves: Vec<usize>,
+    /// The top-level columns that are in the JSON.
+    pub(super) json: Vec<String>,
+    /// The path of the key; `None` for row numbers.
+    pub(super) key: Option<Vec<String>>,
+    /// Whether the key is a file name, whose extension is dropped.
+    pub(super) key_is_file: bool,
+}
+
+impl Chosen {
+    /// Chooses by the options of a source.
+    ///
+    /// # Errors
+    /// Returns an error for an option that names no column, or one of another type.
+    pub(super) fn of(source: &SourceUrl, file: &ParquetFile) -> Result<Chosen, Failure> {
+        let schema = file.schema();
+        let named = |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json");
+        let mut chosen = Chosen::default();
+        for (name, column) in source.options.iter().filter(named) {
+            let part = chosen.named(name, column, file)?;
+            chosen.parts.push(part);
+        }
+        if chosen.parts.is_empty() {
+            chosen.parts = usual(schema);
+        }
+        chosen.choose_json(source.option("json").unwrap_or("*"), file)?;
+        if let Some(key) = source.option("key") {
+            chosen.choose_key(key, file)?;
+        }
+        chosen.leaves.sort_unstable();
+        chosen.leaves.dedup();
+        Ok(chosen)
+    }
+
+    /// Returns the part of an option `NAME=COLUMN`.
+    fn named(&self, name: &str, column: &str, file: &ParquetFile) -> Result<PartColumn, Failure> {
+        let schema = file.schema();
+        let leaf = match leaves(schema, column)[..] {
+            [leaf] => leaf,
+            [] => return Err(missing(file, column)),
+            ref several => match image(schema, schema.get_column_root(several[0]), several) {
+                Some((bytes, _)) => bytes,
+                None => {
+                    return Err(refused(file, column, "has several values; name one of them"));
+                }
+            },
+        };
+        let descriptor = schema.column(leaf);
+        if is_bytes(&descriptor, true) && descriptor.max_rep_level() == 0 {
+            let ext = match name {
+                "image" => ExtRule::Content(String::new(), "bin".into()),
+                name => ExtRule::Fixed(name.into()),
+            };
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false });
+        }
+        let Some(element) = Element::of(&descriptor).filter(|_| descriptor.max_rep_level() > 0)
+        else {
+            let text = "is no part: bytes, text and lists of numbers are parts; all else is JSON";
+            return Err(refused(file, column, text));
+        };
+        let ext = if name.ends_with(".raw") { name.into() } else { format!("{name}.raw") };
+        let ext = ExtRule::Fixed(ext);
+        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false })
+    }
+
+    fn choose_json(&mut self, option: &str, file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        let wanted: Vec<&str> =
+            option.split(',').filter(|name| !matches!(*name, "" | "none")).collect();
+        if let Some(name) = wanted.iter().find(|&&n| n != "*" && leaves(schema, n).is_empty()) {
+            return Err(missing(file, name));
+        }
+        for (root, field) in schema.root_schema().get_fields().iter().enumerate() {
+            let of_root: Vec<usize> = (0..schema.num_columns())
+                .filter(|&n| schema.get_column_root_idx(n) == root)
+                .collect();
+            let is_image = image(schema, field, &of_root).is_some();
+            let mut any = false;
+            for &leaf in &of_root {
+                let path = schema.column(leaf).path().string();
+                let named = wanted.iter().any(|w| *w == path || is_under(&path, w));
+                let free = wanted.contains(&"*")
+                    && !is_image
+                    && !self.parts.iter().any(|part| part.leaf == leaf && !part.maybe);
+                let has_json = !is_bytes(&schema.column(leaf), false);
+                if named && !has_json {
+                    return Err(refused(file, &path, "has bytes, which have no JSON; name a part"));
+                }
+                if (named || free) && has_json {
+                    self.leaves.push(leaf);
+                    any = true;
+                }
+            }
+            if any {
+                self.json.push(field.name().into());
+            }
+        }
+        Ok(())
+    }
+
+    fn choose_key(&mut self, key: &str, file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        let found = leaves(schema, key);
+        let picture =
+            found.first().and_then(|&first| image(schema, schema.get_column_root(first), &found));
+        let leaf = match (&found[..], picture) {
+            (_, Some((_, path))) => path,
+            (&[leaf], None) => leaf,
+            ([], _) => return Err(missing(file, key)),
+            _ => return Err(refused(file, key, "has several values; name one of them")),
+        };
+        let column = schema.column(leaf);
+        let text = is_bytes(&column, true) && !is_bytes(&column, false);
+        let whole = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
+        if column.max_rep_level() > 0 || !(text || whole && Element::of(&column).is_some()) {
+            return Err(refused(file, key, "is no key: keys are text or whole numbers"));
+        }
+        self.leaves.push(leaf);
+        self.key = Some(column.path().parts().to_vec());
+        self.key_is_file = picture.is_some() || column.path().string().ends_with(".path");
+        Ok(())
+    }
+
+    /// Returns the JSON columns for the manifest.
+    pub(super) fn columns(&self, schema: &SchemaDescriptor) -> Vec<Column> {
+        let fields = schema.root_schema().get_fields().iter();
+        let chosen = fields.filter(|field| self.json.iter().any(|name| name == field.name()));
+        let column = |field: &std::sync::Arc<Type>| Column {
+            name: format!("/{}", field.name().replace('~', "~0").replace('/', "~1")),
+            kind: kind(schema, field).into(),
+            shape: None,
+            nullable: field.get_basic_info().repetition() != Repetition::REQUIRED,
+        };
+        chosen.map(column).collect()
+    }
+}
+
+/// Returns the parts if no option names one.
+fn usual(schema: &SchemaDescriptor) -> Vec<PartColumn> {
+    let mut parts = Vec::new();
+    let mut names = Vec::new();
+    for leaf in 0..schema.num_columns() {
+        let column = schema.column(leaf);
+        let name = schema.get_column_root(leaf).name().to_string();
+        if is_bytes(&column, false) && column.max_rep_level() == 0 {
+            names.push((parts.len(), name));
+            let ext = ExtRule::Fixed(String::new());
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false });
+        } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
+            && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
+        {
+            let ext = ExtRule::Fixed(format!("{name}.raw"));
+            parts.push(PartColumn { ext, leaf, element: Some(element), maybe: true });
+        }
+    }
+    let alone = names.len() == 1;
+    for (part, name) in names {
+        let prefix = if alone { String::new() } else { format!("{name}.") };
+        parts[part].ext = ExtRule::Content(prefix, name);
+    }
+    parts
+}
+
+/// Returns the leaves with this path or under it.
+fn leaves(schema: &SchemaDescriptor, path: &str) -> Vec<usize> {
+    let of = |&leaf: &usize| {
+        let found = schema.column(leaf).path().string();
+        found == path || is_under(&found, path)
+    };
+    (0..schema.num_columns()).filter(of).collect()
+}
+
+fn is_under(path: &str, above: &str) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it.
+fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(usize, usize)> {
+    let (&[a, b], true) = (leaves, root.is_group()) else { return None };
+    let name = |leaf: usize| schema.column(leaf).path().parts().get(1).cloned();
+    let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
+        ("bytes", "path") => (a, b),
+        ("path", "bytes") => (b, a),
+        _ => return None,
+    };
+    let flat = |leaf: usize| schema.column(leaf).path().parts().len() == 2;
+    (is_bytes(&schema.column(bytes), false) && flat(a) && flat(b)).then_some((bytes, path))
+}
+
+/// Returns the JSON type of a top-level column.
+fn kind(schema: &SchemaDescriptor, field: &Type) -> &'static str {
+    if field.is_group() || field.get_basic_info().repetition() == Repetition::REPEATED {
+        use parquet::basic::ConvertedType as C;
+        return match field.get_basic_info().converted_type() {
+            C::LIST => "list",
+            C::NONE if !field.is_group() => "list",
+            _ => "object",
+        };
+    }
+    let found = leaves(schema, field.name()).first().and_then(|&n| Element::of(&schema.column(n)));
+    match found.map(|element| element.name) {
+        Some("bool") => "bool",
+        Some(name) if name.starts_with("float") => "float64",
+        Some(_) => "int64",
+        None => "string", // decimals and times become text
+    }
+}
+
+/// Returns the classes that Hugging Face notes in a footer.
+pub(super) fn classes(file: &ParquetFile) -> Option<ClassTable> {
+    let notes = file.metadata().file_metadata().key_value_metadata()?;
+    let note = notes.iter().find(|note| note.key == "huggingface")?.value.as_ref()?;
+    let parsed: serde_json::Value = serde_json::from_str(note).ok()?;
+    let features = parsed.get("info")?.get("features")?.as_object()?;
+    let is_class = |feature: &serde_json::Value| {
+        feature.get("_type").and_then(|kind| kind.as_str()) == Some("ClassLabel")
+    };
+    let mut labels = features.iter().filter(|(_, feature)| is_class(feature));
+    let (name, feature) = labels.next().filter(|_| labels.next().is_none())?;
+    let names = feature.get("names")?.as_array()?.iter();
+    let names = names.map(|name| Some(name.as_str()?.to_string())).collect::<Option<Vec<_>>>()?;
+    Some(ClassTable { pointer: format!("/{name}"), names, ids: Vec::new() })
+}
+
+fn missing(file: &ParquetFile, column: &str) -> Failure {
+    let schema = file.schema();
+    let mut names: Vec<&str> = schema.root_schema().get_fields().iter().map(|f| f.name()).collect();
+    names.truncate(50);
+    let names = names.join(", ");
+    let path = file.path().shown();
+    Failure::usage(format!("{path}: there is no column '{column}'; the columns are {names}"))
+}
+
+fn refused(file: &ParquetFile, column: &str, why: &str) -> Failure {
+    Failure::usage(format!("{}: column '{column}' {why}", file.path().shown()))
+}

@@ -1,0 +1,239 @@
+//! `JsonRows`: rows of a Parquet file as JSON, with the types of their columns.
+//!
+//! Integers stay integers, decimals become text without loss, times become ISO 8601. Keys are
+//! sorted; numbers have the fewest digits that read back as the same number. Bytes have no JSON.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
+use serde_json::{Map, Value};
+use tarflume_formats::shown::ShowPath;
+
+use super::source::{ParquetFile, failure, guarded};
+use crate::failure::Failure;
+
+/// Rows that are decoded at a time.
+const BATCH: usize = 256;
+
+/// Reads rows of some columns of a file, from the first to the last.
+pub(crate) struct JsonRows {
+    file: ParquetFile,
+    /// `None` if no column is read.
+    reader: Option<ParquetRecordBatchReader>,
+    batch: Option<RecordBatch>,
+    /// The next row in the batch, and in the file.
+    next: usize,
+    row: u64,
+}
+
+impl JsonRows {
+    /// Begins the rows of a file with these leaf columns.
+    ///
+    /// # Errors
+    /// Returns an error if a column has a type that is not read.
+    pub(crate) fn new(file: &ParquetFile, leaves: &[usize]) -> Result<JsonRows, Failure> {
+        for &leaf in leaves {
+            file.check_leaf(leaf)?;
+        }
+        let reader = match leaves {
+            [] => None,
+            leaves => {
+                let mask = ProjectionMask::leaves(file.schema(), leaves.iter().copied());
+                let builder =
+                    ParquetRecordBatchReaderBuilder::new_with_metadata(file.pages(), file.footer());
+                let built = || builder.with_projection(mask).with_batch_size(BATCH).build();
+                Some(guarded(built).map_err(|e| failure(e, file.path(), "its columns"))?)
+            }
+        };
+        Ok(JsonRows { file: file.clone(), reader, batch: None, next: 0, row: 0 })
+    }
+
+    /// Returns the next row; `None` after the last.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged or cannot be read.
+    pub(crate) fn next(&mut self) -> Result<Option<JsonRow>, Failure> {
+        if self.row == self.file.rows() {
+            return Ok(None);
+        }
+        let Some(reader) = &mut self.reader else {
+            self.row += 1;
+            return Ok(Some(JsonRow { values: Map::new(), fault: None }));
+        };
+        while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
+            let read = guarded(|| reader.next().transpose().map_err(ParquetError::from));
+            let of = format!("the rows from row {}", self.row);
+            let read = read.map_err(|e| failure(e, self.file.path(), &of))?;
+            let Some(batch) = read else {
+                let text = format!(
+                    "{}: its footer declares {} rows, and row {} is missing",
+                    self.file.path().shown(),
+                    self.file.rows(),
+                    self.row
+                );
+                return Err(Failure::bad_data(text));
+            };
+            (self.batch, self.next) = (Some(batch), 0);
+        }
+        let mut found = JsonRow { values: Map::new(), fault: None };
+        if let Some(batch) = &self.batch {
+            for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+                match value(column, self.next) {
+                    Ok(value) => {
+                        found.values.insert(field.name().clone(), value);
+                    }
+                    Err(why) => found.fault = Some(format!("column '{}': {why}", field.name())),
+                }
+            }
+        }
+        self.next += 1;
+        self.row += 1;
+        Ok(Some(found))
+    }
+}
+
+/// A row.
+#[derive(Debug)]
+pub(crate) struct JsonRow {
+    /// The values by column.
+    pub(crate) values: Map<String, Value>,
+    /// Why a value has no JSON, if one has none.
+    pub(crate) fault: Option<String>,
+}
+
+/// Returns the JSON of one value.
+fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
+    macro_rules! primitive {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().value(row)
+        };
+    }
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match array.data_type() {
+        DataType::Null => Value::Null,
+        DataType::Boolean => array.as_boolean().value(row).into(),
+        DataType::Int8 => primitive!(Int8Type).into(),
+        DataType::Int16 => primitive!(Int16Type).into(),
+        DataType::Int32 => primitive!(Int32Type).into(),
+        DataType::Int64 => primitive!(Int64Type).into(),
+        DataType::UInt8 => primitive!(UInt8Type).into(),
+        DataType::UInt16 => primitive!(UInt16Type).into(),
+        DataType::UInt32 => primitive!(UInt32Type).into(),
+        DataType::UInt64 => primitive!(UInt64Type).into(),
+        DataType::Float16 => single(primitive!(Float16Type).to_f32())?,
+        DataType::Float32 => single(primitive!(Float32Type))?,
+        DataType::Float64 => double(primitive!(Float64Type))?,
+        DataType::Utf8 => array.as_string::<i32>().value(row).into(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
+        DataType::Utf8View => array.as_string_view().value(row).into(),
+        DataType::Decimal32(..) => {
+            array.as_primitive::<Decimal32Type>().value_as_string(row).into()
+        }
+        DataType::Decimal64(..) => {
+            array.as_primitive::<Decimal64Type>().value_as_string(row).into()
+        }
+        DataType::Decimal128(..) => {
+            array.as_primitive::<Decimal128Type>().value_as_string(row).into()
+        }
+        DataType::Decimal256(..) => {
+            array.as_primitive::<Decimal256Type>().value_as_string(row).into()
+        }
+        DataType::List(_) => list(&array.as_list::<i32>().value(row))?,
+        DataType::LargeList(_) => list(&array.as_list::<i64>().value(row))?,
+        DataType::FixedSizeList(..) => list(&array.as_fixed_size_list().value(row))?,
+        DataType::Struct(_) => object(array.as_struct(), row)?,
+        DataType::Map(..) => pairs(&array.as_map().value(row))?,
+        _ => time(array, row)?,
+    })
+}
+
+/// Returns dates and times as ISO 8601.
+fn time(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
+    macro_rules! text {
+        ($kind:ty, $method:ident) => {
+            array.as_primitive::<$kind>().$method(row).map(|time| format!("{time:?}"))
+        };
+    }
+    let text = match array.data_type() {
+        DataType::Date32 => text!(Date32Type, value_as_date),
+        DataType::Time32(TimeUnit::Second) => text!(Time32SecondType, value_as_time),
+        DataType::Time32(_) => text!(Time32MillisecondType, value_as_time),
+        DataType::Time64(TimeUnit::Microsecond) => text!(Time64MicrosecondType, value_as_time),
+        DataType::Time64(_) => text!(Time64NanosecondType, value_as_time),
+        DataType::Timestamp(unit, zone) => match unit {
+            TimeUnit::Second => text!(TimestampSecondType, value_as_datetime),
+            TimeUnit::Millisecond => text!(TimestampMillisecondType, value_as_datetime),
+            TimeUnit::Microsecond => text!(TimestampMicrosecondType, value_as_datetime),
+            TimeUnit::Nanosecond => text!(TimestampNanosecondType, value_as_datetime),
+        }
+        // Parquet's times with a zone are UTC.
+        .map(|text| if zone.is_some() { text + "Z" } else { text }),
+        other => return Err(format!("its type {other} has no JSON; leave it out with ?json=")),
+    };
+    text.map(Value::from).ok_or_else(|| "its date is outside the calendar".into())
+}
+
+fn list(items: &Arc<dyn Array>) -> Result<Value, String> {
+    (0..items.len()).map(|n| value(items, n)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+}
+
+fn object(fields: &arrow_array::StructArray, row: usize) -> Result<Value, String> {
+    let named = fields.fields().iter().zip(fields.columns());
+    let values = named.map(|(field, column)| Ok((field.name().clone(), value(column, row)?)));
+    values.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+}
+
+/// Returns a map as an object; keys that are not text are written as their JSON.
+fn pairs(entries: &arrow_array::StructArray) -> Result<Value, String> {
+    let [keys, values] = entries.columns() else { return Err("a map without values".into()) };
+    let pair = |n| {
+        let key = match value(keys, n)? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        Ok((key, value(values, n)?))
+    };
+    (0..entries.len()).map(pair).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+}
+
+/// Returns a number of 32 bits with the digits that it has as one.
+fn single(number: f32) -> Result<Value, String> {
+    let short: f64 = number.to_string().parse().unwrap_or(f64::from(number));
+    double(if short as f32 == number { short } else { f64::from(number) })
+}
+
+fn double(number: f64) -> Result<Value, String> {
+    match serde_json::Number::from_f64(number) {
+        Some(number) => Ok(Value::Number(number)),
+        None if number.is_nan() => Ok(Value::Null),
+        None => Err("JSON has no infinite numbers".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_their_type_needs() {
+        assert_eq!(single(0.1).unwrap().to_string(), "0.1");
+        assert_eq!(double(0.1 + 0.2).unwrap().to_string(), "0.30000000000000004");
+        assert_eq!(single(16_777_216.0).unwrap().to_string(), "16777216.0");
+        assert_eq!(double(f64::NAN), Ok(Value::Null));
+        assert!(single(f32::INFINITY).is_err());
+    }
+}

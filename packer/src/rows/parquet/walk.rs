@@ -1,0 +1,443 @@
+//! `Walk`: the values of one column of a row group, one row at a time, and where they are in the file.
+//!
+//! Holds one page, or two where a row ends one and begins the next, and the dictionary. A value of an
+//! uncompressed page is found again in the page, so that its bytes can be read from the file later
+//! without any decoding. Does not choose columns.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type as Physical};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    FloatType, Int32Type, Int64Type,
+};
+use parquet::errors::Result;
+use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::source::{Pages, ParquetFile, guarded};
+
+/// The type of the numbers of a column, as they are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Element {
+    /// numpy's name.
+    pub(super) name: &'static str,
+    /// Bytes.
+    pub(super) size: usize,
+}
+
+impl Element {
+    /// Returns the numbers of a column; `None` if its values are not plain numbers.
+    pub(super) fn of(column: &ColumnDescriptor) -> Option<Element> {
+        let integer = |bits: i8, signed: bool| {
+            Some(match (bits, signed) {
+                (8, true) => ("int8", 1),
+                (16, true) => ("int16", 2),
+                (32, true) => ("int32", 4),
+                (64, true) => ("int64", 8),
+                (8, false) => ("uint8", 1),
+                (16, false) => ("uint16", 2),
+                (32, false) => ("uint32", 4),
+                (64, false) => ("uint64", 8),
+                _ => return None,
+            })
+        };
+        let native = if column.physical_type() == Physical::INT64 { 64 } else { 32 };
+        let found = match (column.physical_type(), column.logical_type_ref()) {
+            (Physical::BOOLEAN, _) => Some(("bool", 1)),
+            (Physical::FLOAT, _) => Some(("float32", 4)),
+            (Physical::DOUBLE, _) => Some(("float64", 8)),
+            (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Float16))
+                if column.type_length() == 2 =>
+            {
+                Some(("float16", 2))
+            }
+            (Physical::INT32 | Physical::INT64, Some(LogicalType::Integer(int))) => {
+                integer(int.bit_width, int.is_signed).filter(|(_, size)| size * 8 <= native)
+            }
+            (Physical::INT32 | Physical::INT64, Some(_)) => None,
+            (Physical::INT32 | Physical::INT64, None) => match column.converted_type() {
+                ConvertedType::NONE => integer(native as i8, true),
+                ConvertedType::INT_8 => integer(8, true),
+                ConvertedType::INT_16 => integer(16, true),
+                ConvertedType::INT_32 => integer(32, true),
+                ConvertedType::INT_64 => integer(64, true),
+                ConvertedType::UINT_8 => integer(8, false),
+                ConvertedType::UINT_16 => integer(16, false),
+                ConvertedType::UINT_32 => integer(32, false),
+                ConvertedType::UINT_64 => integer(64, false),
+                _ => None,
+            }
+            .filter(|(_, size)| size * 8 <= native),
+            _ => None,
+        };
+        found.map(|(name, size)| Element { name, size })
+    }
+}
+
+/// Returns true if the values of a column are bytes without a meaning for Parquet, or text.
+pub(super) fn is_bytes(column: &ColumnDescriptor, text_too: bool) -> bool {
+    if !matches!(column.physical_type(), Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY) {
+        return false;
+    }
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::String | LogicalType::Json | LogicalType::Enum), _)
+        | (None, ConvertedType::UTF8 | ConvertedType::JSON | ConvertedType::ENUM) => text_too,
+        (
+            None | Some(LogicalType::Bson | LogicalType::Unknown),
+            ConvertedType::NONE | ConvertedType::BSON,
+        ) => true,
+        _ => false,
+    }
+}
+
+/// The value of one row, as far as its bytes do not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// There are no more rows.
+    End,
+    /// The value is null.
+    Null,
+    /// The row's list has nulls, no values, or inner lists of different lengths.
+    Uneven,
+    /// [`Walk::value`] returns the bytes.
+    Value {
+        /// The lengths of the lists, the outermost first.
+        dims: Vec<u64>,
+        /// The position of the bytes in the file, if they are there as they are.
+        at: Option<u64>,
+    },
+}
+
+enum Values {
+    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    Fixed(ColumnReaderImpl<FixedLenByteArrayType>, Vec<FixedLenByteArray>),
+    Bool(ColumnReaderImpl<BoolType>, Vec<bool>),
+    I32(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    I64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    F32(ColumnReaderImpl<FloatType>, Vec<f32>),
+    F64(ColumnReaderImpl<DoubleType>, Vec<f64>),
+}
+
+/// Reads one column of one row group from its first row on.
+pub(super) struct Walk {
+    values: Values,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
+    max: (i16, i16),
+    /// `None` if the values are byte strings.
+    element: Option<Element>,
+    /// The row's numbers as they are packed.
+    packed: Vec<u8>,
+    seen: Arc<Mutex<Seen>>,
+    /// Levels read: the number of values, if none is null.
+    levels: u64,
+    /// The row that is read next.
+    row: u64,
+}
+
+impl Walk {
+    /// Begins a column of a row group.
+    ///
+    /// # Errors
+    /// Returns an error if its first page cannot be found.
+    pub(super) fn new(file: &ParquetFile, group: usize, leaf: usize) -> Result<Walk> {
+        let metadata = file.metadata().row_group(group).column(leaf);
+        let column = metadata.column_descr_ptr();
+        let (first, rows) = file.group(group);
+        let pages = Arc::new(file.pages());
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let inner = SerializedPageReader::new(pages.clone(), metadata, rows as usize, None)?;
+        let plain = metadata.compression() == Compression::UNCOMPRESSED;
+        let spy = Box::new(Spy { inner, pages, seen: seen.clone(), plain });
+        let values = match column.physical_type() {
+            Physical::BOOLEAN => Values::Bool(ColumnReaderImpl::new(column.clone(), spy), vec![]),
+            Physical::INT32 => Values::I32(ColumnReaderImpl::new(column.clone(), spy), vec![]),
+            Physical::INT64 => Values::I64(ColumnReaderImpl::new(column.clone(), spy), vec![]),
+            Physical::FLOAT => Values::F32(ColumnReaderImpl::new(column.clone(), spy), vec![]),
+            Physical::DOUBLE => Values::F64(ColumnReaderImpl::new(column.clone(), spy), vec![]),
+            Physical::BYTE_ARRAY => {
+                Values::Bytes(ColumnReaderImpl::new(column.clone(), spy), vec![])
+            }
+            Physical::FIXED_LEN_BYTE_ARRAY => {
+                Values::Fixed(ColumnReaderImpl::new(column.clone(), spy), vec![])
+            }
+            Physical::INT96 => {
+                return Err(parquet::errors::ParquetError::NYI("INT96".into()));
+            }
+        };
+        Ok(Walk {
+            values,
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+            max: (column.max_def_level(), column.max_rep_level()),
+            element: Element::of(&column),
+            packed: Vec::new(),
+            seen,
+            levels: 0,
+            row: first,
+        })
+    }
+
+    /// Returns the row that is read next, counted from the start of the file.
+    pub(super) fn row(&self) -> u64 {
+        self.row
+    }
+
+    /// Skips rows.
+    ///
+    /// # Errors
+    /// Returns an error if a page is damaged.
+    pub(super) fn skip(&mut self, rows: u64) -> Result<()> {
+        let count = rows as usize;
+        let skipped = guarded(|| match &mut self.values {
+            Values::Bytes(reader, _) => reader.skip_records(count),
+            Values::Fixed(reader, _) => reader.skip_records(count),
+            Values::Bool(reader, _) => reader.skip_records(count),
+            Values::I32(reader, _) => reader.skip_records(count),
+            Values::I64(reader, _) => reader.skip_records(count),
+            Values::F32(reader, _) => reader.skip_records(count),
+            Values::F64(reader, _) => reader.skip_records(count),
+        })?;
+        self.row += skipped as u64;
+        Ok(())
+    }
+
+    /// Reads the next row.
+    ///
+    /// # Errors
+    /// Returns an error if a page is damaged.
+    pub(super) fn next(&mut self) -> Result<Found> {
+        self.definitions.clear();
+        self.repetitions.clear();
+        let levels = Some((&mut self.definitions, &mut self.repetitions));
+        let values = &mut self.values;
+        let (records, count, read) = guarded(|| {
+            let (defs, reps) = levels.map_or((None, None), |(d, r)| (Some(d), Some(r)));
+            macro_rules! read {
+                ($reader:expr, $values:expr) => {{
+                    $values.clear();
+                    $reader.read_records(1, defs, reps, $values)
+                }};
+            }
+            match values {
+                Values::Bytes(reader, values) => read!(reader, values),
+                Values::Fixed(reader, values) => read!(reader, values),
+                Values::Bool(reader, values) => read!(reader, values),
+                Values::I32(reader, values) => read!(reader, values),
+                Values::I64(reader, values) => read!(reader, values),
+                Values::F32(reader, values) => read!(reader, values),
+                Values::F64(reader, values) => read!(reader, values),
+            }
+        })?;
+        if records == 0 {
+            return Ok(Found::End);
+        }
+        let first = self.levels;
+        self.levels += read as u64;
+        self.row += 1;
+        if count != read {
+            // In a column without lists, the one value is null.
+            return Ok(if self.max.1 == 0 { Found::Null } else { Found::Uneven });
+        }
+        let Some(dims) = dims(&self.repetitions, self.max.1, count) else {
+            return Ok(Found::Uneven);
+        };
+        let at = match self.pack() {
+            true => lock(&self.seen).numbers(first, &self.packed, self.element),
+            false => lock(&self.seen).position(self.value()),
+        };
+        lock(&self.seen).forget();
+        Ok(Found::Value { dims, at })
+    }
+
+    /// Returns the bytes of the row that was read last.
+    pub(super) fn value(&self) -> &[u8] {
+        match &self.values {
+            Values::Bytes(_, values) => values.first().map_or(&[], ByteArray::data),
+            Values::Fixed(_, values) if self.element.is_none() => {
+                values.first().map_or(&[], |value| value.data())
+            }
+            _ => &self.packed,
+        }
+    }
+
+    /// Packs the row's numbers; returns false if the values are byte strings.
+    fn pack(&mut self) -> bool {
+        let size = self.element.map_or(0, |element| element.size);
+        let packed = &mut self.packed;
+        packed.clear();
+        match &self.values {
+            Values::Bytes(..) => return false,
+            Values::Fixed(..) if self.element.is_none() => return false,
+            Values::Fixed(_, values) => values.iter().for_each(|v| packed.extend(v.data())),
+            Values::Bool(_, values) => packed.extend(values.iter().map(|&v| u8::from(v))),
+            // An integer of 8 or 16 bits has 32 in Parquet.
+            Values::I32(_, v) => {
+                v.iter().for_each(|v| packed.extend(&v.to_le_bytes()[..size.min(4)]))
+            }
+            Values::I64(_, v) => {
+                v.iter().for_each(|v| packed.extend(&v.to_le_bytes()[..size.min(8)]))
+            }
+            Values::F32(_, v) => v.iter().for_each(|v| packed.extend(v.to_le_bytes())),
+            Values::F64(_, v) => v.iter().for_each(|v| packed.extend(v.to_le_bytes())),
+        }
+        true
+    }
+}
+
+/// Returns the lengths of a row's lists, the outermost first; `None` if inner ones differ.
+fn dims(repetitions: &[i16], depth: i16, values: usize) -> Option<Vec<u64>> {
+    let mut dims = Vec::new();
+    for level in 1..=depth {
+        // The items of this level begin where the level is at most `level`, their lists where it
+        // is less.
+        let mut lengths = Vec::new();
+        for &repetition in repetitions {
+            if repetition < level {
+                lengths.push(0u64);
+            }
+            if repetition <= level {
+                *lengths.last_mut()? += 1;
+            }
+        }
+        let first = *lengths.first()?;
+        if lengths.iter().any(|&length| length != first) {
+            return None;
+        }
+        dims.push(first);
+    }
+    (dims.iter().product::<u64>() == values as u64).then_some(dims)
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pages that the current row can be in, if they are uncompressed.
+#[derive(Default)]
+struct Seen {
+    dictionary: Option<SeenPage>,
+    pages: Vec<SeenPage>,
+    levels: u64,
+}
+
+struct SeenPage {
+    bytes: Bytes,
+    /// The position of its bytes in the file.
+    at: u64,
+    /// The number of its first level in the column chunk, and of its levels.
+    first: u64,
+    levels: u64,
+    plain: bool,
+}
+
+impl Seen {
+    /// Returns the position of a value that is a part of a page's memory.
+    fn position(&self, value: &[u8]) -> Option<u64> {
+        let pages = self.pages.iter().chain(&self.dictionary);
+        let within = |page: &SeenPage| {
+            let skip = (value.as_ptr() as usize).checked_sub(page.bytes.as_ptr() as usize)?;
+            let end = skip.checked_add(value.len())?;
+            (end <= page.bytes.len()).then(|| page.at + skip as u64)
+        };
+        pages.into_iter().find_map(within).filter(|_| !value.is_empty())
+    }
+
+    /// Returns the position of numbers of a page without nulls, whose numbers are its last bytes. The
+    /// bytes there are compared, so that no assumption about the page can be wrong.
+    fn numbers(&self, first: u64, packed: &[u8], element: Option<Element>) -> Option<u64> {
+        let size = element?.size as u64;
+        let count = packed.len() as u64 / size;
+        let holds = |p: &&SeenPage| p.first <= first && first + count <= p.first + p.levels;
+        let page = self.pages.iter().find(holds).filter(|page| page.plain)?;
+        let start = (page.bytes.len() as u64).checked_sub(page.levels.checked_mul(size)?)?;
+        let skip = start.checked_add((first - page.first) * size)?;
+        let there = page.bytes.get(skip as usize..skip as usize + packed.len())?;
+        (there == packed && !packed.is_empty()).then(|| page.at + skip)
+    }
+
+    /// Drops the pages that no later row is in.
+    fn forget(&mut self) {
+        if self.pages.len() > 1 {
+            self.pages.drain(..self.pages.len() - 1);
+        }
+    }
+}
+
+/// Reads pages and notes where they are.
+struct Spy {
+    inner: SerializedPageReader<Pages>,
+    pages: Arc<Pages>,
+    seen: Arc<Mutex<Seen>>,
+    plain: bool,
+}
+
+impl Iterator for Spy {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Result<Page>> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Spy {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.inner.get_next_page()?;
+        if let Some(page) = &page {
+            let mut seen = lock(&self.seen);
+            let levels = if page.is_data_page() { u64::from(page.num_values()) } else { 0 };
+            let first = seen.levels;
+            seen.levels += levels;
+            if self.plain {
+                let plain = page.encoding() == Encoding::PLAIN;
+                let (bytes, at) = (page.buffer().clone(), self.pages.last());
+                let noted = SeenPage { bytes, at, first, levels, plain };
+                match page.is_data_page() {
+                    true => seen.pages.push(noted),
+                    false => seen.dictionary = Some(noted),
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.inner.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.inner.skip_next_page()
+    }
+
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.inner.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
+        self.inner.take_deferred_dictionary()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.inner.at_record_boundary()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_lists_have_a_shape_if_all_inner_lengths_are_equal() {
+        assert_eq!(dims(&[], 0, 1), Some(vec![]));
+        assert_eq!(dims(&[0, 1, 1], 1, 3), Some(vec![3]));
+        assert_eq!(dims(&[0, 2, 2, 1, 2, 2], 2, 6), Some(vec![2, 3]));
+        assert_eq!(dims(&[0, 2, 1, 2, 2], 2, 5), None);
+        let cube = [0, 3, 2, 3, 1, 3, 2, 3];
+        assert_eq!(dims(&cube, 3, 8), Some(vec![2, 2, 2]));
+        assert_eq!(dims(&[0, 3, 2, 3, 1, 3], 3, 6), None);
+    }
+}

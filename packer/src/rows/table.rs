@@ -1,0 +1,336 @@
+//! `csv:FILE?key=COLUMN&EXT=@COLUMN` and `jsonl:FILE?..`: one sample for each row of a table.
+//!
+//! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
+//! text of the column. The other columns become the sample's JSON, unless `json=none`. The key is
+//! the column `key=`, or the path of the first file without extension, or the row's number.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use rustix::fs::{AtFlags, CWD, FileType, statat};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Blame, files, name};
+
+use super::Listing;
+use super::url::SourceUrl;
+use crate::failure::Failure;
+use crate::problem::ProblemKind;
+use crate::scan::builder::{RowName, RowPart, ScanBuilder};
+use crate::source::{part_path, stamp};
+use crate::table::json::RowWriter;
+use crate::table::survey::Survey;
+use crate::table::types::{Kind, described};
+use crate::table::{self, Cell, Row, TableOptions};
+
+/// Rows whose files are examined at once.
+const BATCH: usize = 4096;
+
+/// The parts that the options of a source name.
+struct Parts {
+    /// The column of keys.
+    key: Option<usize>,
+    /// Extension and column of files.
+    files: Vec<(String, usize)>,
+    /// Extension and column of texts.
+    texts: Vec<(String, usize)>,
+    /// Writes the other columns.
+    json: Option<RowWriter>,
+}
+
+/// A row before its files are examined.
+#[derive(Debug, Default)]
+struct Pending {
+    number: u64,
+    key: Vec<u8>,
+    /// Position in [`Parts::files`] and path under the folder of the table.
+    files: Vec<(usize, Vec<u8>)>,
+    /// Position in [`Parts::texts`] and text.
+    texts: Vec<(usize, Vec<u8>)>,
+    json: Vec<u8>,
+    /// Why it is no sample.
+    fault: Option<(ProblemKind, String)>,
+}
+
+/// Size and digest of the time of a file.
+type Examined = Result<(u64, u32), (ProblemKind, String)>;
+
+/// Lists the rows of the tables of one source.
+///
+/// # Errors
+/// Returns an error for a malformed table, for an option that names no column, and for a failure
+/// of the machine.
+pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
+    let Listing { root, builder, counter, stop } = listing;
+    for (n, path) in source.files.iter().enumerate() {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let under = path.file_name().unwrap_or_default().to_string_lossy();
+        let kind = source.kind.word();
+        let root = (root + n as u32, folder);
+        let number = builder.source(root, &under, kind, Default::default())?;
+        let options = table_options(source)?;
+        let survey = Survey::of(path, &options, stop)?;
+        let parts = Parts::of(source, path, &survey)?;
+        parts.describe(&survey, builder);
+        let mut reader = table::open(path, &options)?;
+        let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
+        loop {
+            let more = reader.next(&mut row)?;
+            if more {
+                batch.push(parts.pending(folder, &row));
+            }
+            if batch.len() == BATCH || !more {
+                if stop.requested() {
+                    return Err(Failure::interrupted());
+                }
+                counter.add(batch.len() as u64);
+                parts.push(folder, number, std::mem::take(&mut batch), builder)?;
+            }
+            if !more {
+                break;
+            }
+        }
+        survey.check_unchanged(path, row.number)?;
+    }
+    Ok(())
+}
+
+/// Returns the folders of the tables, which are the roots of their files.
+pub(super) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
+    let folder = |file: &PathBuf| file.parent().unwrap_or(Path::new("/")).to_path_buf();
+    source.files.iter().map(folder)
+}
+
+fn table_options(source: &SourceUrl) -> Result<TableOptions, Failure> {
+    let separator = match source.option("sep") {
+        None => None,
+        Some("tab") => Some(b'\t'),
+        Some(one) if one.len() == 1 && one.is_ascii() => Some(one.as_bytes()[0]),
+        Some(other) => {
+            return Err(Failure::usage(format!("sep={other}: one character is needed")));
+        }
+    };
+    Ok(TableOptions { separator })
+}
+
+impl Parts {
+    fn of(source: &SourceUrl, path: &Path, survey: &Survey) -> Result<Parts, Failure> {
+        let refuse = |why: String| Failure::usage(format!("{}: {why}", path.shown()));
+        let column = |name: &str| {
+            let found = survey.names.iter().position(|column| column == name);
+            found.ok_or_else(|| {
+                let shown: Vec<_> =
+                    survey.names.iter().take(30).map(|n| format!("'{n}'")).collect();
+                refuse(format!("there is no column '{name}'; there are {}", shown.join(", ")))
+            })
+        };
+        let mut parts = Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None };
+        let mut json = true;
+        for (option, value) in &source.options {
+            match (option.as_str(), value.strip_prefix('@')) {
+                ("sep", _) => {}
+                ("key", _) => parts.key = Some(column(value)?),
+                ("json", None) if value == "none" => json = false,
+                (ext, Some(name)) => parts.files.push((ext.to_lowercase(), column(name)?)),
+                (ext, None) => parts.texts.push((ext.to_lowercase(), column(value)?)),
+            }
+        }
+        let used = parts.files.iter().chain(&parts.texts);
+        let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
+        exts.sort_unstable();
+        if let Some(twice) = exts.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(refuse(format!("the option '{}' is given twice", twice[0])));
+        }
+        let file_like = |at: usize| survey.types[at].kind == Kind::String;
+        if let Some((_, at)) = parts.files.iter().find(|(_, at)| !file_like(*at)) {
+            let (name, kind) = (&survey.names[*at], survey.types[*at].kind.word());
+            return Err(refuse(format!("column '{name}' is {kind}, and a path is text")));
+        }
+        let without: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
+        let writer = RowWriter::new(&survey.names, &survey.types, &without);
+        let has_json = exts.iter().any(|ext| *ext == "json");
+        parts.json = (json && !has_json && !writer.is_empty()).then_some(writer);
+        Ok(parts)
+    }
+
+    /// Adds the columns of the JSON to the description of the samples.
+    fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
+        if self.json.is_none() {
+            return;
+        }
+        let used: Vec<usize> =
+            self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
+        for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
+            let column = described(name, survey.types[at]);
+            if !builder.about().columns.iter().any(|known| known.name == column.name) {
+                builder.about().columns.push(column);
+            }
+        }
+    }
+
+    fn pending(&self, folder: &Path, row: &Row) -> Pending {
+        let mut pending = Pending { number: row.number, ..Pending::default() };
+        for (at, (ext, column)) in self.files.iter().enumerate() {
+            match file_path(folder, row, *column) {
+                Ok(path) => pending.files.push((at, path)),
+                Err(why) => {
+                    pending.fault = Some((ProblemKind::MissingPart, format!("{ext}: {why}")));
+                }
+            }
+        }
+        for (at, (_, column)) in self.texts.iter().enumerate() {
+            let mut text = Vec::new();
+            match row.cell(*column) {
+                Cell::List(span) | Cell::Object(span) => {
+                    text.extend_from_slice(row.text(span).as_bytes());
+                }
+                _ => {
+                    row.name(*column, &mut text);
+                }
+            }
+            if !text.is_empty() {
+                pending.texts.push((at, text));
+            }
+        }
+        let is_file = |key: usize| self.files.iter().any(|(_, column)| *column == key);
+        match self.key {
+            Some(key) if !row.name(key, &mut pending.key) => {
+                pending.fault = Some((ProblemKind::BadName, "its key is empty".into()));
+            }
+            Some(key) if is_file(key) => {
+                let path = pending.files.iter().find(|(at, _)| self.files[*at].1 == key);
+                pending.key = path.map_or(Vec::new(), |(_, path)| without_ext(path).to_vec());
+            }
+            Some(_) => {}
+            None => match pending.files.first() {
+                Some((_, path)) => pending.key = without_ext(path).to_vec(),
+                None => pending.key = format!("{:08}", row.number - 1).into_bytes(),
+            },
+        }
+        if let Some(writer) = &self.json {
+            writer.write(row, &mut pending.json);
+        }
+        pending
+    }
+
+    /// Examines the files of a batch and adds its rows.
+    fn push(
+        &self,
+        folder: &Path,
+        source: u32,
+        batch: Vec<Pending>,
+        builder: &mut ScanBuilder<'_>,
+    ) -> Result<(), Failure> {
+        let examined = batch.par_iter().map(|pending| {
+            let files = pending.files.iter().map(|(_, path)| examine(folder, path));
+            files.collect::<Result<Vec<Examined>, Failure>>()
+        });
+        let examined = examined.collect::<Result<Vec<Vec<Examined>>, Failure>>()?;
+        for (pending, examined) in batch.iter().zip(examined) {
+            let row = RowName { source, row: pending.number };
+            let mut fault = pending.fault.clone();
+            let mut parts: Vec<(&str, RowPart<'_>)> = Vec::new();
+            for ((at, path), found) in pending.files.iter().zip(examined) {
+                match found {
+                    Ok((size, stamp)) => {
+                        parts.push((&self.files[*at].0, RowPart::File { path, size, stamp }));
+                    }
+                    Err(why) => fault = fault.or(Some(why)),
+                }
+            }
+            if let Some((kind, reason)) = fault {
+                builder.refuse(row, kind, Some(&pending.key), reason);
+                continue;
+            }
+            let texts = pending.texts.iter();
+            parts.extend(texts.map(|(at, text)| (&*self.texts[*at].0, RowPart::Text(text))));
+            if self.json.is_some() {
+                parts.push(("json", RowPart::Text(&pending.json)));
+            }
+            builder.push(row, &pending.key, &parts)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the path of a row's file under the folder of the table.
+fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u8>, String> {
+    let mut path = Vec::new();
+    if !row.name(column, &mut path) || path.is_empty() {
+        return Err("the row names no file".into());
+    }
+    let inside = path.strip_prefix(folder.as_os_str().as_bytes());
+    let mut rest = match inside.and_then(|rest| rest.strip_prefix(b"/")) {
+        Some(rest) => rest,
+        None => &path,
+    };
+    while let Some(after) = rest.strip_prefix(b"./") {
+        rest = after;
+    }
+    match name::unsafe_as_path(rest) {
+        None => Ok(rest.to_vec()),
+        Some(why) => {
+            Err(format!("'{}' is no path under the folder of the table: {why}", name::shown(rest)))
+        }
+    }
+}
+
+fn without_ext(path: &[u8]) -> &[u8] {
+    let base = path.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+    match path[base..].iter().skip(1).rposition(|&b| b == b'.') {
+        Some(dot) => &path[..base + 1 + dot],
+        None => path,
+    }
+}
+
+/// Reads size and time of a file; a fault of the file is the inner error.
+fn examine(folder: &Path, path: &[u8]) -> Result<Examined, Failure> {
+    let path = part_path(folder, path, b"");
+    let stat = files::patiently(|| Ok(statat(CWD, &path, AtFlags::empty())?));
+    let shown = path.shown();
+    match stat {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
+            Ok(Err((ProblemKind::NotRegular, format!("{shown} is no file"))))
+        }
+        Ok(stat) => {
+            let time = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
+            Ok(Ok((stat.st_size.max(0) as u64, time)))
+        }
+        Err(error) if Blame::of(&error) != Blame::Data => Err(Failure::io(error, "examine", &path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Err((ProblemKind::MissingPart, format!("{shown} does not exist"))))
+        }
+        Err(error) => Ok(Err((ProblemKind::Unreadable, format!("{shown}: {error}")))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_cut_from_the_base_name_alone() {
+        for (path, expected) in
+            [("a/b.jpg", "a/b"), ("a.b/c", "a.b/c"), ("a/.hid", "a/.hid"), ("v1.5.png", "v1.5")]
+        {
+            assert_eq!(without_ext(path.as_bytes()), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn paths_stay_under_the_folder_of_the_table() {
+        let mut row = Row::default();
+        let mut path = |text: &str| {
+            row.begin(1, None, 1);
+            let span = row.add_text(text);
+            row.set(0, Cell::Word(span));
+            file_path(Path::new("/data"), &row, 0)
+        };
+        assert_eq!(path("./img/1.jpg").unwrap(), b"img/1.jpg");
+        assert_eq!(path("/data/img/1.jpg").unwrap(), b"img/1.jpg");
+        for bad in ["../x.jpg", "/etc/passwd", "a/../../x", ""] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! `ScanBuilder`: rows of a table or array -> the samples of a scan.
+//!
+//! A row source states keys and where parts are; the builder applies the rules for names, numbers
+//! extensions and collects problems. It reads no part.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::plan::PlannedSource;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{About, Column};
+use tarflume_formats::{files, name};
+
+use super::exts::ExtTable;
+use super::list::{FoundAt, FoundPart, Run, SampleList};
+use super::options::{ScanOptions, ScanProblem};
+use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
+use super::texts::Texts;
+use super::{Scan, group};
+use crate::failure::Failure;
+use crate::problem::{Problem, ProblemKind};
+use crate::source::{shown_path, stamp};
+
+/// Limit on the texts of a sample: they are in the plan.
+const TEXTS_MAX: u64 = 6 << 20;
+/// Limit on the lines about extensions.
+const NOTES: usize = 32;
+/// Digits of a key that is a row number, at least.
+const DIGITS: usize = 8;
+
+/// The bytes of a part, or their location.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowPart<'a> {
+    /// Text that is packed as it is.
+    Text(&'a [u8]),
+    /// A file under the root of the row's source.
+    File {
+        /// Its path under the root.
+        path: &'a [u8],
+        /// Bytes.
+        size: u64,
+        /// A digest of its modification time.
+        stamp: u32,
+    },
+    /// Bytes of a source.
+    Range {
+        /// The source's number.
+        source: u32,
+        /// The first byte.
+        at: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// A value that the source's reader decodes.
+    Cell {
+        /// The source's number.
+        source: u32,
+        /// Row, from 0.
+        row: u64,
+        /// Column, as the source's reader numbers them.
+        column: u16,
+        /// Bytes of the value.
+        size: u64,
+    },
+}
+
+impl RowPart<'_> {
+    fn size(&self) -> u64 {
+        match *self {
+            RowPart::Text(text) => text.len() as u64,
+            RowPart::File { size, .. }
+            | RowPart::Range { size, .. }
+            | RowPart::Cell { size, .. } => size,
+        }
+    }
+}
+
+/// Where a row is, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowName {
+    /// The source's number.
+    pub(crate) source: u32,
+    /// The row, from 0.
+    pub(crate) row: u64,
+}
+
+/// Collects the rows of all sources of a build.
+#[derive(Debug)]
+pub(crate) struct ScanBuilder<'a> {
+    options: &'a ScanOptions,
+    exts: ExtTable,
+    sources: Vec<PlannedSource>,
+    paths: Vec<PathBuf>,
+    samples: SampleList,
+    run: Option<Run>,
+    parts: Vec<FoundPart>,
+    texts: Texts,
+    about: About,
+    problems: Vec<ScanProblem>,
+    skipped: u64,
+    renamed: u64,
+    newest: i64,
+    /// What messages call a row.
+    unit: &'static str,
+    /// Rows whose key is their number.
+    numbered: u64,
+    /// Columns with extensions by their first bytes.
+    noted: Vec<(String, String)>,
+}
+
+impl<'a> ScanBuilder<'a> {
+    /// Creates a builder with the rules of these options.
+    pub(crate) fn new(options: &'a ScanOptions) -> ScanBuilder<'a> {
+        ScanBuilder {
+            options,
+            exts: ExtTable::default(),
+            sources: Vec::new(),
+            paths: Vec::new(),
+            samples: SampleList::default(),
+            run: None,
+            parts: Vec::new(),
+            texts: Texts::default(),
+            about: About::default(),
+            problems: Vec::new(),
+            skipped: 0,
+            renamed: 0,
+            newest: 0,
+            unit: "row",
+            numbered: 0,
+            noted: Vec::new(),
+        }
+    }
+
+    /// Sets what messages call a row: `sample`, `record`.
+    pub(crate) fn call_rows(&mut self, unit: &'static str) {
+        self.unit = unit;
+    }
+
+    /// Notes for the summary that values of a column have an extension by their first bytes.
+    pub(crate) fn note_ext(&mut self, column: &str, ext: &str) {
+        if self.noted.iter().any(|(c, e)| c == column && e == ext) || self.noted.len() == NOTES {
+            return;
+        }
+        self.noted.push((column.into(), ext.into()));
+    }
+
+    /// Returns the options of the scan.
+    pub(crate) fn options(&self) -> &'a ScanOptions {
+        self.options
+    }
+
+    /// Returns the next key of rows without keys: their numbers, counted over all sources.
+    pub(crate) fn number(&mut self) -> String {
+        self.numbered += 1;
+        format!("{:0DIGITS$}", self.numbered - 1)
+    }
+
+    /// Adds a column to the description of the samples. Sources that have it, too, must agree.
+    ///
+    /// # Errors
+    /// Returns an error if an earlier source has another type or shape.
+    pub(crate) fn describe(&mut self, column: Column) -> Result<(), Failure> {
+        match self.about.columns.iter().find(|c| c.name == column.name) {
+            None => {
+                self.about.columns.push(column);
+                Ok(())
+            }
+            Some(same) if *same == column => Ok(()),
+            Some(other) => {
+                let shown = |c: &Column| match &c.shape {
+                    Some(shape) => format!("{} of shape {shape:?}", c.kind),
+                    None => c.kind.clone(),
+                };
+                Err(Failure::usage(format!(
+                    "'{}' is {} in one source and {} in another; pack them into two data sets",
+                    column.name,
+                    shown(other),
+                    shown(&column)
+                )))
+            }
+        }
+    }
+
+    /// Returns true if `--exclude` has this path in a source, and counts it.
+    pub(crate) fn leaves_out(&mut self, path: &[u8]) -> bool {
+        let excluded = self.options.excludes(b"", path);
+        self.skipped += u64::from(excluded);
+        excluded
+    }
+
+    /// Counts members of a source that cannot be part of a sample.
+    pub(crate) fn skip(&mut self, members: u64) {
+        self.skipped += members;
+    }
+
+    /// Adds a source file and returns its number. `under` is its path under the root with the number
+    /// `root`; it is empty if the root is this file.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be examined.
+    pub(crate) fn source(
+        &mut self,
+        root: (u32, &Path),
+        under: &str,
+        kind: &str,
+        options: serde_json::Value,
+    ) -> Result<u32, Failure> {
+        let path = if under.is_empty() { root.1.to_path_buf() } else { root.1.join(under) };
+        let found = files::metadata(&path, "examine")?;
+        if !found.is_file() {
+            let text = format!("{} is not a regular file", path.shown());
+            return Err(Failure::usage(text));
+        }
+        let changed = found.mtime().saturating_mul(1_000_000_000) + found.mtime_nsec();
+        let at = found.ctime().saturating_mul(1_000_000_000) + found.ctime_nsec();
+        self.newest = self.newest.max(changed.min(at));
+        self.sources.push(PlannedSource {
+            root: root.0,
+            path: under.into(),
+            kind: kind.into(),
+            options,
+            bytes: found.len(),
+            stamp: stamp(found.mtime(), found.mtime_nsec()),
+        });
+        self.paths.push(path);
+        Ok(self.sources.len() as u32 - 1)
+    }
+
+    /// Returns the description of the samples, to be completed by the source.
+    pub(crate) fn about(&mut self) -> &mut About {
+        &mut self.about
+    }
+
+    /// Adds a row as a sample, or the problem that keeps it from being one. The parts have
+    /// different extensions, in any order.
+    ///
+    /// # Errors
+    /// Returns an error if the machine fails; what is wrong with the row is a problem.
+    pub(crate) fn push(
+        &mut self,
+        row: RowName,
+        key: &[u8],
+        parts: &[(&str, RowPart<'_>)],
+    ) -> Result<(), Failure> {
+        if self.options.listed.has(key) {
+            self.skipped += 1;
+            return Ok(());
+        }
+        let exts: Vec<&[u8]> = parts.iter().map(|(ext, _)| ext.as_bytes()).collect();
+        let key = match self.judged(key, &exts) {
+            Ok(Some(key)) => key,
+            Ok(None) => {
+                self.skipped += 1;
+                return Ok(());
+            }
+            Err((kind, reason)) => {
+                self.refuse(row, kind, Some(key), reason);
+                return Ok(());
+            }
+        };
+        if let Some(missing) = self.options.require.missing(&exts) {
+            let reason = format!("it has no '{missing}'; add it, or give --require");
+            self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
+            return Ok(());
+        }
+        if let Some((ext, _)) = parts.iter().find(|(_, part)| part.size() == 0) {
+            let reason = format!("its part '{ext}' is empty");
+            self.refuse(row, ProblemKind::Empty, Some(&key), reason);
+            return Ok(());
+        }
+        let texts = parts.iter().filter(|(_, part)| matches!(part, RowPart::Text(_)));
+        let texts: u64 = texts.map(|(_, part)| part.size()).sum();
+        if texts > TEXTS_MAX {
+            let reason = format!("its values take {texts} bytes of text, and 6 MiB are the limit");
+            self.refuse(row, ProblemKind::BadJson, Some(&key), reason);
+            return Ok(());
+        }
+        self.keep(row, &key, parts)
+    }
+
+    /// Adds a problem of a row.
+    pub(crate) fn refuse(
+        &mut self,
+        row: RowName,
+        kind: ProblemKind,
+        key: Option<&[u8]>,
+        reason: impl Into<String>,
+    ) {
+        let reason = format!("{} {}: {}", self.unit, row.row, reason.into());
+        self.refuse_at(row.source, None, kind, key, reason);
+    }
+
+    /// Adds a problem at a byte of a source.
+    pub(crate) fn refuse_at(
+        &mut self,
+        source: u32,
+        byte: Option<u64>,
+        kind: ProblemKind,
+        key: Option<&[u8]>,
+        reason: impl Into<String>,
+    ) {
+        let path = &self.paths[source as usize];
+        let mut problem = Problem::new(kind, shown_path(path), reason).at(byte);
+        problem.key = key.map(name::shown);
+        let root = self.sources[source as usize].root;
+        self.problems.push(ScanProblem { problem, root, files: Vec::new() });
+    }
+
+    fn keep(
+        &mut self,
+        row: RowName,
+        key: &[u8],
+        parts: &[(&str, RowPart<'_>)],
+    ) -> Result<(), Failure> {
+        let mut order: Vec<&(&str, RowPart<'_>)> = parts.iter().collect();
+        order.sort_unstable_by_key(|(ext, _)| *ext);
+        self.parts.clear();
+        for &&(ext, ref part) in &order {
+            let number = match part {
+                RowPart::File { .. } => self.exts.number_of_paths(ext.as_bytes()),
+                _ => self.exts.number(ext.as_bytes(), ext.as_bytes()),
+            };
+            let Some(number) = number else {
+                let text = "more than 65,536 different extensions; pack fewer columns";
+                return Err(Failure::usage(text));
+            };
+            let at = match *part {
+                RowPart::Text(text) => FoundAt::Text(self.texts.push(text)?),
+                RowPart::File { path, stamp, .. } => {
+                    FoundAt::Path(self.texts.push(path)?, path.len() as u32, stamp)
+                }
+                RowPart::Range { source, at, .. } => FoundAt::Range(source, at),
+                RowPart::Cell { source, row, column, .. } => FoundAt::Cell(source, row, column),
+            };
+            self.parts.push(FoundPart { ext: number, size: part.size(), at });
+        }
+        let root = self.sources[row.source as usize].root;
+        if self.run.as_ref().is_some_and(|run| run.root != root || run.is_full()) {
+            self.close_run();
+        }
+        let run = self.run.get_or_insert_with(|| {
+            let nothing: std::sync::Arc<[u8]> = [].into();
+            Run::new(root, nothing.clone(), nothing)
+        });
+        run.push(key, None, &self.parts);
+        Ok(())
+    }
+
+    fn close_run(&mut self) {
+        if let Some(mut run) = self.run.take() {
+            run.shrink();
+            self.samples.push(run);
+        }
+    }
+
+    /// Returns the key after the rules for names; `None` if the row is left out.
+    fn judged(
+        &mut self,
+        key: &[u8],
+        exts: &[&[u8]],
+    ) -> Result<Option<Vec<u8>>, (ProblemKind, String)> {
+        if let Some(why) = name::unsafe_as_path(key) {
+            return Err((ProblemKind::BadName, format!("its key can't be a name: {why}")));
+        }
+        let mut out = Vec::with_capacity(key.len());
+        let mut components = key.split(|&b| b == b'/').peekable();
+        while let Some(component) = components.next() {
+            let last = components.peek().is_none();
+            match self.options.names.judge(component, last) {
+                Verdict::Keep => out.extend_from_slice(component),
+                Verdict::Becomes(new) => out.extend(new),
+                Verdict::Skip => return Ok(None),
+                Verdict::Refuse(rule) => {
+                    return Err((ProblemKind::BadName, group::misread(rule, component)));
+                }
+            }
+            if !last {
+                out.push(b'/');
+            }
+        }
+        let longest = exts.iter().map(|ext| ext.len()).max().unwrap_or(0);
+        if out.len() + 1 + longest > MAX_NAME {
+            match self.options.names.action(Rule::Long) {
+                Action::Allow | Action::Skip => {}
+                Action::Replace if MAX_NAME > longest + 18 => {
+                    out = shortened(&out, &out, MAX_NAME - longest - 1);
+                }
+                _ => return Err((ProblemKind::BadName, group::misread(Rule::Long, key))),
+            }
+        }
+        self.renamed += u64::from(out != key);
+        Ok(Some(out))
+    }
+
+    /// Returns the scan.
+    pub(crate) fn finish(mut self) -> Scan {
+        self.close_run();
+        let note = |(column, ext): &(String, String)| {
+            format!("column '{column}' is packed as {ext}, by its first bytes")
+        };
+        let notes = self.noted.iter().map(note).collect();
+        Scan {
+            samples: self.samples,
+            exts: self.exts.into_list(),
+            sources: self.sources,
+            texts: self.texts,
+            about: self.about,
+            notes,
+            problems: self.problems,
+            tables: Vec::new(),
+            skipped: self.skipped,
+            renamed: self.renamed,
+            newest: self.newest,
+        }
+    }
+}

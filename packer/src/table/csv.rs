@@ -1,0 +1,133 @@
+//! `CsvTable`: fields separated by a character, as RFC 4180 describes them, with a header.
+
+use std::path::Path;
+
+use tarflume_formats::shown::ShowPath;
+
+use super::stream::{self, Budget, Origin, Text};
+use super::{Cell, MAX_COLUMNS, Row, TableReader, bad_row};
+use crate::failure::Failure;
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 256 << 10;
+
+/// A table of separated fields. Its fields have no types.
+pub(super) struct CsvTable {
+    reader: ::csv::Reader<Text>,
+    budget: Budget,
+    origin: Origin,
+    columns: Vec<String>,
+    record: ::csv::ByteRecord,
+    rows: u64,
+}
+
+impl CsvTable {
+    /// Opens a table and reads its header.
+    ///
+    /// # Errors
+    /// Returns an error if there is no header, if it repeats a name, and if the operating system
+    /// refuses.
+    pub(super) fn open(path: &Path, separator: u8) -> Result<CsvTable, Failure> {
+        let (text, budget, origin) = stream::open(path)?;
+        let reader = ::csv::ReaderBuilder::new()
+            .delimiter(separator)
+            .has_headers(false)
+            .flexible(true) // the number of fields is checked below
+            .buffer_capacity(BUFFER)
+            .from_reader(text);
+        let record = ::csv::ByteRecord::new();
+        let columns = Vec::new();
+        let mut table = CsvTable { reader, budget, origin, columns, record, rows: 0 };
+        if !table.record()? {
+            let text = format!(
+                "{}: the table is empty; its first line must name the columns",
+                path.shown()
+            );
+            return Err(Failure::bad_data(text));
+        }
+        table.columns = header(path, &table.record, separator)?;
+        Ok(table)
+    }
+
+    /// Reads the next record; returns false at the end.
+    fn record(&mut self) -> Result<bool, Failure> {
+        self.budget.renew();
+        self.reader.read_byte_record(&mut self.record).map_err(|e| match e.into_kind() {
+            ::csv::ErrorKind::Io(error) => self.origin.refused(error, self.rows + 1),
+            other => bad_row(&self.origin.path, self.rows + 1, None, &format!("{other:?}")),
+        })
+    }
+}
+
+/// Returns the names of the columns. A column without name, which is the index of a data frame, is
+/// named by its position.
+fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<String>, Failure> {
+    let refuse = |why: String| Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+    if record.len() > MAX_COLUMNS {
+        return refuse(format!("it has {} columns; at most {MAX_COLUMNS} are read", record.len()));
+    }
+    let mut columns: Vec<String> = Vec::with_capacity(record.len());
+    let mut known = std::collections::HashSet::new();
+    for (n, field) in record.iter().enumerate() {
+        let Ok(name) = std::str::from_utf8(field) else {
+            return refuse("its header is not UTF-8; save the table as UTF-8".into());
+        };
+        let name = match name.trim() {
+            "" => format!("column_{}", n + 1),
+            name => name.to_string(),
+        };
+        if !known.insert(name.clone()) {
+            return refuse(format!("its header has the column '{name}' twice; rename one"));
+        }
+        columns.push(name);
+    }
+    let other = [b';', b'\t', b','].into_iter().find(|&b| b != separator && record[0].contains(&b));
+    if let (1, Some(other)) = (columns.len(), other) {
+        let word = if other == b'\t' { "tab".into() } else { char::from(other).to_string() };
+        return refuse(format!(
+            "its header is one column, '{}'; if '{word}' separates the fields, give sep={word}",
+            columns[0].escape_debug()
+        ));
+    }
+    Ok(columns)
+}
+
+impl TableReader for CsvTable {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
+        if !self.record()? {
+            return Ok(false);
+        }
+        self.rows += 1;
+        let start = self.record.position().map_or(0, ::csv::Position::byte);
+        row.begin(self.rows, self.origin.byte(start), self.columns.len());
+        if self.record.len() != self.columns.len() {
+            let reason = format!(
+                "{} fields where the header has {}; a field with the separator or a line break needs \
+                 quotes",
+                self.record.len(),
+                self.columns.len()
+            );
+            return Err(bad_row(&self.origin.path, self.rows, row.byte, &reason));
+        }
+        for (column, field) in self.record.iter().enumerate() {
+            if field.is_empty() {
+                row.set(column, Cell::Null);
+                continue;
+            }
+            let Ok(text) = std::str::from_utf8(field) else {
+                let reason = format!(
+                    "column '{}' is not UTF-8; save the table as UTF-8",
+                    self.columns[column]
+                );
+                return Err(bad_row(&self.origin.path, self.rows, row.byte, &reason));
+            };
+            let span = row.add_text(text);
+            row.set(column, Cell::Word(span));
+        }
+        Ok(true)
+    }
+}

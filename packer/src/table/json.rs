@@ -1,0 +1,123 @@
+//! Rows as JSON: one object with sorted keys and the shortest numbers that round-trip.
+
+use std::io::Write;
+
+use super::types::{Inferred, Kind};
+use super::{Cell, Row};
+
+/// Writes rows of one table as JSON.
+#[derive(Debug)]
+pub(crate) struct RowWriter {
+    /// Column, `"name":`, and type, in the order of names.
+    fields: Vec<(usize, Vec<u8>, Kind)>,
+}
+
+impl RowWriter {
+    /// Creates a writer of all columns but those in `without`.
+    pub(crate) fn new(names: &[String], types: &[Inferred], without: &[usize]) -> RowWriter {
+        let mut order: Vec<usize> = (0..names.len()).filter(|n| !without.contains(n)).collect();
+        order.sort_by_key(|&n| &names[n]);
+        let field = |n: usize| {
+            let mut name = Vec::new();
+            put_text(&names[n], &mut name);
+            name.push(b':');
+            (n, name, types[n].kind)
+        };
+        RowWriter { fields: order.into_iter().map(field).collect() }
+    }
+
+    /// Returns true if it writes no column.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Appends the row to `out`.
+    pub(crate) fn write(&self, row: &Row, out: &mut Vec<u8>) {
+        out.push(b'{');
+        let start = out.len();
+        for (column, name, kind) in &self.fields {
+            let cell = row.cell(*column);
+            if cell == Cell::Absent {
+                continue;
+            }
+            if out.len() > start {
+                out.push(b',');
+            }
+            out.extend_from_slice(name);
+            put_cell(row, cell, *kind, out);
+        }
+        out.push(b'}');
+    }
+}
+
+fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
+    match cell {
+        Cell::Absent | Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Word(word) => put_word(row.text(word), kind, out),
+        Cell::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+        Cell::Int(number) => put_whole(number, out),
+        Cell::Large(number) => put_whole(number, out),
+        Cell::Float(number) => put_number(number, out),
+        Cell::Text(text) => put_text(row.text(text), out),
+        Cell::List(json) | Cell::Object(json) => {
+            out.extend_from_slice(row.text(json).as_bytes());
+        }
+    }
+}
+
+/// Appends a word as a value of its column's type.
+fn put_word(word: &str, kind: Kind, out: &mut Vec<u8>) {
+    match kind {
+        Kind::Int => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
+        Kind::Float => put_number(word.parse().unwrap_or(0.0), out), // it was parsed before
+        Kind::Bool => out.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
+        _ => put_text(word, out),
+    }
+}
+
+fn put_whole(number: impl std::fmt::Display, out: &mut Vec<u8>) {
+    let _ = write!(out, "{number}"); // memory takes it
+}
+
+fn put_number(number: f64, out: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(&mut *out, &number);
+}
+
+/// Appends a text in quotes.
+pub(crate) fn put_text(text: &str, out: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(&mut *out, text);
+}
+
+/// Appends a value with sorted keys.
+pub(crate) fn put_value(value: &serde_json::Value, out: &mut Vec<u8>) {
+    match value {
+        serde_json::Value::Array(list) => {
+            out.push(b'[');
+            for (n, value) in list.iter().enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                put_value(value, out);
+            }
+            out.push(b']');
+        }
+        serde_json::Value::Object(map) => {
+            // The map's own order depends on a feature that any crate may switch on.
+            let mut fields: Vec<_> = map.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            out.push(b'{');
+            for (n, (name, value)) in fields.into_iter().enumerate() {
+                if n > 0 {
+                    out.push(b',');
+                }
+                put_text(name, out);
+                out.push(b':');
+                put_value(value, out);
+            }
+            out.push(b'}');
+        }
+        single => {
+            let _ = serde_json::to_writer(&mut *out, single);
+        }
+    }
+}

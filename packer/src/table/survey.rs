@@ -1,0 +1,78 @@
+//! The first reading of a table: the types of its columns and the number of its rows.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use tarflume_formats::files;
+use tarflume_formats::shown::ShowPath;
+
+use super::types::{Inferred, Types};
+use super::{Row, TableOptions, bad_row, open};
+use crate::failure::Failure;
+use crate::stop::Stop;
+
+/// Rows between two looks at a request to stop.
+const ROWS: u64 = 8192;
+
+/// A table after the first reading.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// The names of the columns.
+    pub(crate) names: Vec<String>,
+    /// Their types.
+    pub(crate) types: Vec<Inferred>,
+    rows: u64,
+    /// Length and time of the file.
+    state: (u64, i64, i64),
+}
+
+impl Survey {
+    /// Reads a table and infers the types of its columns from all rows.
+    ///
+    /// # Errors
+    /// Returns an error for a malformed table, for values whose types exclude each other, after a
+    /// request to stop, and for a failure of the machine.
+    pub(crate) fn of(path: &Path, options: &TableOptions, stop: &Stop) -> Result<Survey, Failure> {
+        let state = state(path)?;
+        let mut reader = open(path, options)?;
+        let (mut row, mut types, mut rows) = (Row::default(), Types::default(), 0);
+        while reader.next(&mut row)? {
+            rows += 1;
+            if rows % ROWS == 0 && stop.requested() {
+                return Err(Failure::interrupted());
+            }
+            let columns = reader.columns().len();
+            types.add(&row, columns).map_err(|conflict| {
+                let (first, kind) = conflict.first;
+                let reason = format!(
+                    "column '{}' is {} here and {} in row {first}; give it one type in all rows",
+                    reader.columns()[conflict.column],
+                    conflict.here.word(),
+                    kind.word()
+                );
+                bad_row(path, row.number, row.byte, &reason)
+            })?;
+        }
+        let names = reader.columns().to_vec();
+        let types = types.finish(names.len());
+        Ok(Survey { names, types, rows, state })
+    }
+
+    /// Checks after the second reading, of `rows` rows, that the table has not changed.
+    ///
+    /// # Errors
+    /// Returns an error if it has, and if the operating system refuses.
+    pub(crate) fn check_unchanged(&self, path: &Path, rows: u64) -> Result<(), Failure> {
+        if rows == self.rows && state(path)? == self.state {
+            return Ok(());
+        }
+        let path = path.shown();
+        let text = format!("{path} was changed while it was read; run the command again");
+        Err(Failure::try_again(text))
+    }
+}
+
+fn state(path: &Path) -> Result<(u64, i64, i64), Failure> {
+    let found = files::metadata(path, "examine")?;
+    Ok((found.len(), found.mtime(), found.mtime_nsec()))
+}

@@ -1,0 +1,179 @@
+//! The types of a table's columns, inferred from all rows.
+//!
+//! Words of a table without types become truth values or numbers only if all words of the column
+//! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
+//! is an error that names both rows.
+
+use tarflume_formats::Column;
+
+use super::{Cell, Row};
+
+/// The type of a value or column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// Text.
+    String,
+    /// A list.
+    List,
+    /// An object.
+    Object,
+}
+
+impl Kind {
+    /// Returns its word in `dataset.json`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Bool => "bool",
+            Kind::Int => "int64",
+            Kind::Float => "float64",
+            Kind::String => "string",
+            Kind::List => "list",
+            Kind::Object => "object",
+        }
+    }
+
+    /// Returns the type of a word of a table without types.
+    pub(crate) fn of_word(word: &str) -> Kind {
+        match word {
+            "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => Kind::Bool,
+            word if is_whole(word) => match word.parse::<i64>() {
+                Ok(_) => Kind::Int,
+                Err(_) => Kind::String, // an id with more digits than any number keeps them
+            },
+            word if is_number(word) => match word.parse::<f64>() {
+                Ok(number) if number.is_finite() => Kind::Float,
+                _ => Kind::String,
+            },
+            _ => Kind::String,
+        }
+    }
+}
+
+/// Returns true for `0`, `12`, `-3`; false for `007` and `+1`.
+fn is_whole(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word).as_bytes();
+    !digits.is_empty()
+        && digits.iter().all(u8::is_ascii_digit)
+        && (digits.len() == 1 || digits[0] != b'0')
+        && word != "-0"
+}
+
+/// Returns true for a number as JSON writes it.
+fn is_number(word: &str) -> bool {
+    let rest = word.strip_prefix('-').unwrap_or(word);
+    let (rest, exponent) = match rest.split_once(['e', 'E']) {
+        Some((rest, exponent)) => (rest, Some(exponent)),
+        None => (rest, None),
+    };
+    let (whole, fraction) = match rest.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (rest, None),
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits(whole)
+        && (whole.len() == 1 || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
+}
+
+/// The values of a column so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    kind: Option<Kind>,
+    /// The first row that has this type.
+    row: u64,
+    /// Rows that have a value.
+    values: u64,
+}
+
+/// Infers the types of columns.
+#[derive(Debug, Default)]
+pub(crate) struct Types {
+    columns: Vec<Seen>,
+    rows: u64,
+}
+
+/// The inferred type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Inferred {
+    /// The type of its values.
+    pub(crate) kind: Kind,
+    /// Whether rows lack it.
+    pub(crate) nullable: bool,
+}
+
+/// Two values of one column whose types exclude each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    /// The number of the column.
+    pub(crate) column: usize,
+    /// The first row of the earlier type, and the type.
+    pub(crate) first: (u64, Kind),
+    /// The type in this row.
+    pub(crate) here: Kind,
+}
+
+impl Types {
+    /// Adds the values of a row that has at most `columns` cells.
+    ///
+    /// # Errors
+    /// Returns the conflict of a value with the rows before.
+    pub(crate) fn add(&mut self, row: &Row, columns: usize) -> Result<(), Conflict> {
+        self.rows += 1;
+        if self.columns.len() < columns {
+            self.columns.resize(columns, Seen::default());
+        }
+        for (column, seen) in self.columns.iter_mut().enumerate() {
+            let (kind, lossless) = match row.cell(column) {
+                Cell::Absent | Cell::Null => continue,
+                // All words are texts: the others need not be looked at.
+                Cell::Word(_) if seen.kind == Some(Kind::String) => (Kind::String, false),
+                Cell::Word(word) => (Kind::of_word(row.text(word)), false),
+                Cell::Bool(_) => (Kind::Bool, true),
+                Cell::Int(_) => (Kind::Int, true),
+                Cell::Large(_) | Cell::Float(_) => (Kind::Float, true),
+                Cell::Text(_) => (Kind::String, true),
+                Cell::List(_) => (Kind::List, true),
+                Cell::Object(_) => (Kind::Object, true),
+            };
+            seen.values += 1;
+            let joint = match (seen.kind, kind) {
+                (None, kind) => kind,
+                (Some(before), kind) if before == kind => continue,
+                (Some(Kind::Int | Kind::Float), Kind::Int | Kind::Float) => Kind::Float,
+                (Some(_), _) if !lossless => Kind::String,
+                (Some(before), here) => {
+                    return Err(Conflict { column, first: (seen.row, before), here });
+                }
+            };
+            (seen.kind, seen.row) = (Some(joint), row.number);
+        }
+        Ok(())
+    }
+
+    /// Returns the types of `columns` columns. A column without values has texts.
+    pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
+        self.columns.resize(columns, Seen::default());
+        let inferred = |seen: &Seen| Inferred {
+            kind: seen.kind.unwrap_or(Kind::String),
+            nullable: seen.values < self.rows,
+        };
+        self.columns.iter().map(inferred).collect()
+    }
+}
+
+/// Returns a column of the manifest.
+pub(crate) fn described(name: &str, inferred: Inferred) -> Column {
+    Column {
+        name: format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+        kind: inferred.kind.word().into(),
+        shape: None,
+        nullable: inferred.nullable,
+    }
+}

@@ -1,0 +1,50 @@
+"""Columns of token blocks for language models."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ._core import Tokens
+
+__all__ = ["token_columns"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def token_columns(
+    length: int,
+    *,
+    labels: bool = False,
+    position_ids: bool = False,
+    segment_ids: bool = False,
+    attention_mask: bool = False,
+    dtype: Literal["int64", "int32"] = "int64",
+    padding: int = 0,
+) -> dict[str, Tokens]:
+    """The columns of a data set that `tarflume.pack.tokens` made, under the names of Hugging Face's models.
+
+        columns = tarflume.token_columns(2048, labels=True, position_ids=True)
+        loader = tarflume.torch.Loader("tokens/", batch_size=8, shuffle="full", columns=columns)
+
+    All are arrays [batch_size, length] of `dtype` ("int64" or "int32"):
+
+    - `input_ids`, always.
+    - `labels`: for models that shift them: the ids, with -100 in the padding and at the first id of each document.
+    - `position_ids`: begin at 0 with each document.
+    - `segment_ids`: the number of the document from 1, 0 for padding; for masks between documents.
+    - `attention_mask`: 1 for ids, 0 for padding.
+
+    `length`: that of the data set. `padding`: the id behind the last one of an array that is shorter.
+    """
+    wanted = {
+        "input_ids": "ids",
+        "labels": "labels" if labels else None,
+        "position_ids": "position_ids" if position_ids else None,
+        "segment_ids": "segment_ids" if segment_ids else None,
+        "attention_mask": "mask" if attention_mask else None,
+    }
+    return {
+        name: Tokens(length, kind, dtype=dtype, padding=padding) for name, kind in wanted.items() if kind is not None
+    }

@@ -1,0 +1,101 @@
+"""Tables and annotations beside folders, read back as columns of batches."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import tarflume
+from conftest import pairs
+
+
+@pytest.fixture
+def pictures(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Pictures without JSON."""
+    folder = pairs(tmp_path / "pictures", 12)
+    for file in folder.rglob("*.json"):
+        file.unlink()
+    return folder
+
+
+def keys(folder: pathlib.Path) -> list[str]:
+    return sorted(str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.jpg"))
+
+
+def test_rows_of_a_table_are_columns_of_batches(pictures, tmp_path):
+    rows = {
+        key: {"key": key, "label": n % 3, "score": n / 8, "code": f"{n:03d}"} for n, key in enumerate(keys(pictures))
+    }
+    table = tmp_path / "labels.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["key", "label", "score", "code"])
+        writer.writeheader()
+        writer.writerows(reversed(list(rows.values())))
+    built = tarflume.pack.build(pictures, tmp_path / "out", join=table, progress=False)
+    assert built["samples"] == 12
+    columns = {
+        "key": tarflume.Json("/key", text=True),
+        "label": tarflume.Json("/label"),
+        "score": tarflume.Json("/score", dtype="float32"),
+        "code": tarflume.Json("/code", text=True),
+    }
+    seen = 0
+    for batch in tarflume.Loader(tmp_path / "out", columns, batch_size=5, shuffle=None):
+        numbers = zip(np.asarray(batch["label"]), np.asarray(batch["score"]), strict=True)
+        for key, code, (label, score) in zip(batch["key"], batch["code"], numbers, strict=True):
+            row = rows[key]
+            assert (int(label), float(score), code) == (row["label"], row["score"], row["code"])
+            seen += 1
+    assert seen == 12
+
+
+def test_boxes_of_a_coco_file_are_a_ragged_column(pictures, tmp_path):
+    names = keys(pictures)
+    boxes = {n: [[n, k + 0.5, 3, 4] for k in range(n % 4)] for n in range(len(names))}
+    annotations = [
+        {"id": 100 * n + k, "image_id": n, "category_id": 18 if k else 1, "bbox": box, "iscrowd": 0}
+        for n, of_image in boxes.items() for k, box in enumerate(of_image)
+    ]
+    coco = {
+        "images": [{"id": n, "file_name": name + ".jpg", "width": 8, "height": 8} for n, name in enumerate(names)],
+        "annotations": annotations,
+        "categories": [{"id": 18, "name": "dog"}, {"id": 1, "name": "person"}],
+    }
+    (tmp_path / "instances.json").write_text(json.dumps(coco))
+    tarflume.pack.build(pictures, tmp_path / "out", coco=tmp_path / "instances.json", progress=False)
+    manifest = json.loads((tmp_path / "out" / "dataset.json").read_text())
+    assert manifest["classes"] == {"pointer": "/category_id", "names": ["person", "dog"], "ids": [1, 18]}
+    columns = {
+        "image": tarflume.Json("/id"),
+        "boxes": tarflume.Json("/boxes", dtype="float32", shape=[4], variable=True),
+        "labels": tarflume.Json("/category_index", variable=True),
+    }
+    seen = 0
+    for batch in tarflume.Loader(tmp_path / "out", columns, batch_size=5, shuffle=None):
+        for image, found, labels in zip(np.asarray(batch["image"]), batch["boxes"], batch["labels"], strict=True):
+            expected = boxes[int(image)]
+            assert np.asarray(found).reshape(-1, 4).tolist() == expected
+            assert np.asarray(labels).tolist() == [int(k > 0) for k in range(len(expected))]
+            seen += 1
+    assert seen == 12
+
+
+def test_parallel_folders_are_paired(tmp_path):
+    for name in ("a", "b"):
+        for folder, ext in (("images", "npy"), ("masks", "raw")):
+            path = tmp_path / "set" / folder / f"{name}.{ext}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(f"{folder} {name}".encode())
+    out = tmp_path / "out"
+    pair = {"images": "npy", "masks": "mask.raw"}
+    tarflume.pack.build(tmp_path / "set", out, pair=pair, require="", check="none", progress=False)
+    assert len(tarflume.Dataset(out)) == 2
+
+
+def test_an_option_that_names_nothing_is_a_usage_error(pictures, tmp_path):
+    with pytest.raises(tarflume.errors.UsageError, match="no such file"):
+        tarflume.pack.build(pictures, tmp_path / "out", join=tmp_path / "none.csv")

@@ -1,0 +1,141 @@
+//! `PartNeeds`: the parts that are needed of every sample. Selects among a sample's parts; reads nothing.
+
+use std::ops::Range;
+
+use tarflume_formats::index::{Part, SampleRow};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The parts that are needed of every sample. `jpg;jpeg;png` is one need, which the first of these
+/// extensions that a sample has satisfies.
+#[derive(Debug, Clone, Default)]
+pub struct PartNeeds {
+    needs: Vec<Need>,
+    exts: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Need {
+    exts: Range<usize>,
+    required: bool,
+    entry_points: bool,
+    pixels: bool,
+}
+
+impl PartNeeds {
+    /// No needs. A sample then consists of its key only.
+    pub fn new() -> PartNeeds {
+        PartNeeds::default()
+    }
+
+    /// Adds a need: the first of these extensions (separated by `;`) that a sample has. A sample with
+    /// none of them is an error. Returns the number of the need.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: `exts` contains no extension.
+    pub fn require(&mut self, exts: &str) -> Result<usize> {
+        self.add(exts, true)
+    }
+
+    /// As [`PartNeeds::require`], but the part is optional.
+    ///
+    /// # Errors
+    /// As [`PartNeeds::require`].
+    pub fn allow(&mut self, exts: &str) -> Result<usize> {
+        self.add(exts, false)
+    }
+
+    fn add(&mut self, exts: &str, required: bool) -> Result<usize> {
+        let start = self.exts.len();
+        // WebDataset accepts a dot before an extension.
+        let exts = exts.split(';').map(|ext| ext.trim().trim_start_matches('.'));
+        self.exts.extend(exts.filter(|ext| !ext.is_empty()).map(str::to_ascii_lowercase));
+        if start == self.exts.len() {
+            return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
+        }
+        let exts = start..self.exts.len();
+        self.needs.push(Need { exts, required, entry_points: false, pixels: false });
+        Ok(self.needs.len() - 1)
+    }
+
+    /// Requests the entry points of need number `need`, where the sidecar has them.
+    pub fn with_entry_points(&mut self, need: usize) {
+        self.needs[need].entry_points = true;
+    }
+
+    /// True if the entry points of need number `need` are requested.
+    pub(super) fn wants_entry_points(&self, need: usize) -> bool {
+        self.needs[need].entry_points
+    }
+
+    /// Requests the number of pixels of need number `need`, where the sidecar has it.
+    pub fn with_pixels(&mut self, need: usize) {
+        self.needs[need].pixels = true;
+    }
+
+    /// True if the number of pixels of need number `need` is requested.
+    pub(crate) fn wants_pixels(&self, need: usize) -> bool {
+        self.needs[need].pixels
+    }
+
+    /// Number of needs.
+    pub fn len(&self) -> usize {
+        self.needs.len()
+    }
+
+    /// The extensions of need number `need`, in order of preference.
+    pub fn alternatives(&self, need: usize) -> &[String] {
+        &self.exts[self.needs[need].exts.clone()]
+    }
+
+    /// True if there are no needs.
+    pub fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
+    /// The extension with this number, as in [`super::plan::PartRef::ext`].
+    pub fn ext(&self, number: u32) -> &str {
+        &self.exts[number as usize]
+    }
+
+    /// The part that satisfies need number `need`, and the number of its extension; `None` if an optional
+    /// part is absent.
+    pub(super) fn choose<'a>(
+        &self,
+        need: usize,
+        sample: &'a SampleRow,
+    ) -> Result<Option<(u32, Part<'a>)>> {
+        self.pick(need, || sample.parts().map(|part| (part.ext, part)))
+    }
+
+    /// As `choose`, for parts given as pairs of an extension and any value.
+    pub(crate) fn pick<'a, T, P: Iterator<Item = (&'a [u8], T)>>(
+        &self,
+        need: usize,
+        parts: impl Fn() -> P,
+    ) -> Result<Option<(u32, T)>> {
+        let Need { exts, required, .. } = &self.needs[need];
+        let mut best: Option<(usize, T)> = None;
+        for (ext, part) in parts() {
+            let before = exts.start..best.as_ref().map_or(exts.end, |(number, _)| *number);
+            let mut better = before.filter(|&n| ext.eq_ignore_ascii_case(self.exts[n].as_bytes()));
+            if let Some(number) = better.next() {
+                best = Some((number, part));
+            }
+        }
+        match best {
+            // The number of extensions is bounded by what a user wrote, so it fits 32 bits.
+            Some((number, part)) => Ok(Some((number as u32, part))),
+            None if *required => Err(self.missing(need, parts().map(|(ext, _)| ext))),
+            None => Ok(None),
+        }
+    }
+
+    fn missing<'a>(&self, need: usize, have: impl Iterator<Item = &'a [u8]>) -> Error {
+        let exts = self.exts[self.needs[need].exts.clone()].join("' or '");
+        let have = have.map(tarflume_formats::name::shown);
+        let have = have.collect::<Vec<_>>().join(", ");
+        let text = format!("the sample has no part '{exts}'; it has: {have}");
+        Error::new(ErrorKind::MissingPart, text)
+    }
+}

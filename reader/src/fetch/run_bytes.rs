@@ -1,0 +1,182 @@
+//! `RunBytes`: the bytes of one run, lent by the source or in a buffer, and their verification.
+
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::dataset::sample::match_checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::part_needs::PartNeeds;
+use crate::fetch::plan::{PartRef, UnreadableSample};
+use crate::fetch::verify::Verify;
+use crate::fetch::view::{ItemView, RunView};
+use crate::source::Source;
+
+/// The bytes of one run. Reused for run after run. May move between threads.
+#[derive(Debug, Default)]
+pub struct RunBytes {
+    source: Option<Arc<dyn Source>>,
+    /// True if the source lends all bytes of the run; `buffer` is then unused.
+    lent: bool,
+    buffer: Vec<u8>,
+    /// Numbers of items whose bytes could not be read, ascending.
+    lost: Vec<usize>,
+}
+
+impl RunBytes {
+    /// A buffer larger than this many bytes is freed after its run.
+    pub const KEEP: usize = 8 << 20;
+
+    /// Creates an empty value.
+    pub fn new() -> RunBytes {
+        RunBytes::default()
+    }
+
+    /// Reads `run`. If a read fails, reads the samples of the run one by one and appends those that fail to `bad`. A
+    /// machine error ([`Error::is_machine`]) ends the run: it is the last entry of `bad`, and that sample and all later
+    /// ones are not available.
+    ///
+    /// # Panics
+    /// Panics if the run belongs to another data set.
+    pub fn read(&mut self, dataset: &Dataset, run: RunView<'_>, bad: &mut Vec<UnreadableSample>) {
+        self.clear();
+        if self.read_whole(dataset, run).is_ok() {
+            return;
+        }
+        let mut items = run.items();
+        while let Some(item) = items.next() {
+            let Err(error) = self.read_item(dataset, run, item) else { continue };
+            let error = item.place(dataset, error);
+            let machine = error.is_machine();
+            bad.push(UnreadableSample { slot: item.row(), ordinal: item.ordinal(), error });
+            self.lost.push(item.number());
+            if machine {
+                self.lost.extend(items.map(ItemView::number));
+                return;
+            }
+        }
+    }
+
+    /// Advises the kernel to load the bytes of `run` into the page cache. Does not wait. Call it some runs ahead: page
+    /// faults alone read a cold disk in small pieces, one after the other.
+    pub fn advise(dataset: &Dataset, run: RunView<'_>) {
+        if let Ok(source) = dataset.shard(run.shard()).source() {
+            for read in run.reads() {
+                source.advise(read.start, read.length);
+            }
+        }
+    }
+
+    /// Releases the source. Keeps the buffer unless it is larger than [`RunBytes::KEEP`].
+    pub fn clear(&mut self) {
+        self.source = None;
+        self.lent = false;
+        self.lost.clear();
+        if self.buffer.len() > RunBytes::KEEP {
+            self.buffer = Vec::new();
+        }
+    }
+
+    /// True if the bytes of item number `item` of the plan are available.
+    pub fn has(&self, item: usize) -> bool {
+        self.lost.binary_search(&item).is_err()
+    }
+
+    /// The bytes of a part. Empty if the sample does not have the part or its bytes are not available.
+    pub fn bytes(&self, part: &PartRef) -> &[u8] {
+        // `make_room` checked that the run's length, and so the part's, fits a `usize`.
+        let length = part.length as usize;
+        if self.lent {
+            let view = self.source.as_ref().and_then(|source| source.view(part.at, length));
+            return view.unwrap_or_default();
+        }
+        let at = part.within as usize;
+        self.buffer.get(at..at + length).unwrap_or_default()
+    }
+
+    /// Compares the parts of an available item with their checksums, if `verify` selects it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`], with path, byte, key and part. As [`RunBytes::check`].
+    pub fn verify(
+        &self,
+        dataset: &Dataset,
+        item: ItemView<'_>,
+        wanted: &PartNeeds,
+        verify: Verify,
+        pass: u64,
+    ) -> Result<()> {
+        if !verify.picks(item.ordinal(), pass) {
+            return Ok(());
+        }
+        for part in item.parts() {
+            let Some(ext) = part.ext else { continue };
+            let ext = wanted.ext(ext).as_bytes();
+            match_checksum(self.bytes(part), part.checksum, ext, || self.check())
+                .map_err(|e| item.place(dataset, e.with_byte(part.at)))?;
+        }
+        Ok(())
+    }
+
+    /// True if the source lends the parts. [`RunBytes::check`] then tells whether they were intact.
+    pub fn is_lent(&self) -> bool {
+        self.lent
+    }
+
+    /// Checks that the source is the file that was opened. Call it after using the parts and before
+    /// trusting the result, because bytes that a mapped file loses read as zeros. Costs two system calls.
+    ///
+    /// # Errors
+    /// Returns an error if the shard was truncated, replaced or written to.
+    pub fn check(&self) -> Result<()> {
+        self.source.as_ref().map_or(Ok(()), |source| source.check())
+    }
+
+    fn read_whole(&mut self, dataset: &Dataset, run: RunView<'_>) -> Result<()> {
+        let reads = run.reads();
+        if reads.is_empty() {
+            return Ok(());
+        }
+        let source = dataset.shard(run.shard()).source()?;
+        let source = self.source.insert(source);
+        let lends =
+            |at, length| usize::try_from(length).is_ok_and(|n| source.view(at, n).is_some());
+        self.lent = reads.iter().all(|read| lends(read.start, read.length));
+        if self.lent {
+            return Ok(());
+        }
+        let source = source.clone();
+        self.make_room(run.bytes())?;
+        for read in reads {
+            let at = read.within as usize;
+            source.read_at(read.start, &mut self.buffer[at..at + read.length as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Reads one item into its place in the run's buffer.
+    fn read_item(&mut self, dataset: &Dataset, run: RunView<'_>, item: ItemView<'_>) -> Result<()> {
+        let source = dataset.shard(item.shard()).source()?;
+        self.source = Some(source.clone());
+        self.make_room(run.bytes())?;
+        for part in item.parts().iter().filter(|part| part.length > 0) {
+            let at = part.within as usize;
+            source.read_at(part.at, &mut self.buffer[at..at + part.length as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Makes the buffer at least `bytes` long. Its content is not kept.
+    fn make_room(&mut self, bytes: u64) -> Result<()> {
+        let too_long = || {
+            let text = format!("cannot allocate the {bytes} bytes of a read");
+            Error::new(ErrorKind::Machine, text)
+        };
+        let bytes = usize::try_from(bytes).map_err(|_| too_long())?;
+        if bytes > self.buffer.len() {
+            self.buffer = Vec::new(); // free the old buffer first, to bound the peak
+            self.buffer.try_reserve_exact(bytes).map_err(|_| too_long())?;
+            self.buffer.resize(bytes, 0);
+        }
+        Ok(())
+    }
+}

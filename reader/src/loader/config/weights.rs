@@ -1,0 +1,126 @@
+//! `Weights`: how often classes or samples come, and where the number of each sample is found.
+
+use std::sync::Arc;
+
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::order::{Contents, Order, Selection, Shuffle};
+
+/// A whole number for each sample of a data set, such as its class: where it is found.
+///
+/// Text that begins with `/` is a pointer into the part `json`; other text is a part that contains the number, such as
+/// `cls`. Numbers of a program come in the order of ordinals.
+///
+/// ```
+/// use tarflume::Numbers;
+///
+/// let in_json: Numbers = "/class".into();
+/// let computed: Numbers = vec![0, 1, 1, 0].into();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Numbers(Place);
+
+#[derive(Debug, Clone)]
+enum Place {
+    Part(String),
+    Given(Arc<[i64]>),
+}
+
+impl From<&str> for Numbers {
+    fn from(part: &str) -> Numbers {
+        Numbers(Place::Part(part.to_string()))
+    }
+}
+
+impl From<Vec<i64>> for Numbers {
+    fn from(numbers: Vec<i64>) -> Numbers {
+        Numbers(Place::Given(numbers.into()))
+    }
+}
+
+impl From<Arc<[i64]>> for Numbers {
+    fn from(numbers: Arc<[i64]>) -> Numbers {
+        Numbers(Place::Given(numbers))
+    }
+}
+
+impl Numbers {
+    fn of(&self, dataset: &Dataset) -> Result<Arc<[i64]>> {
+        match &self.0 {
+            Place::Part(part) => dataset.numbers(part),
+            Place::Given(numbers) => Ok(numbers.clone()),
+        }
+    }
+}
+
+/// How often the samples of a data set come; for [`LoaderBuilder::weights`](crate::LoaderBuilder::weights).
+///
+/// All weights are whole numbers. The order stays a function of data set, seed, epoch and shuffle.
+#[derive(Debug, Clone)]
+pub struct Weights(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Balanced(Numbers),
+    Classes(Numbers, Arc<[(i64, u64)]>),
+    Samples(Numbers),
+}
+
+impl Weights {
+    /// Every class as often as any other. An epoch has as many samples as without weights: samples of small
+    /// classes come several times in it.
+    pub fn balanced(classes: impl Into<Numbers>) -> Weights {
+        Weights(Kind::Balanced(classes.into()))
+    }
+
+    /// Each class by its weight; 0 leaves a class out.
+    pub fn of_classes(
+        classes: impl Into<Numbers>,
+        weights: impl IntoIterator<Item = (i64, u64)>,
+    ) -> Weights {
+        Weights(Kind::Classes(classes.into(), weights.into_iter().collect()))
+    }
+
+    /// Each sample as often in a pass as its weight; 0 leaves a sample out. Needs [`Shuffle::Full`] or no shuffle.
+    pub fn of_samples(weights: impl Into<Numbers>) -> Weights {
+        Weights(Kind::Samples(weights.into()))
+    }
+
+    /// The order of the selected samples.
+    ///
+    /// # Errors
+    /// Those of reading the numbers and of [`Order::by_class`] and [`Order::by_weight`].
+    pub(crate) fn order(
+        &self,
+        dataset: &Dataset,
+        contents: Arc<Contents>,
+        selection: &Selection,
+        shuffle: Shuffle,
+    ) -> Result<Order> {
+        let by_class = |numbers: &Numbers, weights: Option<&[(i64, u64)]>| {
+            let classes = numbers.of(dataset)?;
+            let weights = match weights {
+                Some(weights) => weights.to_vec(),
+                None => equal(&classes, selection),
+            };
+            Ok(Order::by_class(contents.clone(), selection, &classes, weights, shuffle)?)
+        };
+        match &self.0 {
+            Kind::Balanced(classes) => by_class(classes, None),
+            Kind::Classes(classes, weights) => by_class(classes, Some(weights)),
+            Kind::Samples(weights) => {
+                let weights = weights.of(dataset)?;
+                Ok(Order::by_weight(contents, selection, &weights, shuffle)?)
+            }
+        }
+    }
+}
+
+/// Weight 1 for every class that a selected sample has.
+fn equal(classes: &[i64], selection: &Selection) -> Vec<(i64, u64)> {
+    let class =
+        |ordinal: u64| usize::try_from(ordinal).ok().and_then(|at| classes.get(at)).copied();
+    let found: std::collections::HashSet<i64> =
+        selection.runs().flatten().filter_map(class).collect();
+    found.into_iter().map(|class| (class, 1)).collect()
+}

@@ -1,0 +1,175 @@
+//! Tars, zips and zips of arrays as sources.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tarflume_fixtures::flat_jpeg;
+
+use super::made::zip;
+use super::members;
+use crate::harness::{Place, python};
+
+/// Writes old/a.tar and old/b.tar, eight samples each, from folders of pairs.
+pub(super) fn tars(place: &Place) {
+    for folder in ["a", "b"] {
+        for n in 0..8 {
+            place.pair(&format!("pairs/{folder}/{folder}{n}"));
+        }
+    }
+    place.pack("build pairs -o packed --shard-samples 8").succeeds();
+    for (shard, name) in [("shard-000000", "a"), ("shard-000001", "b")] {
+        let tar = fs::read(place.at(format!("packed/{shard}.tar"))).unwrap();
+        place.file(format!("old/{name}.tar"), tar);
+    }
+}
+
+#[test]
+fn tars_are_packed_into_other_shards_member_by_member() {
+    let place = Place::new();
+    tars(&place);
+    for (n, source) in ["tar:old/*.tar", "tar:old/{a,b}.tar", "tar:old", "tar:old/a.tar,old/b.tar"]
+        .into_iter()
+        .enumerate()
+    {
+        let out = format!("out{n}");
+        place.pack(&format!("build {source} -o {out} --shards 3")).succeeds();
+        assert_eq!(members(&place, &out), members(&place, "packed"), "{source}");
+        place.pack(&format!("verify {out}")).succeeds();
+    }
+    place.pack("build pairs -o whole --shards 3").succeeds();
+    for shard in ["shard-000000", "shard-000001", "shard-000002"] {
+        for end in ["tar", "index"] {
+            let of = |folder: &str| fs::read(place.at(format!("{folder}/{shard}.{end}"))).unwrap();
+            assert!(of("out0") == of("whole"), "{shard}.{end} is that of the folder");
+        }
+    }
+}
+
+#[test]
+fn the_options_of_samples_hold_for_rows() {
+    let place = Place::new();
+    tars(&place);
+    let count = |out: &str| place.manifest(out)["samples"].as_u64().unwrap();
+    place.pack("build tar:old -o few --limit 5").succeeds();
+    place.pack("build tar:old -o mixed --shuffle 3 --shards 2").succeeds();
+    place.pack("build pairs -o same --shuffle 3 --shards 2").succeeds();
+    assert_eq!((count("few"), count("mixed")), (5, 16));
+    assert_eq!(members(&place, "mixed"), members(&place, "same"));
+    assert_ne!(members(&place, "mixed"), members(&place, "packed"));
+    place.pack("build tar:old -o less --exclude a/*").succeeds();
+    assert_eq!(count("less"), 8);
+    place.file("keys.txt", "a/a0\nb/b7\nnone\n");
+    place.pack("build tar:old -o listed --exclude @keys.txt").succeeds().says("'none'");
+    assert_eq!(count("listed"), 14);
+    place.pack("build tar:old -o out --require txt").exits(1).says("it has no 'txt'");
+    let twin = flat_jpeg(b"pairs/a/a1");
+    place.file("pairs/b/twin.jpg", twin).file("pairs/b/twin.json", "{}");
+    place.pack("build pairs -o twins").succeeds();
+    place.pack("build tar:twins/shard-000000.tar -o single --dedupe").succeeds();
+    assert_eq!(count("single"), 16);
+    assert_eq!(place.problems("single")[0]["kind"], "duplicate");
+}
+
+#[test]
+fn what_is_wrong_with_a_tar_is_a_problem_with_its_place() {
+    let place = Place::new();
+    tars(&place);
+    fs::copy(place.at("old/a.tar"), place.at("old/c.tar")).unwrap();
+    place.pack("build tar:old -o out").exits(1).says("repeated-key 8").says("has the same key");
+    place.pack("build tar:old -o out --on-problem skip").succeeds();
+    assert_eq!(place.manifest("out")["samples"], 16);
+    place.file("old/z.tar.gz", b"\x1f\x8b\x08\0\0\0\0\0");
+    place.pack("build tar:old/z.tar.gz -o other").exits(65).says("decompress it");
+    let cut = fs::read(place.at("old/a.tar")).unwrap();
+    place.file("old/cut.tar", &cut[..cut.len() - 2048]);
+    place.pack("build tar:old/cut.tar -o other").exits(65).says("cut.tar").says("byte");
+}
+
+#[test]
+fn the_quarantine_of_rows_has_their_bytes_and_the_reason() {
+    let place = Place::new();
+    tars(&place);
+    let mut tar = fs::read(place.at("old/a.tar")).unwrap();
+    let found = &place.shards("packed")[0];
+    let bad = found.iter().find(|m| m.name == "a/a3.jpg").unwrap();
+    tar[bad.at..bad.at + 2].copy_from_slice(b"no");
+    place.file("old/a.tar", &tar);
+    place.pack("build tar:old -o failed").exits(1).says("bad-jpeg");
+    place.pack("build tar:old -o out --on-problem quarantine").succeeds();
+    assert_eq!(place.manifest("out")["samples"], 15);
+    let jpg = fs::read(place.at("out/quarantine/a/a3.jpg")).unwrap();
+    assert!(jpg.starts_with(b"no") && jpg[2..] == bad.data[2..]);
+    assert!(place.at("out/quarantine/a/a3.json").exists());
+    let reason = fs::read(place.at("out/quarantine/a/a3.jpg.reason.json")).unwrap();
+    let reason: Value = serde_json::from_slice(&reason).unwrap();
+    assert_eq!((&reason["kind"], &reason["key"]), (&json!("bad-jpeg"), &json!("a/a3")));
+    assert_eq!(reason["byte"], json!(bad.at), "the byte of the tar");
+}
+
+#[test]
+fn zips_are_grouped_like_folders_stored_and_deflated() {
+    let place = Place::new();
+    for key in ["a/x", "a/y", "b/z"] {
+        place.pair(&format!("pairs/{key}"));
+    }
+    place.pack("build pairs -o whole").succeeds();
+    let made = r"
+import sys, zipfile, pathlib
+for name, method in ('stored', 0), ('deflated', 8):
+    with zipfile.ZipFile(name + '.zip', 'w', method) as out:
+        for file in sorted(pathlib.Path('pairs').rglob('*.*'), reverse=True):
+            out.write(file, file.relative_to('pairs'))
+        out.writestr('__MACOSX/a/._x.jpg', b'fork')
+        out.writestr('d/', b'')
+with zipfile.ZipFile('xz.zip', 'w', zipfile.ZIP_LZMA) as out:
+    out.writestr('a.jpg', b'x' * 99)
+with zipfile.ZipFile('large.zip', 'w', allowZip64=True) as out:
+    with out.open('a.json', 'w', force_zip64=True) as member:
+        member.write(b'{}')
+";
+    python(&place, made, &[]).succeeds();
+    for kind in ["stored", "deflated"] {
+        place.pack(&format!("build zip:{kind}.zip -o {kind}")).succeeds();
+        assert_eq!(members(&place, kind), members(&place, "whole"), "{kind}");
+    }
+    place.pack("build zip:large.zip -o large").succeeds();
+    place.pack("build zip:xz.zip -o xz").exits(1).says("LZMA").says("zip it again");
+    place.pack("build zip:stored.zip,deflated.zip -o both").exits(1).says("repeated-key 3");
+    let mut damaged = fs::read(place.at("deflated.zip")).unwrap();
+    damaged[30 + "b/z.json".len() + 3] ^= 0x55; // in the data of the first member
+    place.file("damaged.zip", damaged);
+    place.pack("build zip:damaged.zip -o damaged").exits(1).says("unreadable").says("'b/z.json'");
+    place.file("cut.zip", &zip(&[("a.jpg", b"abc")])[..60]);
+    place.pack("build zip:cut.zip -o cut").exits(65).says("not a zip file, or its end is missing");
+    place.file("two.zip", zip(&[("a.txt", b"1"), ("a.txt", b"2"), ("noext", b"3")]));
+    place.pack("build zip:two.zip -o two").exits(1).says("two files are its part 'txt'");
+}
+
+#[test]
+fn npz_members_stored_and_compressed_are_the_same_rows() {
+    let place = Place::new();
+    let made = r"
+import numpy as np
+x = np.arange(30, dtype=np.float32).reshape(10, 3)
+y = np.arange(10) * 3
+np.save('x.npy', x); np.save('y.npy', y)
+np.savez('stored.npz', x=x, y=y, names=np.arange(4))
+np.savez_compressed('packed.npz', x=x, y=y, names=np.arange(4))
+";
+    python(&place, made, &[]).succeeds();
+    place.pack("build npy:x.npy,y.npy -o whole --shards 2").succeeds();
+    for kind in ["stored", "packed"] {
+        place.pack(&format!("build npz:{kind}.npz -o {kind}")).exits(2).says("has 10 rows");
+        place.pack(&format!("build npz:{kind}.npz?arrays=x,y -o {kind} --shards 2")).succeeds();
+        assert_eq!(members(&place, kind), members(&place, "whole"), "{kind}");
+        let columns = |out: &str| place.manifest(out)["columns"].clone();
+        assert_eq!(columns(kind), columns("whole"));
+    }
+    place
+        .pack("build npz:stored.npz?arrays=z -o z")
+        .exits(2)
+        .says("no array 'z'")
+        .says("names.npy");
+    place.pack("build npz:stored.npz,packed.npz?arrays=x -o both").succeeds();
+    assert_eq!(place.manifest("both")["samples"], 20);
+}

@@ -1,0 +1,152 @@
+//! Splits: which samples are train and which are val, and that they stay there.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tarflume_fixtures::flat_jpeg;
+
+use crate::harness::Place;
+
+/// Writes a labeled image.
+fn sample(place: &Place, stem: &str, json: &str) {
+    place.file(format!("{stem}.jpg"), flat_jpeg(stem.as_bytes()));
+    place.file(format!("{stem}.json"), json);
+}
+
+/// Returns the split of each key, from the names of the shards.
+fn splits(place: &Place, out: &str) -> BTreeMap<String, String> {
+    let manifest = place.manifest(out);
+    let shards = manifest["shards"].as_array().unwrap();
+    let mut found = BTreeMap::new();
+    for (shard, members) in shards.iter().zip(place.shards(out)) {
+        let split = shard["split"].as_str().unwrap();
+        assert!(shard["name"].as_str().unwrap().starts_with(split), "{shard}");
+        for member in members {
+            let key = member.name.split('.').next().unwrap().to_string();
+            found.insert(key, split.to_string());
+        }
+    }
+    found
+}
+
+fn count(found: &BTreeMap<String, String>, split: &str) -> usize {
+    found.values().filter(|name| *name == split).count()
+}
+
+#[test]
+fn shares_divide_the_keys_and_a_grown_folder_keeps_its_splits() {
+    let place = Place::new();
+    place.folder("photos", 400);
+    let options = "--split train=0.75,val=0.25 --shard-samples 60";
+    place.pack(&format!("build photos -o out {options}")).succeeds();
+    place.pack("verify out").succeeds();
+    let before = splits(&place, "out");
+    assert_eq!(before.len(), 400);
+    assert!((70..130).contains(&count(&before, "val")), "{}", count(&before, "val"));
+    for n in 0..100 {
+        sample(&place, &format!("photos/new/{n}"), "{}");
+    }
+    place.pack(&format!("build photos -o more {options}")).succeeds();
+    let after = splits(&place, "more");
+    assert_eq!(after.len(), 500);
+    assert!(before.iter().all(|(key, split)| after[key] == *split));
+    // An append finds the same splits as one build of all.
+    place.pack("append photos -o out").succeeds().says("skipped 400 samples");
+    assert_eq!(splits(&place, "out"), after);
+    place.pack("verify out").succeeds();
+}
+
+#[test]
+fn the_split_of_a_key_is_part_of_the_format() {
+    let place = Place::new();
+    for n in 0..10 {
+        sample(&place, &format!("d/{n}"), "{}");
+    }
+    place.pack("build d -o out --split a=0.5,b=0.5").succeeds();
+    let found = splits(&place, "out");
+    let a: Vec<&str> = found.iter().filter(|(_, s)| *s == "a").map(|(k, _)| k.as_str()).collect();
+    assert_eq!(a, ["1", "2", "3", "5"]);
+}
+
+#[test]
+fn stratified_shares_hold_in_each_class() {
+    let place = Place::new();
+    for n in 0..120 {
+        let class = usize::from(n >= 100);
+        sample(&place, &format!("d/{n:03}"), &format!("{{\"class\": {class}}}"));
+    }
+    place.pack("build d -o out --split train=0.8,val=0.2 --stratify /class").succeeds();
+    let found = splits(&place, "out");
+    let rare: Vec<_> = found.iter().filter(|(key, _)| key.as_str() >= "100").collect();
+    assert_eq!((count(&found, "val"), rare.len()), (24, 20));
+    assert_eq!(rare.iter().filter(|(_, split)| *split == "val").count(), 4);
+}
+
+#[test]
+fn a_field_or_a_folder_names_the_split() {
+    let place = Place::new();
+    for (stem, json) in [
+        ("d/train/1", "{\"part\": \"train\"}"),
+        ("d/train/2", "{\"part\": \"test\"}"),
+        ("d/val/3", "{\"part\": \"train\"}"),
+        ("d/val/4", "{\"part\": 7}"),
+    ] {
+        sample(&place, stem, json);
+    }
+    place.pack("build d -o field --split-by part").succeeds();
+    let found = splits(&place, "field");
+    assert_eq!((&*found["train/2"], &*found["val/3"], &*found["val/4"]), ("test", "train", "7"));
+    place.pack("build d -o folder --split-by folder --shuffle 3").succeeds();
+    let found = splits(&place, "folder");
+    assert_eq!((count(&found, "train"), count(&found, "val")), (2, 2));
+    let shards = place.manifest("folder")["shards"].clone();
+    let names: Vec<&Value> =
+        shards.as_array().unwrap().iter().map(|shard| &shard["name"]).collect();
+    assert_eq!(names, [&json!("train-000000.tar"), &json!("val-000000.tar")]);
+}
+
+#[test]
+fn a_sample_without_a_split_is_a_problem() {
+    let place = Place::new();
+    sample(&place, "d/1", "{\"part\": \"train\"}");
+    sample(&place, "d/2", "{\"other\": 1}");
+    sample(&place, "d/3", "{\"part\": \"a b\"}");
+    let run = place.pack("build d -o out --split-by part").exits(1).says("no-split 2");
+    run.says("its JSON has no /part").says("'a b' can't be the name of a split");
+    place.pack("build d -o out --split-by part --on-problem skip").succeeds();
+    assert_eq!(splits(&place, "out").len(), 1);
+}
+
+#[test]
+fn splits_are_listed_and_read_alone() {
+    let place = Place::new();
+    place.folder("photos", 60);
+    place.pack("build photos -o out --split train=0.7,val=0.3 --prefix p").succeeds();
+    let found = place.manifest("out");
+    assert_eq!(found["shards"][0]["name"], "p-train-000000.tar");
+    let val = found["shards"][1]["samples"].as_u64().unwrap();
+    let listed = place.pack("ls out --split val").succeeds();
+    assert_eq!(listed.stdout.lines().count() as u64, val);
+    place.pack("ls out --split test").exits(2).says("train, val");
+    place.pack("info out").succeeds().says(&format!("val  {val} samples, 1 shard"));
+    let info = place.pack("info out --format json").succeeds();
+    let info: Value = serde_json::from_str(&info.stdout).unwrap();
+    assert_eq!(info["splits"][1]["samples"], val);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let place = Place::new();
+    place.folder("photos", 5);
+    for (options, text) in [
+        ("--split train=0.9", "sum to 0.9"),
+        ("--split train=0.9,val=x", "is no share"),
+        ("--split a=1 --split-by x", "--split"),
+        ("--stratify /class", "--split"),
+        ("--split a=1 --shards 3", "--shards"),
+        ("--split-by folder=0", "from 1"),
+    ] {
+        place.pack(&format!("build photos -o out {options}")).exits(2).says(text);
+    }
+    assert!(!place.at("out").exists());
+}

@@ -1,0 +1,219 @@
+//! `pack tokens`: what is in the shards, what a second run does, kills at random instants, wrong
+//! usage.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tarflume_fixtures::SplitMix64;
+
+use crate::harness::{Place, Tree};
+
+/// Words of the texts; their ids are 2 and up.
+const WORDS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+
+/// A tokenizer with an id for each of [`WORDS`], and with a truncation that must not take effect.
+fn tokenizer() -> String {
+    let mut vocabulary = json!({"<end>": 0, "<unk>": 1});
+    for (id, word) in (2..).zip(WORDS) {
+        vocabulary[word] = json!(id);
+    }
+    let truncation =
+        json!({"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0});
+    let end = json!({"id": 0, "content": "<end>", "single_word": false, "lstrip": false, "rstrip": false,
+                     "normalized": false, "special": true});
+    json!({"version": "1.0", "truncation": truncation, "padding": null, "added_tokens": [end],
+           "normalizer": null, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null,
+           "decoder": null, "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"}})
+    .to_string()
+}
+
+/// Returns the words of a document.
+fn words(number: u64) -> Vec<usize> {
+    let mut random = SplitMix64::new(number);
+    let length = random.below(24);
+    (0..length).map(|_| random.below(6) as usize).collect()
+}
+
+/// Writes the corpus as JSONL and its tokenizer.
+fn corpus(place: &Place, name: &str, documents: u64) {
+    let text = |n: u64| words(n).iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
+    let lines: String =
+        (0..documents).map(|n| json!({"id": n, "text": text(n)}).to_string() + "\n").collect();
+    place.file(name, lines).file("tokenizer.json", tokenizer());
+}
+
+/// Returns the data of an npy file as numbers; knows only what `pack tokens` writes.
+fn array(npy: &[u8], width: usize) -> Vec<u32> {
+    assert_eq!(&npy[..8], b"\x93NUMPY\x01\x00");
+    let kind: &[u8] = if width == 2 { b"'<u2'" } else { b"'<i4'" };
+    assert!(npy[..128].windows(5).any(|own| own == kind));
+    npy[128..]
+        .chunks(width)
+        .map(|own| own.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b)))
+        .collect()
+}
+
+/// Returns the documents of a data set: the number in the name, the first id of the part, the ids.
+fn documents(place: &Place, set: &str, length: usize) -> Vec<(u64, usize, Vec<u32>)> {
+    let mut all = Vec::new();
+    for sample in place.shards(set).concat().chunks(3) {
+        let [bounds, ids, json] = sample else { panic!("three parts") };
+        assert!(bounds.name.ends_with(".cu_seqlens.npy") && ids.name.ends_with(".ids.npy"));
+        let (bounds, ids) = (array(&bounds.data, 4), array(&ids.data, 2));
+        let json: Value = serde_json::from_slice(&json.data).unwrap();
+        assert_eq!(
+            (ids.len(), json["tokens"].as_u64()),
+            (length, bounds.last().map(|&n| n.into()))
+        );
+        assert!(ids[*bounds.last().unwrap() as usize..].iter().all(|&id| id == 0));
+        for (pair, name) in bounds.windows(2).zip(json["documents"].as_array().unwrap()) {
+            let name = name.as_str().unwrap().strip_prefix("text.jsonl#").unwrap();
+            let (number, from) = name.split_once('+').unwrap_or((name, "0"));
+            let own = ids[pair[0] as usize..pair[1] as usize].to_vec();
+            all.push((number.parse().unwrap(), from.parse().unwrap(), own));
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Returns the files of a data set without the cache.
+fn published(place: &Place, set: &str) -> Tree {
+    place.tree(set).into_iter().filter(|(name, _)| !name.starts_with(".tokens/")).collect()
+}
+
+#[test]
+fn each_document_is_in_one_sample_with_its_end() {
+    let place = Place::new();
+    corpus(&place, "text.jsonl", 500);
+    for packing in ["bfd", "concat"] {
+        let run = place.pack(&format!(
+            "tokens text.jsonl -o {packing} --pack {packing} --tokenizer tokenizer.json --length 32 \
+             --eos <end> --where len(ids)>=3 --shard-samples 40"
+        ));
+        run.succeeds().says("500 documents").says("left out by --where").says("fill 9");
+        place.pack(&format!("verify {packing} --require '' --level decode")).succeeds();
+        let mut found: Vec<(u64, Vec<u32>)> = Vec::new();
+        for (number, from, ids) in documents(&place, packing, 32) {
+            match found.last_mut() {
+                Some((last, all)) if *last == number => {
+                    assert!(packing == "concat" && from == all.len(), "split at {from}");
+                    all.extend(ids);
+                }
+                _ => found.push((number, ids)),
+            }
+        }
+        let ids = |n: u64| words(n).iter().map(|&w| w as u32 + 2).chain([0]).collect::<Vec<_>>();
+        let expected: Vec<_> =
+            (0..500).filter(|&n| words(n).len() >= 3).map(|n| (n, ids(n))).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn only_what_is_new_is_tokenized() {
+    let place = Place::new();
+    corpus(&place, "text.jsonl", 3000);
+    let command = |out: &str, more: &str| {
+        place.pack(&format!(
+            "tokens text.jsonl -o {out} --tokenizer tokenizer.json --cache cache --unit 4kB --format json {more}"
+        ))
+    };
+    let report = |out: &str, more: &str| command(out, more).succeeds().events().pop().unwrap();
+    let first = report("a", "--length 64");
+    assert_eq!(
+        (&first["event"], &first["tokenized_bytes"]),
+        (&json!("published"), &first["text_bytes"])
+    );
+    assert!(first["fill"].as_f64().unwrap() >= 0.99, "{first}");
+    let again = report("a", "--length 64");
+    assert_eq!((&again["event"], &again["tokenized_bytes"]), (&json!("skipped"), &json!(0)));
+    assert_eq!(report("b", "--length 128 --pack concat")["tokenized_bytes"], json!(0));
+    command("a", "--length 128").exits(2).says("holds another data set").says("--cache");
+    corpus(&place, "text.jsonl", 3030);
+    let grown = report("c", "--length 64");
+    let share = grown["tokenized_bytes"].as_f64().unwrap() / grown["text_bytes"].as_f64().unwrap();
+    assert!(share > 0.005 && share < 0.04, "{share}");
+    let other = tokenizer().replace("<unk>", "<any>");
+    place.file("tokenizer.json", other);
+    let changed = report("d", "--length 64");
+    assert_eq!(changed["tokenized_bytes"], changed["text_bytes"]);
+}
+
+#[test]
+fn runs_killed_at_random_instants_end_with_the_same_bytes() {
+    let place = Place::new();
+    corpus(&place, "text.jsonl", 6000);
+    let words = "--tokenizer tokenizer.json --length 32 --unit 16kB --shard-size 64kB --no-fsync";
+    let took = place.pack(&format!("tokens text.jsonl -o whole {words}")).succeeds().took;
+    let expected = published(&place, "whole");
+    let mut random = SplitMix64::new(u64::from(std::process::id()));
+    let mut killed = 0;
+    for _ in 0..12 {
+        let _ = fs::remove_dir_all(place.at("out"));
+        for _ in 0..4 {
+            let child = place.start(&format!("tokens text.jsonl -o out {words}"));
+            std::thread::sleep(took * random.below(1000) / 1000);
+            killed += u32::from(child.kill().exit == 137);
+        }
+        place.pack(&format!("tokens text.jsonl -o out {words}")).succeeds();
+        assert_eq!(published(&place, "out"), expected);
+    }
+    assert!(killed > 4, "only {killed} runs were killed");
+}
+
+#[test]
+fn folders_of_several_kinds_are_read_in_order() {
+    let place = Place::new();
+    place.file("t/b.txt", "one two").file("t/c/d.txt", "three").file("t/x.jpg", "no text");
+    place
+        .file("t/a.jsonl", "{\"text\": \"four\"}\n{\"text\": \"\"}\n")
+        .file("tokenizer.json", tokenizer());
+    let run = place.pack("tokens t -o out --tokenizer tokenizer.json --length 8 --pack concat");
+    run.succeeds().says("4 documents, 4 ids (uint16)").says("1 without ids");
+    let members = place.shards("out").concat();
+    assert_eq!(array(&members[1].data, 2), [5, 2, 3, 4, 0, 0, 0, 0]);
+    let names = String::from_utf8(members[2].data.clone()).unwrap();
+    assert_eq!(names, r##"{"documents":["t/a.jsonl#0","t/b.txt#0","t/c/d.txt#0"],"tokens":4}"##);
+    let lines =
+        place.pack("tokens t/b.txt -o lines --tokenizer tokenizer.json --length 2 --per-line");
+    lines.succeeds().says("1 document, 2 ids");
+}
+
+#[test]
+fn faults_are_named_with_line_and_remedy() {
+    let place = Place::new();
+    place
+        .file("text.jsonl", "{\"text\": \"one\"}\n{\"body\": 1}\n")
+        .file("tokenizer.json", tokenizer());
+    let usual = "tokens text.jsonl -o out --tokenizer tokenizer.json --length 8";
+    place
+        .pack(usual)
+        .exits(65)
+        .says("text.jsonl: line 2 (byte 16)")
+        .says("give the text's name with --text-field");
+    assert!(!place.at("out/dataset.json").exists());
+    place.file("text.jsonl", "{\"text\": \"one\"}\n");
+    place
+        .pack(&format!("{usual} --where len(ids)>x"))
+        .exits(2)
+        .says("--where: column 10: expected");
+    place.pack(&format!("{usual} --eos <bos>")).exits(2).says("the tokenizer has no such token");
+    place.pack(&format!("{usual} --where len(ids)>5")).exits(2).says("1 left out by --where");
+    place.pack("tokens text.jsonl -o out --length 8").exits(2).says("--tokenizer tokenizer.json");
+    place
+        .pack("tokens none -o out --tokenizer tokenizer.json --length 8")
+        .exits(2)
+        .says("no such file");
+    place.pack("tokens megatron:none -o out --length 8").exits(2).says("none.bin");
+    place.file("bad.json", "{}");
+    place
+        .pack("tokens text.jsonl -o out --tokenizer bad.json --length 8")
+        .exits(65)
+        .says("tokenizer.json");
+    place.folder("photos", 5).pack("build photos -o photos-out").succeeds();
+    place
+        .pack("tokens text.jsonl -o photos-out --tokenizer tokenizer.json --length 8")
+        .exits(2)
+        .says("another data set");
+}

@@ -1,0 +1,159 @@
+//! `Request`: what a build needs to know.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tarflume_formats::Durability;
+use tarflume_packer::build::SHARD_SIZE;
+use tarflume_packer::{Failure, Stop};
+
+use crate::condition::Condition;
+use crate::encoder::Encode;
+use crate::packing::{Packer, Packing};
+use crate::sample::Width;
+use crate::source::Source;
+
+/// Bytes of text in a unit. A thread holds one unit, and 4 bytes for each of its ids.
+pub const UNIT: u64 = 8 << 20;
+/// Limit on the length of a sample.
+const LONGEST: usize = 1 << 24;
+/// Limit on the bytes of a unit.
+const LARGEST_UNIT: u64 = 1 << 30;
+
+/// Where ids come from.
+#[derive(Clone)]
+pub enum Input {
+    /// Text, and what tokenizes it.
+    Text(Vec<Source>, Arc<dyn Encode>),
+    /// Data sets of Megatron-LM, by their prefixes.
+    Megatron(Vec<PathBuf>),
+}
+
+impl Input {
+    /// Returns the prefixes of Megatron files if one of the sources has the form `megatron:PREFIX`;
+    /// other sources are then taken as prefixes, too.
+    pub fn megatron(sources: &[PathBuf]) -> Option<Vec<PathBuf>> {
+        let prefix =
+            |path: &PathBuf| Some(PathBuf::from(path.to_str()?.strip_prefix("megatron:")?));
+        let any = sources.iter().any(|path| prefix(path).is_some());
+        any.then(|| {
+            sources.iter().map(|path| prefix(path).unwrap_or_else(|| path.clone())).collect()
+        })
+    }
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Input::Text(sources, _) => write!(f, "Text({sources:?})"),
+            Input::Megatron(prefixes) => write!(f, "Megatron({prefixes:?})"),
+        }
+    }
+}
+
+/// A special token, such as the end of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Special {
+    /// By its id.
+    Id(u32),
+    /// By its text.
+    Text(String),
+}
+
+impl Special {
+    /// Reads a whole number as an id and all else as a token's text.
+    pub fn parse(text: &str) -> Special {
+        text.parse().map_or_else(|_| Special::Text(text.into()), Special::Id)
+    }
+}
+
+/// What is built.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The folder of the data set.
+    pub out: PathBuf,
+    /// Where ids come from.
+    pub input: Input,
+    /// Ids of a sample.
+    pub length: usize,
+    /// How documents fill samples.
+    pub packing: Packing,
+    /// Documents of the window of best fit.
+    pub window: usize,
+    /// The token behind each document; none by default.
+    pub eos: Option<Special>,
+    /// The token that fills up samples; by default that behind documents, or 0.
+    pub pad: Option<Special>,
+    /// The type of ids; by default the narrowest for the vocabulary.
+    pub width: Option<Width>,
+    /// Which documents are packed.
+    pub condition: Option<Condition>,
+    /// The folder of cached ids; by default `OUT/.tokens/cache`.
+    pub cache: Option<PathBuf>,
+    /// Bytes of text in a unit.
+    pub unit: u64,
+    /// Limit on a shard's bytes.
+    pub shard_size: u64,
+    /// Limit on a shard's samples.
+    pub shard_samples: Option<u64>,
+    /// Shards are named PREFIX-000000.tar.
+    pub prefix: String,
+    /// Whether shards survive a power failure.
+    pub durability: Durability,
+    /// Discards an unfinished data set of another command in the output folder.
+    pub fresh: bool,
+    /// Threads that tokenize.
+    pub jobs: usize,
+    /// Ends the build early.
+    pub stop: Stop,
+}
+
+impl Request {
+    /// Creates a request with the usual settings.
+    pub fn new(input: Input, out: PathBuf, length: usize) -> Request {
+        Request {
+            out,
+            input,
+            length,
+            packing: Packing::BestFit,
+            window: Packer::WINDOW,
+            eos: None,
+            pad: None,
+            width: None,
+            condition: None,
+            cache: None,
+            unit: UNIT,
+            shard_size: SHARD_SIZE,
+            shard_samples: None,
+            prefix: "shard".into(),
+            durability: Durability::Synced,
+            fresh: false,
+            jobs: 1,
+            stop: Stop::new(),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        for (what, value, most) in [
+            ("--length", self.length as u64, LONGEST as u64),
+            ("--window", self.window as u64, 1 << 24),
+            ("--unit", self.unit, LARGEST_UNIT),
+        ] {
+            if !(1..=most).contains(&value) {
+                let text = format!("{what} {value}: expected a number from 1 to {most}");
+                return Err(Failure::usage(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the folder beside the shards that belongs to this command.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.out.join(".tokens")
+    }
+
+    /// Returns the folder of cached ids.
+    pub(super) fn cache(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(|| self.folder().join("cache"))
+    }
+}

@@ -1,0 +1,73 @@
+//! The counters of a running build, and the report of a finished one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use tarflume_formats::Manifest;
+
+/// The progress of a build, for a display.
+#[derive(Debug, Default)]
+pub struct Counter {
+    /// Bytes of text that were read.
+    pub text: AtomicU64,
+    /// Bytes of text whose ids were in the cache.
+    pub reused: AtomicU64,
+    /// Ids of the text so far.
+    pub tokens: AtomicU64,
+    /// Samples written.
+    pub samples: AtomicU64,
+}
+
+impl Counter {
+    pub(super) fn add(to: &AtomicU64, amount: u64) {
+        to.fetch_add(amount, Ordering::Relaxed);
+    }
+}
+
+/// What a build did.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct Report {
+    /// Documents read.
+    pub documents: u64,
+    /// Documents without any id; they are left out.
+    pub empty: u64,
+    /// Documents that the condition left out.
+    pub filtered: u64,
+    /// Bytes of text; 0 for Megatron files.
+    pub text_bytes: u64,
+    /// Bytes of text that were tokenized, not found in the cache.
+    pub tokenized_bytes: u64,
+    /// Units of text.
+    pub units: u64,
+    /// Units that were tokenized.
+    pub tokenized_units: u64,
+    /// Ids in samples, with the ends of documents, without padding.
+    pub tokens: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Ids of a sample.
+    pub length: u64,
+    /// The type of ids: `uint16` or `uint32`.
+    pub dtype: String,
+    /// The id that fills up samples.
+    pub pad: u32,
+    /// True if the data set existed before with the same content.
+    pub published_before: bool,
+}
+
+impl Report {
+    /// Returns the share of samples' ids that are no padding, from 0 to 1.
+    pub fn fill(&self) -> f64 {
+        let room = self.samples as f64 * self.length as f64;
+        if room > 0.0 { self.tokens as f64 / room } else { 0.0 }
+    }
+}
+
+/// A published data set.
+#[derive(Debug)]
+pub struct Built {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// What was done.
+    pub report: Report,
+}

@@ -1,0 +1,71 @@
+//! `Resolved`: what a request means once the ids are known: special tokens, the type of ids, and the
+//! digest of everything that the samples depend on.
+
+use tarflume_packer::Failure;
+
+use super::feed::Feed;
+use super::options::{Input, Request, Special};
+use crate::sample::{Layout, Width};
+
+/// The layout of samples, and the token behind documents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resolved {
+    pub(super) layout: Layout,
+    pub(super) eos: Option<u32>,
+}
+
+impl Resolved {
+    /// Resolves special tokens, and chooses the type of ids.
+    pub(super) fn of(request: &Request, feed: &Feed) -> Result<Resolved, Failure> {
+        let find = |what, special: &Option<Special>| {
+            special.as_ref().map(|special| id(request, what, special)).transpose()
+        };
+        let eos = find("--eos", &request.eos)?;
+        let pad = find("--pad", &request.pad)?.or(eos).unwrap_or(0);
+        let vocabulary = match &request.input {
+            Input::Text(_, encoder) => encoder.vocabulary(),
+            Input::Megatron(_) => feed.vocabulary(),
+        };
+        let known = vocabulary.map_or(0, |size| size.saturating_sub(1).min(u32::MAX.into()) as u32);
+        // The largest id that appears; a vocabulary may be larger than what is used of it.
+        let used = feed.most().max(eos.unwrap_or(0)).max(pad);
+        let width = request.width.unwrap_or(Width::of(used.max(known)));
+        if used > width.most() {
+            let text = format!("--dtype {}: the id {used} does not fit; give uint32", width.word());
+            return Err(Failure::usage(text));
+        }
+        Ok(Resolved { layout: Layout { length: request.length, width, pad }, eos })
+    }
+
+    /// Returns a digest of everything that the samples depend on.
+    pub(super) fn content(&self, request: &Request, feed: &Feed) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let Layout { length, width, pad } = self.layout;
+        let condition = request.condition.as_ref().map(ToString::to_string);
+        let settings = format!(
+            "tarflume blocks 1\n{length} {} {} {} {:?} {pad}\n{condition:?}\n{} {:?} {}\n",
+            width.word(),
+            request.packing.word(),
+            request.window,
+            self.eos,
+            request.shard_size,
+            request.shard_samples,
+            request.prefix
+        );
+        hasher.update(settings.as_bytes());
+        feed.digest(&mut hasher);
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+fn id(request: &Request, what: &str, special: &Special) -> Result<u32, Failure> {
+    match (special, &request.input) {
+        (Special::Id(id), _) => Ok(*id),
+        (Special::Text(text), Input::Text(_, encoder)) => encoder.token(text).ok_or_else(|| {
+            Failure::usage(format!("{what} '{text}': the tokenizer has no such token; give its id"))
+        }),
+        (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(format!(
+            "{what} '{text}': Megatron files have no texts of tokens; give the id"
+        ))),
+    }
+}

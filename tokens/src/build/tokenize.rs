@@ -1,0 +1,199 @@
+//! Units of text to ids in the cache, in threads. One thread reads; each of the others holds one
+//! unit.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tarflume_formats::IgnorePoison;
+use tarflume_packer::Failure;
+
+use super::options::Request;
+use super::report::Counter;
+use crate::cache::Cache;
+use crate::encoder::Encode;
+use crate::ids::Ids;
+use crate::source::Source;
+use crate::unit::{Key, Unit, Units};
+
+/// Documents and bytes of text that are tokenized between two looks at the stop.
+const BATCH: (usize, usize) = (1024, 1 << 20);
+
+/// A unit whose ids are in the cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tokenized {
+    pub(super) source: u32,
+    pub(super) first: u64,
+    pub(super) documents: u64,
+    pub(super) most: u32,
+    pub(super) bytes: u64,
+    /// Whether its ids were in the cache before.
+    pub(super) reused: bool,
+    pub(super) key: Key,
+}
+
+struct Shared<'a> {
+    encoder: &'a dyn Encode,
+    cache: &'a Cache,
+    request: &'a Request,
+    counter: &'a Counter,
+    done: Mutex<Done>,
+}
+
+#[derive(Default)]
+struct Done {
+    units: Vec<Option<Tokenized>>,
+    /// The first failure in the order of units.
+    failure: Option<(usize, Failure)>,
+}
+
+/// Makes sure that the ids of all units are in the cache; returns the units in order.
+pub(super) fn tokenize(
+    request: &Request,
+    sources: &[Source],
+    encoder: &dyn Encode,
+    cache: &Cache,
+    counter: &Counter,
+) -> Result<Vec<Tokenized>, Failure> {
+    let shared = Shared { encoder, cache, request, counter, done: Mutex::default() };
+    // No room in the channel: a unit waits in the reader until a thread takes it.
+    let (sender, receiver) = sync_channel::<(usize, Unit)>(0);
+    let receiver = Arc::new(Mutex::new(receiver));
+    thread::scope(|scope| {
+        let shared = &shared;
+        for _ in 0..request.jobs.max(1) {
+            let receiver = receiver.clone();
+            let started = thread::Builder::new().name("tarflume-tokens".into());
+            if let Err(error) = started.spawn_scoped(scope, move || shared.work(&receiver)) {
+                shared.fail(0, Failure::no_thread(&error));
+                break;
+            }
+        }
+        // The threads alone hold the receiver: if all of them panic, sending fails.
+        drop(receiver);
+        shared.read(sources, sender);
+    });
+    let done = shared.done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match done.failure {
+        Some((_, failure)) => Err(failure),
+        None => Ok(done.units.into_iter().flatten().collect()),
+    }
+}
+
+impl Shared<'_> {
+    fn fail(&self, number: usize, failure: Failure) {
+        let mut done = self.done.lock().ignore_poison();
+        if done.failure.as_ref().is_none_or(|(first, _)| number < *first) {
+            done.failure = Some((number, failure));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.done.lock().ignore_poison().failure.is_some()
+    }
+
+    /// Reads units and sends them until the end or a failure. The threads end with the sender.
+    fn read(&self, sources: &[Source], sender: SyncSender<(usize, Unit)>) {
+        let mut units = Units::new(sources, self.request.unit);
+        for number in 0.. {
+            if self.request.stop.requested() {
+                return self.fail(number, Failure::interrupted());
+            }
+            if self.is_over() {
+                return;
+            }
+            match units.next_unit() {
+                Ok(Some(unit)) => {
+                    Counter::add(&self.counter.text, unit.bytes());
+                    if sender.send((number, unit)).is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => return,
+                Err(failure) => return self.fail(number, failure),
+            }
+        }
+    }
+
+    /// Takes units until there are no more. After a failure, units are dropped.
+    fn work(&self, receiver: &Mutex<Receiver<(usize, Unit)>>) {
+        loop {
+            let next = receiver.lock().ignore_poison().recv();
+            let Ok((number, unit)) = next else { return };
+            if self.is_over() {
+                continue;
+            }
+            match self.unit(&unit) {
+                Ok(tokenized) => {
+                    let mut done = self.done.lock().ignore_poison();
+                    if done.units.len() <= number {
+                        done.units.resize(number + 1, None);
+                    }
+                    done.units[number] = Some(tokenized);
+                }
+                Err(failure) => self.fail(number, failure),
+            }
+        }
+    }
+
+    fn unit(&self, unit: &Unit) -> Result<Tokenized, Failure> {
+        let key = unit.key(self.encoder);
+        let cached = self.cache.load(&key)?.filter(|ids| ids.documents() == unit.documents());
+        let reused = cached.is_some();
+        let ids = match cached {
+            Some(ids) => {
+                Counter::add(&self.counter.reused, unit.bytes());
+                ids
+            }
+            None => {
+                let ids = self.encode(unit)?;
+                self.cache.store(&key, &ids)?;
+                ids
+            }
+        };
+        Counter::add(&self.counter.tokens, ids.tokens());
+        Ok(Tokenized {
+            source: unit.source,
+            first: unit.first,
+            documents: ids.documents() as u64,
+            most: ids.most(),
+            bytes: unit.bytes(),
+            reused,
+            key,
+        })
+    }
+
+    fn encode(&self, unit: &Unit) -> Result<Ids, Failure> {
+        let mut ids = Ids::default();
+        let mut batch: Vec<&str> = Vec::new();
+        let (mut bytes, mut sent) = (0, 0);
+        let mut send = |batch: &mut Vec<&str>, ids: &mut Ids| {
+            if self.request.stop.requested() {
+                return Err(Failure::interrupted());
+            }
+            self.encoder.encode(batch, ids)?;
+            sent += batch.len();
+            if ids.documents() != sent {
+                let text = format!(
+                    "the tokenizer returned {} lists of ids for {sent} texts",
+                    ids.documents()
+                );
+                return Err(Failure::usage(text));
+            }
+            batch.clear();
+            Ok(())
+        };
+        for text in unit.texts() {
+            batch.push(text);
+            bytes += text.len();
+            if batch.len() >= BATCH.0 || bytes >= BATCH.1 {
+                send(&mut batch, &mut ids)?;
+                bytes = 0;
+            }
+        }
+        if !batch.is_empty() {
+            send(&mut batch, &mut ids)?;
+        }
+        Ok(ids)
+    }
+}

@@ -1,0 +1,122 @@
+//! `Packer`: from documents to blocks of at most one length.
+//!
+//! Pure and deterministic: the blocks depend on the documents, their order and the settings alone.
+//! [`Packing::Concat`] joins documents in order and cuts. [`Packing::BestFit`] splits only documents
+//! longer than a block; see the file of the window.
+
+mod block;
+mod window;
+
+use tarflume_packer::Failure;
+
+pub use self::block::{Block, DocumentId, Emit, Piece};
+use self::window::Window;
+
+/// How documents fill blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Best fit of decreasing lengths over a window of documents: no document is split unless it is
+    /// longer than a block.
+    BestFit,
+    /// Documents one after the other, cut at every block.
+    Concat,
+}
+
+impl Packing {
+    /// Returns the word of the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Packing::BestFit => "bfd",
+            Packing::Concat => "concat",
+        }
+    }
+}
+
+/// Fills blocks of at most `length` ids.
+#[derive(Debug)]
+pub struct Packer {
+    length: usize,
+    mode: Mode,
+}
+
+#[derive(Debug)]
+enum Mode {
+    BestFit(Window),
+    /// The block that is being filled, and its ids.
+    Concat(Block, usize),
+}
+
+impl Packer {
+    /// Documents of the window of [`Packing::BestFit`].
+    pub const WINDOW: usize = 8192;
+
+    /// Creates a packer for blocks of `length` ids, at least 1.
+    pub fn new(packing: Packing, length: usize) -> Packer {
+        Packer::with_window(packing, length, Packer::WINDOW)
+    }
+
+    /// As [`Packer::new`] with another window.
+    pub fn with_window(packing: Packing, length: usize, window: usize) -> Packer {
+        let length = length.max(1);
+        let mode = match packing {
+            Packing::BestFit => Mode::BestFit(Window::new(length, window)),
+            Packing::Concat => Mode::Concat(Block::default(), 0),
+        };
+        Packer { length, mode }
+    }
+
+    /// Adds a document; calls `emit` with the blocks that are full. A document without ids leaves
+    /// no trace.
+    ///
+    /// # Errors
+    /// Returns the errors of `emit`.
+    pub fn push(
+        &mut self,
+        document: DocumentId,
+        ids: &[u32],
+        emit: &mut Emit<'_>,
+    ) -> Result<(), Failure> {
+        let length = self.length;
+        match &mut self.mode {
+            Mode::BestFit(window) => {
+                for (number, ids) in ids.chunks(length).enumerate() {
+                    let piece = Piece { document, from: (number * length) as u64, ids: ids.into() };
+                    if ids.len() == length {
+                        emit(Block { pieces: vec![piece] })?;
+                    } else {
+                        window.add(piece, emit)?;
+                    }
+                }
+            }
+            Mode::Concat(block, used) => {
+                let (mut rest, mut from) = (ids, 0);
+                while !rest.is_empty() {
+                    let (own, behind) = rest.split_at(rest.len().min(length - *used));
+                    block.pieces.push(Piece { document, from, ids: own.into() });
+                    (rest, from) = (behind, from + own.len() as u64);
+                    *used += own.len();
+                    if *used == length {
+                        *used = 0;
+                        emit(std::mem::take(block))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits what is left: blocks that are not full.
+    ///
+    /// # Errors
+    /// Returns the errors of `emit`.
+    pub fn finish(self, emit: &mut Emit<'_>) -> Result<(), Failure> {
+        match self.mode {
+            Mode::BestFit(window) => window.finish(emit),
+            Mode::Concat(block, _) if block.pieces.is_empty() => Ok(()),
+            Mode::Concat(block, _) => emit(block),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! Files of text as documents in order, and the list of them.
+//!
+//! Reads files; knows nothing of tokens. A kind of file that is not here needs no change of this
+//! crate: [`Source::new`] takes any function that opens [`Documents`].
+
+mod documents;
+mod jsonl;
+mod lines;
+mod list;
+mod plain;
+mod shards;
+mod unpack;
+
+pub use documents::{Documents, LONGEST, Reading, Source};
+pub use list::list;
+
+#[cfg(test)]
+mod tests;

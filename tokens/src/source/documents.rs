@@ -1,0 +1,73 @@
+//! `Documents`: texts in order; `Source`: what can be opened as documents again and again.
+
+use std::sync::Arc;
+
+use tarflume_packer::Failure;
+
+/// Limit on the bytes of a document, or of the line that holds it.
+pub const LONGEST: usize = 64 << 20;
+
+/// The documents of a source, in an order that never changes.
+pub trait Documents: Send {
+    /// Appends the text of the next document to `text`; returns false at the end.
+    ///
+    /// # Errors
+    /// Returns an error that names path and line or byte.
+    fn next(&mut self, text: &mut String) -> Result<bool, Failure>;
+}
+
+/// Opens documents.
+type Opening = dyn Fn() -> Result<Box<dyn Documents>, Failure> + Send + Sync;
+
+/// A named source of documents, which can be opened several times.
+#[derive(Clone)]
+pub struct Source {
+    name: String,
+    open: Arc<Opening>,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Source({})", self.name)
+    }
+}
+
+impl Source {
+    /// Creates a source. `name` is the first half of the identifiers of its documents.
+    pub fn new(
+        name: impl Into<String>,
+        open: impl Fn() -> Result<Box<dyn Documents>, Failure> + Send + Sync + 'static,
+    ) -> Source {
+        Source { name: name.into(), open: Arc::new(open) }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens the documents from the first one.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be opened.
+    pub fn open(&self) -> Result<Box<dyn Documents>, Failure> {
+        (self.open)()
+    }
+}
+
+/// How the files of text are read.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The field of a JSON object that holds the text.
+    pub field: String,
+    /// The part of a tar's samples that holds the text: JSON if it ends in `json`.
+    pub part: String,
+    /// Whether each line of a text file is a document.
+    pub per_line: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Reading {
+        Reading { field: "text".into(), part: "txt".into(), per_line: false }
+    }
+}

@@ -1,0 +1,92 @@
+//! `Lines`: the lines of a file, each of bounded length, with its number and its first byte.
+
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::ShowPath;
+use tarflume_packer::Failure;
+
+use super::documents::LONGEST;
+use super::unpack;
+
+/// The mark that some programs put before UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The lines of a file, which may be compressed.
+pub(super) struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+    line: Vec<u8>,
+    /// The number of the last line, from 1.
+    number: u64,
+    /// The byte of the decompressed text at which the last line begins, and at which it ends.
+    begin: u64,
+    end: u64,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> Result<Lines, Failure> {
+        let reader = unpack::open(path)?;
+        let path = path.to_path_buf();
+        Ok(Lines { path, reader, line: Vec::new(), number: 0, begin: 0, end: 0 })
+    }
+
+    /// Reads the next line, without its end; returns false at the end of the file.
+    pub(super) fn advance(&mut self) -> Result<bool, Failure> {
+        self.line.clear();
+        self.begin = self.end;
+        loop {
+            let piece = match self.reader.fill_buf() {
+                Ok(piece) => piece,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(unpack::refused(e, &self.path)),
+            };
+            if piece.is_empty() && self.end == self.begin {
+                return Ok(false);
+            }
+            let found = memchr::memchr(b'\n', piece);
+            let own = &piece[..found.unwrap_or(piece.len())];
+            if self.line.len() + own.len() > LONGEST {
+                self.number += 1;
+                return Err(self.fault(&format!(
+                    "the line has more than {LONGEST} bytes; split the document"
+                )));
+            }
+            self.line.extend_from_slice(own);
+            let over = found.is_some() || piece.is_empty();
+            let used = own.len() + usize::from(found.is_some());
+            self.reader.consume(used);
+            self.end += used as u64;
+            if over {
+                break;
+            }
+        }
+        self.number += 1;
+        if self.line.last() == Some(&b'\r') {
+            self.line.pop();
+        }
+        if self.number == 1 && self.line.starts_with(MARK) {
+            self.line.drain(..MARK.len());
+        }
+        Ok(true)
+    }
+
+    /// Returns the line.
+    pub(super) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// Returns the line as text.
+    pub(super) fn text(&self) -> Result<&str, Failure> {
+        std::str::from_utf8(&self.line).map_err(|e| {
+            let at = e.valid_up_to();
+            self.fault(&format!("not UTF-8 at byte {at} of the line; convert the file to UTF-8"))
+        })
+    }
+
+    /// Returns the failure for a fault of the line.
+    pub(super) fn fault(&self, reason: &str) -> Failure {
+        let (shown, number, begin) = (self.path.shown(), self.number, self.begin);
+        Failure::bad_data(format!("{shown}: line {number} (byte {begin}): {reason}"))
+    }
+}

@@ -1,0 +1,72 @@
+//! `Whole` and `PerLine`: a text file as one document, or each of its lines.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::ShowPath;
+use tarflume_packer::Failure;
+
+use super::documents::{Documents, LONGEST};
+use super::lines::Lines;
+use super::unpack;
+
+/// A file as one document.
+pub(super) struct Whole {
+    path: PathBuf,
+    reader: Option<Box<dyn BufRead + Send>>,
+}
+
+impl Whole {
+    pub(super) fn open(path: &Path) -> Result<Whole, Failure> {
+        Ok(Whole { path: path.to_path_buf(), reader: Some(unpack::open(path)?) })
+    }
+}
+
+impl Documents for Whole {
+    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
+        let Some(reader) = self.reader.take() else { return Ok(false) };
+        let mut bytes = Vec::new();
+        let read = reader.take(LONGEST as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|e| unpack::refused(e, &self.path))?;
+        let shown = self.path.shown();
+        if bytes.len() > LONGEST {
+            return Err(Failure::bad_data(format!(
+                "{shown}: the file has more than {LONGEST} bytes, which is too long for one \
+                 document; give --per-line, or split the file"
+            )));
+        }
+        text.push_str(utf8(&bytes).map_err(|reason| {
+            Failure::bad_data(format!("{shown}: {reason}; convert the file to UTF-8"))
+        })?);
+        Ok(true)
+    }
+}
+
+/// Returns the text without a byte order mark.
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, String> {
+    let text = std::str::from_utf8(bytes);
+    let text = text.map_err(|e| format!("not UTF-8 at byte {}", e.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// The lines of a file as documents. Blank lines are none.
+pub(super) struct PerLine(Lines);
+
+impl PerLine {
+    pub(super) fn open(path: &Path) -> Result<PerLine, Failure> {
+        Ok(PerLine(Lines::open(path)?))
+    }
+}
+
+impl Documents for PerLine {
+    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
+        while self.0.advance()? {
+            let line = self.0.text()?;
+            if !line.trim().is_empty() {
+                text.push_str(line);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,88 @@
+//! `Tar`: a part of each sample of a tar as a document.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::name;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::{Reading as Whole, TarReader};
+use tarflume_packer::Failure;
+
+use super::documents::{Documents, LONGEST, Reading};
+use super::{jsonl, plain};
+
+/// Limit on the extensions in an error.
+const NAMED: usize = 8;
+
+/// The documents of a tar.
+pub(super) struct Tar {
+    path: PathBuf,
+    reader: TarReader,
+    part: String,
+    field: String,
+    found: bool,
+    others: BTreeSet<String>,
+}
+
+impl Tar {
+    pub(super) fn open(path: &Path, reading: &Reading) -> Result<Tar, Failure> {
+        Ok(Tar {
+            path: path.to_path_buf(),
+            reader: TarReader::open(path, Whole::Headers)?,
+            part: reading.part.clone(),
+            field: reading.field.clone(),
+            found: false,
+            others: BTreeSet::new(),
+        })
+    }
+
+    /// Returns the failure for a fault of a member.
+    fn fault(&self, member: &Member, reason: &str) -> Failure {
+        let (shown, byte) = (self.path.shown(), member.first);
+        Failure::bad_data(format!("{shown}: byte {byte}: {}: {reason}", name::shown(&member.name)))
+    }
+
+    fn add(&mut self, member: &Member, text: &mut String) -> Result<(), Failure> {
+        if member.size > LONGEST as u64 {
+            return Err(self.fault(member, &format!("the part has more than {LONGEST} bytes")));
+        }
+        let is_json = self.part == "json" || self.part.ends_with(".json");
+        let bytes = self.reader.data(member)?;
+        let added = match is_json {
+            true => jsonl::field(bytes, &self.field, text),
+            false => plain::utf8(bytes).map(|own| text.push_str(own)),
+        };
+        added.map_err(|reason| self.fault(member, &reason))
+    }
+}
+
+impl Documents for Tar {
+    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
+        while let Some(member) = self.reader.next_member()? {
+            let Some((_, ext)) = name::split(&member.name) else { continue };
+            if member.kind != MemberKind::File {
+                continue;
+            }
+            let ext = name::lower(ext);
+            if *ext == *self.part.as_bytes() {
+                self.found = true;
+                self.add(&member, text)?;
+                return Ok(true);
+            }
+            if !self.found && self.others.len() < NAMED {
+                self.others.insert(name::shown(&ext));
+            }
+        }
+        if self.found {
+            return Ok(false);
+        }
+        let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
+        Err(Failure::bad_data(format!(
+            "{}: no sample has a part '{}'; the parts are {}; give the text's part with --text-part",
+            self.path.shown(),
+            self.part,
+            others.join(", ")
+        )))
+    }
+}

@@ -1,0 +1,182 @@
+//! Files of each kind: their documents in order, and the errors of damaged ones.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::*;
+
+fn documents(source: &Source) -> Result<Vec<String>, String> {
+    let mut opened = source.open().map_err(|e| e.text)?;
+    let mut all = Vec::new();
+    loop {
+        let mut text = String::new();
+        match opened.next(&mut text) {
+            Ok(true) => all.push(text),
+            Ok(false) => return Ok(all),
+            Err(e) => return Err(e.text),
+        }
+    }
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Returns the documents of one file.
+    fn read(
+        &self,
+        name: &str,
+        bytes: impl AsRef<[u8]>,
+        reading: &Reading,
+    ) -> Result<Vec<String>, String> {
+        let sources = list(&[self.file(name, bytes)], reading).map_err(|e| e.text)?;
+        documents(&sources[0])
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn lines_of_json_give_their_field_plain_and_compressed() {
+    let folder = Folder::new();
+    let usual = Reading::default();
+    let lines = b"\xef\xbb\xbf{\"id\": 1, \"text\": \"a\\n\\u00fc\"}\r\n\n  \n{\"text\": null}\n{\"text\": \"z\"}";
+    let expected = Ok(vec!["a\n\u{fc}".to_string(), String::new(), "z".into()]);
+    assert_eq!(folder.read("a.jsonl", lines, &usual), expected);
+    // The first bytes decide, whatever the name.
+    assert_eq!(folder.read("b.jsonl.gz", lines, &usual), expected);
+    assert_eq!(folder.read("c.jsonl", gzip(lines), &usual), expected);
+    let twice = [gzip(&lines[..40]), gzip(&lines[40..])].concat();
+    assert_eq!(folder.read("d.jsonl.gz", twice, &usual), expected);
+    let packed = zstd::encode_all(&lines[..], 1).unwrap();
+    assert_eq!(folder.read("e.jsonl.zst", packed, &usual), expected);
+    let body = Reading { field: "body".into(), ..usual };
+    assert_eq!(folder.read("f.jsonl", "{\"body\": \"b\"}\n", &body), Ok(vec!["b".into()]));
+}
+
+#[test]
+fn faults_of_json_name_the_line_and_the_remedy() {
+    let folder = Folder::new();
+    for (bytes, expected) in [
+        (
+            "{\"text\": \"a\"}\n{\"body\": 1, \"n\": 2}\n",
+            "line 2 (byte 14): there is no field 'text'; the fields are 'body', 'n'; give",
+        ),
+        (
+            "{\"text\": 5}\n",
+            "line 1 (byte 0): invalid type: integer `5`, expected the text as a string",
+        ),
+        ("{\"text\": \"a\", \"text\": \"b\"}\n", "appears twice"),
+        ("[1]\n", "expected a JSON object"),
+        ("{\"text\": \"a\"} {}\n", "trailing characters"),
+        ("{\"text\": \"a", "EOF while parsing a string"),
+    ] {
+        let error = folder.read("a.jsonl", bytes, &Reading::default()).unwrap_err();
+        assert!(error.contains("a.jsonl: line ") && error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn damaged_compression_is_the_files_fault() {
+    let folder = Folder::new();
+    let lines = "{\"text\": \"some words\"}\n".repeat(5000);
+    let packed = gzip(lines.as_bytes());
+    let cut = folder.read("a.jsonl.gz", &packed[..packed.len() / 2], &Reading::default());
+    assert!(cut.unwrap_err().contains("ends too early"));
+    let mut wrong = packed.clone();
+    let middle = wrong.len() / 2;
+    wrong[middle] ^= 0xff;
+    let error = folder.read("a.jsonl.gz", &wrong, &Reading::default()).unwrap_err();
+    assert!(error.contains("a.jsonl.gz"), "{error}");
+}
+
+#[test]
+fn texts_are_documents_whole_or_by_line() {
+    let folder = Folder::new();
+    let whole = Reading::default();
+    let lines = Reading { per_line: true, ..Reading::default() };
+    let bytes = "\u{feff}one\r\n\n two \nlast";
+    assert_eq!(folder.read("a.txt", bytes, &whole), Ok(vec!["one\r\n\n two \nlast".into()]));
+    let expected = Ok(vec!["one".to_string(), " two ".into(), "last".into()]);
+    assert_eq!(folder.read("a.txt", bytes, &lines), expected);
+    for reading in [&whole, &lines] {
+        let error = folder.read("b.txt", b"good \xff", reading).unwrap_err();
+        assert!(error.contains("b.txt") && error.contains("UTF-8 at byte 5"), "{error}");
+    }
+    let long = vec![b'x'; LONGEST + 1];
+    assert!(folder.read("c.txt", &long, &whole).unwrap_err().contains("--per-line"));
+    let error = folder.read("c.txt", &long, &lines).unwrap_err();
+    assert!(error.contains("line 1 (byte 0): the line has more than"), "{error}");
+}
+
+/// Writes a tar naively: ustar headers of 512 bytes.
+fn tar(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, data) in members {
+        tarflume_formats::tar::write_header(&mut bytes, name.as_bytes(), data.len() as u64)
+            .unwrap();
+        bytes.extend_from_slice(data.as_bytes());
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.resize(bytes.len() + 1024, 0);
+    bytes
+}
+
+#[test]
+fn parts_of_tars_are_documents() {
+    let folder = Folder::new();
+    let shard = tar(&[
+        ("a/1.jpg", "x"),
+        ("a/1.TXT", "one"),
+        ("2.json", "{\"text\": \"j\"}"),
+        ("2.txt", "two"),
+    ]);
+    let read = |part: &str| {
+        folder.read("s.tar", &shard, &Reading { part: part.into(), ..Reading::default() })
+    };
+    assert_eq!(read("txt"), Ok(vec!["one".into(), "two".into()]));
+    assert_eq!(read("json"), Ok(vec!["j".into()]));
+    let error = read("cls").unwrap_err();
+    assert!(
+        error.contains("no sample has a part 'cls'; the parts are jpg, json, txt; give"),
+        "{error}"
+    );
+}
+
+#[test]
+fn folders_are_listed_in_the_order_of_bytes() {
+    let folder = Folder::new();
+    for name in ["c/b.jsonl", "c/B.txt.gz", "c/a/z.tar", "c/.hidden.txt", "c/x.jpg", "c/x.tar.gz"] {
+        folder.file(name, "");
+    }
+    let names = |paths: &[PathBuf]| -> Vec<String> {
+        let sources = list(paths, &Reading::default()).unwrap();
+        sources.iter().map(|source| source.name().to_string()).collect()
+    };
+    let root = folder.0.path().join("c");
+    assert_eq!(names(std::slice::from_ref(&root)), ["c/B.txt.gz", "c/a/z.tar", "c/b.jsonl"]);
+    assert_eq!(names(&[root.join("b.jsonl"), root.join("a")]), ["b.jsonl", "a/z.tar"]);
+    for (path, text) in
+        [(root.join("x.jpg"), "read from .jsonl"), (root.join("none"), "no such file")]
+    {
+        assert!(list(&[path], &Reading::default()).unwrap_err().text.contains(text));
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let error = list(&[empty.path().to_path_buf()], &Reading::default()).unwrap_err();
+    assert!(error.text.contains("no file of text found"));
+}
