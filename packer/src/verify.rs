@@ -45,6 +45,8 @@ pub struct Report {
     pub extensions: BTreeMap<String, u64>,
     /// Number of shards whose sidecar has no checksums, so that their data is not verified.
     pub shards_without_checksums: u64,
+    /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
+    pub shards_of_append: u64,
     /// Number of listed problems by kind.
     pub counts: BTreeMap<ProblemKind, u64>,
     /// Number of problems that are not listed because there are too many.
@@ -80,7 +82,8 @@ fn verify_set(
     on_bytes: &(dyn Fn(u64) + Sync),
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let Set { targets, problems } = set;
+    let Set { targets, problems, shards_of_append } = set;
+    report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     let proved = in_parallel(options.jobs, targets, |target: Target| {
         (!options.stop.requested()).then(|| shard::prove(target, options, on_bytes))
@@ -119,6 +122,7 @@ impl Report {
             bytes: 0,
             extensions: BTreeMap::new(),
             shards_without_checksums: 0,
+            shards_of_append: 0,
             counts: BTreeMap::new(),
             unlisted: 0,
             problems: Vec::new(),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Dataset, Manifest};
 
-use super::finalize::manifest_digest;
 use super::options::BuildOptions;
 use super::prepare::{Append, Request};
 use crate::check::CheckLevel;
@@ -19,7 +18,7 @@ use crate::plan::naming::Base;
 use crate::present::Present;
 use crate::workdir::quarantine::Policy;
 use crate::workdir::staging::Staging;
-use crate::workdir::state::{lacks_entry_points, published};
+use crate::workdir::state::{lacks_entry_points, manifest_digest, published};
 
 /// The options of an append. The fields are the flags of `pack append`.
 #[derive(Debug, Clone)]

@@ -10,12 +10,12 @@ use tarflume_formats::manifest::Appended;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, ShardRecord, files};
+use tarflume_formats::{Manifest, ShardRecord};
 
 use crate::failure::Failure;
 use crate::plan::TOOL;
 use crate::workdir::staging::Staging;
-use crate::workdir::state::{Progress, progress, published, write_problems};
+use crate::workdir::state::{Progress, manifest_digest, progress, published, write_problems};
 
 /// Publishes the data set: moves shards out of the working folder, writes problems and manifest,
 /// and removes the working folder.
@@ -66,15 +66,6 @@ pub fn finalize(
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;
     Ok(manifest)
-}
-
-/// Returns the blake3 of the manifest in hex.
-///
-/// # Errors
-/// Returns an error if it cannot be read.
-pub(super) fn manifest_digest(staging: &Staging) -> Result<String, Failure> {
-    let bytes = files::read_whole(&staging.manifest_path(), "read the manifest")?;
-    Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
 /// Returns the manifest of a data set with the shards of one more build, whose plan has the content

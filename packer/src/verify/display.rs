@@ -44,6 +44,12 @@ impl Report {
                 "\nnote: {shards} no checksums, so their data is not verified; add them with `pack index --force`"
             ));
         }
+        if self.shards_of_append > 0 {
+            let shards = units::counted(self.shards_of_append, "shard is", "shards are");
+            line.push_str(&format!(
+                "\nnote: {shards} of an interrupted append and not yet part of the data set; run `pack append` again"
+            ));
+        }
         line
     }
 }

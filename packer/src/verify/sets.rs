@@ -12,6 +12,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
+use crate::workdir::staging::Staging;
+use crate::workdir::state::shards_of_append;
 
 /// A tar to be verified.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Set {
     pub targets: Vec<Target>,
     /// The problems of the manifest.
     pub problems: Vec<Problem>,
+    /// Number of shards beside them that an interrupted append has moved here.
+    pub shards_of_append: usize,
 }
 
 /// Returns the sets of the command line: one per folder, and one of all single shards.
@@ -85,7 +89,17 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         listed.insert(tar.clone());
         set.targets.push(Target { tar, entry: Some(entry) });
     }
-    for tar in there.into_iter().filter(|tar| !listed.contains(tar)) {
+    let mut unlisted: Vec<PathBuf> =
+        there.into_iter().filter(|tar| !listed.contains(tar)).collect();
+    if has_manifest && !unlisted.is_empty() {
+        // An append moves its shards here before it writes the manifest: the data set is still the old one.
+        let added = shards_of_append(&Staging::of(path))?;
+        let is_added = |tar: &PathBuf| added.iter().any(|name| path.join(name) == *tar);
+        let before = unlisted.len();
+        unlisted.retain(|tar| !is_added(tar));
+        set.shards_of_append = before - unlisted.len();
+    }
+    for tar in unlisted {
         if has_manifest {
             let text = "the manifest does not list this shard; list it with `pack index --force`, \
                         or move it away";

@@ -70,6 +70,31 @@ pub fn published(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     Ok(Some(read_manifest(&path)?))
 }
 
+/// Returns the blake3 of the manifest in hex.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub(crate) fn manifest_digest(staging: &Staging) -> Result<String, Failure> {
+    let bytes = files::read_whole(&staging.manifest_path(), "read the manifest")?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// Returns the names of the shards that an interrupted append adds to the data set; none if the working folder has no
+/// plan of an append to the manifest as it is.
+///
+/// # Errors
+/// Returns an error if the plan or the manifest cannot be read.
+pub(crate) fn shards_of_append(staging: &Staging) -> Result<Vec<String>, Failure> {
+    let Some(plan) = staging.existing_plan()? else { return Ok(Vec::new()) };
+    let foot = plan.foot();
+    match &foot.base {
+        Some(base) if manifest_digest(staging)? == *base => {
+            Ok(foot.shards.iter().map(|shard| shard.name.clone()).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// As [`published`], but `None` if the working folder holds the plan of another data set.
 fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
     let Some(manifest) = published(staging)? else { return Ok(None) };
