@@ -1,8 +1,8 @@
 """Pages whose blocks are run: the blocks of a page, what they print, and the page with these outputs.
 
-A block `python` is a program, and a block `text` that follows it holds its output. A block `console` holds commands after
-`$ ` and the output of each below it. All blocks of a page run in order in one folder. A command that is meant to
-fail shows its exit code: `$ pack verify shards/; echo "exit code $?"`.
+A block `python` is a program, and a block `text` that follows it holds its output. A block `console` holds commands
+after `$ ` and the output of each below it. All blocks of a page run in order in one folder. A command that is meant
+to fail shows its exit code: `$ pack verify shards/; echo "exit code $?"`.
 """
 
 from __future__ import annotations

@@ -75,7 +75,9 @@ def test_an_output_that_differs_is_found_and_written_in_its_place(tmp_path):
     for old, new in [("one 2\n", "one 3\n"), ("a\nexit code 1\n", ""), ("made in 0.31 s\n", "made of 0.31 s\n")]:
         other = page.replace(old, new, 1)
         assert other != page
-        wrong = [step for step, output in zip(pages.steps(other), printed, strict=True) if not pages.same(step.shown, output)]
+        wrong = [
+            step for step, output in zip(pages.steps(other), printed, strict=True) if not pages.same(step.shown, output)
+        ]
         assert len(wrong) == 1
         assert pages.same(pages.renewed(other, printed), page)
 
