@@ -34,10 +34,11 @@ DOCSVENV := .venv-docs
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
-# DEMO_PROFILE=release shares its build with other targets.
+# `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
+DEMO_FEATURES ?= --no-default-features
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked --no-default-features -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_FEATURES) -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
 	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
