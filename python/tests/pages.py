@@ -3,6 +3,8 @@
 A block `python` is a program, and a block `text` that follows it holds its output. A block `console` holds commands
 after `$ ` and the output of each below it. All blocks of a page run in order in one folder. A command that is meant
 to fail shows its exit code: `$ pack verify shards/; echo "exit code $?"`.
+
+Other blocks are for reading: another language, a `text` that follows no program, a `console` without `$ `.
 """
 
 from __future__ import annotations
@@ -40,16 +42,17 @@ class Step:
 def steps(text: str) -> list[Step]:
     """The programs and commands of a page, in order."""
     found: list[Step] = []
+    end = 0
     for block in BLOCK.finditer(text):
         language, body, start = block[1], block[2], block.start(2)
+        follows = not text[end : block.start()].strip()
+        end = block.end()
         if language == "python":
             found.append(Step("python", body, "", None))
-        elif language == "console":
+        elif language == "console" and re.search(r"^\$ ", body, re.M):
             found += _commands(body, start)
-        elif language == "text" and found and found[-1].language == "python" and found[-1].place is None:
+        elif language == "text" and follows and found and found[-1].language == "python":
             found[-1].shown, found[-1].place = body, (start, start + len(body))
-        else:
-            raise ValueError(f"a block {language!r} without a program before it:\n{body}")
     return found
 
 
