@@ -101,6 +101,14 @@ def test_the_pages_are_those_that_the_site_lists():
     assert sorted(listed) == TUTORIALS and len(TUTORIALS) >= 5
 
 
+def test_the_index_of_decisions_lists_each_file_and_numbers_are_unique():
+    folder = ROOT / "docs" / "decisions"
+    files = sorted(path.name for path in folder.glob("[0-9]*.md"))
+    listed = re.findall(r"\]\((\d+-\S+\.md)\)", (folder / "README.md").read_text())
+    assert sorted(listed) == files
+    assert len({name.partition("-")[0] for name in files}) == len(files)
+
+
 PAGE = """# A page
 
 ```python
