@@ -1,6 +1,6 @@
 """A data set with the numbers of COCO's val2017, from a seed: 5,000 pictures, 36,781 annotations in 80 categories.
 
-The pictures are tiny; the annotations have the size of real ones (about 20 MB of JSON).
+The pictures are tiny; the annotations are 16 MB of JSON, with polygons and masks of crowds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _annotation(dice: random.Random, number: int, image: dict[str, Any]) -> dict
         outline: Any = {"counts": [dice.randrange(900) for _ in range(200)], "size": [image["height"], image["width"]]}
     else:
         corners = 2 * dice.randrange(3, 30)
-        outline = [[round(dice.uniform(0, 640), 2) for _ in range(corners)] for _ in range(1 + (number % 9 == 0))]
+        outline = [[round(640 * dice.random(), 2) for _ in range(corners)] for _ in range(1 + (number % 9 == 0))]
     return {
         "id": 900_000_000_000 + number if crowd else 1000 + 3 * number, "image_id": image["id"],
         "category_id": dice.choice(CATEGORIES), "bbox": [x, y, w, h], "area": round(w * h / 2, 4),

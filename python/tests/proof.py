@@ -97,7 +97,8 @@ def trained(folder: pathlib.Path, **words: object) -> None:
     """Trains a linear model for an epoch. The batches have an input and a target, which is a class or has several
     numbers for each sample."""
     torch.manual_seed(0)
-    loader = tarflume.torch.Loader(folder, batch_size=8, shuffle="full", seed=5, deliver="tuple", **words)
+    words = {"batch_size": 8, "shuffle": "full", "seed": 5} | words
+    loader = tarflume.torch.Loader(folder, deliver="tuple", **words)
     model, rows = None, 0
     for images, target in loader:
         x = images.float().flatten(1) / 255

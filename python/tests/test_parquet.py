@@ -136,7 +136,8 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
     pq.write_table(times, file, use_deprecated_int96_timestamps=True)
     assert "'when' has the type INT96" in refused("build", f"parquet:{file}", "-o", tmp_path / "out")
     pq.write_table(pa.table(columns()), file)
-    assert "there is no column 'nope'; the columns are id, image" in refused("build", f"parquet:{file}?key=nope", "-o", tmp_path / "out")
+    text = refused("build", f"parquet:{file}?key=nope", "-o", tmp_path / "out")
+    assert "there is no column 'nope'; the columns are id, image" in text
     assert "'label' is no part" in refused("build", f"parquet:{file}?x=label", "-o", tmp_path / "out")
     data = file.read_bytes()
     file.write_bytes(data[:-1000])

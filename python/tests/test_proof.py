@@ -38,7 +38,7 @@ def test_a_source_is_packed_verified_trained_on_and_exported(name, tmp_path):
 
 def test_a_coco_file_of_the_size_of_val2017_is_packed_trained_on_and_exported(tmp_path):
     made = coco.make(tmp_path / "val", tmp_path / "instances.json")
-    words = ("--shards", 6, "--no-fsync")
+    words = ("--shards", 6)
     source = [tmp_path / "val", "--coco", tmp_path / "instances.json"]
     found = packed(source[0], tmp_path / "out", *source[1:], *words)
     assert (len(found), len(made["annotations"])) == (5000, 36_781)
@@ -70,7 +70,7 @@ def test_a_coco_file_of_the_size_of_val2017_is_packed_trained_on_and_exported(tm
 
     labels = tarflume.Json("/category_index", variable=True)
     columns = {"image": tarflume.Image(tarflume.Resize((8, 8))), "labels": labels}
-    trained(tmp_path / "out", columns=columns, collate=several_classes)
+    trained(tmp_path / "out", columns=columns, collate=several_classes, batch_size=64)
     assert exported(tmp_path / "out", tmp_path / "parquet", "parquet") == found
     assert exported(tmp_path / "out", tmp_path / "files", "folder") == found
     by_two_machines(source, tmp_path / "both", tmp_path / "out", *words)

@@ -80,8 +80,11 @@ fn litdata_leaves_become_parts_and_json() {
     place.file("old/index.json", index("pickle"));
     place.pack("build litdata:old -o none").exits(2).says("column 'name': it is pickled");
     place.file("old/index.json", index("str"));
-    let chunk =
-        [packed(&vec![Vec::new(); 4]), b"a table of Arrow\x10\0\0\0LDARW01\0".to_vec()].concat();
+    let chunk = [
+        packed(&[vec![], vec![], vec![], vec![]]),
+        b"a table of Arrow\x10\0\0\0LDARW01\0".to_vec(),
+    ]
+    .concat();
     place.file("old/chunk-0-0.bin", chunk);
     let run = place.pack("build litdata:old -o none").exits(2);
     run.says("chunk-0-0.bin: byte 44: the samples are an Arrow table").says("ShardWriter");

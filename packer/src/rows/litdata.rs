@@ -16,8 +16,8 @@ use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
 use crate::failure::Failure;
 
-/// The end of a chunk whose samples are one Arrow table. LitData stores samples so that consist of
-/// numbers, text and bytes alone; their offsets are then all the same.
+/// The last bytes of a chunk that has its samples as an Arrow table. LitData writes such chunks if
+/// samples have only numbers, text and bytes; the offsets of the samples are then all equal.
 const ARROW_END: &[u8] = b"LDARW01\0";
 
 /// Lists the samples of folders of chunks.
@@ -66,8 +66,8 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     Ok(())
 }
 
-/// Refuses a chunk that ends as one of an Arrow table does. LitData does not compress these as a
-/// whole, also where the index says so.
+/// Refuses a chunk with an Arrow table. LitData never compresses such a chunk as a whole, even if
+/// the index says that chunks are compressed.
 fn refuse_arrow(path: &Path) -> Result<(), Failure> {
     let mut store = Store::open(path)?;
     let start = store.length().saturating_sub(ARROW_END.len() as u64);
