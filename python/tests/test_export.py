@@ -160,10 +160,10 @@ def test_the_function_writes_the_bytes_of_the_command(photographs, tmp_path, to)
 
 def test_options_of_an_export_are_checked(photographs, tmp_path):
     folder, _ = photographs
-    with pytest.raises(tarflume.UsageError, match='to="zip" is not known'):
+    with pytest.raises(tarflume.errors.UsageError, match='to="zip" is not known'):
         tarflume.pack.export(folder, tmp_path / "out", to="zip")
-    with pytest.raises(tarflume.UsageError, match="not for to=\"megatron\""):
+    with pytest.raises(tarflume.errors.UsageError, match="not for to=\"megatron\""):
         tarflume.pack.export(folder, tmp_path / "out", to="megatron", parts="jpg")
-    with pytest.raises(tarflume.PackError, match="megatron takes data sets of `pack tokens`"):
+    with pytest.raises(tarflume.errors.PackError, match="megatron takes data sets of `pack tokens`"):
         tarflume.pack.export(folder, tmp_path / "out", to="megatron")
     assert list(tmp_path.iterdir()) == []

@@ -269,6 +269,6 @@ def test_advice_of_the_order_has_no_words_of_rust(shards):
         with pytest.raises(errors.UsageError) as caught:
             loader(shards, **words)
         assert not re.search(r"::|\{ |by_shard|\.\.", str(caught.value)), caught.value
-    by_shard = loader(shards, split="shard").state_dict()
+    by_shard = loader(shards, divide="shard").state_dict()
     with pytest.raises(errors.StaleError, match='give split="shard"'):
         loader(shards).load_state_dict(by_shard)
