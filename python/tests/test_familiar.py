@@ -270,5 +270,5 @@ def test_advice_of_the_order_has_no_words_of_rust(shards):
             loader(shards, **words)
         assert not re.search(r"::|\{ |by_shard|\.\.", str(caught.value)), caught.value
     by_shard = loader(shards, divide="shard").state_dict()
-    with pytest.raises(errors.StaleError, match='give split="shard"'):
+    with pytest.raises(errors.StaleError, match='give divide="shard"'):
         loader(shards).load_state_dict(by_shard)
