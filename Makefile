@@ -4,8 +4,7 @@
 #   make test    all Rust tests, with the external tools that some of them need
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids and open_clip, and our exports with Streaming, LitData
-#                and tfrecord; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -93,10 +92,13 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	    -r python/tests/clients/requirements.txt
 	touch $@
 
-$(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt
+# --no-deps: see requirements-sources.txt.
+$(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt
 	python3 -m venv --clear $(PYVENV)
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	    -r python/tests/requirements-sources.txt
 	touch $@
 
 check: lint site test explore python smoke

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, Run};
+use crate::kills::killed;
 
 /// Writes pictures without JSON.
 fn pictures(place: &Place, names: &[&str]) {
@@ -325,4 +326,10 @@ fn a_killed_build_continues_and_a_changed_table_is_told() {
     place.pack("build photos -o whole --join labels.csv --shard-samples 3").succeeds();
     place.same("out", "whole");
     place.pack(words).succeeds().says("published already");
+}
+
+#[test]
+fn builds_with_a_table_killed_at_random_instants_give_the_same_bytes() {
+    let place = many(400);
+    killed(&place, "photos", "--join labels.csv --shard-samples 6", 15);
 }

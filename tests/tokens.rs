@@ -234,6 +234,6 @@ fn documents_leave_for_megatron_and_return_with_the_same_bytes() {
         let read = |name: &str| fs::read(place.at(format!("{name}.{ending}"))).unwrap();
         assert_eq!(read("first"), read("second"), "{ending}");
     }
-    place.pack("export tok --to megatron -o first").exits(2).says("first.bin").says("exists");
+    place.pack("export tok --to megatron -o first").exits(2).says("first.bin exists");
     place.pack("export tok --to megatron -o x --parts json").exits(2).says("not for --to megatron");
 }

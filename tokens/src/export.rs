@@ -65,8 +65,10 @@ pub fn to_megatron(
     let (bin, idx) = paths(prefix);
     for path in [&bin, &idx] {
         if files::exists(path)? {
-            let text = "this file exists; choose another prefix or remove it";
-            return Err(Error::new(ErrorKind::Exists, text).with_path(path).into());
+            return Err(Failure::usage(format!(
+                "{} exists; choose another prefix or remove the file",
+                path.shown()
+            )));
         }
     }
     let (found, width) = Survey::of(listing, stop, on_bytes)?;

@@ -69,7 +69,7 @@ fn existing_files_foreign_samples_and_missing_pieces_are_errors() {
     let mut listing = ids.pack(Packing::Concat);
     ids.export(&listing).unwrap();
     let exists = ids.export(&listing).unwrap_err();
-    assert!(exists.text.contains("this file exists"), "{exists}");
+    assert!(exists.text.contains("back.bin exists"), "{exists}");
     for ending in ["bin", "idx"] {
         fs::remove_file(ids.dir.path().join(format!("back.{ending}"))).unwrap();
     }
