@@ -7,7 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use tarflume_formats::shown::ShowPath;
 
-use super::{JsonRows, ParquetFile};
+use super::file::ParquetFile;
+use super::json::JsonRows;
 use crate::failure::Failure;
 use crate::table::bad_row;
 
