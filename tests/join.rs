@@ -269,6 +269,9 @@ fn a_table_is_a_source_whose_columns_name_files() {
     place.pack("build jsonl:d/t.jsonl?jpg=@p -o lines --on-problem skip").succeeds();
     assert_eq!(jsons(&place, "lines")[0].1, json!({"n": {"a": [2], "b": 1}}));
     refused(&place, "build csv:d/t.csv?jpg=@nope -o x").says("there is no column 'nope'");
+    // The output folder may be beside the table.
+    place.pack("build csv:d/t.csv?key=id&jpg=@image&depth.jpg=@depth -o d/out").succeeds();
+    assert_eq!(place.members("d/out"), place.members("out"));
 }
 
 /// A place with pictures and a table of them in another order.
