@@ -36,6 +36,7 @@
 //! | [`index`] | makes sidecars for tars of other tools |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`unpack`] | restores files from shards |
+//! | [`text_column`] | reads texts of a Parquet file; needs the feature `tables` |
 //! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
 #![warn(missing_docs)]
 
@@ -68,6 +69,7 @@ mod source;
 mod stop;
 pub mod survey;
 mod table;
+pub mod text_column;
 pub mod units;
 pub mod unpack;
 pub mod verify;

@@ -1,4 +1,4 @@
-//! Tables: CSV, TSV and JSON lines -> rows of typed values.
+//! Tables: CSV, TSV, JSON lines and Parquet -> rows of typed values.
 //!
 //! A [`TableReader`] yields rows; [`types`] infers the type of each column from all rows, and
 //! [`json`] writes a row as the JSON of a sample. Memory holds one row. What is wrong with a table
@@ -7,6 +7,8 @@
 mod csv;
 pub(crate) mod json;
 mod jsonl;
+#[cfg(feature = "tables")]
+pub(crate) mod parquet;
 pub(crate) mod stream;
 pub(crate) mod survey;
 pub(crate) mod types;
@@ -91,6 +93,12 @@ impl Row {
         Span(start, self.text.len() as u32)
     }
 
+    /// Returns the bytes of its texts.
+    #[cfg(feature = "tables")]
+    fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Sets a cell; adds absent ones if the row has fewer.
     pub(crate) fn set(&mut self, column: usize, cell: Cell) {
         if column >= self.cells.len() {
@@ -137,6 +145,8 @@ enum Form {
     Separated(u8),
     /// A JSON object on each line.
     Lines,
+    /// Parquet.
+    Parquet,
 }
 
 impl Form {
@@ -148,6 +158,7 @@ impl Form {
             "csv" => Some(Form::Separated(b',')),
             "tsv" | "tab" => Some(Form::Separated(b'\t')),
             "jsonl" | "ndjson" => Some(Form::Lines),
+            "parquet" => Some(Form::Parquet),
             _ => None,
         }
     }
@@ -163,7 +174,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
     let Some(form) = form else {
         return Err(Failure::usage(format!(
             "{}: the extension names no format of tables; .csv, .tsv and .jsonl are read, also with \
-             .gz and .zst after them",
+             .gz and .zst after them, and .parquet",
             path.shown()
         )));
     };
@@ -172,7 +183,20 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
             Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual))?))
         }
         Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
+        #[cfg(feature = "tables")]
+        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path)?)),
+        #[cfg(not(feature = "tables"))]
+        Form::Parquet => Err(no_parquet(path)),
     }
+}
+
+/// Returns the error for a Parquet file in a program that was compiled without it.
+#[cfg(not(feature = "tables"))]
+pub(crate) fn no_parquet(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "{}: this program was compiled without Parquet; compile it with the feature 'tables'",
+        path.shown()
+    ))
 }
 
 /// Returns true if the table has a column with the names of files, as image folders have it:

@@ -151,8 +151,9 @@ def build(
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
-    - `join`: a table (.csv, .tsv, .jsonl) whose rows become the samples' JSON: a path, or "FILE:key=COLUMN,on=stem". "auto",
-      the default, joins metadata.csv and metadata.jsonl of image folders; "none" joins nothing. `coco`: a COCO file.
+    - `join`: a table (.csv, .tsv, .jsonl, .parquet) whose rows become the samples' JSON: a path, or
+      "FILE:key=COLUMN,on=stem". "auto", the default, joins metadata.csv, metadata.jsonl and metadata.parquet of image
+      folders; "none" joins nothing. `coco`: a COCO file.
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
     - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
@@ -369,8 +370,8 @@ def tokens(
 ) -> Built:
     """Tokenizes text and packs it into blocks of `length` ids.
 
-    - `src`: files and folders of .jsonl, .txt (both also .gz and .zst) and .tar, or "megatron:PREFIX", which needs no
-      tokenizer. `text_field`: the field of JSON; `text_part`: the part of a tar's samples; `per_line`: each line of
+    - `src`: files and folders of .jsonl, .txt (both also .gz and .zst), .parquet and .tar, or "megatron:PREFIX", which
+      needs no tokenizer. `text_field`: the field of JSON, or the column of Parquet; `text_part`: the part of a tar's samples; `per_line`: each line of
       a text file is a document.
     - `tokenizer`: a tokenizer.json of Hugging Face tokenizers. `special_tokens`: adds those of its post processor.
     - `encode`: any function from a list of texts to as many lists of ids (or arrays, or objects with `ids`), such as

@@ -52,6 +52,54 @@ def test_rows_of_a_table_are_columns_of_batches(pictures, tmp_path):
     assert seen == 12
 
 
+def written(writer: str, path: pathlib.Path, rows: list[dict]) -> None:
+    """Writes rows to a Parquet file with one of its usual writers."""
+    if writer == "pyarrow":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+        parquet.write_table(table, path, row_group_size=5, compression="zstd")
+    elif writer == "polars":
+        pytest.importorskip("polars").DataFrame(rows).write_parquet(path)
+    else:
+        duckdb = pytest.importorskip("duckdb")
+        lines = path.with_suffix(".lines.jsonl")
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        duckdb.sql(f"copy (from read_json('{lines}')) to '{path}' (format parquet)")
+        lines.unlink()
+
+
+@pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
+def test_rows_of_a_parquet_file_are_the_json_of_samples(pictures, tmp_path, writer):
+    names = keys(pictures)
+    rows = [
+        {"key": key, "label": n % 3, "score": n / 8, "code": f"{n:03d}x", "tags": ["a", "b"][: n % 3]}
+        for n, key in enumerate(names)
+    ]
+    written(writer, tmp_path / "labels.parquet", rows[::-1])
+    tarflume.pack.build(pictures, tmp_path / "out", join=tmp_path / "labels.parquet", progress=False)
+    data = tarflume.Dataset(tmp_path / "out")
+    assert len(data) == len(rows) == 12
+    for row in rows:
+        assert json.loads(bytes(data[row["key"]]["json"])) == row
+    manifest = json.loads((tmp_path / "out" / "dataset.json").read_text())
+    kinds = {column["name"]: column["type"] for column in manifest["columns"]}
+    assert kinds == {
+        "/key": "string", "/label": "int64", "/score": "float64", "/code": "string", "/tags": "list"
+    }
+
+
+@pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
+def test_a_metadata_file_of_an_image_folder_is_noticed(pictures, tmp_path, writer):
+    files = sorted(str(file.relative_to(pictures)) for file in pictures.rglob("*.jpg"))
+    rows = [{"file_name": name, "caption": f"picture {n}"} for n, name in enumerate(files)]
+    written(writer, pictures / "metadata.parquet", rows)
+    built = tarflume.pack.build(pictures, tmp_path / "out", progress=False)
+    assert built["samples"] == len(rows)
+    data = tarflume.Dataset(tmp_path / "out")
+    for row in rows:
+        assert json.loads(bytes(data[row["file_name"].removesuffix(".jpg")]["json"])) == row
+
+
 def test_boxes_of_a_coco_file_are_a_ragged_column(pictures, tmp_path):
     names = keys(pictures)
     boxes = {n: [[n, k + 0.5, 3, 4] for k in range(n % 4)] for n in range(len(names))}

@@ -7,6 +7,7 @@ mod documents;
 mod jsonl;
 mod lines;
 mod list;
+mod parquet;
 mod plain;
 mod shards;
 mod unpack;

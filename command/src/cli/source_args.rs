@@ -47,12 +47,12 @@ pub(super) struct SourceArgs {
 
     /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
     ///
-    /// FILE is .csv, .tsv or .jsonl, also with .gz or .zst. COLUMN has the samples' names; without
-    /// it, the first column that is called file_name, filename, path, image, id or the like. NAME is
-    /// what the column has: key (cat/001), stem (001), basename (001.jpg) or path (cat/001.jpg); it is
-    /// found from the rows. as=meta.json stores the rows as .meta.json, for samples that have JSON
-    /// files. `auto`, the default, joins metadata.csv and metadata.jsonl of image folders, which have a
-    /// column file_name; `none` joins nothing.
+    /// FILE is .csv, .tsv or .jsonl, each also with .gz or .zst, or .parquet. COLUMN has the samples'
+    /// names; without it, the first column that is called file_name, filename, path, image, id or the
+    /// like. NAME is what the column has: key (cat/001), stem (001), basename (001.jpg) or path
+    /// (cat/001.jpg); it is found from the rows. as=meta.json stores the rows as .meta.json, for
+    /// samples that have JSON files. `auto`, the default, joins metadata.csv, metadata.jsonl and
+    /// metadata.parquet of image folders, which have a column file_name; `none` joins nothing.
     #[arg(long, value_name = "FILE", help_heading = "Samples",
           conflicts_with_all = ["coco", "yolo", "voc"])]
     join: Option<String>,

@@ -29,8 +29,8 @@ Examples:
   pack tokens shards/ -o tok/ --tokenizer t.json --length 512 --text-part json --text-field caption
   pack tokens megatron:data/corpus -o tok/ --length 2048
 
-SRC is a file or a folder of .jsonl, .txt (both also .gz and .zst) and .tar, or megatron:PREFIX for
-PREFIX.bin and PREFIX.idx, which need no tokenizer.
+SRC is a file or a folder of .jsonl, .txt (both also .gz and .zst), .parquet and .tar, or
+megatron:PREFIX for PREFIX.bin and PREFIX.idx, which need no tokenizer.
 
 A sample has ids.npy (LENGTH ids, filled up with the padding id), cu_seqlens.npy (where documents
 begin, and the number of ids without padding) and json (the names of documents).
@@ -77,7 +77,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "auto", help_heading = "Packing")]
     dtype: Dtype,
 
-    /// Read the text from this field of JSON
+    /// Read the text from this field of JSON, or this column of Parquet
     #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Text")]
     text_field: String,
     /// Read the text from this part of the samples of a tar; JSON if it ends in json

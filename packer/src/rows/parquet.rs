@@ -6,9 +6,7 @@
 
 mod cells;
 mod choose;
-mod json;
 mod places;
-mod source;
 mod walk;
 
 use serde_json::Value;
@@ -17,10 +15,7 @@ use tarflume_formats::shown::ShowPath;
 
 pub(super) use self::cells::ParquetCells;
 use self::choose::{Chosen, ExtRule, PartColumn, classes};
-pub(crate) use self::json::{JsonRow, JsonRows};
 pub(super) use self::places::places;
-pub(crate) use self::source::ParquetFile;
-use self::source::{failure, guarded};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
@@ -28,6 +23,7 @@ use crate::check::sniff;
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart};
+use crate::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 
 /// Rows between two looks at a request to stop.
 const STEP: u64 = 1024;

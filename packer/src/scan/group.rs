@@ -146,6 +146,7 @@ impl Grouper<'_> {
                     out.renamed += u64::from(key_stem.is_some());
                     current.push(stem, key_stem.as_deref(), &parts);
                     if current.is_full() {
+                        current.shrink();
                         out.runs.push(std::mem::replace(&mut current, run()));
                     }
                 }

@@ -68,6 +68,9 @@ impl Spot {
     }
 }
 
+/// Bytes of a run that is full. A spot's position in a run has 32 bits.
+const FULL: usize = 4 << 20;
+
 /// Consecutive samples of one folder.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -88,14 +91,11 @@ impl Run {
     pub(super) fn push(&mut self, stem: &[u8], key_stem: Option<&[u8]>, parts: &[FoundPart]) {
         let out = &mut self.bytes;
         put_bytes(out, stem);
-        match key_stem {
-            None => out.push(0),
-            Some(key) => {
-                out.push(1);
-                put_bytes(out, key);
-            }
+        // The lowest bit states that the key differs: most samples need one byte for both.
+        put(out, (parts.len() as u64) << 1 | u64::from(key_stem.is_some()));
+        if let Some(key) = key_stem {
+            put_bytes(out, key);
         }
-        put(out, parts.len() as u64);
         for part in parts {
             let ext = u64::from(part.ext) << 3;
             match part.at {
@@ -134,9 +134,10 @@ impl Run {
         self.bytes.shrink_to_fit();
     }
 
-    /// Returns true once the next sample should begin a new run, so that a spot fits in 32 bits.
+    /// Returns true once the next sample should begin a new run: a list is rebuilt run by run, and
+    /// the space of a growing run doubles.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() > 1 << 30
+        self.bytes.len() > FULL
     }
 
     /// Decodes the sample at `at` and returns the position of the next.
@@ -145,11 +146,11 @@ impl Run {
         sample.root = self.root;
         let stem = reader.take();
         set_joined(&mut sample.source, &self.source_folder, stem);
-        let changed = reader.number() == 1;
-        let key_stem = if changed { reader.take() } else { stem };
+        let counted = reader.number();
+        let key_stem = if counted & 1 == 1 { reader.take() } else { stem };
         set_joined(&mut sample.key, &self.key_folder, key_stem);
         sample.parts.clear();
-        for _ in 0..reader.number() {
+        for _ in 0..counted >> 1 {
             let head = reader.number();
             let at = match head & 7 {
                 0 => FoundAt::File(reader.stamp()),

@@ -10,6 +10,7 @@ use tarflume_packer::Failure;
 
 use super::documents::{Reading, Source};
 use super::jsonl::Jsonl;
+use super::parquet::Parquet;
 use super::plain::{PerLine, Whole};
 use super::shards::Tar;
 
@@ -20,6 +21,7 @@ const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Jsonl,
+    Parquet,
     Plain,
     Tar,
 }
@@ -30,6 +32,7 @@ fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> Source
     Source::new(name, move || {
         Ok(match form {
             Form::Jsonl => Box::new(Jsonl::open(&path, &reading.field)?),
+            Form::Parquet => Box::new(Parquet::open(&path, &reading.field)?),
             Form::Plain if reading.per_line => Box::new(PerLine::open(&path)?),
             Form::Plain => Box::new(Whole::open(&path)?),
             Form::Tar => Box::new(Tar::open(&path, &reading)?),
@@ -40,7 +43,7 @@ fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> Source
 /// Returns the sources at `paths`: files, and folders with all files below them.
 ///
 /// A file's kind is that of its extension: `jsonl`, `ndjson` and `json` (an object per line),
-/// `txt` and `md`, `tar`; the first two also with `gz`, `zst` or `zstd` behind. Other files in
+/// `txt` and `md`, `parquet`, `tar`; the first two also with `gz`, `zst` or `zstd` behind. Other files in
 /// folders are left out. Names of sources begin at the given path's last component.
 ///
 /// # Errors
@@ -59,8 +62,8 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Source>, Failure
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
                     Failure::usage(format!(
-                        "{}: text is read from .jsonl, .txt (also with .gz or .zst) and .tar, and \
-                         ids from megatron:PREFIX",
+                        "{}: text is read from .jsonl, .txt (also with .gz or .zst), .parquet and \
+                         .tar, and ids from megatron:PREFIX",
                         path.shown()
                     ))
                 })?;
@@ -71,7 +74,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Source>, Failure
     if sources.is_empty() {
         let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
         return Err(Failure::usage(format!(
-            "{}: no file of text found: .jsonl, .txt (also with .gz or .zst) or .tar",
+            "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar",
             shown.join(", ")
         )));
     }
@@ -121,6 +124,7 @@ fn form(path: &Path) -> Option<Form> {
     match inner.as_str() {
         "jsonl" | "ndjson" | "json" => Some(Form::Jsonl),
         "txt" | "md" | "text" => Some(Form::Plain),
+        "parquet" if last == "parquet" => Some(Form::Parquet),
         "tar" if last == "tar" => Some(Form::Tar),
         _ => None,
     }

@@ -10,8 +10,8 @@ use parquet::errors::ParquetError;
 use tarflume_formats::Blame;
 
 use super::super::reader::{CellFault, CellReader};
-use super::source::{ParquetFile, failure, guarded};
 use super::walk::{Found, Walk};
+use crate::table::parquet::{ParquetFile, failure, guarded};
 
 /// Decodes values of one file.
 pub(in crate::rows) struct ParquetCells {

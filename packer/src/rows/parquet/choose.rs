@@ -9,9 +9,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
 use super::super::url::SourceUrl;
-use super::source::ParquetFile;
 use super::walk::{Element, is_bytes};
 use crate::failure::Failure;
+use crate::table::parquet::ParquetFile;
 
 /// The rule for the extension of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]

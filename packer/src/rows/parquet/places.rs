@@ -15,9 +15,9 @@ use tarflume_formats::Mapped;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::FoundArray;
-use super::source::{ParquetFile, failure, guarded};
 use super::walk::Element;
 use crate::failure::Failure;
+use crate::table::parquet::{ParquetFile, failure, guarded};
 
 struct Owner(Arc<Mapped>);
 

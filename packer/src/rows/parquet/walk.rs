@@ -18,7 +18,7 @@ use parquet::errors::Result;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::source::{Pages, ParquetFile, guarded};
+use crate::table::parquet::{Pages, ParquetFile, guarded};
 
 /// The type of the numbers of a column, as they are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use parquet::errors::ParquetError;
 use serde_json::{Map, Value};
 use tarflume_formats::shown::ShowPath;
 
-use super::source::{ParquetFile, failure, guarded};
+use super::file::{ParquetFile, failure, guarded};
 use crate::failure::Failure;
 
 /// Rows that are decoded at a time.
@@ -65,12 +65,34 @@ impl JsonRows {
     /// # Errors
     /// Returns an error if the file is damaged or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<JsonRow>, Failure> {
-        if self.row == self.file.rows() {
+        if !self.advance()? {
             return Ok(None);
+        }
+        let mut found = JsonRow { values: Map::new(), fault: None };
+        if let Some((batch, at)) = self.current() {
+            for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+                match value(column, at) {
+                    Ok(value) => {
+                        found.values.insert(field.name().clone(), value);
+                    }
+                    Err(why) => found.fault = Some(format!("column '{}': {why}", field.name())),
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Reads the next row for [`JsonRows::current`]; returns false after the last.
+    ///
+    /// # Errors
+    /// Returns the errors of [`JsonRows::next`].
+    pub(super) fn advance(&mut self) -> Result<bool, Failure> {
+        if self.row == self.file.rows() {
+            return Ok(false);
         }
         let Some(reader) = &mut self.reader else {
             self.row += 1;
-            return Ok(Some(JsonRow { values: Map::new(), fault: None }));
+            return Ok(true);
         };
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
             let read = guarded(|| reader.next().transpose().map_err(ParquetError::from));
@@ -87,20 +109,14 @@ impl JsonRows {
             };
             (self.batch, self.next) = (Some(batch), 0);
         }
-        let mut found = JsonRow { values: Map::new(), fault: None };
-        if let Some(batch) = &self.batch {
-            for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-                match value(column, self.next) {
-                    Ok(value) => {
-                        found.values.insert(field.name().clone(), value);
-                    }
-                    Err(why) => found.fault = Some(format!("column '{}': {why}", field.name())),
-                }
-            }
-        }
         self.next += 1;
         self.row += 1;
-        Ok(Some(found))
+        Ok(true)
+    }
+
+    /// Returns the row that was read last: its batch and its place there. `None` without columns.
+    pub(super) fn current(&self) -> Option<(&RecordBatch, usize)> {
+        Some((self.batch.as_ref()?, self.next.checked_sub(1)?))
     }
 }
 
@@ -114,7 +130,7 @@ pub(crate) struct JsonRow {
 }
 
 /// Returns the JSON of one value.
-fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
+pub(super) fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
     macro_rules! primitive {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)

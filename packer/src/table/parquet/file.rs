@@ -24,7 +24,7 @@ use crate::failure::Failure;
 /// Limit on a footer.
 const MAX_FOOTER: u64 = 256 << 20;
 /// Limit on a page after decompression. Writers close a page at about 1 MiB, or after one value.
-pub(super) const MAX_PAGE: u64 = 1 << 30;
+pub(crate) const MAX_PAGE: u64 = 1 << 30;
 /// Limit on a page whose compressed bytes explain no more: few bytes cannot claim much memory.
 const SMALL_PAGE: u64 = 48 << 20;
 /// The best ratio of a codec that is no run of one value.
@@ -69,17 +69,17 @@ impl ParquetFile {
     }
 
     /// Returns the footer.
-    pub(super) fn metadata(&self) -> &ParquetMetaData {
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
         self.footer.metadata()
     }
 
     /// Returns the footer in the form that the reader of record batches takes.
-    pub(super) fn footer(&self) -> ArrowReaderMetadata {
+    pub(crate) fn footer(&self) -> ArrowReaderMetadata {
         self.footer.clone()
     }
 
     /// Returns the schema.
-    pub(super) fn schema(&self) -> &SchemaDescriptor {
+    pub(crate) fn schema(&self) -> &SchemaDescriptor {
         self.metadata().file_metadata().schema_descr()
     }
 
@@ -89,23 +89,23 @@ impl ParquetFile {
     }
 
     /// Returns the rows of a row group: the first one and their number.
-    pub(super) fn group(&self, group: usize) -> (u64, u64) {
+    pub(crate) fn group(&self, group: usize) -> (u64, u64) {
         (self.starts[group], self.starts[group + 1] - self.starts[group])
     }
 
     /// Returns the row group that holds a row.
-    pub(super) fn group_of(&self, row: u64) -> Option<usize> {
+    pub(crate) fn group_of(&self, row: u64) -> Option<usize> {
         let after = self.starts.partition_point(|&start| start <= row);
         (row < self.rows()).then(|| after.saturating_sub(1))
     }
 
     /// Returns a reader of pages.
-    pub(super) fn pages(&self) -> Pages {
+    pub(crate) fn pages(&self) -> Pages {
         Pages::new(&self.file, self.bytes, true)
     }
 
     /// Refuses columns of a type that was withdrawn from the format.
-    pub(super) fn check_leaf(&self, leaf: usize) -> Result<(), Failure> {
+    pub(crate) fn check_leaf(&self, leaf: usize) -> Result<(), Failure> {
         let column = self.schema().column(leaf);
         match column.physical_type() {
             Physical::INT96 => Err(Failure::usage(format!(
@@ -165,14 +165,14 @@ fn starts(footer: &ParquetMetaData, path: &Path) -> Result<Arc<[u64]>, Failure> 
 
 /// Calls a function of the Parquet reader; its panic becomes an error, because a foreign file must
 /// not end the program.
-pub(super) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
+pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| {
         Err(ParquetError::General("the reader gave up on an inconsistent structure".into()))
     })
 }
 
 /// Returns the failure for an error of the Parquet reader.
-pub(super) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
+pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(refused) if Blame::of(&refused).is_machine() => Failure::io(*refused, "read", path),
@@ -185,7 +185,7 @@ pub(super) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
 
 /// Reads pages of a file, and remembers the position of the last one.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     file: Arc<File>,
     bytes: u64,
     /// Whether each [`ChunkReader::get_read`] begins with a page header, whose sizes are checked.
@@ -199,7 +199,7 @@ impl Pages {
     }
 
     /// Returns the position of the bytes that were read last.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
 }
@@ -239,7 +239,7 @@ impl ChunkReader for Pages {
 
 /// Reads from a position of the file; if that is a page header, its sizes are checked first.
 #[derive(Debug)]
-pub(super) struct HeaderRead {
+pub(crate) struct HeaderRead {
     file: Arc<File>,
     at: u64,
     end: u64,

@@ -1,0 +1,23 @@
+//! `Parquet`: one document per row; a column holds the text.
+
+use std::path::Path;
+
+use tarflume_packer::Failure;
+use tarflume_packer::text_column::TextColumn;
+
+use super::documents::{Documents, LONGEST};
+
+/// The documents of a Parquet file. A null is an empty document.
+pub(super) struct Parquet(TextColumn);
+
+impl Parquet {
+    pub(super) fn open(path: &Path, column: &str) -> Result<Parquet, Failure> {
+        Ok(Parquet(TextColumn::open(path, column)?))
+    }
+}
+
+impl Documents for Parquet {
+    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
+        self.0.next(LONGEST, text)
+    }
+}
