@@ -4,8 +4,7 @@
 #   make test    all Rust tests, with the external tools that some of them need
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
-#   make clients read our shards with Ray, DALI, Energon, wids and open_clip, and our exports with Streaming, LitData
-#                and tfrecord; run `make python` first
+#   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -34,10 +33,11 @@ DOCSVENV := .venv-docs
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
-# DEMO_PROFILE=release shares its build with other targets.
+# `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
+DEMO_FEATURES ?= --no-default-features
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked --no-default-features -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_FEATURES) -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
 	bash fixtures/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
@@ -92,10 +92,13 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	    -r python/tests/clients/requirements.txt
 	touch $@
 
-$(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt
+# --no-deps: see requirements-sources.txt.
+$(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt
 	python3 -m venv --clear $(PYVENV)
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 	    -r python/tests/requirements.txt -r python/tests/requirements-torch.txt
+	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	    -r python/tests/requirements-sources.txt
 	touch $@
 
 check: lint site test explore python smoke
@@ -135,7 +138,7 @@ audit:
 
 smoke:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 bash fuzz/run.sh 10 # optimizing takes longer than fuzzing
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 bash fuzz/run.sh 5 # optimizing takes longer than fuzzing
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz

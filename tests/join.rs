@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, Run};
+use crate::kills::killed;
 
 /// Writes pictures without JSON.
 fn pictures(place: &Place, names: &[&str]) {
@@ -268,6 +269,9 @@ fn a_table_is_a_source_whose_columns_name_files() {
     place.pack("build jsonl:d/t.jsonl?jpg=@p -o lines --on-problem skip").succeeds();
     assert_eq!(jsons(&place, "lines")[0].1, json!({"n": {"a": [2], "b": 1}}));
     refused(&place, "build csv:d/t.csv?jpg=@nope -o x").says("there is no column 'nope'");
+    // The output folder may be beside the table.
+    place.pack("build csv:d/t.csv?key=id&jpg=@image&depth.jpg=@depth -o d/out").succeeds();
+    assert_eq!(place.members("d/out"), place.members("out"));
 }
 
 /// A place with pictures and a table of them in another order.
@@ -325,4 +329,10 @@ fn a_killed_build_continues_and_a_changed_table_is_told() {
     place.pack("build photos -o whole --join labels.csv --shard-samples 3").succeeds();
     place.same("out", "whole");
     place.pack(words).succeeds().says("published already");
+}
+
+#[test]
+fn builds_with_a_table_killed_at_random_instants_give_the_same_bytes() {
+    let place = many(400);
+    killed(&place, "photos", "--join labels.csv --shard-samples 6", 15);
 }

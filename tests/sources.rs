@@ -118,7 +118,7 @@ fn an_unknown_kind_lists_the_kinds_and_a_folder_is_no_source() {
         .pack("build npx:in/x.npy -o out")
         .exits(2)
         .says("'npx:' is no kind")
-        .says("npy:, npz:, tar:");
+        .says("npy:, npz:, parquet:");
     place.pack("build npy:none.npy -o out").says("none.npy");
     place.pack("build npy:in/x*.npz -o out").exits(2).says("no file matches");
     place.pack("build npy:in/x.npy in -o out").exits(2).says("is a folder and npy: is none");

@@ -217,3 +217,23 @@ fn faults_are_named_with_line_and_remedy() {
         .exits(2)
         .says("another data set");
 }
+
+#[test]
+fn documents_leave_for_megatron_and_return_with_the_same_bytes() {
+    let place = Place::new();
+    place.file("tokenizer.json", tokenizer());
+    place.file(
+        "a.jsonl",
+        "{\"text\": \"one two three\"}\n{\"text\": \"four\"}\n{\"text\": \"two\"}\n",
+    );
+    place.pack("tokens a.jsonl -o tok --tokenizer tokenizer.json --length 2").succeeds();
+    place.pack("export tok --to megatron -o first").succeeds().says("3 documents, 5 ids");
+    place.pack("tokens megatron:first -o again --length 4 --pack concat").succeeds();
+    place.pack("export again --to megatron -o second.bin").succeeds();
+    for ending in ["bin", "idx"] {
+        let read = |name: &str| fs::read(place.at(format!("{name}.{ending}"))).unwrap();
+        assert_eq!(read("first"), read("second"), "{ending}");
+    }
+    place.pack("export tok --to megatron -o first").exits(2).says("first.bin exists");
+    place.pack("export tok --to megatron -o x --parts json").exits(2).says("not for --to megatron");
+}

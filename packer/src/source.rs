@@ -20,8 +20,12 @@ pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
 /// Returns the path of a part: root, path under it, extension. Paths are bytes of any encoding.
 pub(crate) fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    let mut path = Vec::with_capacity(root.as_os_str().len() + source.len() + ext.len() + 2);
-    path.extend_from_slice(root.as_os_str().as_bytes());
+    let mut root = root.as_os_str().as_bytes();
+    while let Some(shorter) = root.strip_suffix(b"/") {
+        root = shorter;
+    }
+    let mut path = Vec::with_capacity(root.len() + source.len() + ext.len() + 2);
+    path.extend_from_slice(root);
     path.push(b'/');
     path.extend_from_slice(source);
     if !ext.is_empty() {
@@ -114,6 +118,22 @@ impl PlannedFile {
                 Err(ReadFault::Changed("it was modified after it was planned".into()))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_part_has_one_slash_behind_its_root() {
+        for (root, path) in
+            [("photos", "photos/a/1.jpg"), ("photos//", "photos/a/1.jpg"), ("/", "/a/1.jpg")]
+        {
+            assert_eq!(part_path(Path::new(root), b"a/1", b"jpg"), Path::new(path));
+            let shown = part_path(Path::new(root), b"a/1", b"jpg");
+            assert_eq!(shown.to_str(), Some(path));
         }
     }
 }

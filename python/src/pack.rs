@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use tarflume_formats::Durability;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
+use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
@@ -188,6 +189,48 @@ pub(crate) fn pack_verify(
         stop: Stop::new(),
     };
     Work::verify(paths, options)
+}
+
+/// Starts to write a data set in another format.
+#[pyfunction]
+#[pyo3(signature = (path, out, *, to, parts=None, json=None, encodings=Vec::new(), shard_size=None, jobs=None,
+       fsync=true))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
+pub(crate) fn pack_export(
+    py: Python<'_>,
+    path: PathBuf,
+    out: PathBuf,
+    to: &str,
+    parts: Option<Vec<String>>,
+    json: Option<&str>,
+    encodings: Vec<(String, String)>,
+    shard_size: Option<Bound<'_, PyAny>>,
+    jobs: Option<Number<u64>>,
+    fsync: bool,
+) -> PyResult<Work> {
+    if to == "megatron" {
+        if parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some() {
+            let text = "parts, json, encodings and shard_size are not for to=\"megatron\", which writes all \
+                        documents into one pair of files";
+            return Err(usage(py, text));
+        }
+        return Work::export_tokens(path, out, Stop::new());
+    }
+    let lower = |ext: String| ext.to_ascii_lowercase();
+    let declared = |(ext, word): (String, String)| {
+        Ok((lower(ext), choice::<Encoding>(py, "encodings", &word)?))
+    };
+    let options = ExportOptions {
+        parts: parts.map(|parts| parts.into_iter().map(lower).collect()),
+        json: json.map(|word| choice::<JsonAs>(py, "json", word)).transpose()?,
+        encodings: encodings.into_iter().map(declared).collect::<PyResult<_>>()?,
+        file_size: shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?,
+        jobs: self::jobs(threads(py, jobs)?),
+        durability: if fsync { Durability::Synced } else { Durability::Cached },
+        stop: Stop::new(),
+        ..ExportOptions::new(choice::<Format>(py, "to", to)?)
+    };
+    Work::export(path, out, options)
 }
 
 /// Starts to index tars.

@@ -28,7 +28,7 @@ pub(crate) mod _core {
     use crate::loader::Loader;
     #[pymodule_export]
     use crate::pack::{
-        pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
+        pack_append, pack_build, pack_command, pack_export, pack_index, pack_tokens, pack_verify,
     };
     #[pymodule_export]
     use crate::packing::Work;

@@ -14,11 +14,13 @@ use serde_json::{Value, json};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Plan, Reading};
 use tarflume_packer::build::{self, Built, Prepared, Request, Scanned, prepare};
+use tarflume_packer::export::{ExportOptions, export};
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions};
 use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Failure, Problem, Stop, index, verify};
+use tarflume_packer::{Failure, Problem, Stop, index, listing, verify};
 use tarflume_tokens::build as tokens;
+use tarflume_tokens::export::to_megatron;
 
 use crate::errors::bug;
 use crate::failures::{JobFailure, keywords};
@@ -89,6 +91,23 @@ impl Work {
     pub(crate) fn index(paths: Vec<PathBuf>, options: index::Options) -> PyResult<Work> {
         Work::begin("index", options.stop.clone(), move |counters| {
             index(&paths, &options, counters)
+        })
+    }
+
+    pub(crate) fn export(path: PathBuf, out: PathBuf, options: ExportOptions) -> PyResult<Work> {
+        Work::begin("export", options.stop.clone(), move |counters| {
+            let listing = listing::open(&path)?;
+            let done = export(&listing, &out, &options, &|n| counters.add(n))?;
+            Ok(json!({"samples": done.samples, "files": done.files, "bytes": done.bytes,
+                      "shards_without_checksums": done.unproved}))
+        })
+    }
+
+    pub(crate) fn export_tokens(path: PathBuf, out: PathBuf, stop: Stop) -> PyResult<Work> {
+        Work::begin("export", stop.clone(), move |counters| {
+            let listing = listing::open(&path)?;
+            let done = to_megatron(&listing, &out, &stop, &|n| counters.add(n))?;
+            Ok(json!({"documents": done.documents, "tokens": done.tokens, "bytes": done.bytes}))
         })
     }
 

@@ -254,6 +254,7 @@ class ArrayDataset:
     def __getitem__(self, index: Any, /) -> Column: ...
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
 
+@final
 class ArrayBatches:
     """The batches of one epoch: dicts of columns."""
 
@@ -273,6 +274,7 @@ class ArrayBatches:
     def __next__(self) -> dict[str, Any]: ...
     def __length_hint__(self) -> int: ...
 
+@final
 class Dataset:
     """A data set: samples by number and by key, as dicts of `bytes`."""
 
@@ -617,6 +619,18 @@ def pack_append(
 ) -> Work: ...
 def pack_verify(
     paths: Sequence[Path], *, level: str = "full", require: Sequence[str] | None = None, jobs: int | None = None
+) -> Work: ...
+def pack_export(
+    path: Path,
+    out: Path,
+    *,
+    to: str,
+    parts: Sequence[str] | None = None,
+    json: str | None = None,
+    encodings: Sequence[tuple[str, str]] = ...,
+    shard_size: int | str | None = None,
+    jobs: int | None = None,
+    fsync: bool = True,
 ) -> Work: ...
 def pack_index(
     paths: Sequence[Path],

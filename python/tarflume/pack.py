@@ -24,7 +24,7 @@ from . import _core
 from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
 
-__all__ = ["Built", "Report", "append", "build", "index", "main", "tokens", "verify"]
+__all__ = ["Built", "Report", "append", "build", "export", "index", "main", "tokens", "verify"]
 
 
 def __dir__() -> list[str]:
@@ -41,7 +41,7 @@ class Report(dict[str, Any]):
     """The result of `verify`, which prints as text.
 
     Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
-    `shards_without_checksums`, `counts` (problems by kind), `problems` (dicts of `kind`, `path`, `reason` and,
+    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `counts` (problems by kind), `problems` (dicts of `kind`, `path`, `reason` and,
     if known, `byte` and `key`), `unlisted` (the number of problems that did not fit into the list).
     """
 
@@ -67,7 +67,7 @@ class Report(dict[str, Any]):
 
 
 class Built(dict[str, Any]):
-    """The result of `build` and `index`: a dict that a notebook shows as one line."""
+    """The result of `build`, `append`, `export` and `index`: a dict that a notebook shows as one line."""
 
     def __init__(self, facts: Mapping[str, Any], what: str = "published") -> None:
         super().__init__(facts)
@@ -77,6 +77,9 @@ class Built(dict[str, Any]):
         if self._what == "indexed":
             samples = sum(tar["samples"] for tar in self["tars"])
             return f"{_counted(samples, 'sample')} in {_counted(len(self['tars']), 'tar')} {self._what}"
+        if self._what == "exported":
+            what = "document" if "documents" in self else "sample"
+            return f"{self._what} {_counted(self[what + 's'], what)}, {self['bytes'] / 1e6:,.1f} MB"
         made = f"{_counted(self['samples'], 'sample')}, {_counted(len(self['shards']), 'shard')}"
         made += f", {self['bytes'] / 1e6:,.1f} MB"
         told = f"; {_counted(len(self['problems']), 'problem')}, listed in ['problems']" if self["problems"] else ""
@@ -262,6 +265,44 @@ def verify(
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     done = _finished(_core.pack_verify(_paths(paths), level=level, require=parts, jobs=jobs), progress)
     return Report(done["report"], done["text"])
+
+
+def export(
+    path: _Path,
+    out: _Path,
+    *,
+    to: Literal["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
+    parts: str | Iterable[str] | None = None,
+    json: Literal["columns", "text"] | None = None,
+    encodings: Mapping[str, str] | None = None,
+    shard_size: int | str | None = None,
+    jobs: int | None = None,
+    fsync: bool = True,
+    progress: Progress = None,
+) -> Built:
+    """Writes a data set, or one tar, in the format of another loader.
+
+    `out`: a new folder; for "csv" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
+    and ".idx". `parts`: extensions to export, by default all. `json`: "columns" makes each field a column, "text" keeps
+    the part as it is. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
+    False does not wait for the disk. `jobs`, `progress`: as for `build`.
+
+    Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
+    `bytes`. `out` appears once every file is complete.
+    """
+    words = _words(parts)
+    work = _core.pack_export(
+        _paths(path)[0],
+        os.fspath(out),
+        to=to,
+        parts=None if words is None else [word.strip() for word in words.split(",") if word.strip()],
+        json=json,
+        encodings=list((encodings or {}).items()),
+        shard_size=shard_size,
+        jobs=jobs,
+        fsync=fsync,
+    )
+    return Built(_finished(work, progress), "exported")
 
 
 def index(

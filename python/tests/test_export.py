@@ -12,6 +12,7 @@ import datasets
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import tarflume
 from PIL import Image
 
 from conftest import pack
@@ -140,3 +141,29 @@ def test_json_as_text_is_kept_byte_by_byte(values, tmp_path):
     pack("export", values, "--to", "parquet", "-o", tmp_path / "out", "--json", "text")
     rows = pyarrow.parquet.read_table(tmp_path / "out").to_pylist()
     assert [row["json"] for row in rows] == [*map(json.dumps, VALUES), None]
+
+
+@pytest.mark.parametrize("to", ["parquet", "mds", "tfrecord", "csv"])
+def test_the_function_writes_the_bytes_of_the_command(photographs, tmp_path, to):
+    folder, parts = photographs
+    pack("export", folder, "--to", to, "-o", tmp_path / "command", "--json", "text" if to == "mds" else "columns")
+    done = tarflume.pack.export(folder, tmp_path / "function", to=to, fsync=False)
+    assert done["samples"] == len(parts)
+    assert str(done).startswith("exported 250 samples" if len(parts) == 250 else "exported ")
+
+    def tree(path: pathlib.Path) -> dict[str, bytes]:
+        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+    assert tree(tmp_path / "function") == tree(tmp_path / "command")
+
+
+def test_options_of_an_export_are_checked(photographs, tmp_path):
+    folder, _ = photographs
+    with pytest.raises(tarflume.UsageError, match='to="zip" is not known'):
+        tarflume.pack.export(folder, tmp_path / "out", to="zip")
+    with pytest.raises(tarflume.UsageError, match="not for to=\"megatron\""):
+        tarflume.pack.export(folder, tmp_path / "out", to="megatron", parts="jpg")
+    with pytest.raises(tarflume.PackError, match="megatron takes data sets of `pack tokens`"):
+        tarflume.pack.export(folder, tmp_path / "out", to="megatron")
+    assert list(tmp_path.iterdir()) == []

@@ -38,13 +38,12 @@ def test_rows_of_a_table_are_columns_of_batches(pictures, tmp_path):
     built = tarflume.pack.build(pictures, tmp_path / "out", join=table, progress=False)
     assert built["samples"] == 12
     columns = {
-        "key": tarflume.Json("/key", text=True),
         "label": tarflume.Json("/label"),
         "score": tarflume.Json("/score", dtype="float32"),
         "code": tarflume.Json("/code", text=True),
     }
     seen = 0
-    for batch in tarflume.Loader(tmp_path / "out", columns, batch_size=5, shuffle=None):
+    for batch in tarflume.Loader(tmp_path / "out", columns=columns, batch_size=5):
         numbers = zip(np.asarray(batch["label"]), np.asarray(batch["score"]), strict=True)
         for key, code, (label, score) in zip(batch["key"], batch["code"], numbers, strict=True):
             row = rows[key]
@@ -75,7 +74,7 @@ def test_boxes_of_a_coco_file_are_a_ragged_column(pictures, tmp_path):
         "labels": tarflume.Json("/category_index", variable=True),
     }
     seen = 0
-    for batch in tarflume.Loader(tmp_path / "out", columns, batch_size=5, shuffle=None):
+    for batch in tarflume.Loader(tmp_path / "out", columns=columns, batch_size=5):
         for image, found, labels in zip(np.asarray(batch["image"]), batch["boxes"], batch["labels"], strict=True):
             expected = boxes[int(image)]
             assert np.asarray(found).reshape(-1, 4).tolist() == expected

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import tarfile
 import zipfile
 
+import litdata.streaming.writer
 import numpy as np
 import pytest
+import streaming
+import tfrecord
+from PIL import Image
 
 import tarflume
-from conftest import PACK, pack, picture
+from conftest import pack
+from proof import jpeg, refused
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 COUNT = 24
-
-
-def jpeg(n: int) -> bytes:
-    out = io.BytesIO()
-    picture(n).save(out, "JPEG", quality=90)
-    return out.getvalue()
 
 
 def members(out: pathlib.Path) -> dict[str, bytes]:
@@ -34,13 +32,6 @@ def members(out: pathlib.Path) -> dict[str, bytes]:
             for member in tar:
                 found[member.name] = tar.extractfile(member).read()
     return found
-
-
-def says(*words: object) -> str:
-    """What a refused command says."""
-    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=False)
-    assert done.returncode != 0, done.stdout
-    return done.stderr
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int16", "int64", "bool"])
@@ -68,9 +59,9 @@ def test_other_arrays_are_refused_with_what_to_save(tmp_path):
         (x.astype(complex), "its type is"),
     ]:
         np.save(tmp_path / "x.npy", array)
-        assert text in says("build", f"npy:{tmp_path}/x.npy", "-o", tmp_path / "out")
+        assert text in refused("build", f"npy:{tmp_path}/x.npy", "-o", tmp_path / "out")
     np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
-    assert "x.npy" in says("build", f"npy:{tmp_path}/x.npy", "-o", tmp_path / "out")
+    assert "x.npy" in refused("build", f"npy:{tmp_path}/x.npy", "-o", tmp_path / "out")
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -98,13 +89,12 @@ def test_zips_are_grouped_like_folders(tmp_path, method):
     damaged[at] ^= 0xFF
     (tmp_path / "a.zip").write_bytes(damaged)
     if method == zipfile.ZIP_DEFLATED:
-        text = says("build", f"zip:{tmp_path}/a.zip", "-o", tmp_path / "other")
+        text = refused("build", f"zip:{tmp_path}/a.zip", "-o", tmp_path / "other")
         assert "c1/p07.JPEG" in text and ("deflated data" in text or "crc32" in text)
 
 
 @pytest.mark.parametrize("compression", [None, "zstd", "zstd:7"])
 def test_mds_of_mosaicml_streaming(tmp_path, compression):
-    streaming = pytest.importorskip("streaming")
     columns = {
         "image": "jpeg", "raw": "bytes", "label": "int", "weight": "float32", "name": "str", "meta": "json",
         "fixed": "ndarray:float32:2,3", "free": "ndarray", "typed": "ndarray:int16",
@@ -116,8 +106,6 @@ def test_mds_of_mosaicml_streaming(tmp_path, compression):
         for n in range(COUNT):
             path = tmp_path / f"{n}.jpg"
             path.write_bytes(jpeg(n))
-            from PIL import Image
-
             row = {
                 "image": Image.open(path), "raw": bytes([n]) * (n + 1), "label": n, "weight": n / 4,
                 "name": f"row {n}", "meta": {"boxes": [[n, 1, 2, 3]]},
@@ -141,39 +129,42 @@ def test_mds_of_mosaicml_streaming(tmp_path, compression):
 
 
 def test_a_pickled_column_of_mds_is_refused(tmp_path):
-    streaming = pytest.importorskip("streaming")
     with streaming.MDSWriter(out=str(tmp_path / "mds"), columns={"x": "pkl", "y": "int"}) as out:
         out.write({"x": {1, 2}, "y": 3})
-    assert "column 'x': it is pickled" in says("build", f"mds:{tmp_path}/mds", "-o", tmp_path / "out")
+    assert "column 'x': it is pickled" in refused("build", f"mds:{tmp_path}/mds", "-o", tmp_path / "out")
     pack("build", f"mds:{tmp_path}/mds?json=y", "-o", tmp_path / "out")
     assert members(tmp_path / "out") == {"00000000.json": b'{"y":3}'}
 
 
-LITDATA = """
-import io, sys, pathlib
-from litdata.streaming.writer import BinaryWriter
-from PIL import Image
-folder, compression = pathlib.Path(sys.argv[1]), sys.argv[2] or None
-out = folder / "litdata"
-out.mkdir()
-words = {"compression": compression, "compression_level": sys.argv[4]} if compression else {}
-writer = BinaryWriter(str(out), chunk_bytes=1 << 14, **words)
-for n in range(int(sys.argv[3])):
-    writer[n] = {"image": Image.open(folder / f"{n}.jpg"), "raw": bytes([n]) * (n + 1), "label": n,
-                 "weight": n / 4, "name": f"row {n}", "even": n % 2 == 0}
-writer.done()
-writer.merge()
-"""
-
-
-@pytest.mark.parametrize("compression", ["", "zstd"])
-def test_chunks_of_litdata(tmp_path, compression):
-    pytest.importorskip("litdata")
+def litdata_chunks(out: pathlib.Path, patch: pytest.MonkeyPatch, image, **words) -> None:
+    """Writes COUNT samples with LitData; `image` makes the picture of each."""
+    patch.setenv("RANK", "0")  # the writer's number
+    out.mkdir()
+    writer = litdata.streaming.writer.BinaryWriter(str(out), chunk_bytes=1 << 14, **words)
     for n in range(COUNT):
-        (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
-    words = [sys.executable, "-c", LITDATA, str(tmp_path), compression, str(COUNT), "chunk"]
-    done = subprocess.run(words, text=True, capture_output=True, check=False, env={**os.environ, "RANK": "0"})
-    assert done.returncode == 0, done.stderr
+        writer[n] = {
+            "image": image(n), "raw": bytes([n]) * (n + 1), "label": n, "weight": n / 4, "name": f"row {n}",
+            "even": n % 2 == 0,
+        }  # fmt: skip
+    writer.done()
+    writer.merge()
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Pictures as objects of PIL, which LitData stores as the bytes of their files."""
+
+    def image(n: int) -> Image.Image:
+        path = tmp_path / f"{n}.jpg"
+        path.write_bytes(jpeg(n))
+        return Image.open(path)
+
+    return image
+
+
+@pytest.mark.parametrize("words", [{}, {"compression": "zstd", "compression_level": "chunk"}])
+def test_chunks_of_litdata(tmp_path, monkeypatch, opened, words):
+    litdata_chunks(tmp_path / "litdata", monkeypatch, opened, **words)
     pack("build", f"litdata:{tmp_path}/litdata", "-o", tmp_path / "out", "--shards", 3)
     found = members(tmp_path / "out")
     for n in range(COUNT):
@@ -183,18 +174,18 @@ def test_chunks_of_litdata(tmp_path, compression):
         assert values == {"label": n, "weight": n / 4, "name": f"row {n}", "even": n % 2 == 0}
 
 
-def test_chunks_of_litdata_that_are_compressed_in_batches_are_refused(tmp_path):
-    pytest.importorskip("litdata")
-    for n in range(COUNT):
-        (tmp_path / f"{n}.jpg").write_bytes(jpeg(n))
-    words = [sys.executable, "-c", LITDATA, str(tmp_path), "zstd", str(COUNT), "batch"]
-    done = subprocess.run(words, text=True, capture_output=True, check=False, env={**os.environ, "RANK": "0"})
-    assert done.returncode == 0, done.stderr
-    assert "compression_level='chunk'" in says("build", f"litdata:{tmp_path}/litdata", "-o", tmp_path / "out")
+def test_chunks_of_litdata_that_are_not_read_are_refused_with_the_remedy(tmp_path, monkeypatch, opened):
+    batches = {"compression": "zstd", "compression_level": "batch"}
+    litdata_chunks(tmp_path / "batches", monkeypatch, opened, **batches)
+    assert "compression_level='chunk'" in refused("build", f"litdata:{tmp_path}/batches", "-o", tmp_path / "out")
+    # Without an object of PIL, samples are stored as a table of Arrow.
+    for name, words in {"arrow": {}, "zstd": {"compression": "zstd"}}.items():
+        litdata_chunks(tmp_path / name, monkeypatch, jpeg, **words)
+        text = refused("build", f"litdata:{tmp_path}/{name}", "-o", tmp_path / "out")
+        assert "chunk-0-0" in text and "an Arrow table" in text and "ShardWriter" in text
 
 
 def test_tfrecords_of_the_tfrecord_package(tmp_path):
-    tfrecord = pytest.importorskip("tfrecord")
     for part in range(2):
         out = tfrecord.TFRecordWriter(str(tmp_path / f"{part}.tfrecord"))
         for n in range(part * COUNT, (part + 1) * COUNT):

@@ -215,7 +215,7 @@ pub struct ForDevice {
     pub decode: Arc<dyn Decode>,
     /// The device's conversion.
     pub finish: Finish,
-    /// ImageSize and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
+    /// Size and channels of the output, if rows of u8 begin with a `RowHeader` and the device resizes.
     pub drawn: Option<(ImageSize, usize)>,
     /// The JPEGs that the device may decode, too.
     pub shared: Option<SharedJpegs>,
@@ -224,7 +224,7 @@ pub struct ForDevice {
 /// The part of a column's JPEGs that a device's decoder may take over.
 pub struct SharedJpegs {
     pub(crate) share: DeviceShare,
-    /// ImageSize of the output.
+    /// Size of the output.
     pub(crate) size: ImageSize,
     /// 1 or 3.
     pub(crate) channels: usize,

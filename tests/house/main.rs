@@ -214,7 +214,10 @@ fn absolute(path: &str, here: &str) -> String {
     } else if let Some(rest) = path.strip_prefix("self::") {
         joined(here, rest)
     } else if let Some(rest) = path.strip_prefix("super::") {
-        joined(parent, rest)
+        match rest.starts_with("super::") {
+            true => absolute(rest, parent),
+            false => joined(parent, rest),
+        }
     } else {
         // A child module named without `self::`, or another crate.
         joined(here, path)
@@ -338,6 +341,7 @@ fn paths_are_understood() {
     let many = expand("crate::{a, b::{c, d as e},\n  f}");
     assert_eq!(many, ["crate::a", "crate::b::c", "crate::b::d", "crate::f"]);
     assert_eq!(absolute("super::x::Y", "scan::list"), "scan::x::Y");
+    assert_eq!(absolute("super::super::x::Y", "scan::list::z"), "scan::x::Y");
     let inline = inline_paths("use crate::a;\n// crate::b\nlet x: super::c::D = crate::e::f(1);");
     assert_eq!(inline, ["super::c::D", "crate::e::f"]);
     assert_eq!(prefixes("a::b::C").collect::<Vec<_>>(), ["a::b::C", "a::b", "a"]);

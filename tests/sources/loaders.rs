@@ -79,6 +79,15 @@ fn litdata_leaves_become_parts_and_json() {
     assert_eq!(json_of(&found, "00000002.json"), json!({"label": 2, "name": "p2"}));
     place.file("old/index.json", index("pickle"));
     place.pack("build litdata:old -o none").exits(2).says("column 'name': it is pickled");
+    place.file("old/index.json", index("str"));
+    let chunk = [
+        packed(&[vec![], vec![], vec![], vec![]]),
+        b"a table of Arrow\x10\0\0\0LDARW01\0".to_vec(),
+    ]
+    .concat();
+    place.file("old/chunk-0-0.bin", chunk);
+    let run = place.pack("build litdata:old -o none").exits(2);
+    run.says("chunk-0-0.bin: byte 44: the samples are an Arrow table").says("ShardWriter");
 }
 
 /// Records of an image, its name, an integer and a list of floats.

@@ -8,7 +8,8 @@
 //!    Megatron-LM;
 //! 3. [`source`]: files of text as documents; `unit`, `cache`: what is tokenized and kept together;
 //! 4. [`build`]: all of them in order, written by
-//!    [`DatasetWriter`](tarflume_packer::writer::DatasetWriter).
+//!    [`DatasetWriter`](tarflume_packer::writer::DatasetWriter);
+//! 5. [`export`]: documents of blocks as files of Megatron-LM.
 //!
 //! Every sample is one block of `length` ids:
 //!
@@ -44,6 +45,7 @@ mod condition;
 mod encoder;
 #[doc(hidden)]
 pub mod entry;
+pub mod export;
 mod given;
 mod ids;
 pub mod megatron;

@@ -125,7 +125,10 @@ pub fn documents(ids: &[u8], cu_seqlens: &[u8]) -> Result<Vec<Vec<u32>>> {
 }
 
 /// Returns the elements of a one-dimensional array of whole numbers without sign.
-fn numbers(npy: &[u8], kind: char) -> Result<Vec<u32>> {
+///
+/// # Errors
+/// Returns an error if the bytes are no such array.
+pub(crate) fn numbers(npy: &[u8], kind: char) -> Result<Vec<u32>> {
     let header = Header::parse(npy)?;
     let data = npy.get(header.data as usize..).unwrap_or_default();
     let width = header.dtype.size as usize;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use tarflume_formats::Durability;
 use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs};
-use tarflume_packer::{Choice, Exit, Outcome, listing, size, units};
+use tarflume_packer::listing::Listing;
+use tarflume_packer::{Choice, Exit, Failure, Outcome, listing, size, units};
+use tarflume_tokens::export::to_megatron;
 
 use super::args::{Described, Jobs, choice};
 use super::out::{self, Bar};
@@ -21,6 +23,7 @@ Examples:
   pack export shards/ --to csv -o table.csv               keys, sizes and JSON fields, no images
   pack export shards/ --to mds -o mds/ --as jpg=bytes     readers get JPEGs as bytes, not decoded
   pack export shards/ --to parquet -o table/ --parts json keys, sizes and JSON fields in Parquet
+  pack export tokens/ --to megatron -o corpus             corpus.bin and corpus.idx, from `pack tokens`
 
 Bytes of parts pass unchanged and are compared with their checksums. The types of JSON fields hold
 over all samples; two samples that disagree end the export with both their keys.
@@ -38,9 +41,9 @@ pub(super) struct Args {
     #[arg(value_name = "DIR|SHARD")]
     path: PathBuf,
     /// Write this format
-    #[arg(long, value_name = "FORMAT", value_parser = choice::<Format>())]
-    to: Format,
-    /// Write to this new folder (csv: file)
+    #[arg(long, value_name = "FORMAT", value_parser = choice::<Target>())]
+    to: Target,
+    /// Write to this new folder (csv: file; megatron: PATH.bin and PATH.idx)
     #[arg(short, long, value_name = "PATH")]
     out: PathBuf,
     /// Export the parts with these extensions only
@@ -78,9 +81,41 @@ fn encoding(text: &str) -> Result<(String, Encoding), String> {
     }
 }
 
-impl Described for Format {
-    fn help(self) -> &'static str {
+/// What to export to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// A format of samples.
+    Format(Format),
+    /// The documents of token blocks for Megatron-LM.
+    Megatron,
+}
+
+impl Choice for Target {
+    const ALL: &'static [Target] = &[
+        Target::Format(Format::Folder),
+        Target::Format(Format::Csv),
+        Target::Format(Format::Mds),
+        Target::Format(Format::LitData),
+        Target::Format(Format::TfRecord),
+        Target::Format(Format::Parquet),
+        Target::Format(Format::Hf),
+        Target::Megatron,
+    ];
+
+    fn word(self) -> &'static str {
         match self {
+            Target::Format(format) => format.word(),
+            Target::Megatron => "megatron",
+        }
+    }
+}
+
+impl Described for Target {
+    fn help(self) -> &'static str {
+        let Target::Format(format) = self else {
+            return "PREFIX.bin and PREFIX.idx of Megatron-LM, from a data set of `pack tokens`";
+        };
+        match format {
             Format::Folder => "Files with metadata.jsonl: an image folder of Hugging Face",
             Format::Csv => "One table of keys, sizes and JSON fields, without the parts",
             Format::Mds => "MDS of MosaicML Streaming",
@@ -104,6 +139,13 @@ impl Described for JsonAs {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let listing = listing::open(&args.path)?;
+    match args.to {
+        Target::Format(format) => samples(args, &listing, format),
+        Target::Megatron => documents(args, &listing),
+    }
+}
+
+fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
     let lower = |parts: &Vec<String>| parts.iter().map(|ext| ext.to_ascii_lowercase()).collect();
     let options = ExportOptions {
         parts: args.parts.as_ref().map(lower),
@@ -113,24 +155,44 @@ pub(super) fn run(args: &Args) -> Outcome {
         jobs: args.jobs.count(),
         durability: if args.no_fsync { Durability::Cached } else { Durability::Synced },
         stop: signals::stop(),
-        ..ExportOptions::new(args.to)
+        ..ExportOptions::new(format)
     };
     let bar = Bar::new(args.quiet);
-    let done = export::export(&listing, &args.out, &options, &|bytes| bar.advance(bytes));
+    let done = export::export(listing, &args.out, &options, &|bytes| bar.advance(bytes));
     bar.end();
     let done = done?;
     if done.unproved > 0 {
         let shards = units::counted(done.unproved, "shard has", "shards have");
         print_message!("warning: {shards} no checksums, so the parts were not verified");
     }
+    let samples = units::counted(done.samples, "sample", "samples");
+    let files = units::counted(done.files, "file", "files");
+    print(args, &format!("{samples}, {files}, {}", units::bytes(done.bytes)))
+}
+
+fn documents(args: &Args, listing: &Listing) -> Outcome {
+    let is_of_samples = args.parts.is_some()
+        || args.json.is_some()
+        || !args.encodings.is_empty()
+        || args.shard_size.is_some();
+    if is_of_samples {
+        let text = "--parts, --json, --as and --shard-size are not for --to megatron, which writes all documents \
+                    into one pair of files";
+        return Err(Failure::usage(text));
+    }
+    let bar = Bar::new(args.quiet);
+    let done = to_megatron(listing, &args.out, &signals::stop(), &|bytes| bar.advance(bytes));
+    bar.end();
+    let done = done?;
+    let documents = units::counted(done.documents, "document", "documents");
+    let tokens = units::counted(done.tokens, "id", "ids");
+    print(args, &format!("{documents}, {tokens}, {}", units::bytes(done.bytes)))
+}
+
+/// Prints the result.
+fn print(args: &Args, line: &str) -> Outcome {
     if !args.quiet {
         let mut to = out::stdout();
-        let line = format!(
-            "{}, {}, {}",
-            units::counted(done.samples, "sample", "samples"),
-            units::counted(done.files, "file", "files"),
-            units::bytes(done.bytes)
-        );
         out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;
     }
     Ok(Exit::Done)

@@ -160,7 +160,7 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
         check_folders(&request.roots, &request.out)?;
         pair::check_folders(&request.roots[0], &request.pair)?;
     } else {
-        check_files(&request.roots, &request.out)?;
+        check_files(&request.sources, &request.out)?;
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;

@@ -6,6 +6,7 @@ use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
+use crate::rows::SourceUrl;
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
@@ -34,17 +35,18 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
 ///
 /// # Errors
 /// Returns an error in these cases, and if the operating system refuses.
-pub(super) fn check_files(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
+pub(super) fn check_files(sources: &[SourceUrl], out: &Path) -> Result<(), Failure> {
     check_out(out)?;
     let inner = real(out)?;
-    for root in roots {
-        let source = real(root)?;
+    // A table beside the output folder is read by name: nothing is read because it is there.
+    for file in sources.iter().flat_map(|source| &source.files) {
+        let source = real(file)?;
         if inner.starts_with(&source) || source.starts_with(&inner) {
             let how = if source.starts_with(&inner) { "holds" } else { "is inside" };
             return Err(Failure::usage(format!(
                 "the output folder {} {how} the source {}; choose another folder",
                 out.shown(),
-                root.shown()
+                file.shown()
             )));
         }
     }

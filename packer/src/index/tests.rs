@@ -64,14 +64,14 @@ fn false_claims_are_refused_with_their_place_and_publish_nothing() {
         for reading in [Reading::Everything, Reading::Headers] {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("good.tar"), good_shard()).unwrap();
-            fs::write(dir.path().join("claim.tar"), claim.bytes()).unwrap();
+            fs::write(dir.path().join("wrong.tar"), claim.bytes()).unwrap();
             let done = run(dir.path(), &Options { reading, ..everything() });
             assert!(done.tars[0].result.is_ok());
             let failure = done.tars[1].result.as_ref().unwrap_err();
             assert!(failure.text.contains(message), "{failure}");
             assert_eq!(failure.exit, Exit::BadData);
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
-            assert!(!dir.path().join("claim.index").exists());
+            assert!(!dir.path().join("wrong.index").exists());
             assert!(!dir.path().join(FILE_NAME).exists());
         }
     }

@@ -2,8 +2,11 @@
 //!
 //! The leaves of a sample are its columns. Parts of chunks without compression are ranges of them.
 
+use std::path::Path;
+
 use tarflume_formats::Error;
 use tarflume_formats::foreign::litdata::{Index, Leaf, LeafKind};
+use tarflume_formats::shown::ShowPath;
 
 use super::Listing;
 use super::assign::{Column, ColumnKind, Roles};
@@ -12,6 +15,10 @@ use super::mds::{INDEX, read_index};
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
 use crate::failure::Failure;
+
+/// The last bytes of a chunk that has its samples as an Arrow table. LitData writes such chunks if
+/// samples have only numbers, text and bytes; the offsets of the samples are then all equal.
+const ARROW_END: &[u8] = b"LDARW01\0";
 
 /// Lists the samples of folders of chunks.
 ///
@@ -32,6 +39,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         }
         for chunk in &index.chunks {
             let path = folder.join(&chunk.file);
+            refuse_arrow(&path)?;
             let store = match index.zstd {
                 true => Store::zstd_of_any_size(&path)?,
                 false => Store::open(&path)?,
@@ -56,6 +64,21 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// Refuses a chunk with an Arrow table. LitData never compresses such a chunk as a whole, even if
+/// the index says that chunks are compressed.
+fn refuse_arrow(path: &Path) -> Result<(), Failure> {
+    let mut store = Store::open(path)?;
+    let start = store.length().saturating_sub(ARROW_END.len() as u64);
+    if store.length() < ARROW_END.len() as u64 || store.get(start, ARROW_END.len())? != ARROW_END {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{}: byte {start}: the samples are an Arrow table, which is not read; export them with \
+         LitData's StreamingDataset and tarflume.ShardWriter",
+        path.shown()
+    )))
 }
 
 fn table(index: &Index, source: &SourceUrl) -> Result<Table, Failure> {

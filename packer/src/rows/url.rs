@@ -36,17 +36,17 @@ pub(crate) enum SourceKind {
 
 impl SourceKind {
     const ALL: [SourceKind; 11] = [
-        SourceKind::Npy,
         SourceKind::Csv,
-        SourceKind::Jsonl,
-        SourceKind::Npz,
-        SourceKind::Tar,
-        SourceKind::Zip,
-        SourceKind::Mds,
-        SourceKind::LitData,
-        SourceKind::TfRecord,
-        SourceKind::Parquet,
         SourceKind::Hdf5,
+        SourceKind::Jsonl,
+        SourceKind::LitData,
+        SourceKind::Mds,
+        SourceKind::Npy,
+        SourceKind::Npz,
+        SourceKind::Parquet,
+        SourceKind::Tar,
+        SourceKind::TfRecord,
+        SourceKind::Zip,
     ];
 
     /// Returns its word before the colon.

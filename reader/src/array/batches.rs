@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::ArrayDataset;
+use super::dataset::ArrayDataset;
 use crate::error::{Error, Result};
 use crate::order::{Key, Permutation};
 

@@ -36,7 +36,7 @@ const BUFFERS: u64 = 64 << 10;
 /// A picture whose header was read.
 pub(super) struct OtherPicture<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
-    /// ImageSize as stored, before any turn.
+    /// Size as stored, before any turn.
     pub(super) size: ImageSize,
     /// The turn of its EXIF orientation.
     pub(super) turn: Turn,
@@ -165,7 +165,7 @@ impl<'a> OtherPicture<'a> {
     }
 }
 
-/// ImageSize as stored of a picture that is not a JPEG, from its header. The format is detected from its first bytes.
+/// Size as stored of a picture that is not a JPEG, from its header. The format is detected from its first bytes.
 ///
 /// # Errors
 /// Returns an error if the format is unknown or the header is damaged.

@@ -35,7 +35,7 @@ impl<'a> Jpeg<'a> {
         Ok(Jpeg { bytes, header, entry_points })
     }
 
-    /// ImageSize as stored, before any turn.
+    /// Size as stored, before any turn.
     pub(super) fn size(&self) -> ImageSize {
         ImageSize::new(self.header.width(), self.header.height())
     }

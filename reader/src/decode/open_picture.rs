@@ -30,7 +30,7 @@ impl<'a> PictureSource<'a> {
         Ok(PictureSource::Other(OtherPicture::open(bytes)?))
     }
 
-    /// ImageSize as stored.
+    /// Size as stored.
     pub(super) fn size(&self) -> ImageSize {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.size(),

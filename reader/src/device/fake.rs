@@ -74,7 +74,7 @@ pub(crate) struct FakeDevice {
     delay: Duration,
     /// Calls with these names fail, after this many successful ones.
     refusals: Mutex<VecDeque<(&'static str, u64)>>,
-    /// ImageSize of its memory in bytes.
+    /// Size of its memory in bytes.
     room: u64,
     /// Launched kernels. They have no effect here.
     pub(crate) launched: Arc<Mutex<Vec<Launch>>>,

@@ -24,7 +24,7 @@ pub enum PixelElement {
 }
 
 impl PixelElement {
-    /// ImageSize of one element in bytes.
+    /// Size of one element in bytes.
     pub fn bytes(self) -> usize {
         match self {
             PixelElement::U8 => 1,

@@ -114,7 +114,7 @@ pub(crate) struct Picture<'a> {
     pub(crate) bytes: &'a [u8],
     /// Channels of `bytes`: 1, 3 or 4.
     pub(crate) channels: usize,
-    /// ImageSize of the output.
+    /// Size of the output.
     pub(crate) size: ImageSize,
     /// From the stored order to the output order.
     pub(crate) turn: Turn,

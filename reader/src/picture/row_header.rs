@@ -80,7 +80,7 @@ pub struct RowPicture {
 }
 
 impl RowHeader {
-    /// ImageSize of a header in bytes.
+    /// Size of a header in bytes.
     pub const BYTES: usize = size_of::<RowHeader>();
 
     /// A picture after the header, in a row with `room` bytes for it.

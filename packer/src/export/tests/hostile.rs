@@ -86,7 +86,11 @@ fn options_that_do_not_fit_are_refused() {
         (Format::Csv, |o| o.file_size = Some(1), "--shard-size"),
         (Format::Mds, |o| o.json = Some(JsonAs::Columns), "--json text"),
         (Format::Mds, |o| o.parts = Some(vec!["png".into()]), "there are: cls, jpg, json"),
-        (Format::Mds, |o| o.encodings = vec![("png".into(), Encoding::Bytes)], "no part 'png'"),
+        (
+            Format::Mds,
+            |o| o.encodings = vec![("png".into(), Encoding::Bytes)],
+            "no sample has a part 'png'",
+        ),
         (Format::Mds, |o| o.encodings = vec![("json".into(), Encoding::Int)], "--as json=bytes"),
     ];
     for (format, change, why) in cases {

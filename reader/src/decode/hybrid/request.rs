@@ -9,7 +9,7 @@ use crate::picture::geometry::{Area, ImageSize};
 pub(crate) struct DecodeRequest {
     /// The reduction.
     pub(crate) scale: Scale,
-    /// ImageSize at that scale, in pixels.
+    /// Size at that scale, in pixels.
     pub(crate) size: ImageSize,
     /// The box that becomes the output, in pixels at that scale. A filter reads nothing outside the whole
     /// pixels that the box touches.

@@ -104,7 +104,7 @@ impl HybridRows {
         })
     }
 
-    /// ImageSize and channels of the output.
+    /// Size and channels of the output.
     pub(crate) fn output(&self) -> (ImageSize, usize) {
         (self.size, self.channels)
     }

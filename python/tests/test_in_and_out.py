@@ -1,0 +1,249 @@
+"""What goes in and out: every command of docs/IN-OUT.md and of README.md runs, and its output is compared.
+
+A command that packs: its output is verified, an epoch delivers each sample once, and the images or arrays are those
+of the source. A command that exports: its output is packed again, or read as a table, and compared in the same way.
+"""
+
+from __future__ import annotations
+
+import collections
+import csv
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import zipfile
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from tokenizers import ByteLevelBPETokenizer
+
+import tarflume
+from conftest import PACK, ROOT, pack, picture
+
+COUNT = 12
+ARRAYS = np.arange(COUNT * 6, dtype=np.float32).reshape(COUNT, 2, 3)
+TEXTS = [f"text {n} " * (n + 1) for n in range(COUNT)]
+
+
+def commands(page: str) -> list[str]:
+    """The commands in the tables and in the consoles of a page, each once."""
+    text = (ROOT / page).read_text()
+    found = [code for row in re.findall(r"^\|.*", text, re.M) for code in re.findall(r"`(pack [^`]+)`", row)]
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.S | re.M):
+        lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+        found += [shlex.join(words) for words in lines if words[:1] == ["pack"]]
+    return list(dict.fromkeys(found))
+
+
+def images(root: pathlib.Path) -> None:
+    """The same twelve pictures in every form that holds files."""
+    folders = "photos images imagefolder set/images set/masks train/a train/b labels Annotations data/images"
+    for folder in folders.split():
+        (root / folder).mkdir(parents=True)
+    rows, annotations = [], []
+    for n in range(COUNT):
+        name = f"{n:03}.jpg"
+        picture(n).save(root / "photos" / name, quality=90)
+        (root / "photos" / f"{n:03}.json").write_text(json.dumps({"class": n % 3}))
+        for folder in ("images", "imagefolder", "data/images", "set/images", f"train/{'ab'[n % 2]}"):
+            shutil.copy(root / "photos" / name, root / folder / name)
+        Image.fromarray(np.full((8, 8), n, np.uint8)).save(root / "set" / "masks" / f"{n:03}.png")
+        (root / "labels" / f"{n:03}.txt").write_text(f"{n % 2} 0.5 0.5 0.25 0.25\n")
+        box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>3</xmax><ymax>4</ymax></bndbox>"
+        (root / "Annotations" / f"{n:03}.xml").write_text(
+            f"<annotation><filename>{name}</filename><object><name>cat</name>{box}</object></annotation>"
+        )
+        rows.append(
+            {"id": f"row{n}", "image": f"images/{name}", "filename": name, "label": n % 3, "caption": f"no. {n}"}
+        )
+        annotations.append({"id": n, "image_id": n, "category_id": 5, "bbox": [1, 2, 3, 4]})
+    (root / "data.yaml").write_text("names: [cat, dog]\n")
+    table(root / "labels.csv", [{"filename": row["filename"], "label": row["label"]} for row in rows])
+    table(root / "imagefolder" / "metadata.csv", [{"file_name": row["filename"], "n": row["label"]} for row in rows])
+    table(root / "data" / "pairs.csv", rows)
+    (root / "data" / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    coco = {
+        "images": [{"id": n, "file_name": row["filename"]} for n, row in enumerate(rows)],
+        "annotations": annotations,
+    }
+    (root / "instances.json").write_text(json.dumps(coco | {"categories": [{"id": 5, "name": "cat"}]}))
+    with zipfile.ZipFile(root / "photos.zip", "w") as out:
+        for path in sorted((root / "photos").iterdir()):
+            out.write(path, path.name)
+    bytes_of = [path.read_bytes() for path in sorted((root / "images").iterdir())]
+    for part in range(2):
+        chosen = slice(part * COUNT // 2, (part + 1) * COUNT // 2)
+        pq.write_table(
+            pa.table({"image": bytes_of[chosen], "n": list(range(COUNT))[chosen]}), root / f"train-{part}.parquet"
+        )
+    pack("build", root / "photos", "-o", root / "made", "--shards", 2)
+    (root / "old").mkdir()
+    for path in (root / "made").glob("*.tar"):
+        shutil.copy(path, root / "old")
+    for form, out in [("mds", "mds"), ("litdata", "chunks"), ("tfrecord", "records")]:
+        pack("export", root / "made", "--to", form, "-o", root / out)
+    shutil.rmtree(root / "made")
+
+
+def table(path: pathlib.Path, rows: list[dict[str, object]]) -> None:
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+
+
+def arrays(root: pathlib.Path) -> None:
+    np.save(root / "x.npy", ARRAYS)
+    np.save(root / "y.npy", np.arange(COUNT))
+    np.savez(root / "data.npz", x=ARRAYS, y=np.arange(COUNT))
+    with h5py.File(root / "train.h5", "w") as file:
+        file["images"], file["labels"] = ARRAYS, np.arange(COUNT)
+
+
+def texts(root: pathlib.Path) -> None:
+    (root / "corpus").mkdir()
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    for path in (root / "corpus" / "a.jsonl", root / "text.jsonl"):
+        path.write_text(lines)
+    tokenizer = ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(TEXTS, vocab_size=300, show_progress=False)
+    tokenizer.save(str(root / "tokenizer.json"))
+    ids = [np.array(tokenizer.encode(text).ids, dtype=np.uint16) for text in TEXTS]
+    lengths = np.array([len(row) for row in ids], np.int32)
+    places = np.concatenate([[0], np.cumsum(lengths)[:-1] * 2]).astype(np.int64)
+    head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, COUNT, COUNT + 1)
+    (root / "corpus.bin").write_bytes(b"".join(row.tobytes() for row in ids))
+    tail = [lengths, places, np.arange(COUNT + 1, dtype=np.int64)]
+    (root / "corpus.idx").write_bytes(head + b"".join(array.tobytes() for array in tail))
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory) -> pathlib.Path:
+    root = tmp_path_factory.mktemp("inputs")
+    for make in (images, arrays, texts):
+        make(root)
+    return root
+
+
+def samples(out: pathlib.Path) -> list[dict[str, bytes]]:
+    """The samples of a data set that is whole, read by an epoch that delivers each once."""
+    pack("verify", out, "--require", "")
+    data = tarflume.Dataset(out)
+    for extension, count in data.extensions().items():
+        if count == len(data):
+            with tarflume.Loader(
+                data, batch_size=5, shuffle="full", columns={"part": tarflume.Raw(extension)}
+            ) as loader:
+                read = collections.Counter(part for batch in loader.epoch(0) for part in batch["part"])
+                loader.ledger().prove(loader.expected(0))
+            assert read == collections.Counter(sample[extension] for sample in data)
+    return [dict(sample) for sample in data]
+
+
+def jpegs(found: list[dict[str, bytes]]) -> list[bytes]:
+    return sorted(part for sample in found for name, part in sample.items() if name.endswith("jpg"))
+
+
+def wanted(inputs: pathlib.Path) -> list[bytes]:
+    return sorted(path.read_bytes() for path in (inputs / "images").iterdir())
+
+
+def check_packed(out: pathlib.Path, line: str, inputs: pathlib.Path) -> None:
+    found = samples(out)
+    if line.startswith("pack tokens"):
+        tokens = sum(json.loads(sample["json"])["tokens"] for sample in found)
+        assert tokens == (inputs / "corpus.bin").stat().st_size // 2
+        return
+    assert len(found) == COUNT
+    if re.search(r"npy:|npz:|hdf5:", line):
+        rows = [part for sample in found for name, part in sorted(sample.items()) if name.endswith(".raw")]
+        assert rows == [row.tobytes() for row in ARRAYS]
+        labels = [next(iter(json.loads(sample["json"]).values())) for sample in found]
+        assert labels == list(range(COUNT))
+        return
+    assert jpegs(found) == wanted(inputs)
+    if "--require image" not in line:  # each has something beside the picture
+        assert all(len(sample) >= 3 for sample in found)
+
+
+#: How the output of an export is packed again; FILE is a file of it.
+AGAIN = {
+    "mds": "mds:{out}",
+    "litdata": "litdata:{out}",
+    "tfrecord": "tfrecord:{out}/*.tfrecord?key=__key__&jpg=jpg&json=*",
+    "parquet": "parquet:{out}/*.parquet?jpg=jpg",
+    "hf": "parquet:{out}/data/*.parquet?jpg=image.bytes",
+    "folder": "{out}",
+}
+
+
+def check_exported(out: pathlib.Path, words: list[str], inputs: pathlib.Path) -> None:
+    form = words[words.index("--to") + 1] if "--to" in words else "files"
+    if form == "megatron":
+        for suffix in (".bin", ".idx"):
+            assert out.with_name(out.name + suffix).read_bytes() == (inputs / f"corpus{suffix}").read_bytes()
+        return
+    if form == "csv":
+        with out.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["__key__"] for row in rows] == [f"{n:03}" for n in range(COUNT)]
+        assert [int(row["class"]) for row in rows] == [n % 3 for n in range(COUNT)]
+        return
+    again = out.with_name("again")
+    pack("build", AGAIN.get(form, "{out}").format(out=out), "-o", again)
+    assert jpegs(samples(again)) == wanted(inputs)
+
+
+LINES = list(dict.fromkeys(commands("docs/IN-OUT.md") + commands("README.md")))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(inputs, work)
+    words = shlex.split(line)
+    target = words[words.index("-o") + 1] if "-o" in words else None
+    if words[1] in ("verify", "bench", "unpack", "export"):
+        pack("build", work / "photos", "-o", work / "shards")
+        words_of_tokens = ["--tokenizer", work / "tokenizer.json", "--length", 128]
+        pack("tokens", work / "corpus", "-o", work / "tokens", *words_of_tokens)
+        for name in ("photos", "mds", "chunks", "records"):  # these commands make them
+            shutil.rmtree(work / name)
+        for path in work.glob("corpus.*"):
+            path.unlink()
+    if words[1] == "append":  # to a data set of the first half
+        half = work / "half"
+        shutil.copytree(work / "photos", half)
+        for n in range(COUNT // 2, COUNT):
+            for path in half.glob(f"{n:03}.*"):
+                path.unlink()
+        pack("build", half, "-o", work / "shards")
+    done = subprocess.run([PACK, *words[1:]], cwd=work, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    if words[1] in ("build", "append", "tokens"):
+        check_packed(work / target, line, inputs)
+    elif words[1] == "index":
+        check_packed(work / words[2], line, inputs)
+    elif words[1] in ("export", "unpack"):
+        check_exported(work / target, words, inputs)
+    else:
+        assert words[1] in ("verify", "bench") and done.stdout
+
+
+def test_the_tables_name_every_source_and_every_format():
+    text = (ROOT / "docs" / "IN-OUT.md").read_text()
+    helped = pack("export", "--help")
+    formats = re.findall(r"^ +- (\w+): ", helped, re.M)
+    forms = set(re.findall(r"--to (\w+)", text))
+    assert forms and forms <= set(formats)
+    assert {name for name in formats if name not in ("columns", "text")} == forms
+    kinds = {"csv", "jsonl", "parquet", "hdf5", "npy", "npz", "tar", "zip", "mds", "litdata", "tfrecord"}
+    assert kinds <= set(re.findall(r"pack build '?(\w+):", text))

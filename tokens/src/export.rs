@@ -1,0 +1,271 @@
+//! `to_megatron`: the documents of token blocks as `PREFIX.bin` and `PREFIX.idx` of Megatron-LM.
+//!
+//! A block names its documents and the first id of each piece, so that documents leave in the order of
+//! their sources and whole, in whatever order they were packed. Holds 40 bytes for each piece, the
+//! names of sources, and one sample or document.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use serde::Deserialize;
+use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::npy::Header;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Error, ErrorKind, files, name};
+use tarflume_packer::listing::{Listing, Shard, copy_bytes};
+use tarflume_packer::{Failure, Stop};
+
+use crate::megatron::{Kind, Writer, paths};
+use crate::sample::{CU_SEQLENS, IDS, numbers};
+
+/// What an export to Megatron-LM wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// Number of documents.
+    pub documents: u64,
+    /// Number of ids.
+    pub tokens: u64,
+    /// Bytes of both files.
+    pub bytes: u64,
+}
+
+/// The place of a piece of a document. The order of the fields is the order of the export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    source: u32,
+    shard: u32,
+    document: u64,
+    from: u64,
+    /// The byte of the tar where its ids begin.
+    at: u64,
+    count: u32,
+}
+
+/// The JSON of a block.
+#[derive(Deserialize)]
+struct Described {
+    documents: Vec<String>,
+}
+
+/// Writes the documents of the token blocks in `listing` to `PREFIX.bin` and `PREFIX.idx`, one
+/// sequence each, sources in the order of their names. `on_bytes` gets the bytes of the parts that were
+/// read since its last call.
+///
+/// # Errors
+/// Returns an error if a file of one of the names exists, if a sample is no block that `pack tokens`
+/// wrote, if a part is damaged or a document incomplete, or if the operating system refuses. No file
+/// has its name then.
+pub fn to_megatron(
+    listing: &Listing,
+    prefix: &Path,
+    stop: &Stop,
+    on_bytes: &dyn Fn(u64),
+) -> Result<Exported, Failure> {
+    let (bin, idx) = paths(prefix);
+    for path in [&bin, &idx] {
+        if files::exists(path)? {
+            return Err(Failure::usage(format!(
+                "{} exists; choose another prefix or remove the file",
+                path.shown()
+            )));
+        }
+    }
+    let (found, width) = Survey::of(listing, stop, on_bytes)?;
+    let kind = if width > 2 { Kind::I32 } else { Kind::U16 };
+    let mut writer = Writer::create(prefix, kind)?;
+    let (documents, tokens) = Copy { listing, found: &found, width, stop }.run(&mut writer)?;
+    writer.finish()?;
+    let length = |path| -> Result<u64, Failure> { Ok(files::metadata(path, "open")?.len()) };
+    Ok(Exported { documents, tokens, bytes: length(&bin)? + length(&idx)? })
+}
+
+/// The pieces of all samples, in the order of the export.
+struct Survey {
+    places: Vec<Place>,
+    /// The names of sources, in their order.
+    sources: Vec<String>,
+}
+
+impl Survey {
+    /// Reads every sample once, compares the checksums of its parts, and returns the pieces with the
+    /// bytes of an id.
+    fn of(
+        listing: &Listing,
+        stop: &Stop,
+        on_bytes: &dyn Fn(u64),
+    ) -> Result<(Survey, usize), Failure> {
+        let mut numbers_of: BTreeMap<String, u32> = BTreeMap::new();
+        let (mut places, mut width) = (Vec::new(), 0);
+        for (number, shard) in listing.shards.iter().enumerate() {
+            let (file, _) = files::open(&shard.tar)?;
+            for row in 0..shard.index.samples() {
+                if stop.requested() {
+                    return Err(Failure::interrupted());
+                }
+                let Some(sample) = shard.index.sample(row)? else { continue };
+                let block = Block::read(shard, &file, &sample)?;
+                on_bytes(block.bytes);
+                width = width.max(block.width);
+                for (name, begins) in block.names.iter().zip(block.begins.windows(2)) {
+                    let (source, document, from) = parse(name).ok_or_else(|| {
+                        foreign(shard, &sample, &format!("'{name}' names no document"))
+                    })?;
+                    let next = numbers_of.len() as u32;
+                    let source = *numbers_of.entry(source.to_string()).or_insert(next);
+                    let at = block.data + u64::from(begins[0]) * block.width as u64;
+                    let count = begins[1] - begins[0];
+                    places.push(Place { source, shard: number as u32, document, from, at, count });
+                }
+            }
+        }
+        if places.is_empty() {
+            return Err(Failure::usage("there is no document in the samples; nothing was written"));
+        }
+        let mut rank = vec![0; numbers_of.len()];
+        for (sorted, &number) in (0u32..).zip(numbers_of.values()) {
+            rank[number as usize] = sorted;
+        }
+        places.iter_mut().for_each(|place| place.source = rank[place.source as usize]);
+        places.sort_unstable_by_key(|place| (place.source, place.document, place.from));
+        Ok((Survey { places, sources: numbers_of.into_keys().collect() }, width))
+    }
+}
+
+/// The parts of one sample, without its ids.
+struct Block {
+    names: Vec<String>,
+    begins: Vec<u32>,
+    /// The byte of the tar where the ids begin.
+    data: u64,
+    width: usize,
+    bytes: u64,
+}
+
+impl Block {
+    fn read(shard: &Shard, file: &File, sample: &Sample<'_>) -> Result<Block, Failure> {
+        let mut bytes = 0;
+        let mut part = |ext: &str| -> Result<(Part<'_>, Vec<u8>), Failure> {
+            let Some(part) = sample.part(ext.as_bytes())? else {
+                return Err(foreign(shard, sample, &format!("there is no part '{ext}'")));
+            };
+            bytes += part.length;
+            let content = content(shard, file, sample, &part)?;
+            Ok((part, content))
+        };
+        let (place, ids) = part(IDS)?;
+        let (_, begins) = part(CU_SEQLENS)?;
+        let (_, json) = part("json")?;
+        let described: Described = serde_json::from_slice(&json)
+            .map_err(|e| foreign(shard, sample, &format!("its JSON lists no documents ({e})")))?;
+        let wrong = |e: Error| foreign(shard, sample, &e.to_string());
+        let begins = numbers(&begins, 'i').map_err(wrong)?;
+        let count = numbers(&ids, 'u').map_err(wrong)?.len();
+        let rises = begins.first() == Some(&0) && begins.is_sorted();
+        let last = begins.last().map_or(0, |&last| last as usize);
+        if !rises || last > count || begins.len() != described.documents.len() + 1 {
+            return Err(foreign(shard, sample, "its parts disagree about its documents"));
+        }
+        let header = Header::parse(&ids).map_err(wrong)?;
+        let (data, width) = (place.offset + header.data, header.dtype.size as usize);
+        Ok(Block { names: described.documents, begins, data, width, bytes })
+    }
+}
+
+/// Returns the bytes of a part, compared with their checksum.
+fn content(
+    shard: &Shard,
+    file: &File,
+    sample: &Sample<'_>,
+    part: &Part<'_>,
+) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let crc = copy_bytes(&shard.tar, file, (part.offset, part.length), |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    if part.checksum.is_some_and(|expected| expected != crc) {
+        let text = format!("part '{}' does not have its checksum", name::shown(part.ext));
+        return Err(Error::new(ErrorKind::Damaged, text)
+            .with_path(&shard.tar)
+            .with_byte(part.offset)
+            .with_key(sample.shown_key())
+            .into());
+    }
+    Ok(bytes)
+}
+
+/// Copies pieces to the writer.
+struct Copy<'a> {
+    listing: &'a Listing,
+    found: &'a Survey,
+    width: usize,
+    stop: &'a Stop,
+}
+
+impl Copy<'_> {
+    /// Returns the numbers of documents and ids.
+    fn run(&self, writer: &mut Writer) -> Result<(u64, u64), Failure> {
+        let mut open: Option<(u32, File)> = None;
+        let (mut documents, mut tokens) = (0, 0);
+        let (mut bytes, mut ids) = (Vec::new(), Vec::new());
+        for pieces in
+            self.found.places.chunk_by(|a, b| (a.source, a.document) == (b.source, b.document))
+        {
+            if self.stop.requested() {
+                return Err(Failure::interrupted());
+            }
+            ids.clear();
+            for piece in pieces {
+                if piece.from != ids.len() as u64 {
+                    return Err(self.incomplete(piece, ids.len()));
+                }
+                let tar = &self.listing.shards[piece.shard as usize].tar;
+                let file = match &mut open {
+                    Some((shard, file)) if *shard == piece.shard => file,
+                    other => &mut other.insert((piece.shard, files::open(tar)?.0)).1,
+                };
+                bytes.resize(piece.count as usize * self.width, 0);
+                files::read_exact_at(file, &mut bytes, piece.at)
+                    .map_err(|e| Error::io(e, "read", tar).with_byte(piece.at))?;
+                let id = |own: &[u8]| own.iter().rev().fold(0, |all, &b| all << 8 | u32::from(b));
+                ids.extend(bytes.chunks_exact(self.width).map(id));
+            }
+            writer.sequence(&ids)?;
+            writer.end_document();
+            documents += 1;
+            tokens += ids.len() as u64;
+        }
+        Ok((documents, tokens))
+    }
+
+    fn incomplete(&self, piece: &Place, have: usize) -> Failure {
+        let source = &self.found.sources[piece.source as usize];
+        Failure::bad_data(format!(
+            "{}: document {source}#{} has {have} ids and then a piece that begins at id {}; export the whole \
+             data set, not a part of it",
+            self.listing.shards[piece.shard as usize].tar.shown(),
+            piece.document,
+            piece.from
+        ))
+    }
+}
+
+/// Parses `source#number` or `source#number+from`.
+fn parse(name: &str) -> Option<(&str, u64, u64)> {
+    let (source, rest) = name.rsplit_once('#')?;
+    let (number, from) = rest.split_once('+').unwrap_or((rest, "0"));
+    Some((source, number.parse().ok()?, from.parse().ok()?))
+}
+
+/// Returns the failure for a sample that is no block of `pack tokens`.
+fn foreign(shard: &Shard, sample: &Sample<'_>, why: &str) -> Failure {
+    Failure::bad_data(format!(
+        "{}: key {}: {why}; megatron takes data sets of `pack tokens`",
+        shard.tar.shown(),
+        sample.shown_key()
+    ))
+}
+
+#[cfg(test)]
+mod tests;
