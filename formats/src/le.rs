@@ -1,6 +1,7 @@
 //! Little-endian numbers in a slice. Callers check that the bytes exist.
 
 /// Returns the `u32` at byte `at`.
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut n = [0; 4];
     n.copy_from_slice(&bytes[at..at + 4]);
@@ -8,6 +9,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Returns the `u64` at byte `at`.
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut n = [0; 8];
     n.copy_from_slice(&bytes[at..at + 8]);

@@ -36,7 +36,7 @@ def test_the_tutorial_runs_in_a_folder_of_the_project_and_its_classifier_learns(
         assert "every sample of it was seen once" in text
         assert "Own functions: 576 calls" in text
         accuracy = re.search(r"never seen: (\d+)%", text)
-        assert accuracy is not None and int(accuracy[1]) >= 50  # by chance it would be 11
+        assert accuracy is not None and int(accuracy[1]) >= 75  # by chance 11; twelve runs gave 88 to 100
 
 
 def test_the_tutorial_finds_pictures_where_there_is_no_project(tmp_path, monkeypatch):

@@ -236,6 +236,7 @@ impl Body {
     }
 
     /// Copies bytes of the body out of the map after checking their blocks.
+    #[inline]
     pub(super) fn copy(&self, start: usize, into: &mut [u8]) -> Result<()> {
         into.copy_from_slice(self.read(start, into.len())?);
         Ok(())

@@ -151,6 +151,9 @@ impl ReadPlan {
         limits: Limits,
     ) -> Result<()> {
         self.clear();
+        // Both numbers are known, and the plans of each epoch begin empty: growth by doubling would copy them.
+        self.items.reserve(draws.len());
+        self.parts.reserve(draws.len().saturating_mul(wanted.len()));
         for &draw in draws {
             let (number, row) = dataset.place_of(draw.ordinal)?;
             let (parts, points) = (self.parts.len(), self.points.len());

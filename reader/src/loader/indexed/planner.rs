@@ -109,7 +109,11 @@ impl IndexedPlanner {
     fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<()> {
         rows.planned.clear();
         draws.clear();
-        for (position, padding) in self.steps.rows(self.step) {
+        let step = self.steps.rows(self.step);
+        let count = step.size_hint().0;
+        rows.planned.reserve(count);
+        draws.reserve(count);
+        for (position, padding) in step {
             if self.cursor.position() != position {
                 self.cursor.seek(position);
             }
