@@ -15,12 +15,13 @@ use crate::signals;
 #[derive(Debug, clap::Args)]
 pub(super) struct SourceArgs {
     /// Folders to pack, whose keys are paths relative to them; or sources of one kind:
-    /// npy:, npz:, tar:, zip:, mds:, litdata:, tfrecord:
+    /// csv:, hdf5:, jsonl:, litdata:, mds:, npy:, npz:, parquet:, tar:, tfrecord:, zip:
     ///
     /// A source is KIND:FILE,FILE?name=value. FILE may have braces ({000..099}) and wildcards, or be
-    /// a folder of such files; mds: and litdata: take the folder that has index.json. Columns of
-    /// mds:, litdata: and tfrecord: become parts by name: mds:old?key=id&jpg=image&json=*. Without
-    /// options, images and other bytes become parts, and all other values the sample's JSON.
+    /// a folder of such files; mds: and litdata: take the folder that has index.json. Columns become
+    /// parts by name: mds:old?key=id&jpg=image&json=*, csv:t.csv?key=id&jpg=@path for files named in
+    /// a column, hdf5:t.h5?image=/x&label=/y. Without options, images and other bytes become parts,
+    /// and all other values the sample's JSON.
     #[arg(required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
     /// Write the data set to this folder; created if missing
