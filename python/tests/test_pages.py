@@ -81,7 +81,7 @@ def sources(folder: pathlib.Path) -> None:
 
 
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "ARRAYS.md": arrays, "sources.md": sources}
+BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "ARRAYS.md": arrays, "SOURCES.md": sources}
 
 
 @pytest.mark.parametrize("name", [*(f"tutorials/{name}" for name in TUTORIALS), *BEFORE])
