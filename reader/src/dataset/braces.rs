@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 64;
 /// - a backslash escapes the character that follows it.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`]: a brace is unmatched. [`ErrorKind::Limit`]: more than [`MAX_NAMES`] names.
+/// [`ErrorKind::Usage`]: a brace is unmatched. [`ErrorKind::Limit`]: more than `MAX_NAMES` names.
 pub fn expand(pattern: &str) -> Result<Vec<String>> {
     let pattern: Vec<char> = pattern.chars().collect();
     if depth(&pattern) > MAX_DEPTH {
