@@ -2,7 +2,7 @@
 //!
 //! `spans` divides the samples among output files by their sizes alone, so that files are written in
 //! parallel and their bytes do not depend on the number of threads. Every format is a
-//! [`sink::Sink`], one file each: `mds`, `litdata`, `tfrecord`, `folder`, `csv`, `parquet_file`.
+//! `sink::Sink`, one file each: `mds`, `litdata`, `tfrecord`, `folder`, `csv`, `parquet_file`.
 //! `window` reads tars and compares checksums, `out_file` writes, `staging` is the output folder
 //! under its temporary name, `columns` and `fields` decide how parts and JSON become columns.
 //!
