@@ -7,7 +7,7 @@
 //! # fn main() -> tarflume::Result<()> {
 //! # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
 //! # let shards = made.path();
-//! let loader = Loader::builder(shards) // a folder, dataset.json, one tar, a glob or {000..765} braces
+//! let loader = Loader::builder(shards) // folder, dataset.json, tar, glob, or braces
 //!     .shuffle(Shuffle::Full { seed: 42 })
 //!     .split(Split::from_env()?) // rank and world size
 //!     .image("jpg", RandomResizedCrop::new(64).flip(0.5))
@@ -41,7 +41,7 @@
 //! | train on a GPU | [`Device`], [`DeviceLoader`], [`DeviceBatch`], [`Residency`] |
 //! | read tars without an index | [`Stream`], [`StreamLoader`] |
 //! | read single samples | [`Dataset`], [`ArrayDataset`] |
-//! | ask which samples there are, and train on some | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
+//! | select samples | [`SampleTable`], [`Subset`], [`KeySet`], [`Weights`] |
 //! | choose an order | [`Shuffle`], [`Split`], [`Remainder`], [`LoaderState`], [`Ledger`]; the crate `tarflume-order` |
 //! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
