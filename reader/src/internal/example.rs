@@ -30,6 +30,8 @@ impl ExampleShards {
 
     fn write(&self, name: &str, samples: std::ops::Range<usize>, photo: &[u8]) {
         let mut shard = ShardWriter::create(&self.0, name).unwrap();
+        let header = tarflume_jpeg::Header::parse(photo).unwrap();
+        let size = (header.width(), header.height());
         for n in samples {
             let text = format!("photo {n}");
             let json = format!(r#"{{"class": {}, "caption": "{text}"}}"#, n % 10);
@@ -40,7 +42,7 @@ impl ExampleShards {
                 let part = shard.part(ext.as_bytes(), bytes.len() as u64).unwrap();
                 part.copy_from_slice(bytes);
             }
-            shard.commit(None).unwrap();
+            shard.commit(Some(size)).unwrap();
         }
         shard.finish().unwrap().publish(&self.0, name, Durability::Cached).unwrap();
     }
