@@ -14,7 +14,7 @@ const PHRASES: [(&str, &str); 10] = [
     ("Shuffle::Full", "shuffle=\"full\""),
     ("Blocks { block: 64, window: 16, .. }", "block_size=64, window=16"),
     ("add by_shard() to the split", "give divide=\"shard\""),
-    ("leave out by_shard()", "leave out split=\"shard\""),
+    ("leave out by_shard()", "leave out divide=\"shard\""),
     ("Loader::mixture", "a list of (shards, weight)"),
     ("use .padded()", "use padded()"),
 ];
