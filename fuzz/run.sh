@@ -14,8 +14,6 @@ export RUSTC_BOOTSTRAP=1
 sanitizer=${FUZZ_SANITIZER:-address}
 # AddressSanitizer sets 256 MB of freed memory aside by itself: that would be all that is allowed.
 export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
-# One build compiles several targets at a time.
-[ $# -eq 1 ] || cargo fuzz build --sanitizer "$sanitizer"
 for target in "$@"; do
     corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target
     mkdir -p "$corpus" "$seeds"
