@@ -185,6 +185,31 @@ fn an_append_that_was_planned_for_another_state_of_the_data_set_is_refused() {
 }
 
 #[test]
+fn verify_counts_shards_of_an_interrupted_append_and_lists_others() {
+    let place = grown();
+    place.pack("append photos -o out --plan").succeeds();
+    place.pack("run out").succeeds();
+    // What a kill leaves after the first shard was moved.
+    for name in ["shard-000004.tar", "shard-000004.index"] {
+        fs::rename(place.at("out/.pack/shards").join(name), place.at("out").join(name)).unwrap();
+    }
+    let run = place.pack("verify out").succeeds();
+    run.says("4 shards, 20 samples").says("1 shard is of an interrupted append");
+    fs::copy(place.at("out/shard-000000.tar"), place.at("out/stray.tar")).unwrap();
+    place.pack("verify out").exits(1).says("stray.tar: the manifest does not list this shard");
+    fs::remove_file(place.at("out/stray.tar")).unwrap();
+    let plan = fs::read(place.at("out/.pack/plan")).unwrap();
+    fs::write(place.at("out/.pack/plan"), &plan[..plan.len() / 2]).unwrap();
+    place
+        .pack("verify out")
+        .exits(1)
+        .says("shard-000004.tar: the manifest does not list this shard");
+    fs::write(place.at("out/.pack/plan"), plan).unwrap();
+    place.pack("append photos -o out").succeeds().says("published 35 samples");
+    place.pack("verify out").succeeds();
+}
+
+#[test]
 fn an_append_killed_at_random_instants_gives_the_same_bytes() {
     let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

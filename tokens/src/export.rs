@@ -32,7 +32,7 @@ pub struct Exported {
 
 /// The place of a piece of a document. The order of the fields is the order of the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct PiecePlace {
     source: u32,
     shard: u32,
     document: u64,
@@ -71,30 +71,31 @@ pub fn to_megatron(
             )));
         }
     }
-    let (found, width) = Survey::of(listing, stop, on_bytes)?;
+    let (found, width) = Pieces::of(listing, stop, on_bytes)?;
     let kind = if width > 2 { Kind::I32 } else { Kind::U16 };
     let mut writer = Writer::create(prefix, kind)?;
-    let (documents, tokens) = Copy { listing, found: &found, width, stop }.run(&mut writer)?;
+    let (documents, tokens) =
+        PieceCopier { listing, found: &found, width, stop }.run(&mut writer)?;
     writer.finish()?;
     let length = |path| -> Result<u64, Failure> { Ok(files::metadata(path, "open")?.len()) };
     Ok(Exported { documents, tokens, bytes: length(&bin)? + length(&idx)? })
 }
 
 /// The pieces of all samples, in the order of the export.
-struct Survey {
-    places: Vec<Place>,
+struct Pieces {
+    places: Vec<PiecePlace>,
     /// The names of sources, in their order.
     sources: Vec<String>,
 }
 
-impl Survey {
+impl Pieces {
     /// Reads every sample once, compares the checksums of its parts, and returns the pieces with the
     /// bytes of an id.
     fn of(
         listing: &Listing,
         stop: &Stop,
         on_bytes: &dyn Fn(u64),
-    ) -> Result<(Survey, usize), Failure> {
+    ) -> Result<(Pieces, usize), Failure> {
         let mut numbers_of: BTreeMap<String, u32> = BTreeMap::new();
         let (mut places, mut width) = (Vec::new(), 0);
         for (number, shard) in listing.shards.iter().enumerate() {
@@ -115,7 +116,14 @@ impl Survey {
                     let source = *numbers_of.entry(source.to_string()).or_insert(next);
                     let at = block.data + u64::from(begins[0]) * block.width as u64;
                     let count = begins[1] - begins[0];
-                    places.push(Place { source, shard: number as u32, document, from, at, count });
+                    places.push(PiecePlace {
+                        source,
+                        shard: number as u32,
+                        document,
+                        from,
+                        at,
+                        count,
+                    });
                 }
             }
         }
@@ -128,7 +136,7 @@ impl Survey {
         }
         places.iter_mut().for_each(|place| place.source = rank[place.source as usize]);
         places.sort_unstable_by_key(|place| (place.source, place.document, place.from));
-        Ok((Survey { places, sources: numbers_of.into_keys().collect() }, width))
+        Ok((Pieces { places, sources: numbers_of.into_keys().collect() }, width))
     }
 }
 
@@ -196,14 +204,14 @@ fn content(
 }
 
 /// Copies pieces to the writer.
-struct Copy<'a> {
+struct PieceCopier<'a> {
     listing: &'a Listing,
-    found: &'a Survey,
+    found: &'a Pieces,
     width: usize,
     stop: &'a Stop,
 }
 
-impl Copy<'_> {
+impl PieceCopier<'_> {
     /// Returns the numbers of documents and ids.
     fn run(&self, writer: &mut Writer) -> Result<(u64, u64), Failure> {
         let mut open: Option<(u32, File)> = None;
@@ -239,7 +247,7 @@ impl Copy<'_> {
         Ok((documents, tokens))
     }
 
-    fn incomplete(&self, piece: &Place, have: usize) -> Failure {
+    fn incomplete(&self, piece: &PiecePlace, have: usize) -> Failure {
         let source = &self.found.sources[piece.source as usize];
         Failure::bad_data(format!(
             "{}: document {source}#{} has {have} ids and then a piece that begins at id {}; export the whole \

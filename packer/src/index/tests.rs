@@ -5,7 +5,7 @@ use std::fs;
 
 use tarflume_fixtures::{FalseClaim, Photo, PhotoKind, good_shard};
 use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::{Durability, Index, Reading, ShardWriter, index_path};
+use tarflume_formats::{Durability, Index, Reading, ShardWriter, files, index_path};
 
 use super::*;
 use crate::check::Content;
@@ -71,8 +71,8 @@ fn false_claims_are_refused_with_their_place_and_publish_nothing() {
             assert!(failure.text.contains(message), "{failure}");
             assert_eq!(failure.exit, Exit::BadData);
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
-            assert!(!dir.path().join("wrong.index").exists());
-            assert!(!dir.path().join(FILE_NAME).exists());
+            assert!(!files::exists(&dir.path().join("wrong.index")).unwrap());
+            assert!(!files::exists(&dir.path().join(FILE_NAME)).unwrap());
         }
     }
 }

@@ -39,11 +39,11 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         }
         for chunk in &index.chunks {
             let path = folder.join(&chunk.file);
-            refuse_arrow(&path)?;
-            let store = match index.zstd {
-                true => Store::zstd_of_any_size(&path)?,
-                false => Store::open(&path)?,
-            };
+            let mut store = Store::open(&path)?;
+            refuse_arrow(&mut store, &path)?;
+            if index.zstd {
+                store = Store::zstd_of_any_size(&path)?;
+            }
             let (kind, options) = match index.zstd {
                 false => ("bytes", serde_json::Value::Null),
                 true => {
@@ -68,8 +68,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 
 /// Refuses a chunk with an Arrow table. LitData never compresses such a chunk as a whole, even if
 /// the index says that chunks are compressed.
-fn refuse_arrow(path: &Path) -> Result<(), Failure> {
-    let mut store = Store::open(path)?;
+fn refuse_arrow(store: &mut Store, path: &Path) -> Result<(), Failure> {
     let start = store.length().saturating_sub(ARROW_END.len() as u64);
     if store.length() < ARROW_END.len() as u64 || store.get(start, ARROW_END.len())? != ARROW_END {
         return Ok(());

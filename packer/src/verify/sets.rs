@@ -93,10 +93,14 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         there.into_iter().filter(|tar| !listed.contains(tar)).collect();
     if has_manifest && !unlisted.is_empty() {
         // An append moves its shards here before it writes the manifest: the data set is still the old one.
-        let added = shards_of_append(&Staging::of(path))?;
-        let is_added = |tar: &PathBuf| added.iter().any(|name| path.join(name) == *tar);
+        // A damaged plan names no shard: the tars are problems then.
+        let added = match shards_of_append(&Staging::of(path)) {
+            Err(failure) if failure.exit == Exit::BadData => Vec::new(),
+            added => added?,
+        };
+        let added: HashSet<PathBuf> = added.iter().map(|name| path.join(name)).collect();
         let before = unlisted.len();
-        unlisted.retain(|tar| !is_added(tar));
+        unlisted.retain(|tar| !added.contains(tar));
         set.shards_of_append = before - unlisted.len();
     }
     for tar in unlisted {
