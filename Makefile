@@ -137,11 +137,10 @@ audit:
 	$(CARGO) deny check advisories
 
 smoke:
-	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 bash fuzz/run.sh 5 # optimizing takes longer than fuzzing
+	# Optimizing takes longer than fuzzing. A test damages each byte of small Parquet and HDF5 files.
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 FUZZ_LIBRARIES=0 bash fuzz/run.sh 5
 
 fuzz:
-	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	bash fuzz/run.sh 600
 
 # For releases; RELEASING.md lists the steps. `make lint` runs those that compile nothing.

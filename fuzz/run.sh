@@ -1,26 +1,46 @@
 #!/usr/bin/env bash
 # Fuzzes every target for SECONDS each, one after the other: fuzz/run.sh SECONDS [TARGET...]
 # FUZZ_SEED=N starts the random numbers from N, so that two runs try the same inputs in the same order.
+# FUZZ_LIBRARIES=0 leaves out parquet and hdf5 if no target is named: their libraries take minutes to compile.
 # Fails on a crash, on an input that takes over 10 s, and at 256 MB of memory.
 # The toolchain is stable: RUSTC_BOOTSTRAP=1 lets it take the instrumentation's flags.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
+libraries=(parquet hdf5)
+[ "${FUZZ_LIBRARIES:-1}" = 1 ] || libraries=()
 [ $# -gt 0 ] || set -- walk numbers record index manifest plan npy jpeg_header jpeg_scan jpeg_decode jpeg_points \
-    jpeg_group pictures json stream zip mds litdata tfrecord source_url megatron tokens parquet hdf5 tables
+    jpeg_group pictures json stream zip mds litdata tfrecord source_url megatron tokens tables "${libraries[@]}"
 export RUSTC_BOOTSTRAP=1
-# cargo-fuzz adds the sanitizer named here; without AddressSanitizer's runtime say FUZZ_SANITIZER=none.
+# The sanitizer; without AddressSanitizer's runtime say FUZZ_SANITIZER=none.
 sanitizer=${FUZZ_SANITIZER:-address}
 # AddressSanitizer sets 256 MB of freed memory aside by itself: that would be all that is allowed.
 export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
+# The flags of cargo-fuzz, which needs minutes to compile and does no more: coverage for libFuzzer.
+flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
+for part in inline-8bit-counters pc-table trace-compares; do
+    flags+=" -Cllvm-args=-sanitizer-coverage-$part"
+done
+flags+=" -Cllvm-args=-simplifycfg-branch-fold-threshold=0"
+[ "$sanitizer" = none ] || flags+=" -Zsanitizer=$sanitizer"
+host=$(rustc -vV | sed -n 's/^host: //p')
+words=()
+features=()
 for target in "$@"; do
-    corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target
-    mkdir -p "$corpus" "$seeds"
+    words+=(--bin "$target")
+    case $target in parquet | hdf5) features+=(--features "$target") ;; esac
+done
+# --target: build scripts and procedural macros get none of the flags.
+RUSTFLAGS="$flags" cargo build --manifest-path fuzz/Cargo.toml --target-dir fuzz/target --release --locked --quiet \
+    --target "$host" "${features[@]}" "${words[@]}"
+for target in "$@"; do
+    corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target artifacts=fuzz/artifacts/$target
+    mkdir -p "$corpus" "$seeds" "$artifacts"
     dictionary=()
     [[ $target != jpeg_* ]] || dictionary=(-dict=fuzz/jpeg.dict)
     echo "fuzz $target: $seconds s"
-    cargo fuzz run --sanitizer "$sanitizer" "$target" "$corpus" "$seeds" -- \
+    "fuzz/target/$host/release/$target" "$corpus" "$seeds" -artifact_prefix="$artifacts/" \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=256 -malloc_limit_mb=256 \
         -seed="${FUZZ_SEED:-0}" -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rows of arrays in random order, an epoch each: HDF5, memmap and a table, beside h5py, numpy and Dask.
 
-    bench/data/arrays.py FOLDER [--rows 100000] [--batch 256]
+    python3 bench/data/arrays.py FOLDER [--rows 100000] [--batch 256] [--append]
 
 FOLDER gets the three files. Each case is a process of its own, in turns; "own" is the largest memory that is not a page
 of a mapped file, over the process and its workers. Needs the packages of bench/data/requirements-arrays.txt.
@@ -15,10 +15,12 @@ import pathlib
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import common  # noqa: E402
 import memory  # noqa: E402
 
 SHAPE = (32, 32, 3)
@@ -160,6 +162,7 @@ def main() -> None:
     words.add_argument("--batch", type=int, default=256)
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--limit", type=float, default=20, help="seconds after which a case stops")
+    words.add_argument("--append", nargs="?", const=common.RESULTS, type=pathlib.Path, help="add the table to a file")
     words.add_argument("--case")
     given = words.parse_args()
     if given.case:
@@ -175,9 +178,12 @@ def main() -> None:
             run["rate"] = run["rows"] / run["seconds"]
             if name not in best or run["rate"] > best[name]["rate"]:
                 best[name] = run
-    print("| case | rows/s | first batch s | own MB |\n|---|---:|---:|---:|")
-    for name, run in best.items():
-        print(f"| {name} | {run['rate']:,.0f} | {run['first']:.2f} | {run['own']:.0f} |")
+    known = [f"NumPy {np.__version__}", *(f"{name} {version(name)}" for name in ("h5py", "torch", "dask", "tarflume"))]
+    lines = ["| case | rows/s, best round | first batch s | own MB |", "|---|---:|---:|---:|"]
+    lines += [f"| {name} | {r['rate']:,.0f} | {r['first']:.2f} | {r['own']:.0f} |" for name, r in best.items()]
+    head = f"## Arrays, {common.now()[:10]}\n\n{common.machine(given.rounds, known)}"
+    shape = f"### {given.rows:,} rows of {'x'.join(map(str, SHAPE))} bytes, or {VECTOR} floats; batches of {given.batch}"
+    common.publish("\n\n".join([head, shape, "\n".join(lines)]), given.append)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def main():
     first = ("first batch, s", lambda c: common.spread(float(r["vals"]["first_s"]) for r in c.runs))
     versions = subprocess.run([str(bench.python), str(RIVAL), "versions"], text=True, capture_output=True, check=True).stdout
     text = "\n\n".join([
-        "## Text and tokens\n\n" + common.machine(x.rounds, [versions.strip()]),
+        f"## Text and tokens, {common.now()[:10]}\n\n" + common.machine(x.rounds, [versions.strip()]),
         common.table(title, preparing),
         common.columns_table(f"an epoch in batches of {BATCH} x {LENGTH} as int64", delivering, [rate, first, memory]),
     ])

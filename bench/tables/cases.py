@@ -1,6 +1,6 @@
 """One case of run.py: prints KEY=VALUE, with the seconds that it measured by itself.
 
-    python cases.py stream|polars|ordinal|key|rival DIR
+    python cases.py stream|polars|ordinal|key|mixed|rival DIR
 """
 import random
 import sys
@@ -44,8 +44,11 @@ def main():
         seconds = time.perf_counter() - begun
     elif what == "ordinal":
         samples, seconds = first_batch(data, pa.table({"ordinal": np.arange(0, len(data), 2)}))
-    elif what == "key":
-        keys = pa.table(data.table()).column("key").take(pa.array(np.arange(0, len(data), 2)))
+    elif what in ("key", "mixed"):
+        rows = np.arange(0, len(data), 2)
+        if what == "mixed":
+            np.random.default_rng(1).shuffle(rows)
+        keys = pa.table(data.table()).column("key").take(pa.array(rows))
         samples, seconds = first_batch(data, pa.table({"key": keys}))
     else:
         keys = pa.table(data.table()).column("key").to_pylist()

@@ -54,6 +54,7 @@ def main():
         case("table, as a polars data frame", "polars"),
         case("first batch, selected by ordinal", "ordinal", rival),
         case("first batch, selected by key", "key", rival),
+        case("first batch, selected by key, keys in random order", "mixed", rival),
         case(rival, "rival"),
     ] if common.matches(x.cases, c.name)]
     common.rounds("tables", cases, x.rounds, work / "log.jsonl")

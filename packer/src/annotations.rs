@@ -3,6 +3,7 @@
 //! The JSON of a sample has one list for each kind of value, with one element for each object:
 //! `boxes`, classes, masks. Each reader yields rows for a join and knows no samples.
 
+mod classes;
 pub(crate) mod coco;
 mod files;
 pub(crate) mod voc;

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use tarflume_formats::About;
+
 use crate::annotations::{coco, voc, yolo};
 use crate::failure::Failure;
 use crate::join::{JoinOptions, JoinRow, JoinRows};
@@ -29,7 +31,7 @@ pub fn read_table(path: &Path) {
 
 /// Reads the COCO file at `path`; panics on JSON that is malformed.
 pub fn read_coco(path: &Path) {
-    let Ok((mut rows, _)) = coco::open(path, &Stop::new()) else { return };
+    let Ok((mut rows, _)) = coco::open(path, &About::default(), &Stop::new()) else { return };
     let mut row = JoinRow::default();
     while let Ok(true) = rows.next(&mut row) {
         let value = serde_json::from_slice::<serde_json::Value>(&row.json);

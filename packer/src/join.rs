@@ -2,11 +2,14 @@
 //!
 //! Rows are sorted by the hash of the name, samples are visited in passes over ranges of hashes,
 //! and what matches is sorted again in the order of the samples. Memory: 64 MiB for both sorts, 32
-//! MiB or two bytes a sample for names. Equal hashes are compared by name. Floors: `options` parses
-//! names and options, `source` declares rows, `on` derives names from samples, `rows` reads tables, `places` holds
-//! problems, `matching` pairs rows with samples, this file attaches them.
+//! MiB or two bytes a sample for names. Equal hashes are compared by name. The samples of a data set
+//! that gets more are a second side, by their keys, in the same passes and the same memory. Floors:
+//! `options` parses names and options, `source` declares rows, `on` derives names from samples, `known`
+//! compares them with a data set, `rows` reads tables, `places` holds problems, `matching` pairs rows
+//! with samples, this file attaches them.
 
 mod auto;
+mod known;
 mod matching;
 mod on;
 mod options;
@@ -21,7 +24,8 @@ use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::auto::image_folder;
-use self::matching::{Matches, Verdict};
+pub(crate) use self::known::Known;
+use self::matching::{Matches, Sides, Verdict};
 use self::on::Habits;
 pub(crate) use self::options::JoinOptions;
 pub(crate) use self::options::On;
@@ -30,9 +34,11 @@ use self::places::{Listed, again};
 pub(crate) use self::source::{JoinRow, JoinRows, Source};
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::present::{Left, Met};
 use crate::problem::ProblemKind;
 use crate::scan::attach::Attached;
-use crate::scan::list::FoundSample;
+use crate::scan::list::{FoundSample, Spot};
+use crate::scan::options::ScanProblem;
 use crate::scan::{Scan, ScanCounter};
 use crate::sorter::{Sorted, Sorter};
 use crate::source::shown_path;
@@ -42,7 +48,9 @@ use crate::units;
 /// Rows between two looks at the request to stop.
 const ROWS: u64 = 8192;
 
-/// Joins rows to samples. A sample without row and a row without sample are problems of the scan.
+/// Joins rows to samples. A sample without row and a row without sample are problems of the scan,
+/// unless the data set `known`, which gets more samples, has the sample. Returns what was left out
+/// because it has no row and needs none.
 ///
 /// # Errors
 /// Returns an error if no row matches, if a sample has the part already, for malformed rows, and
@@ -51,36 +59,45 @@ pub(crate) fn join(
     scan: &mut Scan,
     roots: &[PathBuf],
     source: Source,
+    known: Option<Known<'_>>,
     (counter, stop): (&ScanCounter, &Stop),
-) -> Result<(), Failure> {
+) -> Result<Left, Failure> {
     let Source { mut rows, files, on, ext, without, flag } = source;
-    let mut gathered = gather(rows.as_mut(), scan, (counter, stop))?;
+    let mut gathered = gather(rows.as_mut(), Known::habits(known, scan), (counter, stop))?;
     drop(rows);
     let on = on.unwrap_or_else(|| gathered.habits.on());
     if gathered.rows == 0 {
         return Err(Failure::usage(format!("{}: the table has no rows", files[0].shown())));
     }
-    let mut matches = matching::matches(scan, &mut gathered.sorted, on, stop)?;
+    if let Some(known) = known {
+        gathered.sorted = known.sorted(gathered.sorted, on, matching::name_of)?;
+    }
+    let mut matches = matching::matches(Sides { scan, on, known }, &mut gathered.sorted, stop)?;
     drop(gathered.sorted);
     let hint = matches.hint(scan, on);
-    if matches.samples == 0 && !scan.samples.is_empty() {
+    if matches.samples + matches.known == 0 && !scan.samples.is_empty() {
         return Err(nothing(scan, &matches, &files, (on, flag), hint.as_deref()));
     }
     let Matches { found, samples, orphans, repeated, .. } = &mut matches;
     let found = std::mem::replace(found, Sorter::new()).finish()?;
-    let attaching = Attaching { found, files: &files, on, ext: &ext, without, flag };
-    attaching.attach(scan, roots, repeated)?;
+    let attaching = Attaching { found, files: &files, on, ext: &ext, without, flag, known };
+    let left = attaching.attach(scan, roots, repeated)?;
     let reason = hint.map_or(String::new(), |hint| format!("; {hint}"));
     orphans.report(scan, &files, &reason);
     repeated.report(scan, &files, "");
-    scan.notes.push(format!(
+    let mut note = format!(
         "{} of {} joined to {} by {}",
         units::counted(gathered.rows, "row", "rows"),
         if files.len() == 1 { base(&files[0]) } else { format!("{} tables", files.len()) },
         units::counted(*samples, "sample", "samples"),
         on.word()
-    ));
-    Ok(())
+    );
+    if let rows @ 1.. = matches.known {
+        let rows = units::counted(rows, "row names", "rows name");
+        note += &format!("; {rows} samples that only the data set has");
+    }
+    scan.notes.push(note);
+    Ok(left)
 }
 
 /// The rows of a source, sorted by the hash of the name.
@@ -92,10 +109,10 @@ struct Gathered {
 
 fn gather(
     rows: &mut dyn JoinRows,
-    scan: &Scan,
+    mut habits: Habits,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Gathered, Failure> {
-    let (mut sorter, mut habits) = (Sorter::new(), Habits::new(&scan.exts));
+    let mut sorter = Sorter::new();
     let (mut row, mut content, mut count) = (JoinRow::default(), Vec::new(), 0);
     while rows.next(&mut row)? {
         if count % ROWS == 0 {
@@ -122,7 +139,20 @@ struct Attaching<'a> {
     ext: &'a str,
     without: Option<Vec<u8>>,
     flag: &'static str,
+    known: Option<Known<'a>>,
 }
+
+/// Samples that are refused.
+#[derive(Debug, Default)]
+struct Refused {
+    /// They have no row.
+    missing: u64,
+    /// They share a row with others.
+    several: u64,
+}
+
+/// What the data set has of a sample: how it differs from it, if it does; `None` if it is new.
+type Standing = Option<Option<ScanProblem>>;
 
 impl Attaching<'_> {
     fn attach(
@@ -130,51 +160,93 @@ impl Attaching<'_> {
         scan: &mut Scan,
         roots: &[PathBuf],
         repeated: &mut Listed,
-    ) -> Result<(), Failure> {
+    ) -> Result<Left, Failure> {
         let is_taken = |ext: &PlannedExt| ext.shard == self.ext;
         let taken: Vec<bool> = scan.exts.iter().map(is_taken).collect();
-        let (mut missing, mut several) = (0, 0);
-        scan.attach(self.ext, roots, |spot, sample, text| {
-            let has_part =
-                sample.parts.iter().any(|p| taken.get(p.ext as usize).is_some_and(|t| *t));
-            let mut verdict = None;
-            while self.found.peek()? == Some(spot.id()) {
-                let Some((_, content)) = self.found.next()? else { break };
-                let (place, found) = matching::verdict(content);
-                match (&verdict, found) {
-                    (None, Verdict::Row(json)) => {
-                        text.extend_from_slice(json);
-                        verdict = Some((place, true));
+        let (mut refused, mut left, mut differ) = (Refused::default(), Left::default(), Vec::new());
+        let (ext, known) = (self.ext, self.known);
+        scan.attach(
+            ext,
+            roots,
+            |scan, sample| standing(known, scan, sample, (roots, ext)),
+            |spot, sample, standing, text| {
+                let has_part =
+                    sample.parts.iter().any(|p| taken.get(p.ext as usize).is_some_and(|t| *t));
+                let listed = standing.is_none().then_some(&mut *repeated);
+                let verdict = self.verdict(spot, &sample.key, text, listed)?;
+                match (verdict, standing) {
+                    (verdict @ Some((_, true)), _) | (verdict, None) => {
+                        self.attached(sample, (verdict, has_part), &mut refused, text)
                     }
-                    (None, Verdict::Several) => verdict = Some((place, false)),
-                    (Some((first, _)), _) => {
-                        repeated.push(place, || again(&sample.key, *first));
+                    // The data set has the sample, which needs no row.
+                    (_, Some(difference)) => {
+                        differ.extend(left.count(difference));
+                        Ok(Attached::LeftOut)
                     }
                 }
-            }
-            match verdict {
-                Some((place, _)) if has_part => {
-                    Err(twice(sample, place, self.files, (self.ext, self.flag)))
-                }
-                Some((_, true)) => Ok(Attached::Text),
-                Some((place, false)) => {
-                    Ok(places::bounded(&mut several, || self.ambiguous(sample, place)))
-                }
-                None => match &self.without {
-                    Some(_) if has_part => Ok(Attached::Nothing),
-                    Some(without) => {
-                        text.extend_from_slice(without);
-                        Ok(Attached::Text)
-                    }
-                    None => Ok(places::bounded(&mut missing, || self.missing())),
-                },
-            }
-        })?;
+            },
+        )?;
+        scan.problems.extend(differ);
         let file = &self.files[0];
-        places::more(scan, ProblemKind::MissingRow, missing, file, "samples have no row");
+        let what = "samples have no row";
+        places::more(scan, ProblemKind::MissingRow, refused.missing, file, what);
         let what = "samples share their name in a row with others";
-        places::more(scan, ProblemKind::AmbiguousRow, several, file, what);
-        Ok(())
+        places::more(scan, ProblemKind::AmbiguousRow, refused.several, file, what);
+        Ok(left)
+    }
+
+    /// Returns what a sample gets: the row in `text`, the text of samples without row, or a problem.
+    fn attached(
+        &self,
+        sample: &FoundSample,
+        (verdict, has_part): (Option<(Place, bool)>, bool),
+        refused: &mut Refused,
+        text: &mut Vec<u8>,
+    ) -> Result<Attached, Failure> {
+        Ok(match (verdict, &self.without) {
+            (Some((place, _)), _) if has_part => {
+                return Err(twice(sample, place, self.files, (self.ext, self.flag)));
+            }
+            (Some((_, true)), _) => Attached::Text,
+            (Some((place, false)), _) => {
+                places::bounded(&mut refused.several, || self.ambiguous(place))
+            }
+            (None, Some(_)) if has_part => Attached::Nothing,
+            (None, Some(without)) => {
+                text.extend_from_slice(without);
+                Attached::Text
+            }
+            (None, None) => places::bounded(&mut refused.missing, || self.missing()),
+        })
+    }
+
+    /// Returns the place of a sample's row, and whether the row is its JSON, which is put into `text`.
+    /// Further rows are `repeated`.
+    fn verdict(
+        &mut self,
+        spot: Spot,
+        key: &[u8],
+        text: &mut Vec<u8>,
+        mut repeated: Option<&mut Listed>,
+    ) -> Result<Option<(Place, bool)>, Failure> {
+        let mut verdict = None;
+        while self.found.peek()? == Some(spot.id()) {
+            let Some((_, content)) = self.found.next()? else { break };
+            let (place, found) = matching::verdict(content);
+            match (&verdict, found) {
+                (None, Verdict::Row(json)) => {
+                    text.extend_from_slice(json);
+                    verdict = Some((place, true));
+                }
+                (None, Verdict::Several) => verdict = Some((place, false)),
+                (Some((first, _)), _) => {
+                    if let Some(repeated) = &mut repeated {
+                        repeated.push(place, || again(key, *first));
+                    }
+                }
+            }
+        }
+        Ok(verdict)
     }
 
     fn missing(&self) -> (ProblemKind, String) {
@@ -183,15 +255,34 @@ impl Attaching<'_> {
         (ProblemKind::MissingRow, reason)
     }
 
-    fn ambiguous(&self, sample: &FoundSample, place: Place) -> (ProblemKind, String) {
+    fn ambiguous(&self, place: Place) -> (ProblemKind, String) {
+        let remedy = match self.known {
+            None => "give on=key or on=path, with such names in the table",
+            Some(_) => {
+                "rename its files, or, if the first build had no on=, give on=key or on=path"
+            }
+        };
         let reason = format!(
-            "{} names its {}, which other samples have, too; give on=key or on=path, with such names in \
-             the table",
+            "{} names its {}, which other samples have, too; {remedy}",
             place.shown(self.files),
             self.on.word(),
         );
-        let _ = sample;
         (ProblemKind::AmbiguousRow, reason)
+    }
+}
+
+/// Returns what the data set has of a sample, which need not have the part `ext`.
+fn standing(
+    known: Option<Known<'_>>,
+    scan: &Scan,
+    sample: &FoundSample,
+    (roots, ext): (&[PathBuf], &str),
+) -> Result<Standing, Failure> {
+    let Some(Known { present, options, .. }) = known else { return Ok(None) };
+    let met = present.met(&sample.key, &options.names)?;
+    match met {
+        Met::Same(_) => present.differing(scan, sample, roots, (met, ext)).map(Some),
+        _ => Ok(None),
     }
 }
 

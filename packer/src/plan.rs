@@ -302,7 +302,7 @@ pub(crate) fn encode_plan<W: Write>(
 fn about(found: &About, base: Option<&Base>) -> About {
     let Some(base) = base else { return found.clone() };
     let classes = found.classes.clone().or_else(|| base.about.classes.clone());
-    About { classes, columns: base.about.columns.clone() }
+    About { classes, columns: base.columns_with(&found.columns) }
 }
 
 fn stream_shards<W: Write>(

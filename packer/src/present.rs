@@ -11,11 +11,17 @@ use tarflume_formats::{Dataset, name};
 
 use crate::collide::{fold, hash};
 use crate::failure::Failure;
-use crate::problem::ProblemKind;
+use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
 use crate::scan::attach::Attached;
 use crate::scan::list::{FoundAt, FoundSample};
+use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, NameRules, Rule, distinguished};
+use crate::source::shown_path;
+use crate::units;
+
+/// Number of samples that differ that are listed one by one.
+const LISTED: u64 = 10_000;
 
 /// The keys of a data set.
 #[derive(Debug)]
@@ -26,7 +32,8 @@ pub(crate) struct Present {
 }
 
 /// What a data set has of a sample.
-enum Met {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Met {
     /// Nothing.
     New,
     /// The sample, with this ordinal.
@@ -42,6 +49,17 @@ pub(crate) struct Left {
     pub(crate) present: u64,
     /// Samples renamed because a key of the data set differs from theirs only in case.
     pub(crate) renamed: u64,
+    /// Samples left out that differ from those of the data set.
+    differ: u64,
+}
+
+impl Left {
+    /// Counts a sample that the data set has. Returns how it differs if that is to be listed.
+    pub(crate) fn count(&mut self, difference: Option<ScanProblem>) -> Option<ScanProblem> {
+        self.present += 1;
+        self.differ += u64::from(difference.is_some());
+        difference.filter(|_| self.differ <= LISTED)
+    }
 }
 
 impl Present {
@@ -57,19 +75,31 @@ impl Present {
                 "no memory for the keys of the data set's {samples} samples"
             ))
         })?;
-        for shard in 0..dataset.manifest().shards.len() {
-            let Some(index) = dataset.index(shard) else { continue };
-            for sample in index.iter() {
-                hashes.push((hash(sample?.key), hashes.len() as u64));
-            }
-            index.intact()?;
-            index.forget();
-        }
+        each_key(&dataset, |key| hashes.push((hash(key), hashes.len() as u64)))?;
         hashes.par_sort_unstable();
         Ok(Present { dataset, hashes })
     }
 
-    /// Leaves out the samples that the data set has. Those whose files differ from it are notices.
+    /// Returns the number of samples.
+    pub(crate) fn samples(&self) -> u64 {
+        self.hashes.len() as u64
+    }
+
+    /// Calls `each` with the key of every sample, in the order of ordinals.
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar is damaged.
+    pub(crate) fn each_key(&self, each: impl FnMut(&[u8])) -> Result<(), Failure> {
+        each_key(&self.dataset, each)
+    }
+
+    /// Returns the extensions of its parts.
+    pub(crate) fn exts(&self) -> impl Iterator<Item = &String> {
+        self.dataset.manifest().extensions.keys()
+    }
+
+    /// Leaves out the samples that the data set has, and adds their number to that of `left`. Those
+    /// whose files differ from it are notices.
     ///
     /// # Errors
     /// Returns an error if a sidecar is damaged or the machine fails.
@@ -78,40 +108,24 @@ impl Present {
         scan: &mut Scan,
         roots: &[PathBuf],
         rules: &NameRules,
+        mut left: Left,
     ) -> Result<Left, Failure> {
-        let (mut left, mut differ) = (Left::default(), Vec::new());
+        let mut differ = Vec::new();
         let case = rules.action(Rule::Case);
         scan.revise(
             "",
             roots,
             |scan, sample| {
-                let met = match self.find(&sample.key)? {
-                    Met::Same(ordinal) => Met::Same(ordinal),
-                    // An earlier build may have renamed it.
-                    met if case == Action::Replace => {
-                        match self.find(&distinguished(&sample.key))? {
-                            Met::Same(ordinal) => Met::Same(ordinal),
-                            _ => met,
-                        }
-                    }
-                    met => met,
-                };
-                let difference = match met {
-                    Met::Same(ordinal) => self.difference(scan, sample, ordinal)?,
-                    _ => None,
-                };
-                let problem =
-                    difference.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what));
-                Ok((met, problem))
+                let met = self.met(&sample.key, rules)?;
+                Ok((met, self.differing(scan, sample, roots, (met, ""))?))
             },
             |sample, (met, problem), _| {
-                differ.extend(problem);
                 Ok(match (met, case) {
                     (Met::New, _) | (Met::CaseOnly(_), Action::Allow | Action::Skip) => {
                         Attached::Nothing
                     }
                     (Met::Same(_), _) => {
-                        left.present += 1;
+                        differ.extend(left.count(problem));
                         Attached::LeftOut
                     }
                     (Met::CaseOnly(_), Action::Replace) => {
@@ -131,10 +145,54 @@ impl Present {
             },
         )?;
         scan.problems.extend(differ);
+        if let Some(more @ 1..) = left.differ.checked_sub(LISTED) {
+            let reason = format!("{} more samples differ from the data set", units::count(more));
+            let problem = Problem::new(ProblemKind::Differs, shown_path(&roots[0]), reason);
+            scan.problems.push(ScanProblem { problem, root: 0, files: Vec::new() });
+        }
         Ok(left)
     }
 
-    fn sample(&self, ordinal: u64) -> Result<Option<Sample<'_>>, Failure> {
+    /// Returns what the data set has of the sample with this key, which an earlier build may have
+    /// renamed.
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar is damaged.
+    pub(crate) fn met(&self, key: &[u8], rules: &NameRules) -> Result<Met, Failure> {
+        Ok(match self.find(key)? {
+            Met::Same(ordinal) => Met::Same(ordinal),
+            met if rules.action(Rule::Case) == Action::Replace => {
+                match self.find(&distinguished(key))? {
+                    Met::Same(ordinal) => Met::Same(ordinal),
+                    _ => met,
+                }
+            }
+            met => met,
+        })
+    }
+
+    /// Returns the notice about a sample that differs from the one `met` in the data set. Without a
+    /// part `spared`, it does not differ.
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar is damaged or the machine fails.
+    pub(crate) fn differing(
+        &self,
+        scan: &Scan,
+        sample: &FoundSample,
+        roots: &[PathBuf],
+        (met, spared): (Met, &str),
+    ) -> Result<Option<ScanProblem>, Failure> {
+        let Met::Same(ordinal) = met else { return Ok(None) };
+        let what = self.difference(scan, sample, ordinal, spared)?;
+        Ok(what.map(|what| scan.problem(ProblemKind::Differs, sample, roots, what)))
+    }
+
+    /// Returns the sample with this ordinal.
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar is damaged.
+    pub(crate) fn sample(&self, ordinal: u64) -> Result<Option<Sample<'_>>, Failure> {
         let Some((shard, row)) = self.dataset.place(ordinal) else { return Ok(None) };
         let Some(index) = self.dataset.index(shard) else { return Ok(None) };
         Ok(index.sample(row)?)
@@ -163,6 +221,7 @@ impl Present {
         scan: &Scan,
         sample: &FoundSample,
         ordinal: u64,
+        spared: &str,
     ) -> Result<Option<String>, Failure> {
         let Some(old) = self.sample(ordinal)? else { return Ok(None) };
         let mut parts = 0;
@@ -188,7 +247,9 @@ impl Present {
             }
             parts += 1;
         }
-        let gone = old.parts().count() > parts;
+        let is_spared =
+            scan.part(sample, spared).is_none() && old.part(spared.as_bytes())?.is_some();
+        let gone = old.parts().count() > parts + usize::from(is_spared);
         Ok(gone
             .then(|| "it has lost a part: the data set keeps the sample as it was packed".into()))
     }
@@ -199,4 +260,17 @@ impl Present {
         scan.texts.reader().read(at, size, &mut bytes)?;
         Ok(crc32c(&bytes))
     }
+}
+
+/// Calls `each` with the key of every sample of a data set, in the order of ordinals.
+fn each_key(dataset: &Dataset, mut each: impl FnMut(&[u8])) -> Result<(), Failure> {
+    for shard in 0..dataset.manifest().shards.len() {
+        let Some(index) = dataset.index(shard) else { continue };
+        for sample in index.iter() {
+            each(sample?.key);
+        }
+        index.intact()?;
+        index.forget();
+    }
+    Ok(())
 }

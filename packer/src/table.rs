@@ -9,6 +9,7 @@ pub(crate) mod json;
 mod jsonl;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+pub(crate) mod recorded;
 pub(crate) mod stream;
 pub(crate) mod survey;
 pub(crate) mod types;
@@ -110,6 +111,15 @@ impl Row {
     /// Returns a cell.
     pub(crate) fn cell(&self, column: usize) -> Cell {
         self.cells.get(column).copied().unwrap_or(Cell::Absent)
+    }
+
+    /// Makes a whole number a number with a point, unless it would lose digits.
+    pub(crate) fn widen(&mut self, column: usize) {
+        if let Cell::Int(whole) = self.cell(column)
+            && (whole as f64) as i128 == i128::from(whole)
+        {
+            self.set(column, Cell::Float(whole as f64));
+        }
     }
 
     /// Returns the text of a span of this row.

@@ -146,13 +146,20 @@ pub(crate) fn pack_build(
 
 /// Starts to add samples to a data set.
 #[pyfunction]
-#[pyo3(signature = (sources, out, *, exclude=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
+#[pyo3(signature = (sources, out, *, exclude=Vec::new(), join=None, coco=None, yolo=None, yolo_names=None,
+       voc=None, pair=Vec::new(), on_problem="fail", jobs=None, fresh=false, dry_run=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_append(
     py: Python<'_>,
     sources: Vec<PathBuf>,
     out: PathBuf,
     exclude: Vec<String>,
+    join: Option<String>,
+    coco: Option<String>,
+    yolo: Option<String>,
+    yolo_names: Option<PathBuf>,
+    voc: Option<String>,
+    pair: Vec<String>,
     on_problem: &str,
     jobs: Option<Number<u64>>,
     fresh: bool,
@@ -160,6 +167,12 @@ pub(crate) fn pack_append(
 ) -> PyResult<Work> {
     let asked = AppendOptions {
         exclude,
+        join,
+        coco,
+        yolo,
+        yolo_names,
+        voc,
+        pair,
         on_problem: choice::<Policy>(py, "on_problem", on_problem)?,
         jobs: threads(py, jobs)?,
         fresh,
@@ -209,9 +222,11 @@ pub(crate) fn pack_export(
     fsync: bool,
 ) -> PyResult<Work> {
     if to == "megatron" {
-        if parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some() {
-            let text = "parts, json, encodings and shard_size are not for to=\"megatron\", which writes all \
-                        documents into one pair of files";
+        let is_of_samples =
+            parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some();
+        if is_of_samples || jobs.is_some() || !fsync {
+            let text = "parts, json, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
+                        writes all documents into one pair of files with one thread and syncs them";
             return Err(usage(py, text));
         }
         return Work::export_tokens(path, out, Stop::new());

@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 from . import _core
 from .errors import MissingSourceError, UsageError
 from .progress import Progress, shown
+from .results import Built, Report
 
 __all__ = ["Built", "Report", "append", "build", "export", "index", "main", "tokens", "verify"]
 
@@ -35,65 +36,6 @@ _Path: TypeAlias = str | os.PathLike[str]
 
 # The longest wait before Ctrl-C or an event is handled, in seconds.
 _TICK = 0.1
-
-
-class Report(dict[str, Any]):
-    """The result of `verify`, which prints as text.
-
-    Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
-    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `counts` (problems by kind), `problems` (dicts of `kind`, `path`, `reason` and,
-    if known, `byte` and `key`), `unlisted` (the number of problems that did not fit into the list).
-    """
-
-    def __init__(self, facts: Mapping[str, Any], text: str) -> None:
-        super().__init__(facts)
-        self._text = text
-
-    @property
-    def whole(self) -> bool:
-        """True if there is no problem."""
-        return bool(self["whole"])
-
-    @property
-    def problems(self) -> list[dict[str, Any]]:
-        """The problems of all data sets, in the order of shards and bytes."""
-        return list(self["problems"])
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (Report, (dict(self), self._text))
-
-
-class Built(dict[str, Any]):
-    """The result of `build`, `append`, `export` and `index`: a dict that a notebook shows as one line."""
-
-    def __init__(self, facts: Mapping[str, Any], what: str = "published") -> None:
-        super().__init__(facts)
-        self._what = what
-
-    def __str__(self) -> str:
-        if self._what == "indexed":
-            samples = sum(tar["samples"] for tar in self["tars"])
-            return f"{_counted(samples, 'sample')} in {_counted(len(self['tars']), 'tar')} {self._what}"
-        if self._what == "exported":
-            what = "document" if "documents" in self else "sample"
-            return f"{self._what} {_counted(self[what + 's'], what)}, {self['bytes'] / 1e6:,.1f} MB"
-        made = f"{_counted(self['samples'], 'sample')}, {_counted(len(self['shards']), 'shard')}"
-        made += f", {self['bytes'] / 1e6:,.1f} MB"
-        told = f"; {_counted(len(self['problems']), 'problem')}, listed in ['problems']" if self["problems"] else ""
-        return f"{self._what} {made}{told}"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (Built, (dict(self), self._what))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def build(
@@ -217,6 +159,12 @@ def append(
     out: _Path,
     *,
     exclude: str | Sequence[str] | None = None,
+    join: _Path | None = None,
+    coco: _Path | None = None,
+    yolo: _Path | None = None,
+    yolo_names: _Path | None = None,
+    voc: _Path | None = None,
+    pair: Mapping[str, str] | None = None,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
     fresh: bool = False,
@@ -229,6 +177,11 @@ def append(
     of the first build; new classes get the numbers after the old ones. `exclude`: more globs, or "@FILE". The other
     arguments are those of `build`.
 
+    A data set that was packed with `join`, `coco`, `yolo` or `voc` needs it again, with the new rows alone or with all
+    rows: samples that the data set has need no row, and their rows no file. Columns keep their types and classes their
+    numbers; a value or a class that does not fit is an error. New columns are added. A column that the table lacks is
+    left out of the new JSON and is nullable from then on. `pair` need not be given again.
+
     Returns what `build` returns, with `present`, the number of samples that the data set had. If there is nothing new,
     the data set does not change. A shuffle of more samples is another order: `Loader(version=1)` reads the first build.
     """
@@ -236,6 +189,12 @@ def append(
         _paths(src),
         os.fspath(out),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        join=None if join is None else os.fspath(join),
+        coco=None if coco is None else os.fspath(coco),
+        yolo=None if yolo is None else os.fspath(yolo),
+        yolo_names=yolo_names,
+        voc=None if voc is None else os.fspath(voc),
+        pair=[f"{folder}={ext}" for folder, ext in (pair or {}).items()],
         on_problem=on_problem,
         jobs=jobs,
         fresh=fresh,
@@ -371,8 +330,8 @@ def tokens(
     """Tokenizes text and packs it into blocks of `length` ids.
 
     - `src`: files and folders of .jsonl, .txt (both also .gz and .zst), .parquet and .tar, or "megatron:PREFIX", which
-      needs no tokenizer. `text_field`: the field of JSON, or the column of Parquet; `text_part`: the part of a tar's samples; `per_line`: each line of
-      a text file is a document.
+      needs no tokenizer. `text_field`: the field of JSON, or the column of Parquet; `text_part`: the part of a tar's
+      samples; `per_line`: each line of a text file is a document.
     - `tokenizer`: a tokenizer.json of Hugging Face tokenizers. `special_tokens`: adds those of its post processor.
     - `encode`: any function from a list of texts to as many lists of ids (or arrays, or objects with `ids`), such as
       `lambda texts: tok(texts, add_special_tokens=False)["input_ids"]`. `fingerprint`: a name for the function and its

@@ -75,6 +75,29 @@ def test_an_append_adds_samples_and_the_first_version_keeps_its_order(labeled, t
     assert (again["packed"], again["present"]) == (0, 60)
 
 
+def test_an_append_joins_the_rows_of_the_new_samples_and_columns_keep_their_types(tmp_path):
+    source, out = folders(tmp_path / "photos", {"cat": 3}), tmp_path / "out"
+    table = tmp_path / "labels.csv"
+    table.write_text("path,score\ncat/000.jpg,0.5\ncat/001.jpg,1.5\ncat/002.jpg,2.5\n")
+    tarflume.pack.build(source, out, join=table, progress=False)
+    folders(source, {"cat": 1, "dog": 2}, first=3)
+    with pytest.raises(errors.UsageError, match="packed with join=labels.csv; give the rows again"):
+        tarflume.pack.append(source, out, progress=False)
+    with pytest.raises(errors.UsageError, match="coco=.*packed with join=labels.csv"):
+        tarflume.pack.append(source, out, coco=table, progress=False)
+    table.write_text("path,score\ncat/003.jpg,none\n")
+    with pytest.raises(errors.Error, match="row 1, byte 11: column 'score' is string here and float64"):
+        tarflume.pack.append(source, out, join=table, progress=False)
+    table.write_text("path,score\ncat/003.jpg,7\ndog/003.jpg,8\ndog/004.jpg,9\n")
+    made = tarflume.pack.append(source, out, join=table, progress=False)
+    assert (made["samples"], made["present"], len(made["problems"])) == (6, 3, 0)
+    with tarflume.Loader(out, batch_size=6, columns={"score": tarflume.Json("/score", dtype="float64")}) as loader:
+        batch = next(iter(loader))
+    scores = dict(zip(batch["key"], batch["score"].tolist(), strict=True))
+    assert scores == {"cat/000": 0.5, "cat/001": 1.5, "cat/002": 2.5, "cat/003": 7, "dog/003": 8, "dog/004": 9}
+    assert tarflume.pack.append(source, out, join=table, progress=False)["packed"] == 0
+
+
 def test_images_without_json_are_refused_with_the_advice_to_label(tmp_path):
     source = folders(tmp_path / "train", {"cat": 2})
     with pytest.raises(errors.PackError, match="label=folder") as refused:

@@ -11,6 +11,7 @@ pub(crate) mod check;
 pub(crate) mod exclude;
 mod fingerprint;
 pub(crate) mod get;
+pub(crate) mod key_set;
 pub(crate) mod pattern;
 pub(crate) mod sample;
 pub(crate) mod select;

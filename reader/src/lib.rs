@@ -89,11 +89,12 @@ pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState
 pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
 pub use crate::dataset::Dataset;
 pub use crate::dataset::exclude::Exclude;
+pub use crate::dataset::key_set::KeySet;
 pub use crate::dataset::pattern::Shards;
 pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
 pub use crate::dataset::select::{Excluded, SampleFacts};
 pub use crate::dataset::shard::Shard;
-pub use crate::dataset::subset::{KeySet, Subset};
+pub use crate::dataset::subset::Subset;
 pub use crate::dataset::table::{SampleTable, TableBatch};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;

@@ -22,6 +22,12 @@ use crate::signals;
 /// A sample whose files differ from those in the data set stays as it was packed, and is reported
 /// (`differs`). Sizes of files and generated JSON are compared, not all bytes.
 ///
+/// A data set that was packed with a table or annotations gets them again, with the new rows alone or
+/// with all rows: samples that the data set has need no row, and their rows no file. Columns keep
+/// their types and classes their numbers; a value or a class that does not fit ends the append. New
+/// columns are added. A column that the table lacks is left out of the new JSON and is nullable from
+/// then on. Folders that were paired are paired again.
+///
 /// Readers see the new samples when they open the data set again. A shuffle of more samples is
 /// another order: read `version=1` for that of the first build.
 #[derive(Debug, clap::Args)]
@@ -37,6 +43,29 @@ pub(super) struct Args {
     /// those of the first build; repeatable
     #[arg(long, value_name = "GLOB|@FILE")]
     exclude: Vec<String>,
+    /// Make each row of a table the JSON of its sample, if the first build did: FILE, or
+    /// FILE:key=COLUMN,on=NAME,as=EXT.
+    ///
+    /// Options that are not given are those of the first build; others than those are an error.
+    /// metadata.csv, .jsonl and .parquet of image folders are joined without this option, as in a build.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["coco", "yolo", "voc"])]
+    join: Option<String>,
+    /// Join the annotations of a COCO file, if the first build did; options as in --join
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["yolo", "voc"])]
+    coco: Option<String>,
+    /// Join the YOLO label files (.txt) of a folder, if the first build did; options as in --join
+    #[arg(long, value_name = "DIR", conflicts_with = "voc")]
+    yolo: Option<String>,
+    /// Read the names of YOLO's classes from FILE: those of the data set, and new ones after them
+    #[arg(long, value_name = "FILE", requires = "yolo")]
+    yolo_names: Option<PathBuf>,
+    /// Join the Pascal VOC annotations (.xml) of a folder, if the first build did; options as in
+    /// --join
+    #[arg(long, value_name = "DIR")]
+    voc: Option<String>,
+    /// Pair the files of parallel folders, as the first build did; it need not be given again
+    #[arg(long, value_name = "DIR=EXT", num_args = 1..)]
+    pair: Vec<String>,
     /// Handle problems this way; `fail` adds nothing
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail")]
     on_problem: Policy,
@@ -61,6 +90,7 @@ const EXAMPLES: &str = "\
 Examples:
   pack append photos/ -o shards/                 add what is new in the folder of the first build
   pack append more/ -o shards/                   add the samples of another folder
+  pack append photos/ -o shards/ --join new.csv  with the rows of the new samples
   pack append photos/ -o shards/ --dry-run       show what would be added
   pack append photos/ -o shards/ --plan          then `pack run shards/`, `pack finalize shards/`";
 
@@ -79,6 +109,12 @@ impl Args {
             sources: self.sources.clone(),
             out: self.out.clone(),
             exclude: self.exclude.clone(),
+            join: self.join.clone(),
+            coco: self.coco.clone(),
+            yolo: self.yolo.clone(),
+            yolo_names: self.yolo_names.clone(),
+            voc: self.voc.clone(),
+            pair: self.pair.clone(),
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,

@@ -174,10 +174,12 @@ fn documents(args: &Args, listing: &Listing) -> Outcome {
     let is_of_samples = args.parts.is_some()
         || args.json.is_some()
         || !args.encodings.is_empty()
-        || args.shard_size.is_some();
+        || args.shard_size.is_some()
+        || args.jobs.given().is_some()
+        || args.no_fsync;
     if is_of_samples {
-        let text = "--parts, --json, --as and --shard-size are not for --to megatron, which writes all documents \
-                    into one pair of files";
+        let text = "--parts, --json, --as, --shard-size, --jobs and --no-fsync are not for --to megatron, which \
+                    writes all documents into one pair of files with one thread and syncs them";
         return Err(Failure::usage(text));
     }
     let bar = Bar::new(args.quiet);

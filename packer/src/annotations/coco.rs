@@ -12,17 +12,22 @@ use std::path::Path;
 
 use tarflume_formats::About;
 
-use self::contents::Gathered;
+use self::contents::{Gathered, POINTER};
 pub(crate) use self::grouped::CocoRows;
+use super::classes;
 use crate::failure::Failure;
 use crate::stop::Stop;
+use crate::table::recorded::Recorded;
 
-/// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON.
+/// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON. The
+/// categories and fields of `before`, a data set that gets more samples, stay as they are.
 ///
 /// # Errors
-/// Returns an error for a file that is not as COCO describes it, and for a failure of the machine.
-pub(crate) fn open(path: &Path, stop: &Stop) -> Result<(CocoRows, About), Failure> {
-    let mut read = Gathered { path: path.to_path_buf(), ..Gathered::default() };
+/// Returns an error for a file that is not as COCO describes it, for categories and values that do not
+/// fit the data set, and for a failure of the machine.
+pub(crate) fn open(path: &Path, before: &About, stop: &Stop) -> Result<(CocoRows, About), Failure> {
+    let recorded = Recorded::of(&before.columns);
+    let mut read = Gathered { path: path.to_path_buf(), recorded, ..Gathered::default() };
     stream::read(path, &mut read, stop)?;
     if read.images == 0 {
         return Err(read.bad("it has no 'images'"));
@@ -31,6 +36,8 @@ pub(crate) fn open(path: &Path, stop: &Stop) -> Result<(CocoRows, About), Failur
     if let Some(twice) = read.categories.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(read.bad(&format!("two categories have the id {}", twice[0].0)));
     }
+    let before = classes::before(before, POINTER);
+    read.categories = classes::joined(before, &read.categories).map_err(|why| read.bad(&why))?;
     let lists = read.lists();
     let about = About { classes: read.classes(), columns: read.columns(&lists) };
     Ok((CocoRows::new(read, lists)?, about))

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{About, ClassTable, Column};
+use tarflume_formats::{About, ClassTable, Column, name};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};
@@ -19,8 +19,13 @@ use crate::join::{JoinRow, JoinRows, Place};
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
 use crate::table::json::put_value;
+use crate::table::recorded::{Recorded, misfits};
 use crate::table::types::{Inferred, Kind, described};
 
+/// The pointer of the class table.
+const POINTER: &str = "/class";
+/// The lists that all samples have.
+const OWN: [&str; 3] = ["boxes", "class", "class_name"];
 /// Limit on the number of classes.
 const MAX_CLASSES: usize = 1 << 20;
 /// Limit on the different fields of images and objects.
@@ -42,27 +47,36 @@ pub(crate) struct Opened {
 pub(crate) struct VocRows {
     files: Annotations,
     next: usize,
-    classes: Vec<String>,
+    /// The names of classes with their ids.
+    classes: BTreeMap<String, u64>,
     /// Fields of objects beside name and box, and whether all of their values are whole numbers.
     objects: BTreeMap<String, bool>,
     /// Fields of images, and the same.
     images: BTreeMap<String, bool>,
 }
 
-/// Opens the annotations under a folder.
+/// Opens the annotations under a folder. The classes and fields of `before`, a data set that gets more
+/// samples, stay as they are.
 ///
 /// # Errors
-/// Returns an error for a malformed file, and for a failure of the machine.
-pub(crate) fn open(root: &Path, (counter, stop): (&ScanCounter, &Stop)) -> Result<Opened, Failure> {
+/// Returns an error for a malformed file, for a value that does not fit the data set, and for a failure
+/// of the machine.
+pub(crate) fn open(
+    root: &Path,
+    before: &About,
+    (counter, stop): (&ScanCounter, &Stop),
+) -> Result<Opened, Failure> {
     let files = Annotations::list(root, "xml", (counter, stop))?;
+    let recorded = Recorded::of(&before.columns);
     let mut classes = BTreeSet::new();
-    let (mut objects, mut images) = (BTreeMap::new(), BTreeMap::new());
+    let (mut objects, mut images) = fields(&recorded);
     for number in 0..files.len() {
         if number % 1024 == 0 && stop.requested() {
             return Err(Failure::interrupted());
         }
         let (_, path) = files.file(number);
         let annotation = read(&path)?;
+        check_fits(&path, &annotation.fields, &recorded)?;
         see(&mut images, &annotation.fields);
         for object in annotation.objects {
             see(&mut objects, &object.fields);
@@ -74,10 +88,14 @@ pub(crate) fn open(root: &Path, (counter, stop): (&ScanCounter, &Stop)) -> Resul
         }
     }
     let newest = files.newest;
-    let classes = classes.into_iter().collect();
+    let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
+    if let Some(before) = super::classes::before(before, POINTER) {
+        table.names.clone_from(&before.names);
+        classes.retain(|name| !before.names.contains(name));
+    }
+    table.names.extend(classes);
+    let classes = table.names.iter().cloned().zip(0..).collect();
     let rows = VocRows { files, next: 0, classes, objects, images };
-    let table =
-        ClassTable { pointer: "/class".into(), names: rows.classes.clone(), ids: Vec::new() };
     let about = About { classes: Some(table), columns: rows.columns() };
     Ok(Opened { rows, about, newest })
 }
@@ -90,6 +108,40 @@ pub(crate) fn parse(text: &str) {
 fn read(path: &Path) -> Result<Annotation, Failure> {
     let parsed = xml::parse(&text(path)?);
     parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+}
+
+/// Fields, and whether all of their values are whole numbers.
+type Fields = BTreeMap<String, bool>;
+
+/// Returns the fields of objects and of images that the samples of a data set have.
+fn fields(recorded: &Recorded) -> (Fields, Fields) {
+    let (mut objects, mut images) = (Fields::new(), Fields::new());
+    for (name, kind) in recorded.fields().filter(|(name, _)| !OWN.contains(name)) {
+        match kind {
+            Kind::List => objects.insert(name.into(), true),
+            kind => images.insert(name.into(), kind == Kind::Int),
+        };
+    }
+    (objects, images)
+}
+
+/// Checks that the fields of an image fit the types of the data set.
+fn check_fits(
+    path: &Path,
+    fields: &[(String, String)],
+    recorded: &Recorded,
+) -> Result<(), Failure> {
+    for (name, value) in fields {
+        let here = match Kind::of_word(value) {
+            Kind::Int => continue, // a whole number is a text, too
+            _ => Kind::String,
+        };
+        if let Some(kind @ Kind::Int) = recorded.kind(name) {
+            let why = misfits(&format!("'{}'", name::shown(name.as_bytes())), here, kind);
+            return Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+        }
+    }
+    Ok(())
 }
 
 /// Notes fields, and which of them have other values than whole numbers.
@@ -123,7 +175,7 @@ impl VocRows {
             let values = objects.iter().map(|object| field(&object.fields, name, *whole));
             json.insert(name.clone(), values.collect());
         }
-        let class = |object: &Object| self.classes.binary_search(&object.name).unwrap_or_default();
+        let class = |object: &Object| self.classes.get(&object.name).copied().unwrap_or_default();
         json.insert(
             "boxes".into(),
             objects.iter().map(|o| Value::from(o.corners.to_vec())).collect(),
@@ -136,7 +188,7 @@ impl VocRows {
 
     fn columns(&self) -> Vec<Column> {
         let list = Inferred { kind: Kind::List, nullable: false };
-        let own = ["boxes", "class", "class_name"].map(str::to_string);
+        let own = OWN.map(str::to_string);
         let mut columns: Vec<Column> =
             self.objects.keys().chain(&own).map(|name| described(name, list)).collect();
         for (name, whole) in self.images.iter().filter(|(n, _)| !self.objects.contains_key(*n)) {

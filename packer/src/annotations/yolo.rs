@@ -14,13 +14,17 @@ use tarflume_formats::{About, ClassTable, Column};
 
 use self::line::{Object, Points};
 use self::names::Names;
+use super::classes;
 use super::files::{Annotations, text};
 use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
+use crate::table::recorded::Recorded;
 use crate::table::types::{Inferred, Kind, described};
 
+/// The pointer of the class table.
+const POINTER: &str = "/class";
 /// The name of a file with the names of classes beside the label files.
 const CLASSES: &[u8] = b"classes";
 
@@ -54,13 +58,16 @@ struct Lists {
 }
 
 /// Opens the label files under a folder. `names` is a file with the names of classes; without it,
-/// `classes.txt` in the folder is one.
+/// `classes.txt` in the folder is one, and then the classes of `before`, a data set that gets more
+/// samples, whose classes and lists stay as they are.
 ///
 /// # Errors
-/// Returns an error for a malformed file, and for a failure of the machine.
+/// Returns an error for a malformed file, for classes with other ids than in the data set, and for a
+/// failure of the machine.
 pub(crate) fn open(
     root: &Path,
     names: Option<&Path>,
+    before: &About,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Opened, Failure> {
     let mut files = Annotations::list(root, "txt", (counter, stop))?;
@@ -69,13 +76,22 @@ pub(crate) fn open(
         beside |= source == CLASSES;
         source != CLASSES
     });
-    let names = match names {
-        Some(path) => Names::read(path)?,
-        None if beside => Names::read(&root.join("classes.txt"))?,
-        None => Names::default(),
+    let beside = beside.then(|| root.join("classes.txt"));
+    let recorded = Recorded::of(&before.columns);
+    let lists = Lists {
+        polygons: recorded.kind("segmentation").is_some(),
+        keypoints: recorded.kind("keypoints").is_some(),
     };
-    let mut rows = YoloRows { files, next: 0, names, lists: Lists::default() };
-    let mut most = None;
+    let table = classes::before(before, POINTER);
+    let names = named(names.or(beside.as_deref()), table)?;
+    if lists.keypoints && names.keypoints.is_none() {
+        return Err(Failure::usage(
+            "the samples of the data set have keypoints; give the file with kpt_shape again: --yolo-names \
+             FILE",
+        ));
+    }
+    let mut rows = YoloRows { files, next: 0, names, lists };
+    let mut most = table.filter(|table| is_numbered(table)).map(|t| t.names.len() as i64 - 1);
     for number in 0..rows.files.len() {
         if number % 1024 == 0 && stop.requested() {
             return Err(Failure::interrupted());
@@ -91,6 +107,27 @@ pub(crate) fn open(
     let about = About { classes: rows.classes(most), columns: rows.columns() };
     let newest = rows.files.newest;
     Ok(Opened { rows, about, without, newest })
+}
+
+/// Reads the names of classes, which follow those of the data set; without a file they are the data
+/// set's.
+fn named(path: Option<&Path>, before: Option<&ClassTable>) -> Result<Names, Failure> {
+    let Some(path) = path else {
+        let named = before.filter(|table| !is_numbered(table));
+        let classes = named.map_or_else(Vec::new, |table| table.names.clone());
+        return Ok(Names { classes, keypoints: None });
+    };
+    let mut names = Names::read(path)?;
+    let numbered: Vec<(i64, String)> = (0..).zip(names.classes).collect();
+    let all = classes::joined(before, &numbered)
+        .map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))?;
+    names.classes = all.into_iter().map(|(_, name)| name).collect();
+    Ok(names)
+}
+
+/// Returns true for the table of classes without names: each has its number.
+fn is_numbered(table: &ClassTable) -> bool {
+    table.names.iter().enumerate().all(|(id, name)| *name == id.to_string())
 }
 
 /// Parses each line of a text as an object and the whole as names, for fuzzing.
@@ -142,7 +179,7 @@ impl YoloRows {
             false => self.names.classes.clone(),
             true => (0..=most?.min(i64::from(u16::MAX))).map(|id| id.to_string()).collect(),
         };
-        Some(ClassTable { pointer: "/class".into(), names, ids: Vec::new() })
+        Some(ClassTable { pointer: POINTER.into(), names, ids: Vec::new() })
     }
 
     fn columns(&self) -> Vec<Column> {

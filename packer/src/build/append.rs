@@ -16,6 +16,8 @@ use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::Base;
 use crate::present::Present;
+use crate::scan::exts::Require;
+use crate::scan::pair::Side;
 use crate::workdir::quarantine::Policy;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{lacks_entry_points, manifest_digest, published};
@@ -27,6 +29,12 @@ pub struct AppendOptions {
     pub sources: Vec<PathBuf>,
     pub out: PathBuf,
     pub exclude: Vec<String>,
+    pub join: Option<String>,
+    pub coco: Option<String>,
+    pub yolo: Option<String>,
+    pub yolo_names: Option<PathBuf>,
+    pub voc: Option<String>,
+    pub pair: Vec<String>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
     pub fresh: bool,
@@ -40,6 +48,12 @@ impl AppendOptions {
             sources,
             out,
             exclude: Vec::new(),
+            join: None,
+            coco: None,
+            yolo: None,
+            yolo_names: None,
+            voc: None,
+            pair: Vec::new(),
             on_problem: Policy::Fail,
             jobs: None,
             fresh: false,
@@ -59,16 +73,16 @@ impl AppendOptions {
         let digest = manifest_digest(&staging)?;
         let shape = shape_of(&manifest, &self.out)?;
         let mut options = BuildOptions::new(self.sources, self.out.clone());
+        (options.join, options.coco, options.voc) = (self.join, self.coco, self.voc);
+        (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
+        (options.pair, options.exclude) = (self.pair, self.exclude);
         if let Some(shape) = &shape {
             follow(&mut options, shape, &manifest)?;
-            options.exclude = excluded(&shape.exclude, &self.exclude)?;
-        } else {
-            options.exclude = self.exclude;
         }
         options.entry_points = !lacks_entry_points(&staging, &manifest)?;
         (options.on_problem, options.jobs) = (self.on_problem, self.jobs);
         (options.fresh, options.dry_run) = (self.fresh, self.dry_run);
-        let mut request = options.request()?;
+        let mut request = resolved(options, shape.as_ref())?;
         request.look = false; // contents are checked when they are packed
         if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {
             let fixed = shape.is_some_and(|shape| shape.classes.is_some());
@@ -104,14 +118,6 @@ fn shape_of(manifest: &Manifest, out: &Path) -> Result<Option<Shape>, Failure> {
             out.shown()
         )));
     }
-    let joined = shape.join.as_ref().is_some_and(|join| join != "none");
-    if joined || !shape.pair.is_empty() {
-        return Err(Failure::usage(format!(
-            "{} was packed with a table, annotations or paired folders, which append does not take; pack \
-             the new samples with them into another folder, and read both data sets",
-            out.shown()
-        )));
-    }
     Ok(Some(shape))
 }
 
@@ -129,7 +135,8 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.ext_by_content = shape.ext_by_content;
     options.names.clone_from(&shape.names);
     options.follow_links = shape.follow_links;
-    options.join.clone_from(&shape.join);
+    options.exclude = excluded(&shape.exclude, &options.exclude)?;
+    options.pair = paired(&shape.pair, &options.pair)?;
     options.label.clone_from(&shape.label);
     options.split.clone_from(&shape.split);
     options.stratify.clone_from(&shape.stratify);
@@ -139,6 +146,32 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
         Failure::bad_data(format!("the manifest names an unknown check '{}'", shape.check))
     })?);
     Ok(())
+}
+
+/// Converts the options; what is joined follows the first build.
+fn resolved(options: BuildOptions, shape: Option<&Shape>) -> Result<Request, Failure> {
+    let Some(shape) = shape else { return options.request() };
+    let is_given =
+        [&options.join, &options.coco, &options.yolo, &options.voc].iter().any(|o| o.is_some());
+    let mut request = options.resolved(|given| given.following(shape.join.as_deref(), is_given))?;
+    // Without the option, tables of metadata in the folders have the required JSON.
+    request.usual_require = shape.require == Require::default().to_text();
+    Ok(request)
+}
+
+/// Returns the folders that the first build paired.
+fn paired(before: &[String], given: &[String]) -> Result<Vec<String>, Failure> {
+    if given.is_empty() || Side::planned(&Side::parse_all(given)?) == before {
+        return Ok(before.to_vec());
+    }
+    let packed = match before {
+        [] => "without --pair".to_string(),
+        before => format!("with --pair {}", before.join(" ")),
+    };
+    let given = given.join(" ");
+    Err(Failure::usage(format!(
+        "--pair {given}: the data set was packed {packed}; leave it out, or pack into another folder"
+    )))
 }
 
 /// Returns the globs of the first build and what is given. The manifest has no list of keys, only its

@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::About;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
 
@@ -13,6 +14,7 @@ use crate::join::rows::{TableFile, TableRows};
 use crate::join::{JoinOptions, JoinRows, Source, image_folder};
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
+use crate::table::recorded::Recorded;
 
 /// What is joined to the samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,20 +100,86 @@ impl Join {
 
     /// Returns the extension of the new part.
     pub(crate) fn ext(&self) -> &str {
-        self.options().map_or("json", |options| &options.ext)
+        self.options().map_or("json", JoinOptions::ext)
     }
 
-    /// Returns the text for the plan's options; `None` for the default.
-    pub(crate) fn planned(&self) -> Option<String> {
-        let word = match self {
-            Join::Auto => return None,
-            Join::Nothing => return Some("none".into()),
+    /// Returns the word for the plan's options.
+    fn word(&self) -> &'static str {
+        match self {
+            Join::Auto => "auto",
+            Join::Nothing => "none",
             Join::Table(_) => "table",
             Join::Coco(_) => "coco",
             Join::Yolo(..) => "yolo",
             Join::Voc(_) => "voc",
+        }
+    }
+
+    /// Returns the text for the plan's options; `None` for the default.
+    pub(crate) fn planned(&self) -> Option<String> {
+        match (self, self.options()) {
+            (Join::Auto, _) => None,
+            (_, None) => Some(self.word().into()),
+            (_, Some(options)) => Some(format!("{} {}", self.word(), options.planned())),
+        }
+    }
+
+    /// Returns what an append joins: what is given, with the options of the data set's first build,
+    /// which [`Join::planned`] has `recorded`.
+    ///
+    /// # Errors
+    /// Returns an error if nothing is given and the first build had a table or annotations, and if
+    /// another kind or another option is given.
+    pub(crate) fn following(
+        mut self,
+        recorded: Option<&str>,
+        is_given: bool,
+    ) -> Result<Join, Failure> {
+        let recorded = recorded.unwrap_or("auto");
+        let (word, text) = recorded.split_once(' ').unwrap_or((recorded, ""));
+        let first = match word {
+            "none" if !is_given => return Ok(Join::Nothing),
+            "auto" | "none" if self.word() == word => return Ok(self),
+            "auto" | "none" => return Err(self.differs(&format!("--join {word}"))),
+            _ => JoinOptions::parse(text, flag_of(word))?,
         };
-        self.options().map(|options| format!("{word} {}", options.planned()))
+        let name = first.file.file_name().unwrap_or_default();
+        let packed = format!("{} {}", flag_of(word), Path::new(name).shown());
+        if !is_given {
+            return Err(Failure::usage(format!(
+                "the data set was packed with {packed}; give {} again, with the new ones alone or with \
+                 all: {} {}",
+                if word == "table" { "the rows" } else { "the annotations" },
+                flag_of(word),
+                if matches!(word, "yolo" | "voc") { "DIR" } else { "FILE" },
+            )));
+        }
+        if self.word() != word {
+            return Err(self.differs(&packed));
+        }
+        if let Some(options) = self.options_mut() {
+            options.follow(&first, flag_of(word))?;
+        }
+        Ok(self)
+    }
+
+    /// Returns the error for another kind than that of the first build, which had the flag `packed`.
+    fn differs(&self, packed: &str) -> Failure {
+        let given = match self.options() {
+            Some(options) => format!("{} {}", flag_of(self.word()), options.file.shown()),
+            None => format!("--join {}", self.word()),
+        };
+        let remedy = "an append joins what the first build joined; pack the new samples into another \
+                      folder to join something else, and read both data sets";
+        Failure::usage(format!("{given}: the data set was packed with {packed}; {remedy}"))
+    }
+
+    fn options_mut(&mut self) -> Option<&mut JoinOptions> {
+        match self {
+            Join::Auto | Join::Nothing => None,
+            Join::Table(options) | Join::Coco(options) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options) => Some(options),
+        }
     }
 
     /// Returns the paths under the roots of files that are no parts, because they are joined.
@@ -129,7 +197,8 @@ impl Join {
     }
 
     /// Opens what is joined to the samples; `None` if it is nothing. Adds classes and columns to the
-    /// description of the samples.
+    /// description of the samples. Classes and columns of `before`, the data set that gets more
+    /// samples, keep their ids and types.
     ///
     /// # Errors
     /// Returns the errors of the readers.
@@ -137,26 +206,29 @@ impl Join {
         &self,
         scan: &mut Scan,
         roots: &[PathBuf],
+        before: &About,
         (counter, stop): (&ScanCounter, &Stop),
     ) -> Result<Option<Source>, Failure> {
+        let recorded = Recorded::of(&before.columns);
         let source = match self {
             Join::Nothing => return Ok(None),
             Join::Auto if scan.tables.is_empty() => return Ok(None),
-            Join::Auto => image_folder(scan, roots, stop)?,
+            Join::Auto => image_folder(scan, roots, &recorded, stop)?,
             Join::Table(options) => {
                 let file = TableFile { path: options.file.clone(), folder: Vec::new() };
                 let key = options.key.as_deref();
-                let (rows, columns) = TableRows::survey(&[file], &options.table, key, stop)?;
+                let (rows, columns) =
+                    TableRows::survey(&[file], &options.table, key, &recorded, stop)?;
                 scan.about.columns.extend(columns);
                 source(options, Box::new(rows), vec![options.file.clone()], "--join")
             }
             Join::Coco(options) => {
-                let (rows, about) = coco::open(&options.file, stop)?;
+                let (rows, about) = coco::open(&options.file, before, stop)?;
                 add(scan, about);
                 source(options, Box::new(rows), vec![options.file.clone()], "--coco")
             }
             Join::Yolo(options, names) => {
-                let found = yolo::open(&options.file, names.as_deref(), (counter, stop))?;
+                let found = yolo::open(&options.file, names.as_deref(), before, (counter, stop))?;
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
@@ -165,7 +237,7 @@ impl Join {
                 return Ok(Some(source));
             }
             Join::Voc(options) => {
-                let found = voc::open(&options.file, (counter, stop))?;
+                let found = voc::open(&options.file, before, (counter, stop))?;
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
@@ -189,13 +261,23 @@ fn source(
     files: Vec<PathBuf>,
     flag: &'static str,
 ) -> Source {
-    Source { rows, files, on: options.on, ext: options.ext.clone(), without: None, flag }
+    Source { rows, files, on: options.on, ext: options.ext().into(), without: None, flag }
 }
 
-fn add(scan: &mut Scan, about: tarflume_formats::About) {
+fn add(scan: &mut Scan, about: About) {
     scan.about.columns.extend(about.columns);
     if about.classes.is_some() {
         scan.about.classes = about.classes;
+    }
+}
+
+/// Returns the flag of a word in the plan's options.
+fn flag_of(word: &str) -> &'static str {
+    match word {
+        "coco" => "--coco",
+        "yolo" => "--yolo",
+        "voc" => "--voc",
+        _ => "--join",
     }
 }
 

@@ -111,13 +111,24 @@ impl BuildOptions {
     /// # Errors
     /// Returns an error for an unknown word, an unreadable list, or a path that is not UTF-8.
     pub fn request(self) -> Result<Request, Failure> {
+        self.resolved(Ok)
+    }
+
+    /// As [`BuildOptions::request`]; `resolve` completes what is joined.
+    ///
+    /// # Errors
+    /// Returns the errors of [`BuildOptions::request`] and of `resolve`.
+    pub(super) fn resolved(
+        self,
+        resolve: impl FnOnce(Join) -> Result<Join, Failure>,
+    ) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
         let label = self.label_rule()?;
         let split = self.split_rule()?;
-        let join = Join::parse(self.joined())?;
+        let join = resolve(Join::parse(self.joined())?)?;
         let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
             let text =

@@ -1,20 +1,20 @@
 //! From a request to a plan in place: scans, decides, plans, and compares with an earlier attempt
 //! in the output folder. Writes only the plan, the policy and the list of problems.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tarflume_formats::files::{self, patiently};
+use tarflume_formats::files;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Manifest, Plan, index_path};
+use tarflume_formats::{About, Manifest, Plan};
 
 use super::joined::Join;
 use super::replan::difference;
-use super::sources::{check_files, check_folders};
+use super::sources::{check_files, check_folders, check_in_the_way};
 use crate::choice::Choice;
 use crate::failure::Failure;
-use crate::join;
+use crate::join::{self, Known};
 use crate::label::{LabelRule, label};
 use crate::plan::deal::Cut;
 use crate::plan::naming::Base;
@@ -165,15 +165,14 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
     pool.install(|| {
-        let mut scan = scanned(request, counter)?;
+        let (mut scan, mut left) = scanned(request, counter)?;
         let Request { roots, scan: options, stop, .. } = request;
         if let Some(rule) = &request.label {
             label(&mut scan, roots, rule, stop)?;
         }
-        let left = match &request.append {
-            Some(append) => append.present.leave_out(&mut scan, roots, &options.names)?,
-            None => Left::default(),
-        };
+        if let Some(append) = &request.append {
+            left = append.present.leave_out(&mut scan, roots, &options.names, left)?;
+        }
         if request.stop.requested() {
             return Err(Failure::interrupted());
         }
@@ -181,9 +180,9 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     })
 }
 
-/// Scans the sources and joins to the samples what the request names.
-fn scanned(request: &Request, counter: &ScanCounter) -> Result<Scan, Failure> {
-    let Request { roots, scan: options, stop, join, .. } = request;
+/// Scans the sources and joins to the samples what the request names. Returns what the join left out.
+fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Failure> {
+    let Request { roots, scan: options, stop, join, append, .. } = request;
     let mut found = match request.sources.as_slice() {
         [] if !request.pair.is_empty() => {
             scan_pairs(&roots[0], &request.pair, options, counter, stop)?
@@ -199,10 +198,15 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<Scan, Failure> {
     if stop.requested() {
         return Err(Failure::interrupted());
     }
-    if let Some(source) = join.open(&mut found, roots, (counter, stop))? {
-        join::join(&mut found, roots, source, (counter, stop))?;
-    }
-    Ok(found)
+    let (nothing, folder) = (About::default(), request.pair.first().map(Side::folder));
+    let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
+    let Some(source) = join.open(&mut found, roots, before, (counter, stop))? else {
+        return Ok((found, Left::default()));
+    };
+    let present = append.as_ref().map(|append| &append.present);
+    let known = present.map(|present| Known { present, options, folder });
+    let left = join::join(&mut found, roots, source, known, (counter, stop))?;
+    Ok((found, left))
 }
 
 fn plan(
@@ -258,7 +262,9 @@ fn plan(
         return same_as_published(request, staging, manifest, &foot, scan.newest);
     }
     let resumed = keep_earlier(request, staging, &Plan::open(temp.path())?)?;
-    check_in_the_way(request, &foot, resumed)?;
+    if !resumed {
+        check_in_the_way(&request.out, &foot)?; // a resumed one may be half published: `finalize` compares
+    }
     temp.sync()?;
     temp.publish_over(&staging.plan_path())?;
     staging.set_policy(request.policy.word())?;
@@ -407,33 +413,4 @@ fn keep_earlier(request: &Request, staging: &Staging, new: &Plan) -> Result<bool
         progress.records.len(),
         progress.total
     )))
-}
-
-/// Refuses existing files that have a shard's name and do not belong to this data set.
-fn check_in_the_way(request: &Request, foot: &PlanFoot, resumed: bool) -> Result<(), Failure> {
-    if resumed {
-        return Ok(()); // it may be half published; `finalize` compares these files
-    }
-    for shard in &foot.shards {
-        let tar = request.out.join(&shard.name);
-        for path in [index_path(&tar), tar] {
-            if bears_a_name(&path)? {
-                return Err(Failure::usage(format!(
-                    "{} exists and belongs to no data set of pack; choose another folder or --prefix",
-                    path.shown()
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns true if anything has the name `path`, including a dangling link.
-fn bears_a_name(path: &Path) -> Result<bool, Failure> {
-    use std::io::ErrorKind as K;
-    match patiently(|| path.symlink_metadata()) {
-        Ok(_) => Ok(true),
-        Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
-        Err(e) => Err(Failure::io(e, "examine", path)),
-    }
 }

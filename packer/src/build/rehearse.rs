@@ -47,3 +47,6 @@ pub fn rehearse(source: &str) -> Result<u64, Failure> {
     });
     result.map(|()| values)
 }
+
+#[cfg(all(test, feature = "hdf5", feature = "tables"))]
+mod tests;

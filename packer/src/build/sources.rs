@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::index_path;
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
@@ -100,4 +102,33 @@ fn no_folder(root: &Path) -> String {
         "; SRC must be one"
     };
     format!("{} is not a folder{advice}", root.shown())
+}
+
+/// Refuses existing files that have a shard's name and do not belong to this data set.
+///
+/// # Errors
+/// Returns an error in this case, and if the operating system refuses.
+pub(super) fn check_in_the_way(out: &Path, foot: &PlanFoot) -> Result<(), Failure> {
+    for shard in &foot.shards {
+        let tar = out.join(&shard.name);
+        for path in [index_path(&tar), tar] {
+            if bears_a_name(&path)? {
+                return Err(Failure::usage(format!(
+                    "{} exists and belongs to no data set of pack; choose another folder or --prefix",
+                    path.shown()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if anything has the name `path`, including a dangling link.
+fn bears_a_name(path: &Path) -> Result<bool, Failure> {
+    use std::io::ErrorKind as K;
+    match patiently(|| path.symlink_metadata()) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), K::NotFound | K::NotADirectory) => Ok(false),
+        Err(e) => Err(Failure::io(e, "examine", path)),
+    }
 }

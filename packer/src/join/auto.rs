@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::scan::Scan;
 use crate::source::part_path;
 use crate::stop::Stop;
+use crate::table::recorded::Recorded;
 use crate::table::{self, Row, TableOptions};
 
 /// Returns the rows of the tables that the scan found, and adds their columns to the description of
@@ -23,6 +24,7 @@ use crate::table::{self, Row, TableOptions};
 pub(crate) fn image_folder(
     scan: &mut Scan,
     roots: &[PathBuf],
+    recorded: &Recorded,
     stop: &Stop,
 ) -> Result<Source, Failure> {
     let mut tables: Vec<TableFile> = Vec::new();
@@ -53,7 +55,7 @@ pub(crate) fn image_folder(
             )));
         }
     }
-    let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), stop)?;
+    let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
     scan.about.columns.extend(columns);
     Ok(Source {
         rows: Box::new(rows),

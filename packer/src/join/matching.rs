@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rayon::slice::ParallelSliceMut;
 use tarflume_formats::varint;
 
+use super::known::{Known, Named};
 use super::options::On;
 use super::places::{Listed, Place, again, quoted};
 use super::source::JoinRow;
@@ -32,6 +33,11 @@ pub(super) fn hash(name: &[u8]) -> u64 {
 pub(super) fn put_row(row: &JoinRow, out: &mut Vec<u8>) {
     varint::put_bytes(out, &row.name);
     out.extend_from_slice(&row.json);
+}
+
+/// Returns the name of a record's row.
+pub(super) fn name_of(record: &[u8]) -> &[u8] {
+    take_row(Place::take(record).1).0
 }
 
 /// Decodes the name and the JSON of a record's rest.
@@ -68,6 +74,8 @@ pub(super) struct Matches {
     pub(super) found: Sorter,
     /// Samples that one row matches.
     pub(super) samples: u64,
+    /// Rows that name only samples of the data set that gets more.
+    pub(super) known: u64,
     /// Rows without sample.
     pub(super) orphans: Listed,
     /// Rows with the name of an earlier row.
@@ -86,75 +94,148 @@ struct Scratch {
     record: Vec<u8>,
 }
 
-/// Finds the samples of all rows.
+/// What rows are paired with: the samples of the scan, and those of the data set that gets more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides<'a> {
+    /// The scan.
+    pub(super) scan: &'a Scan,
+    /// The name that rows have.
+    pub(super) on: On,
+    /// The data set, if there is one.
+    pub(super) known: Option<Known<'a>>,
+}
+
+/// Hashes of one pass, sorted: with spots of the scan, and with ordinals of the data set.
+#[derive(Debug, Default)]
+struct Hashes {
+    found: Vec<(u64, u64)>,
+    known: Vec<(u64, u64)>,
+    /// What was passed of both.
+    at: (usize, usize),
+}
+
+impl Hashes {
+    /// Moves to `hash`, which grows from call to call, and returns its spots and ordinals.
+    fn of(&mut self, hash: u64) -> [&[(u64, u64)]; 2] {
+        fn of(hashes: &[(u64, u64)], at: &mut usize, hash: u64) -> std::ops::Range<usize> {
+            *at += hashes[*at..].iter().take_while(|found| found.0 < hash).count();
+            let same = hashes[*at..].iter().take_while(|found| found.0 == hash);
+            *at..*at + same.count()
+        }
+        let found = of(&self.found, &mut self.at.0, hash);
+        let known = of(&self.known, &mut self.at.1, hash);
+        [&self.found[found], &self.known[known]]
+    }
+}
+
+/// Finds the samples of all rows, which are sorted by [`Sides::hash`].
 ///
 /// # Errors
 /// Returns an error for a failure of the machine, and after a request to stop.
 pub(super) fn matches(
-    scan: &Scan,
+    sides: Sides<'_>,
     rows: &mut Sorted,
-    on: On,
     stop: &Stop,
 ) -> Result<Matches, Failure> {
     let mut matches = Matches {
         found: Sorter::new(),
         samples: 0,
+        known: 0,
         orphans: Listed::new(ProblemKind::OrphanRow),
         repeated: Listed::new(ProblemKind::RepeatedRow),
         names: Vec::new(),
         scratch: Scratch::default(),
     };
-    let names = count_names(scan, on);
+    let names = sides.count_names();
     let passes = names.div_ceil(PASS.max(names / 8)).max(1);
-    let (mut hashes, mut group) = (Vec::new(), Group::default());
+    let (mut hashes, mut group) = (Hashes::default(), Group::default());
     for pass in 0..passes {
         if stop.requested() {
             return Err(Failure::interrupted());
         }
-        collect(scan, on, (pass, passes), &mut hashes);
-        let mut at = 0;
+        sides.collect((pass, passes), &mut hashes)?;
         while let Some(hash) = rows.peek()? {
             if collide::pass_of(hash, passes) != pass {
                 break;
             }
-            group.read(rows, hash, &mut matches.repeated)?;
-            at += hashes[at..].iter().take_while(|found| found.0 < hash).count();
-            let same = hashes[at..].iter().take_while(|found| found.0 == hash);
-            let same: &[(u64, u64)] = &hashes[at..at + same.count()];
-            for record in &group.records[..group.count] {
-                matches.pair(scan, on, record, same)?;
+            group.read(rows, hash)?;
+            let same = hashes.of(hash);
+            for number in 0..group.count {
+                let row = (group.records[number].as_slice(), group.is_repeated(number));
+                let is_settled = matches.pair(sides, row, same)?;
+                group.report(number, is_settled, &mut matches.repeated);
             }
         }
     }
     Ok(matches)
 }
 
-fn count_names(scan: &Scan, on: On) -> u64 {
-    if !on.is_of_files() {
-        return scan.samples.len();
+impl Sides<'_> {
+    /// Returns the number by which rows and samples are sorted.
+    fn hash(&self, name: &[u8]) -> u64 {
+        self.known.map_or_else(|| hash(name), |known| known.hash(self.on, name))
     }
-    let mut names = 0;
-    scan.samples.visit(|_, sample| {
-        names += sample.parts.len() as u64;
-        true
-    });
-    names
-}
 
-/// Collects hash and spot of the samples' names in a pass, sorted.
-fn collect(scan: &Scan, on: On, (pass, passes): (u64, u64), hashes: &mut Vec<(u64, u64)>) {
-    hashes.clear();
-    let mut space = Vec::new();
-    scan.samples.visit(|spot, sample| {
-        on.each_name(sample, &scan.exts, &mut space, &mut |name| {
-            let hash = hash(name);
-            if collide::pass_of(hash, passes) == pass {
-                hashes.push((hash, spot.id()));
-            }
+    fn count_names(&self) -> u64 {
+        let known = self.known.map_or(0, |known| known.present.samples());
+        if !self.on.is_of_files() {
+            return known.max(self.scan.samples.len());
+        }
+        let mut names = 0;
+        self.scan.samples.visit(|_, sample| {
+            names += sample.parts.len() as u64;
+            true
         });
-        true
-    });
-    hashes.par_sort_unstable();
+        known.max(names)
+    }
+
+    /// Collects the hashes of a pass.
+    fn collect(&self, (pass, passes): (u64, u64), hashes: &mut Hashes) -> Result<(), Failure> {
+        hashes.at = (0, 0);
+        hashes.found.clear();
+        let mut space = Vec::new();
+        self.scan.samples.visit(|spot, sample| {
+            self.on.each_name(sample, &self.scan.exts, &mut space, &mut |name| {
+                let hash = self.hash(name);
+                if collide::pass_of(hash, passes) == pass {
+                    hashes.found.push((hash, spot.id()));
+                }
+            });
+            true
+        });
+        hashes.found.par_sort_unstable();
+        match self.known {
+            Some(known) => known.collect(self.on, (pass, passes), &mut hashes.known),
+            None => Ok(()),
+        }
+    }
+
+    /// Collects the spots among `same`, in order, whose samples have this name.
+    fn spots(&self, name: &[u8], same: &[(u64, u64)], scratch: &mut Scratch) {
+        let Scratch { sample, name: space, spots, .. } = scratch;
+        spots.clear();
+        for &(_, id) in same {
+            self.scan.samples.read(Spot::from_id(id), sample);
+            let mut is_named = false;
+            self.on
+                .each_name(sample, &self.scan.exts, space, &mut |other| is_named |= other == name);
+            if is_named && spots.last() != Some(&id) {
+                spots.push(id);
+            }
+        }
+    }
+
+    /// Returns true if the data set has all samples at these spots.
+    fn has_all(&self, spots: &[u64], sample: &mut FoundSample) -> Result<bool, Failure> {
+        let Some(known) = self.known else { return Ok(false) };
+        for &id in spots {
+            self.scan.samples.read(Spot::from_id(id), sample);
+            if !known.has(sample)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// The rows with one hash, one for each name.
@@ -162,19 +243,20 @@ fn collect(scan: &Scan, on: On, (pass, passes): (u64, u64), hashes: &mut Vec<(u6
 struct Group {
     records: Vec<Vec<u8>>,
     count: usize,
+    /// The places of other rows with the name of a record, by its number.
+    repeats: Vec<(usize, Place)>,
 }
 
 impl Group {
-    fn read(&mut self, rows: &mut Sorted, hash: u64, repeated: &mut Listed) -> Result<(), Failure> {
+    fn read(&mut self, rows: &mut Sorted, hash: u64) -> Result<(), Failure> {
         self.count = 0;
+        self.repeats.clear();
         while rows.peek()? == Some(hash) {
             let Some((_, record)) = rows.next()? else { break };
-            let (place, rest) = Place::take(record);
-            let (name, _) = take_row(rest);
-            let same = |other: &&Vec<u8>| take_row(Place::take(other).1).0 == name;
-            if let Some(first) = self.records[..self.count].iter().find(same) {
-                let first = Place::take(first).0;
-                repeated.push(place, || again(name, first));
+            let name = name_of(record);
+            let same = |other: &Vec<u8>| name_of(other) == name;
+            if let Some(first) = self.records[..self.count].iter().position(same) {
+                self.repeats.push((first, Place::take(record).0));
                 continue;
             }
             if self.count == self.records.len() {
@@ -186,44 +268,63 @@ impl Group {
         }
         Ok(())
     }
+
+    fn is_repeated(&self, number: usize) -> bool {
+        self.repeats.iter().any(|(first, _)| *first == number)
+    }
+
+    /// Reports the other rows with the name of a record, unless the data set has its samples.
+    fn report(&self, number: usize, is_settled: bool, repeated: &mut Listed) {
+        if is_settled {
+            return;
+        }
+        let record = &self.records[number];
+        for &(_, place) in self.repeats.iter().filter(|(first, _)| *first == number) {
+            repeated.push(place, || again(name_of(record), Place::take(record).0));
+        }
+    }
 }
 
 impl Matches {
-    /// Adds a row to the samples among `same` that have its name.
+    /// Adds a row to the samples among `found` that have its name, unless other samples of the data
+    /// set, some of `known`, have it, too. With `is_repeated`, returns true if the data set has all
+    /// samples with this name.
     fn pair(
         &mut self,
-        scan: &Scan,
-        on: On,
-        record: &[u8],
-        same: &[(u64, u64)],
-    ) -> Result<(), Failure> {
-        let (place, rest) = Place::take(record);
+        sides: Sides<'_>,
+        (row, is_repeated): (&[u8], bool),
+        [found, known]: [&[(u64, u64)]; 2],
+    ) -> Result<bool, Failure> {
+        let (place, rest) = Place::take(row);
         let (name, json) = take_row(rest);
         let mut scratch = std::mem::take(&mut self.scratch);
-        let Scratch { sample, name: space, spots, record } = &mut scratch;
-        spots.clear();
-        for &(_, id) in same {
-            scan.samples.read(Spot::from_id(id), sample);
-            let mut is_named = false;
-            on.each_name(sample, &scan.exts, space, &mut |other| is_named |= other == name);
-            if is_named && spots.last() != Some(&id) {
-                spots.push(id);
-            }
+        sides.spots(name, found, &mut scratch);
+        let Scratch { sample, spots, record, .. } = &mut scratch;
+        let named = match sides.known {
+            Some(data) => data.named(sides.on, name, (known, spots.is_empty()))?,
+            None => Named::default(),
+        };
+        let mut several = spots.len() > 1 || named.count > 1;
+        if let (&[spot], 1) = (spots.as_slice(), named.count) {
+            sides.scan.samples.read(Spot::from_id(spot), sample);
+            several = sample.key != named.key;
         }
         record.clear();
-        record.push(u8::from(spots.len() > 1));
+        record.push(u8::from(several));
         place.put(record);
         match spots.as_slice() {
+            [] if named.count > 0 => self.known += 1,
             [] => self.orphan(place, name),
-            [_] => {
+            [_] if !several => {
                 self.samples += 1;
                 record.extend_from_slice(json);
             }
             _ => {}
         }
-        let pushed = spots.iter().try_for_each(|&id| self.found.push(id, record));
+        spots.iter().try_for_each(|&id| self.found.push(id, record))?;
+        let is_settled = is_repeated && named.count > 0 && sides.has_all(spots, sample)?;
         self.scratch = scratch;
-        pushed
+        Ok(is_settled)
     }
 
     fn orphan(&mut self, place: Place, name: &[u8]) {

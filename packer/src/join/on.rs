@@ -48,8 +48,9 @@ pub(super) struct Habits {
 }
 
 impl Habits {
-    pub(super) fn new(exts: &[PlannedExt]) -> Habits {
-        let exts = exts.iter().map(|ext| ext.source.as_bytes().to_vec()).collect();
+    /// Knows the extensions of the found files, and `others`.
+    pub(super) fn new(exts: &[PlannedExt], others: impl Iterator<Item = Vec<u8>>) -> Habits {
+        let exts = exts.iter().map(|ext| ext.source.as_bytes().to_vec()).chain(others).collect();
         Habits { exts, rows: 0, folders: 0, extensions: 0 }
     }
 
@@ -83,7 +84,7 @@ mod tests {
         let exts = ["jpg", "seg.png"];
         let exts = exts.map(|e| PlannedExt { source: e.into(), shard: e.into(), has_paths: false });
         let on = |names: &[&str]| {
-            let mut habits = Habits::new(&exts);
+            let mut habits = Habits::new(&exts, std::iter::empty());
             names.iter().for_each(|name| habits.see(name.as_bytes()));
             habits.on()
         };

@@ -43,8 +43,8 @@ pub(crate) struct JoinOptions {
     pub(crate) key: Option<String>,
     /// The matched name; found from the rows if absent.
     pub(crate) on: Option<On>,
-    /// The extension of the new part.
-    pub(crate) ext: String,
+    /// The extension of the new part; `json` if absent.
+    ext: Option<String>,
     /// How the table is read.
     pub(crate) table: TableOptions,
 }
@@ -69,7 +69,7 @@ impl JoinOptions {
             return refuse("it names no file".into());
         }
         let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
-        let (mut key, mut on, mut ext) = (None, None, "json".to_string());
+        let (mut key, mut on, mut ext) = (None, None, None);
         let mut table = TableOptions::default();
         for option in fields(rest, &names) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -84,7 +84,7 @@ impl JoinOptions {
                     if !is_extension(new) {
                         return refuse(format!("'{new}' is no extension"));
                     }
-                    ext = new.trim_start_matches('.').to_string();
+                    ext = Some(new.trim_start_matches('.').to_string());
                 }
                 ("sep", "tab") => table.separator = Some(b'\t'),
                 ("sep", one) if one.len() == 1 && one.is_ascii() => {
@@ -97,11 +97,45 @@ impl JoinOptions {
         Ok(JoinOptions { file, key, on, ext, table })
     }
 
+    /// Returns the extension of the new part.
+    pub(crate) fn ext(&self) -> &str {
+        self.ext.as_deref().unwrap_or("json")
+    }
+
+    /// Adds the options of a data set's first build that are not given. The character between fields
+    /// may differ: it describes the file, not the samples.
+    ///
+    /// # Errors
+    /// Returns an error for another column, name or extension than those of the first build.
+    pub(crate) fn follow(&mut self, first: &JoinOptions, flag: &str) -> Result<(), Failure> {
+        let on = |options: &JoinOptions| options.on.map(|on| on.word().to_string());
+        let words = [
+            ("key", self.key.clone(), first.key.clone()),
+            ("on", on(self), on(first)),
+            ("as", self.ext.clone(), Some(first.ext().to_string())),
+        ];
+        for (name, given, first) in words {
+            if let (Some(given), Some(first)) = (given, first)
+                && given != first
+            {
+                return Err(Failure::usage(format!(
+                    "{name}={given} in {flag}: the first build of the data set had {name}={first}; leave \
+                     {name}= out"
+                )));
+            }
+        }
+        self.key = self.key.take().or_else(|| first.key.clone());
+        self.on = self.on.or(first.on);
+        self.ext.clone_from(&first.ext);
+        self.table.separator = self.table.separator.or(first.table.separator);
+        Ok(())
+    }
+
     /// Returns the text for the plan's options: base name and options. Machines may keep the file in
     /// different folders.
     pub(crate) fn planned(&self) -> String {
         let name = Path::file_name(&self.file).unwrap_or_default().to_string_lossy();
-        let mut text = format!("{name}:as={}", self.ext);
+        let mut text = format!("{name}:as={}", self.ext());
         if let Some(key) = &self.key {
             text += &format!(",key={key}");
         }
@@ -154,11 +188,35 @@ mod tests {
         let options = parsed("/d/a:b.csv:key=file, name,on=stem,as=meta.json");
         assert_eq!(options.file, Path::new("/d/a:b.csv"));
         assert_eq!(options.key.as_deref(), Some("file, name"));
-        assert_eq!((options.on, options.ext.as_str()), (Some(On::Stem), "meta.json"));
+        assert_eq!((options.on, options.ext()), (Some(On::Stem), "meta.json"));
         assert_eq!(options.planned(), "a:b.csv:as=meta.json,key=file, name,on=stem");
         let plain = parsed("/d/labels.csv");
-        assert_eq!((plain.key.as_deref(), plain.on, plain.ext.as_str()), (None, None, "json"));
+        assert_eq!((plain.key.as_deref(), plain.on, plain.ext()), (None, None, "json"));
         assert_eq!(parsed("/d/x.txt:sep=tab").table.separator, Some(b'\t'));
+    }
+
+    #[test]
+    fn an_append_has_the_options_of_the_first_build() {
+        let parsed = |text: &str| JoinOptions::parse(text, "--join").unwrap();
+        let first = parsed("/d/first.csv:key=a,b,on=stem,as=meta.json,sep=;");
+        let first = parsed(&first.planned());
+        let mut later = parsed("/e/later.csv");
+        later.follow(&first, "--join").unwrap();
+        assert_eq!(later.planned(), "later.csv:as=meta.json,key=a,b,on=stem,sep=;");
+        let refused = |text: &str| parsed(text).follow(&first, "--join").unwrap_err().text;
+        assert!(
+            refused("l.csv:on=key")
+                .contains("on=key in --join: the first build of the data set had on=stem")
+        );
+        assert!(
+            refused("l.csv:key=a")
+                .contains("key=a in --join: the first build of the data set had key=a,b")
+        );
+        assert!(refused("l.csv:as=json").contains("as=json"));
+        let mut later = parsed("l.tsv:sep=tab,key=name");
+        later.follow(&parsed("first.csv"), "--join").unwrap();
+        assert_eq!((later.key.as_deref(), later.ext()), (Some("name"), "json"));
+        assert_eq!(later.table.separator, Some(b'\t'));
     }
 
     #[test]

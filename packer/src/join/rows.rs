@@ -2,6 +2,7 @@
 //!
 //! Tables are read twice: once for the types of their columns, once for their values.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::Column;
@@ -12,6 +13,7 @@ use super::source::{JoinRow, JoinRows};
 use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::table::json::RowWriter;
+use crate::table::recorded::Recorded;
 use crate::table::survey::Survey;
 use crate::table::types::{Inferred, Kind, described};
 use crate::table::{self, Row, TableOptions, TableReader};
@@ -49,6 +51,8 @@ struct Surveyed {
     file: TableFile,
     survey: Survey,
     key: usize,
+    /// Columns whose whole numbers are written as other numbers.
+    widened: Vec<usize>,
 }
 
 /// The rows of several tables, in order.
@@ -67,21 +71,23 @@ impl std::fmt::Debug for TableRows {
 }
 
 impl TableRows {
-    /// Reads the tables once and infers the types of their columns. `key` is the column with the
-    /// samples' names.
+    /// Reads the tables once and infers the types of their columns; those that are recorded stay as
+    /// they are. `key` is the column with the samples' names.
     ///
     /// # Errors
-    /// Returns an error for a malformed table, for values whose types exclude each other, if no column
-    /// has the samples' names, and for a failure of the machine.
+    /// Returns an error for a malformed table, for values whose types exclude each other or do not fit
+    /// the recorded one, if no column has the samples' names, and for a failure of the machine.
     pub(crate) fn survey(
         files: &[TableFile],
         options: &TableOptions,
         key: Option<&str>,
+        recorded: &Recorded,
         stop: &Stop,
     ) -> Result<(TableRows, Vec<Column>), Failure> {
-        let one = |file: &TableFile| surveyed(file, options, key, stop);
+        let one = |file: &TableFile| surveyed(file, options, key, recorded, stop);
         let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
         let columns = unified(&mut tables)?;
+        widen(&mut tables, recorded);
         let (open, row) = (None, Row::default());
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
     }
@@ -123,6 +129,9 @@ impl JoinRows for TableRows {
             while row.name.get(start..).is_some_and(|name| name.starts_with(b"./")) {
                 row.name.drain(start..start + 2);
             }
+            for &column in &table.widened {
+                self.row.widen(column);
+            }
             writer.write(&self.row, &mut row.json);
             return Ok(true);
         }
@@ -133,11 +142,29 @@ fn surveyed(
     file: &TableFile,
     options: &TableOptions,
     key: Option<&str>,
+    recorded: &Recorded,
     stop: &Stop,
 ) -> Result<Surveyed, Failure> {
-    let survey = Survey::of(&file.path, options, stop)?;
+    let survey = Survey::within(&file.path, options, recorded, stop)?;
     let key = key_column(&file.path, &survey.names, &survey.types, key)?;
-    Ok(Surveyed { file: file.clone(), survey, key })
+    Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })
+}
+
+/// Finds the columns that are recorded as numbers and have whole numbers only. A table that has both
+/// is written as the first build wrote it: its whole numbers stay whole, if it has types.
+fn widen(tables: &mut [Surveyed], recorded: &Recorded) {
+    let mut mixed = HashSet::new();
+    for Surveyed { survey, .. } in &*tables {
+        let named = survey.names.iter().zip(&survey.whole);
+        mixed.extend(named.filter(|(_, whole)| !**whole).map(|(name, _)| name.clone()));
+    }
+    for table in tables {
+        let is_widened = |name: &String| {
+            recorded.kind(name) == Some(Kind::Float) && !mixed.contains(name.as_str())
+        };
+        let names = table.survey.names.iter().enumerate();
+        table.widened = names.filter(|(_, name)| is_widened(name)).map(|(n, _)| n).collect();
+    }
 }
 
 /// Returns the number of the column with the samples' names.

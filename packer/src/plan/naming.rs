@@ -1,6 +1,8 @@
-//! The names of shards: a prefix for each split, and numbers that follow those of the data set. Pure.
+//! What shards continue: a prefix for each split, and the numbers and columns of the data set. Pure.
 
-use tarflume_formats::About;
+use std::collections::{HashMap, HashSet};
+
+use tarflume_formats::{About, Column};
 
 /// The prefix of shards if none is chosen.
 pub(crate) const PREFIX: &str = "shard";
@@ -17,6 +19,23 @@ pub(crate) struct Base {
 }
 
 impl Base {
+    /// Returns the columns of its samples and of new ones, which have `found`. What either lacks is
+    /// nullable.
+    pub(super) fn columns_with(&self, found: &[Column]) -> Vec<Column> {
+        let mut all = self.about.columns.clone();
+        if found.is_empty() {
+            return all; // nothing describes the new samples
+        }
+        let new: HashMap<&str, &Column> = found.iter().map(|c| (c.name.as_str(), c)).collect();
+        let known: HashSet<String> = all.iter().map(|column| column.name.clone()).collect();
+        for column in &mut all {
+            column.nullable |= new.get(column.name.as_str()).is_none_or(|new| new.nullable);
+        }
+        let added = found.iter().filter(|column| !known.contains(&column.name));
+        all.extend(added.map(|column| Column { nullable: true, ..column.clone() }));
+        all
+    }
+
     /// Returns the number of the first new shard with this prefix.
     fn next(&self, prefix: &str) -> u64 {
         let number = |name: &String| {
@@ -77,6 +96,24 @@ pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_that_some_samples_lack_is_nullable() {
+        let column = |name: &str, kind: &str, nullable| Column {
+            name: name.into(),
+            kind: kind.into(),
+            shape: None,
+            nullable,
+        };
+        let old = vec![column("/a", "float64", false), column("/b", "int64", false)];
+        let about = About { classes: None, columns: old.clone() };
+        let base = Base { about, ..Base::default() };
+        assert_eq!(base.columns_with(&[]), old);
+        let new = [column("/c", "string", false), column("/a", "float64", false)];
+        let all = base.columns_with(&new);
+        assert_eq!(all[0], old[0]);
+        assert_eq!(all[1..], [column("/b", "int64", true), column("/c", "string", true)]);
+    }
 
     #[test]
     fn shards_of_a_split_are_numbered_after_existing_shards() {

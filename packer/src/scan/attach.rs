@@ -33,22 +33,23 @@ pub(crate) enum Attached {
 }
 
 impl Scan {
-    /// Calls `each` with every sample, in order, its spot, and an empty space for its text. The
-    /// text replaces a part `ext` that the sample has.
+    /// Calls `each` with every sample, in order, its spot, the result of `read`, and an empty space for
+    /// its text. The text replaces a part `ext` that the sample has. `read` is called before `each`, by
+    /// several threads for up to 512 samples.
     ///
     /// # Errors
-    /// Returns the errors of `each`, and an error if a text cannot be stored.
-    pub(crate) fn attach(
+    /// Returns the errors of `read` and `each`, and an error if a text cannot be stored.
+    pub(crate) fn attach<T: Send>(
         &mut self,
         ext: &str,
         roots: &[PathBuf],
-        mut each: impl FnMut(Spot, &FoundSample, &mut Vec<u8>) -> Result<Attached, Failure>,
+        read: impl Fn(&Scan, &FoundSample) -> Result<T, Failure> + Sync,
+        mut each: impl FnMut(Spot, &FoundSample, T, &mut Vec<u8>) -> Result<Attached, Failure>,
     ) -> Result<(), Failure> {
-        self.rebuild(ext, roots, |_, _| Ok(()), |spot, sample, (), text| each(spot, sample, text))
+        self.rebuild(ext, roots, read, |spot, sample, found, text| each(spot, sample, found, text))
     }
 
-    /// As [`Scan::attach`]; `read` is called before `each`, by several threads for up to 512 samples,
-    /// and `each` gets its result. `each` may change the part of the key after its folder.
+    /// As [`Scan::attach`]. `each` gets no spot, and may change the part of the key after its folder.
     ///
     /// # Errors
     /// Returns the errors of `read` and `each`, and an error if a text cannot be stored.

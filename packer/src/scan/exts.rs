@@ -48,6 +48,13 @@ impl ExtMap {
         mapped.map_or_else(|| lower.to_vec(), |to| to.as_bytes().to_vec())
     }
 
+    /// Returns the extensions in lower case that have this name in shards.
+    pub(crate) fn sources<'a>(&'a self, shard: &'a str) -> impl Iterator<Item = &'a str> {
+        let mapped =
+            self.0.iter().filter(move |(_, to)| *to == shard).map(|(from, _)| from.as_str());
+        mapped.chain([shard])
+    }
+
     /// Returns the map's text for the plan's options.
     pub fn to_text(&self) -> String {
         let pairs: Vec<_> = self.0.iter().map(|(from, to)| format!("{from}={to}")).collect();

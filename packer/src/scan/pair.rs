@@ -65,6 +65,11 @@ impl Side {
         Ok(sides)
     }
 
+    /// Returns the path under the source.
+    pub(crate) fn folder(&self) -> &str {
+        &self.folder
+    }
+
     /// Returns the sides as text for the plan's options.
     pub(crate) fn planned(sides: &[Side]) -> Vec<String> {
         sides.iter().map(|side| format!("{}={}", side.folder, side.ext)).collect()

@@ -6,7 +6,8 @@ use std::path::Path;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
-use super::types::{Inferred, Types};
+use super::recorded::{Recorded, misfit, misfits};
+use super::types::{Inferred, Kind, Types};
 use super::{Row, TableOptions, bad_row, open};
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -21,6 +22,8 @@ pub(crate) struct Survey {
     pub(crate) names: Vec<String>,
     /// Their types.
     pub(crate) types: Vec<Inferred>,
+    /// Whether each has no values but whole numbers.
+    pub(crate) whole: Vec<bool>,
     rows: u64,
     /// Length and time of the file.
     state: (u64, i64, i64),
@@ -33,15 +36,34 @@ impl Survey {
     /// Returns an error for a malformed table, for values whose types exclude each other, after a
     /// request to stop, and for a failure of the machine.
     pub(crate) fn of(path: &Path, options: &TableOptions, stop: &Stop) -> Result<Survey, Failure> {
+        Survey::within(path, options, &Recorded::default(), stop)
+    }
+
+    /// As [`Survey::of`], for a data set that gets more samples: the columns that it has keep their
+    /// types.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Survey::of`], and an error for a value that does not fit.
+    pub(crate) fn within(
+        path: &Path,
+        options: &TableOptions,
+        recorded: &Recorded,
+        stop: &Stop,
+    ) -> Result<Survey, Failure> {
         let state = state(path)?;
         let mut reader = open(path, options)?;
         let (mut row, mut types, mut rows) = (Row::default(), Types::default(), 0);
+        let mut kinds: Vec<Option<Kind>> = Vec::new();
         while reader.next(&mut row)? {
             rows += 1;
             if rows % ROWS == 0 && stop.requested() {
                 return Err(Failure::interrupted());
             }
             let columns = reader.columns().len();
+            // JSON lines add columns while they are read.
+            kinds.extend(reader.columns()[kinds.len()..].iter().map(|name| recorded.kind(name)));
+            check_fits(&row, &kinds, reader.columns())
+                .map_err(|reason| bad_row(path, row.number, row.byte, &reason))?;
             types.add(&row, columns).map_err(|conflict| {
                 let (first, kind) = conflict.first;
                 let reason = format!(
@@ -54,8 +76,12 @@ impl Survey {
             })?;
         }
         let names = reader.columns().to_vec();
-        let types = types.finish(names.len());
-        Ok(Survey { names, types, rows, state })
+        let whole = types.whole(names.len());
+        let mut types = types.finish(names.len());
+        for (name, inferred) in names.iter().zip(&mut types) {
+            inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);
+        }
+        Ok(Survey { names, types, whole, rows, state })
     }
 
     /// Checks after the second reading, of `rows` rows, that the table has not changed.
@@ -70,6 +96,17 @@ impl Survey {
         let text = format!("{path} was changed while it was read; run the command again");
         Err(Failure::try_again(text))
     }
+}
+
+/// Checks the cells of a row whose columns have a recorded type.
+fn check_fits(row: &Row, kinds: &[Option<Kind>], names: &[String]) -> Result<(), String> {
+    for (column, kind) in kinds.iter().enumerate() {
+        let Some(recorded) = *kind else { continue };
+        if let Some(here) = misfit(recorded, row, row.cell(column)) {
+            return Err(misfits(&format!("column '{}'", names[column]), here, recorded));
+        }
+    }
+    Ok(())
 }
 
 fn state(path: &Path) -> Result<(u64, i64, i64), Failure> {

@@ -4,6 +4,7 @@
 //! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
 //! is an error that names both rows.
 
+use serde_json::Value;
 use tarflume_formats::Column;
 
 use super::{Cell, Row};
@@ -36,6 +37,30 @@ impl Kind {
             Kind::List => "list",
             Kind::Object => "object",
         }
+    }
+
+    /// Returns the type with this word.
+    pub(crate) fn from_word(word: &str) -> Option<Kind> {
+        use Kind::{Bool, Float, Int, List, Object, String};
+        [Bool, Int, Float, String, List, Object].into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Returns true if a column of this type can have values of the type `value`.
+    pub(crate) fn holds(self, value: Kind) -> bool {
+        self == value || (self == Kind::Float && value == Kind::Int)
+    }
+
+    /// Returns the type of a JSON value; `null` has none.
+    pub(crate) fn of_value(value: &Value) -> Option<Kind> {
+        Some(match value {
+            Value::Null => return None,
+            Value::Bool(_) => Kind::Bool,
+            Value::Number(number) if number.is_i64() => Kind::Int,
+            Value::Number(_) => Kind::Float,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::List,
+            Value::Object(_) => Kind::Object,
+        })
     }
 
     /// Returns the type of a word of a table without types.
@@ -131,16 +156,12 @@ impl Types {
         }
         for (column, seen) in self.columns.iter_mut().enumerate() {
             let (kind, lossless) = match row.cell(column) {
-                Cell::Absent | Cell::Null => continue,
                 // All words are texts: the others need not be looked at.
                 Cell::Word(_) if seen.kind == Some(Kind::String) => (Kind::String, false),
-                Cell::Word(word) => (Kind::of_word(row.text(word)), false),
-                Cell::Bool(_) => (Kind::Bool, true),
-                Cell::Int(_) => (Kind::Int, true),
-                Cell::Large(_) | Cell::Float(_) => (Kind::Float, true),
-                Cell::Text(_) => (Kind::String, true),
-                Cell::List(_) => (Kind::List, true),
-                Cell::Object(_) => (Kind::Object, true),
+                cell => match kind_of(row, cell) {
+                    Some(found) => found,
+                    None => continue,
+                },
             };
             seen.values += 1;
             let joint = match (seen.kind, kind) {
@@ -157,6 +178,12 @@ impl Types {
         Ok(())
     }
 
+    /// Returns for each of `columns` columns whether no value is other than a whole number.
+    pub(crate) fn whole(&self, columns: usize) -> Vec<bool> {
+        let kind = |column: usize| self.columns.get(column).and_then(|seen| seen.kind);
+        (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
+    }
+
     /// Returns the types of `columns` columns. A column without values has texts.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
@@ -166,6 +193,20 @@ impl Types {
         };
         self.columns.iter().map(inferred).collect()
     }
+}
+
+/// Returns the type of a cell, and whether the table states it; `None` for a cell without value.
+pub(super) fn kind_of(row: &Row, cell: Cell) -> Option<(Kind, bool)> {
+    Some(match cell {
+        Cell::Absent | Cell::Null => return None,
+        Cell::Word(word) => (Kind::of_word(row.text(word)), false),
+        Cell::Bool(_) => (Kind::Bool, true),
+        Cell::Int(_) => (Kind::Int, true),
+        Cell::Large(_) | Cell::Float(_) => (Kind::Float, true),
+        Cell::Text(_) => (Kind::String, true),
+        Cell::List(_) => (Kind::List, true),
+        Cell::Object(_) => (Kind::Object, true),
+    })
 }
 
 /// Returns a column of the manifest.

@@ -1,13 +1,12 @@
-//! `Subset`: samples of a data set by ordinal or by key, one bit each. `KeySet`: the keys that a table selects.
+//! `Subset`: samples of a data set by ordinal or by key, one bit each.
 //!
 //! Reads sidecars only. Does not decide the order of samples.
-
-use std::hash::{BuildHasher, RandomState};
 
 use tarflume_formats::name;
 
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
+use crate::dataset::key_set::KeySet;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Some samples of a data set: one bit of memory for each sample of the whole.
@@ -134,97 +133,6 @@ impl Subset {
     }
 }
 
-/// Keys, each once. Takes their bytes, and 16 to 24 bytes more for each.
-///
-/// ```
-/// use tarflume::{Dataset, KeySet};
-///
-/// # fn main() -> tarflume::Result<()> {
-/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-/// # let shards = made.path();
-/// let mut keys = KeySet::default();
-/// for key in ["photo/003", "photo/005", "photo/003"] {
-///     keys.insert(key.as_bytes())?;
-/// }
-/// assert_eq!(keys.len(), 2);
-/// assert!(Dataset::open(shards)?.subset_of(&keys)?.contains(5));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct KeySet {
-    hasher: RandomState,
-    bytes: Vec<u8>,
-    /// Where each key ends.
-    ends: Vec<usize>,
-    /// A table by hash: the number of a key and 1, or 0. At most half of it is used.
-    slots: Vec<u32>,
-}
-
-impl KeySet {
-    /// Adds a key. Does nothing if it is a member.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Limit`]: 2^31 keys are members already.
-    pub fn insert(&mut self, key: &[u8]) -> Result<()> {
-        if 2 * (self.ends.len() + 1) > self.slots.len() {
-            self.grow()?;
-        }
-        let (slot, found) = self.slot(key);
-        if found.is_none() {
-            self.bytes.extend_from_slice(key);
-            self.ends.push(self.bytes.len());
-            self.slots[slot] = self.ends.len() as u32; // `grow` checked it
-        }
-        Ok(())
-    }
-
-    fn grow(&mut self) -> Result<()> {
-        if self.ends.len() >= 1 << 31 {
-            return Err(Error::new(ErrorKind::Limit, "more than 2^31 keys are selected"));
-        }
-        self.slots = vec![0; (4 * self.ends.len()).next_power_of_two().max(64)];
-        for number in 0..self.ends.len() {
-            let slot = self.slot(self.key(number)).0;
-            self.slots[slot] = number as u32 + 1;
-        }
-        Ok(())
-    }
-
-    /// The slot of a key: that of its number, or the empty one for it.
-    fn slot(&self, key: &[u8]) -> (usize, Option<usize>) {
-        let mask = self.slots.len() - 1; // a power of two
-        let mut slot = self.hasher.hash_one(key) as usize & mask;
-        while let Some(number) = self.slots[slot].checked_sub(1) {
-            if self.key(number as usize) == key {
-                return (slot, Some(number as usize));
-            }
-            slot = (slot + 1) & mask;
-        }
-        (slot, None)
-    }
-
-    fn find(&self, key: &[u8]) -> Option<usize> {
-        if self.slots.is_empty() { None } else { self.slot(key).1 }
-    }
-
-    /// Key number `number`, in the order in which keys came first.
-    fn key(&self, number: usize) -> &[u8] {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[number]]
-    }
-
-    /// Number of keys.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// True without keys.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-}
-
 impl Dataset {
     /// The samples with these ordinals, which may come in any order and more than once.
     ///
@@ -266,8 +174,9 @@ impl Dataset {
             };
         }
         let (mut subset, mut found) = (Subset::none(self.len())?, vec![false; keys.len()]);
+        let mut finder = keys.finder();
         self.each(|facts| {
-            if let Some(number) = keys.find(facts.key()) {
+            if let Some(number) = finder.find(facts.key()) {
                 found[number] = true;
                 subset.insert(facts.ordinal())?;
             }
@@ -310,20 +219,5 @@ mod tests {
                 ErrorKind::WrongFormat
             );
         }
-    }
-
-    #[test]
-    fn keys_are_found_and_held_once() {
-        let mut keys = KeySet::default();
-        assert_eq!(keys.find(b"x"), None);
-        for number in (0..3000).chain(0..3000) {
-            keys.insert(format!("{number}").as_bytes()).unwrap();
-        }
-        keys.insert(b"").unwrap();
-        assert_eq!(keys.len(), 3001);
-        for number in 0..3000_usize {
-            assert_eq!(keys.find(format!("{number}").as_bytes()), Some(number));
-        }
-        assert_eq!((keys.find(b""), keys.find(b"3000")), (Some(3000), None));
     }
 }

@@ -5,12 +5,28 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{ClassTable, Column};
+use tarflume_formats::{ClassTable, Column, name};
 
 use crate::failure::Failure;
 use crate::sorter::Sorter;
+use crate::table::recorded::{Recorded, misfits};
 use crate::table::types::{Inferred, Kind, described};
 
+/// The pointer of the class table: the ids of a sample's categories.
+pub(super) const POINTER: &str = "/category_id";
+/// The lists that samples of a data set can have which a file without such fields gets, too: their
+/// names, and the fields of annotations.
+const USUAL: [(&str, &str); 9] = [
+    ("annotation_id", "id"),
+    ("area", "area"),
+    ("boxes", "bbox"),
+    ("caption", "caption"),
+    ("category_id", "category_id"),
+    ("iscrowd", "iscrowd"),
+    ("keypoints", "keypoints"),
+    ("num_keypoints", "num_keypoints"),
+    ("segmentation", "segmentation"),
+];
 /// Limit on the different fields of images or annotations.
 const MAX_FIELDS: usize = 1000;
 /// Limit on the categories.
@@ -27,6 +43,8 @@ pub(super) struct Gathered {
     pub(super) categories: Vec<(i64, String)>,
     pub(super) image_fields: Fields,
     pub(super) annotation_fields: Fields,
+    /// The types of the data set that gets more samples.
+    pub(super) recorded: Recorded,
 }
 
 /// Fields with the type of their values and the number of objects that have one.
@@ -46,17 +64,60 @@ impl Gathered {
         Failure::bad_data(format!("{}: {why}", self.path.shown()))
     }
 
-    /// Returns the lists of the samples' JSON. A field that images have, too, gets a prefix.
+    /// Returns the lists of the samples' JSON: those of the file, and usual ones of the data set. A field
+    /// that images have, too, gets a prefix.
     pub(super) fn lists(&self) -> Vec<List> {
+        let is_recorded = |name: &str| self.recorded.kind(name) == Some(Kind::List);
         let named = |field: &String| {
+            let long = format!("annotation_{field}");
             let name = match field.as_str() {
                 "bbox" => "boxes".to_string(),
-                field if self.image_fields.contains_key(field) => format!("annotation_{field}"),
+                field if self.image_fields.contains_key(field) || is_recorded(&long) => long,
                 field => field.to_string(),
             };
             List { field: field.clone(), name }
         };
-        self.annotation_fields.keys().filter(|field| *field != "image_id").map(named).collect()
+        let fields = self.annotation_fields.keys().filter(|field| *field != "image_id");
+        let mut lists: Vec<List> = fields.map(named).collect();
+        for (name, field) in USUAL {
+            let is_missing = !self.annotation_fields.contains_key(field);
+            if is_missing && is_recorded(name) && !self.image_fields.contains_key(name) {
+                lists.push(List { field: field.into(), name: name.into() });
+            }
+        }
+        lists
+    }
+
+    /// Returns the fields of images that are recorded as numbers, and have whole numbers only here.
+    pub(super) fn widened(&self) -> Vec<String> {
+        let is_whole =
+            |name: &str| self.image_fields.get(name).is_some_and(|f| f.0 == Some(Kind::Int));
+        let recorded =
+            self.recorded.fields().filter(|(name, kind)| *kind == Kind::Float && is_whole(name));
+        recorded.map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Checks that the fields of an image fit the types of the data set.
+    ///
+    /// # Errors
+    /// Returns an error that names the image and the field.
+    pub(super) fn check_fits(
+        &self,
+        number: u64,
+        image: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        for (name, value) in image {
+            let (Some(recorded), Some(here)) = (self.recorded.kind(name), Kind::of_value(value))
+            else {
+                continue;
+            };
+            if !recorded.holds(here) {
+                let name = name::shown(name.as_bytes());
+                let why = misfits(&format!("'{name}'"), here, recorded);
+                return Err(self.bad(&format!("image {number}: {why}")));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn classes(&self) -> Option<ClassTable> {
@@ -66,7 +127,7 @@ impl Gathered {
         let ids: Vec<i64> = self.categories.iter().map(|(id, _)| *id).collect();
         let dense = ids.iter().copied().eq(0..ids.len() as i64);
         Some(ClassTable {
-            pointer: "/category_id".into(),
+            pointer: POINTER.into(),
             names: self.categories.iter().map(|(_, name)| name.clone()).collect(),
             ids: if dense { Vec::new() } else { ids },
         })
@@ -79,7 +140,7 @@ impl Gathered {
             columns.push(described("category_index", list));
         }
         for (name, (kind, found)) in &self.image_fields {
-            let kind = kind.unwrap_or(Kind::String);
+            let kind = self.recorded.kind(name).or(*kind).unwrap_or(Kind::String);
             columns.push(described(name, Inferred { kind, nullable: *found < self.images }));
         }
         columns.sort_by(|a, b| a.name.cmp(&b.name));
@@ -88,6 +149,7 @@ impl Gathered {
 
     pub(super) fn has_categories(&self) -> bool {
         self.annotation_fields.contains_key("category_id")
+            || self.recorded.kind("category_index").is_some()
     }
 }
 
@@ -109,15 +171,7 @@ pub(super) fn count(
             fields.insert(name.clone(), (None, 0));
         }
         let Some((known, found)) = fields.get_mut(name) else { continue };
-        let kind = match value {
-            Value::Null => continue,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(number) if number.is_i64() => Kind::Int,
-            Value::Number(_) => Kind::Float,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::List,
-            Value::Object(_) => Kind::Object,
-        };
+        let Some(kind) = Kind::of_value(value) else { continue };
         *found += 1;
         *known = Some(match *known {
             None => kind,

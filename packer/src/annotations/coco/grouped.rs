@@ -17,6 +17,8 @@ const MAX_IMAGE: usize = 64 << 20;
 pub(crate) struct CocoRows {
     sorted: Sorted,
     lists: Vec<List>,
+    /// Fields of images whose whole numbers are written as other numbers.
+    widened: Vec<String>,
     file: Gathered,
     /// The records with the current hash that no row has had.
     group: Vec<Vec<u8>>,
@@ -47,7 +49,8 @@ impl Record<'_> {
 impl CocoRows {
     pub(super) fn new(mut file: Gathered, lists: Vec<List>) -> Result<CocoRows, Failure> {
         let sorter = file.sorter.take().unwrap_or_else(crate::sorter::Sorter::new);
-        Ok(CocoRows { sorted: sorter.finish()?, lists, file, group: Vec::new() })
+        let widened = file.widened();
+        Ok(CocoRows { sorted: sorter.finish()?, lists, widened, file, group: Vec::new() })
     }
 
     /// Reads the records with the next hash; returns false at the end.
@@ -103,6 +106,7 @@ impl CocoRows {
             return Err(self.file.bad(&format!("image {} has no 'file_name'", image.number)));
         };
         row.name.extend_from_slice(name.trim_start_matches("./").as_bytes());
+        self.widen(&mut object);
         let mut values: Vec<Map<String, Value>> = annotations.iter().map(Record::object).collect();
         if self.file.has_categories() {
             let indices = values.iter().zip(&annotations).map(|(a, record)| self.index(a, record));
@@ -115,6 +119,18 @@ impl CocoRows {
         }
         put_value(&Value::Object(object), &mut row.json);
         Ok(())
+    }
+
+    /// Makes the whole numbers of some fields numbers with a point, unless they would lose digits.
+    fn widen(&self, image: &mut Map<String, Value>) {
+        for field in &self.widened {
+            if let Some(value) = image.get_mut(field)
+                && let Some(whole) = value.as_i64()
+                && (whole as f64) as i128 == i128::from(whole)
+            {
+                *value = Value::from(whole as f64);
+            }
+        }
     }
 
     /// Returns the position of an annotation's category, in the order of ids.

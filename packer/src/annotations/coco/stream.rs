@@ -149,6 +149,9 @@ impl File<'_> {
             }
             Section::Images => {
                 gathered.images = number;
+                if let Err(failure) = gathered.check_fits(number, &object) {
+                    return Ok(Err(failure));
+                }
                 count(&mut gathered.image_fields, &object, false).map_err(bad)?;
                 ("id", "image")
             }

@@ -23,6 +23,9 @@ const GAP: u64 = 8 << 10;
 
 /// No read is cut shorter than this many bytes to give every thread one, and no task has less to do.
 const SHORT: u64 = 64 << 10;
+/// So many small samples are read before they are decoded, also where decoders take one at a time: the clocks that are read
+/// around decoding cost as much as a tiny sample.
+const SMALL_GROUP: usize = 8;
 /// A task of so much time is long enough, whatever it reads.
 const TASK: Duration = Duration::from_micros(50);
 
@@ -94,7 +97,8 @@ impl IndexedPlanner {
         self.batch_bytes = lists.plan.runs().iter().map(|run| run.bytes).sum();
         self.check_shards(source, lists)?;
         let most = self.most(source);
-        lists.tasks.fill(&lists.plan, columns.group().min(most), self.enough(source));
+        let group = columns.group().max(SMALL_GROUP).min(most);
+        lists.tasks.fill(&lists.plan, group, self.enough(source));
         lists.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
         let tasks = lists.tasks.len() + bad_task;
         batch.variable_bytes = self.measure(source, &mut batch.workspace)?;

@@ -1,0 +1,82 @@
+//! The classes of a data set that gets more samples: ids and names stay, new ones follow. Pure.
+
+use std::collections::BTreeMap;
+
+use tarflume_formats::{About, ClassTable, name};
+
+/// Returns the classes of a data set, if they have this pointer: others are those of labels.
+pub(super) fn before<'a>(about: &'a About, pointer: &str) -> Option<&'a ClassTable> {
+    about.classes.as_ref().filter(|table| table.pointer == pointer)
+}
+
+/// Returns the classes of `before` and of `found`, in the order of ids.
+///
+/// # Errors
+/// Returns the reason if an id has another name than before, or a name another id, and if a new id is
+/// less than one before: the samples have the positions of classes, too, which would change.
+pub(super) fn joined(
+    before: Option<&ClassTable>,
+    found: &[(i64, String)],
+) -> Result<Vec<(i64, String)>, String> {
+    let Some(before) = before else { return Ok(found.to_vec()) };
+    let numbered = before.names.iter().enumerate().map(|(n, name)| (before.id(n), name.clone()));
+    let mut all: BTreeMap<i64, String> = numbered.collect();
+    let ids: BTreeMap<&str, i64> =
+        before.names.iter().enumerate().map(|(n, name)| (name.as_str(), before.id(n))).collect();
+    let last = all.last_key_value().map(|(id, _)| *id);
+    let shown = |name: &str| name::shown(name.as_bytes());
+    for (id, name) in found {
+        match (all.get(id), ids.get(name.as_str())) {
+            (Some(old), _) if old == name => {}
+            (Some(old), _) => {
+                return Err(format!(
+                    "class {id} is '{}' here and '{}' in the data set; give new classes new ids",
+                    shown(name),
+                    shown(old)
+                ));
+            }
+            (None, Some(old)) => {
+                return Err(format!(
+                    "class '{}' has the id {id} here and {old} in the data set; give it that id",
+                    shown(name)
+                ));
+            }
+            (None, None) => {
+                if let Some(last) = last.filter(|last| id < last) {
+                    return Err(format!(
+                        "class {id} '{}' is new, and its id is less than {last} of the data set, so that \
+                         the positions of classes in packed samples would change; give it an id above",
+                        shown(name)
+                    ));
+                }
+                all.insert(*id, name.clone());
+            }
+        }
+    }
+    Ok(all.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_names_stay_and_new_classes_follow() {
+        let pair = |id: i64, name: &str| (id, name.to_string());
+        let table = ClassTable {
+            pointer: "/class".into(),
+            names: vec!["cat".into(), "dog".into()],
+            ids: vec![3, 17],
+        };
+        let with = |found: &[(i64, String)]| joined(Some(&table), found);
+        let all = [pair(3, "cat"), pair(17, "dog"), pair(18, "yak")];
+        assert_eq!(with(&[pair(18, "yak"), pair(17, "dog")]).unwrap(), all);
+        assert_eq!(with(&[]).unwrap(), all[..2]);
+        assert!(with(&[pair(3, "dog")]).unwrap_err().contains("class 3 is 'dog' here and 'cat'"));
+        assert!(with(&[pair(20, "cat")]).unwrap_err().contains("has the id 20 here and 3"));
+        assert!(with(&[pair(4, "yak")]).unwrap_err().contains("less than 17"));
+        assert_eq!(joined(None, &[pair(4, "yak")]).unwrap(), [pair(4, "yak")]);
+        let about = About { classes: Some(table), columns: Vec::new() };
+        assert!(before(&about, "/class").is_some() && before(&about, "/category_id").is_none());
+    }
+}
