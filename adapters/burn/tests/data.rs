@@ -110,7 +110,7 @@ fn types_without_a_burn_equivalent_are_errors_with_a_remedy() {
     let untrue = Arc::new(untrue.epoch(0).next().unwrap().unwrap());
     for (batch, name, text) in [
         (&batch, "txt", "the rows of column 'txt' have different lengths: take batch.column"),
-        (&batch, "nought", "no column 'nought'; there are: u8, i8"),
+        (&batch, "nought", "no column 'nought'; the columns are: u8, i8"),
         (&untrue, "u8", "column 'u8' of Bool holds bytes that are neither 0 nor 1: read it as U8"),
     ] {
         let error = batch.data([name]).unwrap_err();

@@ -93,7 +93,7 @@ fn types_without_a_candle_tensor_are_errors_with_a_remedy() {
             "txt",
             "the rows of column 'txt' have different lengths: take batch.column(\"txt\")?.padded(value)?",
         ),
-        ("nought", "no column 'nought'; there are: u8, i8"),
+        ("nought", "no column 'nought'; the columns are: u8, i8"),
     ] {
         let error = (&batch).tensors(["u8", name], &Device::Cpu).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);

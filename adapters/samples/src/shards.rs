@@ -1,7 +1,10 @@
 //! `Samples`: one shard in a temporary folder, and loaders for it.
 #![allow(clippy::unwrap_used)] // for tests alone
 
-use tarflume::{Batch, DType, Loader, LoaderBuilder, OnBad, Raw, Remainder};
+use tarflume::{
+    Batch, DType, Decode, Loader, LoaderBuilder, OnBad, Raw, Remainder, Result, Row, RowShape,
+    Sample, Scratch,
+};
 use tarflume_formats::{Durability, ShardWriter};
 use tempfile::TempDir;
 
@@ -28,6 +31,23 @@ pub const BOOL: (&str, DType, &[usize]) = ("bool", DType::Bool, &[6]);
 
 /// The first samples lack the part `late`.
 const LATE: u64 = 4;
+
+/// Copies a part into a row of Bool, whatever its bytes are.
+struct Untrue;
+
+impl Decode for Untrue {
+    fn parts(&self) -> Vec<String> {
+        vec!["u8".into()]
+    }
+
+    fn shape(&self) -> RowShape {
+        RowShape::Fixed(DType::Bool, vec![2, 3, 3])
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        row.put(sample.part(0))
+    }
+}
 
 /// The name of the shard.
 #[derive(Debug)]
@@ -90,10 +110,10 @@ impl Samples {
         all.fold(builder, add).text("txt")
     }
 
-    /// A loader of `u8` as a Bool column, which its content is not.
+    /// A loader with a column `u8` of Bool whose decoder writes bytes that are neither 0 nor 1. Columns of the reader
+    /// refuse such bytes.
     pub fn untrue(&self) -> LoaderBuilder {
-        let wrong = Raw::new("u8").dtype(DType::Bool).shape([2, 3, 3]);
-        Loader::builder(self.dir.path()).batch(SAMPLES).column("u8", wrong)
+        Loader::builder(self.dir.path()).batch(SAMPLES).column("u8", Untrue)
     }
 
     /// A batch without rows, with column `late`, F32 of shape `[2]`: all its samples were bad and skipped.

@@ -84,7 +84,7 @@ fn types_without_a_tch_tensor_are_errors_with_a_remedy() {
         (&batch, "u32", "column 'u32' holds U32, and"),
         (&batch, "u64", "column 'u64' holds U64, and"),
         (&batch, "txt", "the rows of column 'txt' have different lengths: take batch.column"),
-        (&batch, "nought", "no column 'nought'; there are: u8, i8"),
+        (&batch, "nought", "no column 'nought'; the columns are: u8, i8"),
         (&untrue, "u8", "column 'u8' of Bool holds bytes that are neither 0 nor 1: read it as U8"),
     ] {
         let error = batch.tensors([name], Device::Cpu).unwrap_err();
