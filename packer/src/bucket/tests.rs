@@ -106,7 +106,8 @@ fn a_build_that_is_killed_at_any_call_is_finished_by_the_next() {
         assert!(next.open_uploads() <= named.unknown.len(), "killed at call {from}");
         lost += next.open_uploads();
     }
-    assert_eq!(lost, ALL.len(), "the one call of each shard whose answer has the id");
+    // Of each shard: the answer with the id was lost, or the process ended before it had noted it.
+    assert_eq!(lost, 2 * ALL.len());
 }
 
 #[test]
