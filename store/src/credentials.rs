@@ -43,8 +43,11 @@ impl Profile {
         let secrets = read(&file("AWS_SHARED_CREDENTIALS_FILE", "credentials"))?;
         let name = named.clone().unwrap_or_else(|| "default".into());
         let found = Profile::find(&name, &config, &secrets);
-        if found.is_none() && let Some(name) = named {
-            let text = format!("there is no profile '{name}' in ~/.aws/config and ~/.aws/credentials");
+        if found.is_none()
+            && let Some(name) = named
+        {
+            let text =
+                format!("there is no profile '{name}' in ~/.aws/config and ~/.aws/credentials");
             return Err(Error::new(ErrorKind::Usage, "storage", text));
         }
         Ok(found)
@@ -59,7 +62,8 @@ impl Profile {
             let mut inside = false;
             for line in text.lines() {
                 let line = line.trim_end();
-                if let Some(title) = line.trim().strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                if let Some(title) = line.trim().strip_prefix('[').and_then(|l| l.strip_suffix(']'))
+                {
                     inside = titles.iter().any(|wanted| wanted == title.trim());
                     found |= inside;
                 } else if let Some((key, value)) = line.split_once('=').filter(|_| inside)
@@ -198,7 +202,9 @@ impl ProcessCredentials {
         // A panic elsewhere leaves a whole value behind.
         let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
         match &*kept {
-            Some((credential, until)) if SystemTime::now() + EARLY < *until => Ok(credential.clone()),
+            Some((credential, until)) if SystemTime::now() + EARLY < *until => {
+                Ok(credential.clone())
+            }
             _ => {
                 let renewed = self.renew()?;
                 let credential = renewed.0.clone();

@@ -63,7 +63,9 @@ impl Error {
         use object_store::Error as E;
         let text = chain(error);
         match error {
-            E::NotFound { .. } => Error::new(ErrorKind::Missing, url, "the store has no such object"),
+            E::NotFound { .. } => {
+                Error::new(ErrorKind::Missing, url, "the store has no such object")
+            }
             E::Precondition { .. } => Error::new(ErrorKind::Changed, url, CHANGED),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
                 Error::new(ErrorKind::Refused, url, refusal(doing, &text))
@@ -91,7 +93,8 @@ impl Error {
                  ranges",
             )
         } else if text.contains("Content-Length") {
-            let advice = "; a proxy between here and the store seems to remove the length of answers";
+            let advice =
+                "; a proxy between here and the store seems to remove the length of answers";
             (ErrorKind::Answer, advice)
         } else if text.contains("Missing") || text.contains("not allowed") {
             (ErrorKind::Usage, "")
@@ -103,7 +106,8 @@ impl Error {
 }
 
 /// The text of [`ErrorKind::Changed`].
-pub(crate) const CHANGED: &str = "the object was replaced while it was in use; open the data set again";
+pub(crate) const CHANGED: &str =
+    "the object was replaced while it was in use; open the data set again";
 
 /// The sentence for a refusal, by the code that stores put into its body.
 fn refusal(doing: &str, text: &str) -> String {
@@ -114,7 +118,9 @@ fn refusal(doing: &str, text: &str) -> String {
              export-credentials`)"
         }
         Some("SignatureDoesNotMatch") => "the secret key does not belong to the key id; check both",
-        Some("InvalidAccessKeyId") => "the store does not know this key id; check AWS_PROFILE and endpoint=",
+        Some("InvalidAccessKeyId") => {
+            "the store does not know this key id; check AWS_PROFILE and endpoint="
+        }
         Some("RequestTimeTooSkewed") => "the clock of this machine is wrong; set it",
         _ => {
             "set credentials that may read and list this bucket (AWS_PROFILE, AWS_ACCESS_KEY_ID, \
@@ -168,16 +174,21 @@ mod tests {
 
     #[test]
     fn queries_of_urls_are_never_shown() {
-        let text = "GET https://b.s3.amazonaws.com/a.tar?X-Amz-Signature=secret failed; is it there? yes";
+        let text =
+            "GET https://b.s3.amazonaws.com/a.tar?X-Amz-Signature=secret failed; is it there? yes";
         let shown = without_queries(text);
         assert_eq!(shown, "GET https://b.s3.amazonaws.com/a.tar failed; is it there? yes");
-        assert_eq!(without_queries("\"http://a/b?token=1\" and http://c?d"), "\"http://a/b\" and http://c");
+        assert_eq!(
+            without_queries("\"http://a/b?token=1\" and http://c?d"),
+            "\"http://a/b\" and http://c"
+        );
         assert_eq!(without_queries("no url"), "no url");
     }
 
     #[test]
     fn refusals_say_what_to_set() {
-        let said = |code: &str| refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
+        let said =
+            |code: &str| refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
         assert!(said("ExpiredToken").contains("has expired"));
         assert!(said("SignatureDoesNotMatch").contains("secret key"));
         assert!(said("AccessDenied").contains("AWS_PROFILE"));

@@ -70,7 +70,9 @@ impl Location {
             _ => rest.split_once('/').unwrap_or((rest, "")),
         };
         if bucket.is_empty() {
-            return Err(wrong(format!("the name of the bucket is missing: {scheme}://BUCKET/PREFIX")));
+            return Err(wrong(format!(
+                "the name of the bucket is missing: {scheme}://BUCKET/PREFIX"
+            )));
         }
         let bucket = match kind {
             Scheme::Http => format!("{scheme}://{bucket}"),
@@ -104,7 +106,10 @@ mod tests {
         assert_eq!(parts("s3://b/a/c/"), (Scheme::S3, "b".into(), "a/c".into()));
         assert_eq!(parts("gs://b"), (Scheme::Gcs, "b".into(), "".into()));
         assert_eq!(parts("az://c/set"), (Scheme::Azure, "c".into(), "set".into()));
-        assert_eq!(parts("https://h:1/d/e?x=1"), (Scheme::Http, "https://h:1".into(), "d/e".into()));
+        assert_eq!(
+            parts("https://h:1/d/e?x=1"),
+            (Scheme::Http, "https://h:1".into(), "d/e".into())
+        );
         assert_eq!(Location::parse("https://h/e?x=1").unwrap().query, "?x=1");
         let hub = parts("hf://datasets/me/cats@v1/data/train");
         assert_eq!(hub, (Scheme::Hub, "me/cats@v1".into(), "data/train".into()));
@@ -113,7 +118,10 @@ mod tests {
     #[test]
     fn what_is_no_url_says_what_one_is() {
         let said = |url: &str| Location::parse(url).unwrap_err().to_string();
-        assert!(said("ftp://h/x").contains("cannot open ftp://; there are s3://, gs://, az://, http://"));
+        assert!(
+            said("ftp://h/x")
+                .contains("cannot open ftp://; there are s3://, gs://, az://, http://")
+        );
         assert!(said("s3:///x").contains("name of the bucket is missing"));
         assert!(said("hf://me/cats").contains("hf://datasets/OWNER/NAME@REVISION/PATH"));
     }

@@ -1,6 +1,6 @@
 //! `Object`: an object that is pinned to one state, and its ranges.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -24,9 +24,9 @@ struct Pinned {
     store: Arc<Inner>,
     path: Path,
     url: String,
-    facts: Facts,
-    /// The tag as a condition; `None` where the store has no strong ETag.
-    condition: Option<String>,
+    length: u64,
+    /// The tag of the state: that of the opening, or of the first answer.
+    tag: OnceLock<String>,
 }
 
 impl std::fmt::Debug for Pinned {
@@ -36,12 +36,17 @@ impl std::fmt::Debug for Pinned {
 }
 
 impl Object {
-    pub(crate) fn new(store: Store, name: &str, facts: Facts) -> Object {
-        let strong = facts.tag.starts_with('"') || !facts.tag.bytes().all(|b| b.is_ascii_digit());
-        let condition = (strong && !facts.tag.starts_with("W/")).then(|| facts.tag.clone());
+    pub(crate) fn new(store: &Store, name: &str, facts: Facts) -> Object {
+        Object::with(store, name, facts.length, OnceLock::from(facts.tag))
+    }
+
+    pub(crate) fn lazily(store: &Store, name: &str, length: u64) -> Object {
+        Object::with(store, name, length, OnceLock::new())
+    }
+
+    fn with(store: &Store, name: &str, length: u64, tag: OnceLock<String>) -> Object {
         let (path, url) = (store.path(name), store.place(name));
-        let pinned = Pinned { store: store.inner.clone(), path, url, facts, condition };
-        Object { pinned: Arc::new(pinned) }
+        Object { pinned: Arc::new(Pinned { store: store.inner.clone(), path, url, length, tag }) }
     }
 
     /// The URL.
@@ -49,9 +54,9 @@ impl Object {
         &self.pinned.url
     }
 
-    /// Length and tag of the state.
-    pub fn facts(&self) -> &Facts {
-        &self.pinned.facts
+    /// Length in bytes.
+    pub fn length(&self) -> u64 {
+        self.pinned.length
     }
 
     /// Reads `length` bytes from `at`; waits for them.
@@ -84,12 +89,12 @@ impl Object {
 
 impl Pinned {
     async fn read(&self, at: u64, length: u64) -> Result<Bytes> {
-        let end = at.checked_add(length).filter(|end| *end <= self.facts.length);
+        let end = at.checked_add(length).filter(|end| *end <= self.length);
         let Some(end) = end else {
             let text = format!(
                 "bytes {at} to {} are past the end of the object, which has {}",
                 at.saturating_add(length),
-                self.facts.length
+                self.length
             );
             return Err(Error::new(ErrorKind::Usage, &self.url, text));
         };
@@ -109,11 +114,15 @@ impl Pinned {
         let failed = |e| Error::of(&e, "read", &self.url);
         let mut options = GetOptions::default();
         options.range = Some(GetRange::Bounded(at..end));
-        options.if_match.clone_from(&self.condition);
+        options.if_match = self.tag.get().filter(|tag| is_strong(tag)).cloned();
         let got = self.store.client.objects.get_opts(&self.path, options).await.map_err(failed)?;
         let now = facts(&got.meta);
+        if now.length != self.length {
+            let text = format!("{CHANGED}: it had {} bytes and has {}", self.length, now.length);
+            return Err(Error::new(ErrorKind::Changed, &self.url, text));
+        }
         // A server that ignores the condition still names the state that it sends.
-        if now.length != self.facts.length || (self.condition.is_some() && now.tag != self.facts.tag) {
+        if *self.tag.get_or_init(|| now.tag.clone()) != now.tag {
             return Err(Error::new(ErrorKind::Changed, &self.url, CHANGED));
         }
         let bytes = got.bytes().await.map_err(failed)?;
@@ -123,4 +132,9 @@ impl Pinned {
             false => Err(cut(&self.url, bytes.len(), end - at)),
         }
     }
+}
+
+/// True if a store compares this tag in `If-Match`: weak tags and times are no conditions.
+fn is_strong(tag: &str) -> bool {
+    !tag.starts_with("W/") && !tag.bytes().all(|byte| byte.is_ascii_digit())
 }

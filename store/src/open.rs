@@ -49,9 +49,9 @@ impl Client {
             Scheme::S3 => s3(at, url, options, metrics)?.build().map(Client::of),
             Scheme::Gcs => gcs(at, options, metrics)?.build().map(Client::of),
             Scheme::Azure => azure(at, options, metrics)?.build().map(Client::of),
-            Scheme::Http => http(at, options, metrics).build().map(|store| {
-                Client { objects: Arc::new(store), parts: None }
-            }),
+            Scheme::Http => http(at, options, metrics)
+                .build()
+                .map(|store| Client { objects: Arc::new(store), parts: None }),
             Scheme::Hub => {
                 let text = "a repository of the Hub is read by its own client";
                 return Err(Error::new(ErrorKind::Usage, url, text));

@@ -64,7 +64,8 @@ impl Options {
     fn set(&mut self, name: &str, value: String) -> Result<()> {
         let Some((known, _)) = NAMES.iter().find(|(known, _)| *known == name) else {
             let known: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-            let text = format!("there is no storage option '{name}'; there are {}", known.join(", "));
+            let text =
+                format!("there is no storage option '{name}'; there are {}", known.join(", "));
             return Err(Error::new(ErrorKind::Usage, "storage", text));
         };
         self.values.insert(known, value);

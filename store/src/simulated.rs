@@ -196,7 +196,11 @@ struct Call<'a> {
 }
 
 impl State {
-    fn respond(&mut self, call: &Call<'_>, fault: Option<Fault>) -> Result<HttpResponse, HttpError> {
+    fn respond(
+        &mut self,
+        call: &Call<'_>,
+        fault: Option<Fault>,
+    ) -> Result<HttpResponse, HttpError> {
         let reset = || HttpError::new(HttpErrorKind::Request, std::io::Error::other("reset"));
         match fault {
             Some(Fault::Reset) => return Err(reset()),

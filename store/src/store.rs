@@ -6,9 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
-use object_store::{
-    GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
-};
+use object_store::{GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::{Location, Scheme};
@@ -142,7 +140,13 @@ impl Store {
     /// As [`Store::get`].
     pub fn object(&self, name: &str) -> Result<Object> {
         let facts = self.facts(name)?;
-        Ok(Object::new(self.clone(), name, facts))
+        Ok(Object::new(self, name, facts))
+    }
+
+    /// An object whose length is known. Asks nothing: the first read pins it to the state that it
+    /// finds, if that has the same length.
+    pub fn object_of(&self, name: &str, length: u64) -> Object {
+        Object::lazily(self, name, length)
     }
 
     /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.
@@ -166,7 +170,11 @@ impl Store {
         let base = format!("{}/", self.path("").as_ref());
         let name = |meta: &ObjectMeta| {
             let whole = meta.location.as_ref();
-            if base == "/" { whole.to_string() } else { whole.strip_prefix(&base).unwrap_or(whole).to_string() }
+            if base == "/" {
+                whole.to_string()
+            } else {
+                whole.strip_prefix(&base).unwrap_or(whole).to_string()
+            }
         };
         let mut listed: Vec<Listed> = found
             .iter()
@@ -186,9 +194,10 @@ impl Store {
         let url = self.place(name);
         match self.put(name, bytes, PutMode::Create) {
             Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
-                self.has(name, bytes).map(|same| same == Some(true))
-            }
+            Err(
+                object_store::Error::AlreadyExists { .. }
+                | object_store::Error::Precondition { .. },
+            ) => self.has(name, bytes).map(|same| same == Some(true)),
             // A conditional request whose answer was lost is not repeated by the client.
             Err(error) => match self.has(name, bytes) {
                 Ok(Some(true)) => Ok(true),
@@ -223,10 +232,8 @@ impl Store {
         let (url, path) = (self.place(name), self.path(name));
         let payload = PutPayload::from(bytes.to_vec());
         let runtime = crate::runtime::runtime(&url);
-        let runtime = runtime.map_err(|e| object_store::Error::Generic {
-            store: "tarflume",
-            source: Box::new(e),
-        })?;
+        let runtime = runtime
+            .map_err(|e| object_store::Error::Generic { store: "tarflume", source: Box::new(e) })?;
         let options = PutOptions::from(mode);
         let put = runtime.block_on(self.inner.client.objects.put_opts(&path, payload, options))?;
         self.inner.metrics.sent(bytes.len() as u64);

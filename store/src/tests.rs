@@ -113,7 +113,10 @@ fn a_replaced_object_is_an_error_and_never_a_mixture() {
     server.set("set/a.tar", vec![7; 1000]);
     let error = object.read(0, 10).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed);
-    assert!(error.to_string().starts_with("s3://bucket/set/a.tar: the object was replaced"), "{error}");
+    assert!(
+        error.to_string().starts_with("s3://bucket/set/a.tar: the object was replaced"),
+        "{error}"
+    );
     // Replaced while a body was cut: the rest is asked for by the old tag.
     let (server, store) = served();
     let object = store.object("a.tar").unwrap();

@@ -53,7 +53,10 @@ impl Store {
         let parts = self.parts(&url)?;
         let aborted = wait(&url, async {
             let id = id.to_string();
-            parts.abort_multipart(&path, &id).await.map_err(|e| Error::of(&e, "abort the upload", &url))
+            parts
+                .abort_multipart(&path, &id)
+                .await
+                .map_err(|e| Error::of(&e, "abort the upload", &url))
         });
         match aborted {
             Err(error) if error.is_missing() => Ok(()),
@@ -63,7 +66,11 @@ impl Store {
 
     fn parts(&self, url: &str) -> Result<&dyn MultipartStore> {
         self.inner.client.parts.as_deref().ok_or_else(|| {
-            Error::new(ErrorKind::Usage, url, "an HTTP server takes no uploads; use s3://, gs:// or az://")
+            Error::new(
+                ErrorKind::Usage,
+                url,
+                "an HTTP server takes no uploads; use s3://, gs:// or az://",
+            )
         })
     }
 }
@@ -114,7 +121,8 @@ impl Upload {
                 let number = sent.len();
                 sent.push(None);
                 sending.push(async move {
-                    let part = parts.put_part(path, &self.id, number, PutPayload::from(bytes)).await;
+                    let part =
+                        parts.put_part(path, &self.id, number, PutPayload::from(bytes)).await;
                     (number, part)
                 });
             }
@@ -138,11 +146,14 @@ struct PartReader<'a> {
 
 impl<'a> PartReader<'a> {
     fn open(path: &FilePath, url: &'a str) -> Result<PartReader<'a>> {
-        let failed = |e| Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()));
+        let failed =
+            |e| Error::new(ErrorKind::Machine, url, format!("cannot read {}: {e}", path.display()));
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         if length > PART * MOST_PARTS {
-            let text = format!("{length} bytes are more than {MOST_PARTS} parts of {PART}; make smaller shards");
+            let text = format!(
+                "{length} bytes are more than {MOST_PARTS} parts of {PART}; make smaller shards"
+            );
             return Err(Error::new(ErrorKind::Usage, url, text));
         }
         Ok(PartReader { file, length, left: length, url })

@@ -117,6 +117,27 @@ impl RunBytes {
         Ok(())
     }
 
+    /// Reads the parts of an available item again if they differ from their checksums: a network may change bytes on
+    /// their way. Returns the error of the first bytes if the second ones are right.
+    ///
+    /// # Panics
+    /// As [`RunBytes::read`].
+    pub fn mend(
+        &mut self,
+        dataset: &Dataset,
+        run: RunView<'_>,
+        item: ItemView<'_>,
+        wanted: &PartNeeds,
+    ) -> Option<Error> {
+        let first = self.verify(dataset, item, wanted, Verify::All, 0).err()?;
+        if first.kind() != ErrorKind::Damaged {
+            return None;
+        }
+        self.read_item(dataset, run, item).ok()?;
+        self.verify(dataset, item, wanted, Verify::All, 0).ok()?;
+        Some(first)
+    }
+
     /// True if the source lends the parts. [`RunBytes::check`] then tells whether they were intact.
     pub fn is_lent(&self) -> bool {
         self.lent
