@@ -63,6 +63,8 @@ struct State {
     plan: Option<Plan>,
     ids: u64,
     ignores_conditions: bool,
+    /// Requests in progress, and the most that there were.
+    active: (usize, usize),
 }
 
 /// A server with one bucket, called `bucket`. Clones are the same server.
@@ -139,6 +141,17 @@ impl Server {
         std::mem::take(&mut self.lock().asked)
     }
 
+    /// The most requests that were in progress at the same time.
+    pub fn most_at_once(&self) -> usize {
+        self.lock().active.1
+    }
+
+    fn begin(&self) {
+        let mut state = self.lock();
+        state.active.0 += 1;
+        state.active.1 = state.active.1.max(state.active.0);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,9 +172,11 @@ impl HttpService for Server {
         while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
             sent.extend_from_slice(frame?.data_ref().map_or(&[], |data| data));
         }
+        self.begin();
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
         }
+        self.lock().active.0 -= 1;
         let query: BTreeMap<String, String> = parts.uri.query().map(pairs).unwrap_or_default();
         let path = parts.uri.path().trim_start_matches('/');
         let path = path.strip_prefix("bucket").unwrap_or(path).trim_start_matches('/');
@@ -259,6 +274,7 @@ impl State {
         let mut bytes = object.slice(at as usize..end as usize);
         if let Some(Fault::Flip(place)) = fault {
             let mut flipped = bytes.to_vec();
+            let place = place % flipped.len();
             flipped[place] ^= 1;
             bytes = flipped.into();
         }

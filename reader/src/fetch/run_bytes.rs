@@ -11,6 +11,9 @@ use crate::fetch::verify::Verify;
 use crate::fetch::view::{ItemView, RunView};
 use crate::source::Source;
 
+/// Bytes that differ from their checksums are read again so often.
+const REREADS: usize = 3;
+
 /// The bytes of one run. Reused for run after run. May move between threads.
 #[derive(Debug, Default)]
 pub struct RunBytes {
@@ -133,9 +136,11 @@ impl RunBytes {
         if first.kind() != ErrorKind::Damaged {
             return None;
         }
-        self.read_item(dataset, run, item).ok()?;
-        self.verify(dataset, item, wanted, Verify::All, 0).ok()?;
-        Some(first)
+        let mut again = || {
+            self.read_item(dataset, run, item)?;
+            self.verify(dataset, item, wanted, Verify::All, 0)
+        };
+        (0..REREADS).any(|_| again().is_ok()).then_some(first)
     }
 
     /// True if the source lends the parts. [`RunBytes::check`] then tells whether they were intact.

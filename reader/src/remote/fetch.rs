@@ -101,15 +101,9 @@ impl Fetcher {
 
     fn request(self: &Arc<Self>, object: &Object, id: PieceId, end: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (fetcher, start) = (self.clone(), Instant::now());
-        let done = move |read: Result<Bytes, Error>| {
-            fetcher.latencies.lock().ignore_poison().add(start.elapsed());
-            fetcher.ended(id, Some(read));
-            fetcher.send();
-        };
-        if let Err(error) = object.begin(id.1, end - id.1, done) {
-            self.ended(id, Some(Err(error)));
-        }
+        let request = Request { fetcher: self.clone(), id, start: Instant::now(), ended: false };
+        // If it cannot be sent, dropping it ends it.
+        let _ = object.begin(id.1, end - id.1, move |read| request.end(read));
     }
 
     /// A request has ended: its connection is free.
@@ -231,6 +225,32 @@ impl Fetcher {
             return None;
         }
         self.latencies.lock().ignore_poison().slowest().map(|slow| slow.max(SOONEST))
+    }
+}
+
+/// A request that was sent. It ends once, whatever becomes of the task that waits for the answer.
+struct Request {
+    fetcher: Arc<Fetcher>,
+    id: PieceId,
+    start: Instant,
+    ended: bool,
+}
+
+impl Request {
+    fn end(mut self, read: Result<Bytes, Error>) {
+        self.ended = true;
+        self.fetcher.latencies.lock().ignore_poison().add(self.start.elapsed());
+        self.fetcher.ended(self.id, Some(read));
+        self.fetcher.send();
+    }
+}
+
+impl Drop for Request {
+    /// The piece is dropped: its reader asks by itself, and gets the error, if there is one.
+    fn drop(&mut self) {
+        if !self.ended {
+            self.fetcher.ended(self.id, None);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::dataset::Dataset;
 use crate::decode::Memory;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fetch::plan::{ReadPlan, RowDraw, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::verify::Verify;
@@ -172,11 +172,20 @@ impl IndexedSource {
             granted = Some(MemoryGrant(&*self.read_memory, bytes));
         }
         let watch = StageTimer::start(range::READ);
+        let before = failed.len();
         fetched.read(&self.dataset, run, failed);
         let took = watch.stop();
         self.counters().read.add(took, 1, bytes);
         self.counters().reads_asleep.add(slept(took, bytes), 1, 0);
-        Ok(granted)
+        // A file that changed is noticed before its batch is planned; an object in a store only now.
+        match failed[before..].iter().find(|bad| bad.error.kind() == ErrorKind::Stale) {
+            Some(bad) if self.remote => {
+                let error = bad.error.clone();
+                failed.truncate(before);
+                Err(error)
+            }
+            _ => Ok(granted),
+        }
     }
 }
 
