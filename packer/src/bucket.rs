@@ -21,9 +21,12 @@ mod memory;
 mod objects;
 mod probe;
 mod sharing;
+#[cfg(feature = "remote")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod work_folder;
 
 use std::sync::Arc;
 
@@ -36,6 +39,7 @@ use crate::stop::Stop;
 pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
 pub use sharing::Offered;
 pub use uploads::Leftovers;
+pub use work_folder::WorkFolder;
 
 use self::delivery::Delivery;
 
@@ -49,6 +53,17 @@ impl Bucket {
     /// Uses the objects of one prefix. Asks nothing.
     pub fn new(objects: Arc<dyn Objects>) -> Bucket {
         Bucket { objects }
+    }
+
+    /// Opens a URL; without the feature `remote`, an error that says so.
+    ///
+    /// # Errors
+    /// Returns an error always.
+    #[cfg(not(feature = "remote"))]
+    pub fn open(url: &str, _: &[(String, String)]) -> Result<Bucket, Failure> {
+        Err(Failure::usage(format!(
+            "{url}: this program was built without the feature `remote`; give a local folder"
+        )))
     }
 
     /// Returns the URL of the data set, for messages.

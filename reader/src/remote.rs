@@ -8,6 +8,8 @@ mod fetch;
 #[cfg(feature = "remote")]
 mod folder;
 #[cfg(feature = "remote")]
+pub(crate) mod listing;
+#[cfg(feature = "remote")]
 mod opener;
 #[cfg(feature = "remote")]
 mod pieces;

@@ -160,3 +160,68 @@ fn a_store_that_ignores_conditions_is_named() {
     assert!(refused.text.contains("ignores the condition If-None-Match"), "{}", refused.text);
     assert!(refused.text.contains("--single-writer"));
 }
+
+#[cfg(feature = "remote")]
+mod in_a_store {
+    use tarflume_store::Store;
+    use tarflume_store::simulated::{Fault, Server};
+
+    use super::*;
+
+    fn bucket(server: &Server) -> Bucket {
+        Bucket::of_store(Store::open("s3://bucket/set", &server.options()).unwrap()).unwrap()
+    }
+
+    fn build_in(bucket: &Bucket, source: &Path) -> Result<(), Failure> {
+        let work = tempfile::tempdir().unwrap();
+        let request = options(source, work.path()).request()?;
+        let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? else { panic!() };
+        bucket.expect_conditions()?;
+        bucket.offer(&ready.plan, &ready.staging.plan_path(), "fail")?;
+        let roots = request.roots.clone();
+        let mut options = RunOptions::of_plan(ready.plan.foot(), request.policy, 2, roots)?;
+        options.destination = Some(bucket.destination(Stop::new()));
+        run(&ready.plan, &ready.staging, &ALL, &options, &RunCounter::default())?;
+        bucket.finalize(ready.plan.foot()).map(drop)
+    }
+
+    fn objects(server: &Server) -> BTreeMap<String, Vec<u8>> {
+        let name = |name: &String| name.strip_prefix("set/").unwrap().to_string();
+        let bytes = |n: &String| server.object(n).unwrap().to_vec();
+        server.names().iter().map(|n| (name(n), bytes(n))).collect()
+    }
+
+    #[test]
+    fn the_objects_are_the_files_of_a_build_in_a_folder_under_faults_that_pass() {
+        let source = source();
+        let server = Server::new();
+        // Every sixth request fails in one of four ways; conditional writes lose their answers, too.
+        server.plan(|asked| {
+            let faults = [
+                Fault::Status(503, None),
+                Fault::Reset,
+                Fault::LostAnswer,
+                Fault::Status(500, None),
+            ];
+            (asked.number % 6 == 2).then(|| faults[(asked.number / 6) as usize % 4])
+        });
+        build_in(&bucket(&server), source.path()).unwrap();
+        assert_eq!(objects(&server), in_a_folder(source.path()));
+        assert_eq!(server.open_uploads(), 0);
+    }
+
+    #[test]
+    fn a_store_that_ignores_conditions_and_one_that_refuses_are_told_apart() {
+        let server = Server::new();
+        server.ignore_conditions();
+        let ignored = bucket(&server).expect_conditions().unwrap_err();
+        assert!(ignored.text.contains("ignores the condition"), "{}", ignored.text);
+        server.plan(|_| Some(Fault::Refused(403, "AccessDenied")));
+        let refused = bucket(&server).expect_conditions().unwrap_err();
+        assert_eq!(refused.exit, Exit::Barred);
+        assert!(refused.text.contains("AWS_PROFILE"), "{}", refused.text);
+        let whole = Store::open("s3://bucket", &server.options()).unwrap();
+        let unnamed = Bucket::of_store(whole).unwrap_err();
+        assert!(unnamed.text.contains("name a prefix in the bucket"), "{}", unnamed.text);
+    }
+}
