@@ -15,6 +15,7 @@ macro_rules! print_message {
 mod append;
 mod args;
 mod bench;
+mod bucket;
 mod build;
 mod cat;
 mod completions;
@@ -32,6 +33,7 @@ mod progress;
 mod run;
 mod source_args;
 mod status;
+mod storage;
 mod summary;
 mod tokens;
 mod unpack;
@@ -52,12 +54,18 @@ use crate::signals;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Set an option of the store of a URL: endpoint, region, profile, anonymous, requester_pays,
+    /// allow_http, account, ...; repeatable [default: from the environment]
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = storage::parse,
+          help_heading = "Stores")]
+    storage: Vec<(String, String)>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
   pack append photos/ -o shards/             add new samples
+  pack build photos/ -o s3://bucket/photos   pack into an object store
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack cat shards/ cats/001.json             print one part
@@ -112,7 +120,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);
     let outcome = match Cli::try_parse_from(&words) {
-        Ok(cli) => command(&cli.command, name),
+        Ok(cli) => {
+            storage::keep(&cli.storage);
+            command(&cli.command, name)
+        }
         Err(error) if error.use_stderr() => {
             let _ = error.print(); // stderr may be closed
             return error.exit_code() as u8;

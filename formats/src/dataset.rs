@@ -134,7 +134,15 @@ pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
     let path = index_path(&tar);
     let index = Index::open(&path)?;
     index.check_tar_length(length)?;
-    let stale = |text: String| Err(Error::new(ErrorKind::Stale, text).with_path(&path));
+    check_index(index, entry).map_err(|e| e.with_path(&path))
+}
+
+/// Compares a sidecar with the entry of its shard in the manifest, and returns it.
+///
+/// # Errors
+/// Returns [`ErrorKind::Stale`] with the difference.
+pub fn check_index(index: Index, entry: &ShardEntry) -> Result<Index> {
+    let stale = |text: String| Err(Error::new(ErrorKind::Stale, text));
     if index.tar().length != entry.bytes || index.samples() != entry.samples {
         return stale(format!(
             "the manifest lists {} bytes and {} samples, the sidecar {} and {}",

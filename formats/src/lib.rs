@@ -79,7 +79,7 @@ pub use about::{About, ClassTable, Column};
 pub use blame::Blame;
 pub use checksum::{Crc, Digest, crc32c};
 pub use content::Content;
-pub use dataset::{Dataset, KeySearch, open_index, read_manifest};
+pub use dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
 pub use error::{Error, ErrorKind, Result};
 pub use index::Index;
 pub use key_list::{KeyLine, KeyList};

@@ -31,6 +31,7 @@
 //! | [`build`] | packs a folder |
 //! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
 //! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
+//! | [`bucket`] | a build whose plan, shards and manifest are objects of an object store |
 //! | [`writer`] | packs samples that a program makes |
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`index`] | makes sidecars for tars of other tools |
@@ -42,6 +43,7 @@
 
 mod annotations;
 pub mod arrays;
+pub mod bucket;
 pub mod build;
 mod check;
 mod choice;

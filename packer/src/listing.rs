@@ -5,9 +5,12 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use tarflume::Source;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
 };
@@ -24,8 +27,10 @@ const SUGGESTED: usize = 4;
 /// An opened shard.
 #[derive(Debug)]
 pub struct Shard {
-    /// The tar.
+    /// The tar: a path, or a URL.
     pub tar: PathBuf,
+    /// Its bytes, if it is in a store.
+    pub source: Option<Arc<dyn Source>>,
     /// Its rows.
     pub index: Index,
     /// True if the rows come from a sidecar, false if from the tar's own headers.
@@ -47,6 +52,12 @@ pub struct Listing {
 /// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
 /// walked.
 pub fn open(path: &Path) -> Result<Listing, Failure> {
+    if path.to_str().is_some_and(|text| text.contains("://")) {
+        return Err(Failure::usage(format!(
+            "{} is a URL, and this command reads local files; `pack info`, `ls`, `cat` and `bench` read stores",
+            path.shown()
+        )));
+    }
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
     }
@@ -55,9 +66,43 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
     let mut shards = Vec::with_capacity(manifest.shards.len());
     for entry in &manifest.shards {
         let index = open_index(folder, entry)?;
-        shards.push(Shard { tar: folder.join(&entry.name), index, has_sidecar: true });
+        let tar = folder.join(&entry.name);
+        shards.push(Shard { tar, source: None, index, has_sidecar: true });
     }
     Ok(Listing { manifest: Some(manifest), shards })
+}
+
+/// As [`open`], for a URL such as `s3://bucket/set`, too. `options` are names and values for the
+/// store; the environment has the others.
+///
+/// # Errors
+/// As [`open`], and the errors of the store.
+#[cfg(feature = "remote")]
+pub fn open_at(path: &Path, options: &[(String, String)]) -> Result<Listing, Failure> {
+    let Some(url) = path.to_str().filter(|text| text.contains("://")) else { return open(path) };
+    let mut storage = tarflume::Storage::new();
+    for (name, value) in options {
+        storage = storage.option(name, value)?;
+    }
+    let (manifest, remote) = tarflume::internal::remote_shards(url, &storage)?;
+    let mut shards = Vec::with_capacity(remote.len());
+    for (shard, entry) in remote.into_iter().zip(&manifest.shards) {
+        let index = Index::open(&shard.sidecar)?;
+        let index =
+            tarflume_formats::check_index(index, entry).map_err(|e| e.with_path(&shard.url))?;
+        let source = Some(shard.source);
+        shards.push(Shard { tar: shard.url, source, index, has_sidecar: true });
+    }
+    Ok(Listing { manifest: Some(manifest), shards })
+}
+
+/// As [`open`]: without the feature `remote`, a URL is an error.
+///
+/// # Errors
+/// As [`open`].
+#[cfg(not(feature = "remote"))]
+pub fn open_at(path: &Path, _: &[(String, String)]) -> Result<Listing, Failure> {
+    open(path)
 }
 
 fn open_tar(tar: &Path) -> Result<Shard, Failure> {
@@ -66,7 +111,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
-        return Ok(Shard { tar: tar.into(), index, has_sidecar: true });
+        return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true });
     }
     let options = Options {
         reading: Reading::Headers,
@@ -77,7 +122,8 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         stop: Stop::new(),
     };
     let read = sidecar::read_tar(tar, &options, &|_| {})?;
-    Ok(Shard { tar: tar.into(), index: Index::from_bytes(read.bytes)?, has_sidecar: false })
+    let index = Index::from_bytes(read.bytes)?;
+    Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false })
 }
 
 /// The result of a search for a part.
@@ -211,6 +257,26 @@ pub fn copy_bytes(
     Ok(crc.value())
 }
 
+/// As [`copy_bytes`], from a store.
+fn copy_from(
+    source: &dyn Source,
+    (offset, length): (u64, u64),
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<u32, Failure> {
+    source.advise(offset, length); // one request, or a few at the same time
+    let mut buffer = vec![0; length.min(PIECE) as usize];
+    let mut crc = Crc::new();
+    let mut done = 0;
+    while done < length {
+        let piece = &mut buffer[..(length - done).min(PIECE) as usize];
+        source.read_at(offset + done, piece)?;
+        crc.update(piece);
+        take(piece)?;
+        done += piece.len() as u64;
+    }
+    Ok(crc.value())
+}
+
 /// Passes the part's bytes to `take`, then compares their checksum.
 ///
 /// # Errors
@@ -221,8 +287,13 @@ pub fn read_part(
     take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
-    let (file, _) = files::open(&shard.tar)?;
-    let crc = copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?;
+    let crc = match &shard.source {
+        Some(source) => copy_from(&**source, (part.offset, part.length), take)?,
+        None => {
+            let (file, _) = files::open(&shard.tar)?;
+            copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?
+        }
+    };
     match part.checksum {
         Some(expected) if expected != crc => {
             let text = format!(

@@ -4,6 +4,7 @@
 //! threads, machines and attempts gives the same result. Packing and publishing use different
 //! threads: while one shard is synced to disk, the next is packed.
 
+pub(crate) mod destination;
 mod folders;
 pub(crate) mod look;
 pub(crate) mod options;
@@ -12,6 +13,7 @@ mod readahead;
 mod sample;
 mod sources;
 
+pub use destination::{Destination, PackedShard};
 pub use options::{Checks, RunOptions};
 
 use std::path::Path;
@@ -22,9 +24,11 @@ use std::thread::{self, Builder};
 
 use serde::Deserialize;
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
-use tarflume_formats::publish::write_as;
+use tarflume_formats::publish::{remove_if_exists, write_as};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Durability, Plan, ShardRecord, ShardWriter, WrittenShard, name};
+use tarflume_formats::{
+    Durability, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
+};
 
 use self::part::Parts;
 use self::readahead::Ahead;
@@ -274,7 +278,11 @@ impl Job<'_> {
 
     /// Returns the record of a shard that needs no packing.
     fn finished(&self, number: usize) -> Result<Option<ShardRecord>, Failure> {
-        let record = self.staging.finished(self.plan.foot(), number)?;
+        let foot = self.plan.foot();
+        if let Some(destination) = &self.options.destination {
+            return destination.finished(foot, number);
+        }
+        let record = self.staging.finished(foot, number)?;
         match record {
             Some(record) if self.options.durability == Durability::Synced => {
                 Ok(self.staging.secured(record)?)
@@ -343,7 +351,20 @@ impl Job<'_> {
             extensions,
             problems: problems.iter().map(Problem::to_value).collect(),
         };
-        write_as(&self.staging.record_path(name), &record.to_json(), self.options.durability)?;
+        match &self.options.destination {
+            None => {
+                let path = self.staging.record_path(name);
+                write_as(&path, &record.to_json(), self.options.durability)?;
+            }
+            Some(destination) => {
+                let tar = self.staging.shards().join(name);
+                let delivered = destination.deliver(&PackedShard { tar: &tar, record });
+                // The folder holds the shards in work alone.
+                remove_if_exists(&tar)?;
+                remove_if_exists(&index_path(&tar))?;
+                delivered?;
+            }
+        }
         self.done(number, Outcome::Packed, problems);
         Ok(())
     }

@@ -35,7 +35,12 @@ use crate::dataset::shard::{Shard, ShardFacts};
 use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
+use crate::remote::RemoteDataset;
+#[cfg(feature = "remote")]
+use crate::remote::Storage;
+use crate::source::by_url::OpenByUrl;
 use crate::source::cache::SourceCache;
+use crate::source::fetch_stats::FetchStats;
 use crate::source::open::{Open, SourceKind};
 
 /// How a data set opens its tars by default: mapped, because [`Dataset::get`] then returns views and
@@ -95,6 +100,8 @@ type KnownNumbers = Arc<Mutex<HashMap<String, Arc<[i64]>>>>;
 #[derive(Debug, Clone)]
 struct FileAccess {
     opener: Arc<dyn Open>,
+    /// The URLs of stores, and what opens the shards below them.
+    remotes: Vec<(String, Arc<dyn Open>)>,
     /// Maximum number of open tars.
     cap: usize,
     /// Maximum total size in bytes of mapped sidecars.
@@ -104,7 +111,23 @@ struct FileAccess {
 impl Default for FileAccess {
     fn default() -> FileAccess {
         let (opener, cap) = (Arc::new(DEFAULT_SOURCE), SourceCache::default_cap());
-        FileAccess { opener, cap, mapped_sidecars: MAPPED_SIDECARS }
+        FileAccess { opener, remotes: Vec::new(), cap, mapped_sidecars: MAPPED_SIDECARS }
+    }
+}
+
+impl FileAccess {
+    /// What opens the shards.
+    fn opener(&self) -> Arc<dyn Open> {
+        match self.remotes.is_empty() {
+            true => self.opener.clone(),
+            false => Arc::new(OpenByUrl::new(self.opener.clone(), self.remotes.clone())),
+        }
+    }
+
+    /// Adds the stores of another data set.
+    fn and(mut self, other: &FileAccess) -> FileAccess {
+        self.remotes.extend(other.remotes.iter().cloned());
+        self
     }
 }
 
@@ -118,9 +141,34 @@ impl Dataset {
     /// Returns an error if a name matches nothing or a named shard is missing, if a manifest is damaged,
     /// or if a tar without a manifest has no sidecar or a stale or damaged one.
     pub fn open(shards: impl Into<Shards>) -> Result<Dataset> {
+        Dataset::open_by(shards.into(), &open_url)
+    }
+
+    /// As [`Dataset::open`]; `storage` says how stores are reached.
+    ///
+    /// ```no_run
+    /// use tarflume::{Dataset, Storage};
+    ///
+    /// let storage = Storage::new().option("profile", "lab")?;
+    /// let dataset = Dataset::open_with("s3://bucket/photos", &storage)?;
+    /// # Ok::<(), tarflume::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Dataset::open`], and the errors of the store.
+    #[cfg(feature = "remote")]
+    pub fn open_with(shards: impl Into<Shards>, storage: &Storage) -> Result<Dataset> {
+        Dataset::open_by(shards.into(), &|url| RemoteDataset::open(url, storage))
+    }
+
+    fn open_by(
+        shards: Shards,
+        open_url: &dyn Fn(&str) -> Result<RemoteDataset>,
+    ) -> Result<Dataset> {
         let mut facts = Vec::new();
+        let mut access = FileAccess::default();
         let mut about: Option<DatasetFacts> = None;
-        for listed in shards.into().resolve()? {
+        for listed in shards.resolve()? {
             let found = match listed {
                 ShardPath::Manifest(path) => {
                     let manifest = read_manifest(&path)?;
@@ -134,10 +182,20 @@ impl Dataset {
                     facts.push(Arc::new(ShardFacts::alone(path)?));
                     DatasetFacts::default()
                 }
+                ShardPath::Url(url) => {
+                    let RemoteDataset { manifest, url, sidecars, opener } = open_url(&url)?;
+                    let found = DatasetFacts::of(&manifest);
+                    for entry in manifest.shards {
+                        let shard = ShardFacts::remote(Path::new(&url), entry, sidecars.clone())?;
+                        facts.push(Arc::new(shard));
+                    }
+                    access.remotes.push((url, opener));
+                    found
+                }
             };
             about = Some(about.map_or_else(|| found.clone(), |about| about.and(&found)));
         }
-        Dataset::of(facts, about.unwrap_or_default(), FileAccess::default())
+        Dataset::of(facts, about.unwrap_or_default(), access)
     }
 
     /// Concatenates data sets. The result opens files as the first data set does.
@@ -151,7 +209,10 @@ impl Dataset {
         let about = others.fold(first.0.about.clone(), |about, other| about.and(&other.0.about));
         let shards = datasets.iter().flat_map(|dataset| dataset.shards());
         let facts = shards.map(|shard| shard.facts().clone()).collect();
-        Dataset::of(facts, about, first.0.access.clone())
+        let others = datasets[1..].iter();
+        let access = first.0.access.clone();
+        let access = others.fold(access, |access, other| access.and(&other.0.access));
+        Dataset::of(facts, about, access)
     }
 
     fn of(facts: Vec<Arc<ShardFacts>>, about: DatasetFacts, access: FileAccess) -> Result<Dataset> {
@@ -173,7 +234,7 @@ impl Dataset {
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
         let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let sources = Arc::new(SourceCache::new(access.opener.clone(), paths, access.cap));
+        let sources = Arc::new(SourceCache::new(access.opener(), paths, access.cap));
         let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
         let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
@@ -205,16 +266,31 @@ impl Dataset {
         self.0.numbers.lock().ignore_poison().insert(part.to_string(), numbers.clone());
     }
 
-    /// The same data set, whose tars are opened as `kind`. Open sidecars stay open.
+    /// The same data set, whose tars on local disks are opened as `kind`. Open sidecars stay open.
     #[must_use]
     pub fn with_source(&self, kind: SourceKind) -> Dataset {
-        self.with_opener(Arc::new(kind))
+        self.with_access(FileAccess { opener: Arc::new(kind), ..self.0.access.clone() })
     }
 
-    /// The same data set, whose tars are opened by `opener`.
+    /// The same data set, whose tars are opened by `opener`, those in stores, too.
     #[must_use]
     pub fn with_opener(&self, opener: Arc<dyn Open>) -> Dataset {
-        self.with_access(FileAccess { opener, ..self.0.access.clone() })
+        self.with_access(FileAccess { opener, remotes: Vec::new(), ..self.0.access.clone() })
+    }
+
+    /// True if bytes of shards come over a network.
+    pub fn is_remote(&self) -> bool {
+        self.0.access.opener().is_remote()
+    }
+
+    /// Counters of the requests to stores, since the data set was opened; `None` if it is in none.
+    pub fn fetch_stats(&self) -> Option<FetchStats> {
+        self.0.access.opener().fetch_stats()
+    }
+
+    /// Tells the openers that what was advised before will not be read.
+    pub(crate) fn begin_epoch(&self) {
+        self.0.access.opener().begin_epoch();
     }
 
     /// The same data set with at most `tars` open tars, not counting those in use.
@@ -323,4 +399,15 @@ impl Dataset {
         searched.take().into_iter().for_each(|number| self.shard(number).forget());
         found
     }
+}
+
+/// Opens a data set in a store, with the options of the environment.
+fn open_url(url: &str) -> Result<RemoteDataset> {
+    #[cfg(feature = "remote")]
+    return RemoteDataset::open(url, &Storage::new());
+    #[cfg(not(feature = "remote"))]
+    Err(Error::usage(
+        "this program was built without the feature `remote`, so it reads local files alone",
+    )
+    .with_path(url))
 }

@@ -17,5 +17,7 @@ pub use crate::fetch::plan::{Limits, ReadPlan, RowDraw, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
 pub use crate::loader::end_device_epochs;
 pub use crate::picture::{convert, crop, resample, row_header};
+#[cfg(feature = "remote")]
+pub use crate::remote::listing::{RemoteShard, remote_shards};
 pub use crate::source::cache::SourceCache;
 pub use crate::stream::Next;

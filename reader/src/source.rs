@@ -2,7 +2,9 @@
 //!
 //! The trait; the implementations are in the files below. A source knows nothing of samples.
 
+pub(crate) mod by_url;
 pub(crate) mod cache;
+pub(crate) mod fetch_stats;
 pub(crate) mod file;
 pub(crate) mod identity;
 mod limit;

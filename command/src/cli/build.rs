@@ -1,12 +1,15 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::build::{self, Built, Prepared, Request, prepare};
-use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Exit, Outcome};
+use std::path::Path;
 
+use tarflume_packer::build::{self, Built, Prepared, Ready, Request, prepare};
+use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::{Exit, Failure, Outcome};
+
+use super::bucket::BucketBuild;
 use super::packing::{self, RunArgs};
 use super::source_args::{ShowArgs, SourceArgs};
-use super::{progress, summary};
+use super::{progress, storage, summary};
 use crate::signals;
 
 /// Pack folders into shards, check every file, and publish the data set.
@@ -27,11 +30,15 @@ pub(super) struct Args {
     /// Show the plan (shards, sizes, problems) and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write to a store that ignores conditional writes: no other command may write there
+    #[arg(long, help_heading = "Stores")]
+    single_writer: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
+  pack build photos/ -o s3://bucket/photos             upload each shard as soon as it is packed
   pack build photos/ -o shards/ --dry-run              show what would be packed, and bad names
   pack build photos/ -o shards/ --dry-run --check decode   show damaged files, too
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
@@ -46,37 +53,22 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    pack(&args.source.request(args.dry_run)?, &args.run, args.source.show)
+    let request = args.source.request(args.dry_run)?;
+    let show = args.source.show;
+    match storage::bucket(&args.source.out)? {
+        Some(bucket) => {
+            let (out, single_writer) = (&args.source.out, args.single_writer);
+            BucketBuild { bucket, out, single_writer, show }.build(request, &args.run)
+        }
+        None => pack(&request, &args.run, show),
+    }
 }
 
 /// Plans, packs and publishes what is requested, and prints what was done.
 pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome {
-    let counter = ScanCounter::default();
-    let prepared = progress::during_scan(show.mode(), &counter, || prepare(request, &counter))?;
-    let ready = match prepared {
-        Prepared::Published { manifest, lacks_entry_points } => {
-            summary::already_published(&request.out, &manifest, show);
-            if lacks_entry_points {
-                summary::lacks_entry_points(&request.out, show);
-            }
-            return Ok(Exit::Done);
-        }
-        Prepared::Nothing { manifest, scanned } => {
-            summary::nothing_new(&request.out, &manifest, &scanned, show);
-            return Ok(Exit::Done);
-        }
-        Prepared::Refused(mut scanned, others) => {
-            let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
-            summary::refused_scan(&request.out, &scanned, show);
-            return looked.unwrap_or(Ok(())).map(|()| Exit::Problems);
-        }
-        Prepared::Dry(plan, mut scanned) => {
-            packing::look_shown(request, &plan, &mut scanned, show)?;
-            summary::dry_run(plan.foot(), &scanned, show);
-            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
-            return Ok(if faults { Exit::Problems } else { Exit::Done });
-        }
-        Prepared::Ready(ready) => ready,
+    let ready = match prepared(request, &request.out, show)? {
+        Ok(ready) => ready,
+        Err(exit) => return Ok(exit),
     };
     summary::scanned(&ready, show);
     let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
@@ -92,5 +84,41 @@ pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome 
             summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
             Ok(Exit::Done)
         }
+    }
+}
+
+/// Scans and plans, and prints the outcome if there is nothing to pack. `out` is shown as the place
+/// of the data set.
+pub(super) fn prepared(
+    request: &Request,
+    out: &Path,
+    show: ShowArgs,
+) -> Result<Result<Box<Ready>, Exit>, Failure> {
+    let counter = ScanCounter::default();
+    let prepared = progress::during_scan(show.mode(), &counter, || prepare(request, &counter))?;
+    match prepared {
+        Prepared::Published { manifest, lacks_entry_points } => {
+            summary::already_published(out, &manifest, show);
+            if lacks_entry_points {
+                summary::lacks_entry_points(out, show);
+            }
+            return Ok(Err(Exit::Done));
+        }
+        Prepared::Nothing { manifest, scanned } => {
+            summary::nothing_new(out, &manifest, &scanned, show);
+            return Ok(Err(Exit::Done));
+        }
+        Prepared::Refused(mut scanned, others) => {
+            let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
+            summary::refused_scan(out, &scanned, show);
+            return looked.unwrap_or(Ok(())).map(|()| Err(Exit::Problems));
+        }
+        Prepared::Dry(plan, mut scanned) => {
+            packing::look_shown(request, &plan, &mut scanned, show)?;
+            summary::dry_run(plan.foot(), &scanned, show);
+            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
+            return Ok(Err(if faults { Exit::Problems } else { Exit::Done }));
+        }
+        Prepared::Ready(ready) => Ok(Ok(ready)),
     }
 }

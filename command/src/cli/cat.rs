@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tarflume_packer::{Exit, Failure, Outcome, listing};
 
-use super::out;
+use super::{out, storage};
 
 const AFTER: &str = "\
 Examples:
@@ -24,8 +24,8 @@ Exit codes: 0 done   2 no such part   65 damaged data   73 the system refuses   
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD")]
+    /// Folder of shards, one tar, or the URL of a data set in a store
+    #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
     /// Key of the sample, a dot, extension of the part
     #[arg(value_name = "KEY.EXT")]
@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let listing = listing::open(&args.path)?;
+    let listing = storage::listing(&args.path)?;
     let found = listing.find(args.part.as_bytes())?;
     let mut to = out::stdout();
     let mut closed = false;

@@ -7,8 +7,9 @@ use tarflume_packer::build::finalize;
 use tarflume_packer::workdir::{OutputState, Staging, output_state};
 use tarflume_packer::{Exit, Outcome};
 
+use super::bucket::BucketBuild;
 use super::source_args::ShowArgs;
-use super::summary;
+use super::{storage, summary};
 use crate::signals;
 
 /// Publish a data set whose shards are all finished, and remove temporary files.
@@ -16,7 +17,7 @@ use crate::signals;
 /// The result is byte for byte what `pack build` makes on one machine.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder of the plan (-o of `pack plan`)
+    /// Folder or URL of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
@@ -25,6 +26,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
+    if let Some(bucket) = storage::bucket(&args.out)? {
+        let (out, show) = (&args.out, args.show);
+        return BucketBuild { bucket, out, single_writer: true, show }.finalize();
+    }
     let staging = Staging::of(&args.out);
     // Before taking the lock, which would create the folder.
     let plan = match output_state(&staging)? {

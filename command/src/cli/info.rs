@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use tarflume_formats::shown;
 use tarflume_packer::survey::{self, Spread, Survey};
-use tarflume_packer::{Exit, Outcome, listing, units};
+use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
-use super::out;
+use super::{out, storage};
 
 const AFTER: &str = "\
 Examples:
@@ -24,8 +24,8 @@ Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 tr
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD")]
+    /// Folder of shards, one tar, or the URL of a data set in a store
+    #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let listing = listing::open(&args.path)?;
+    let listing = storage::listing(&args.path)?;
     let survey = survey::survey(&listing)?;
     let mut to = out::screen();
     let written = match args.format {

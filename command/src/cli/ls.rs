@@ -9,11 +9,11 @@ use serde::Serialize;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
-use tarflume_packer::listing::{self, Shard};
+use tarflume_packer::listing::Shard;
 use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
-use super::out;
+use super::{out, storage};
 
 const AFTER: &str = "\
 Examples:
@@ -30,8 +30,8 @@ Exit codes: 0 done   2 no data set   65 bad data   75 try again";
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
-    /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD")]
+    /// Folder of shards, one tar, or the URL of a data set in a store
+    #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
     /// Show shard, byte, sizes and image dimensions
     #[arg(long, short)]
@@ -48,7 +48,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let mut listing = listing::open(&args.path)?;
+    let mut listing = storage::listing(&args.path)?;
     if let Some(split) = &args.split {
         listing = listing.split(split)?;
     }
@@ -165,6 +165,7 @@ mod tests {
     use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
+    use tarflume_packer::listing;
 
     #[test]
     fn json_output_has_the_bytes_of_entry_points_of_a_part() {

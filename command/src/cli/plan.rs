@@ -4,8 +4,9 @@ use tarflume_packer::build::{Prepared, Request, prepare};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Exit, Outcome};
 
+use super::bucket::BucketBuild;
 use super::source_args::{ShowArgs, SourceArgs};
-use super::{progress, summary};
+use super::{progress, storage, summary};
 use crate::signals;
 
 /// Scan folders and plan the content of every shard; `run` packs the shards, on any machine.
@@ -16,6 +17,9 @@ use crate::signals;
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
+    /// Write to a store that ignores conditional writes: no other command may write there
+    #[arg(long, help_heading = "Stores")]
+    single_writer: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -28,7 +32,14 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    plan(&args.source.request(false)?, args.source.show)
+    let (request, show) = (args.source.request(false)?, args.source.show);
+    match storage::bucket(&args.source.out)? {
+        Some(bucket) => {
+            let (out, single_writer) = (&args.source.out, args.single_writer);
+            BucketBuild { bucket, out, single_writer, show }.plan(request)
+        }
+        None => plan(&request, show),
+    }
 }
 
 /// Plans what is requested, and prints what was done.

@@ -8,9 +8,10 @@ use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
+use super::bucket::BucketBuild;
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
-use super::summary;
+use super::{storage, summary};
 use crate::signals;
 
 /// Pack shards of a plan: all shards, some by number, or this machine's share.
@@ -21,7 +22,7 @@ use crate::signals;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Folder of the plan (-o of `pack plan`)
+    /// Folder or URL of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
     /// Pack shard I (from 0); repeatable
@@ -39,14 +40,14 @@ pub(super) struct Args {
     /// Read the sources from here, in the plan's order: folders, files, or KIND:FILE,FILE as for
     /// `plan` [default: as planned]
     #[arg(long, value_name = "SRC")]
-    source: Vec<PathBuf>,
+    pub(super) source: Vec<PathBuf>,
     /// Handle problems this way [default: as given to `plan`]
     #[arg(long, value_parser = choice::<Policy>())]
-    on_problem: Option<Policy>,
+    pub(super) on_problem: Option<Policy>,
     #[command(flatten)]
-    jobs: Jobs,
+    pub(super) jobs: Jobs,
     #[command(flatten)]
-    run: RunArgs,
+    pub(super) run: RunArgs,
     #[command(flatten)]
     show: ShowArgs,
 }
@@ -70,6 +71,10 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
+    if let Some(bucket) = storage::bucket(&args.out)? {
+        let (out, show) = (&args.out, args.show);
+        return BucketBuild { bucket, out, single_writer: true, show }.run(args);
+    }
     let staging = Staging::of(&args.out);
     let plan = match workdir::output_state(&staging)? {
         OutputState::Planned(plan) => plan,
@@ -106,7 +111,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 impl Args {
-    fn chosen(&self, total: usize) -> Result<Vec<usize>, Failure> {
+    pub(super) fn chosen(&self, total: usize) -> Result<Vec<usize>, Failure> {
         let past = |n: usize| Failure::usage(format!("shard {n}: the plan has {total}, from 0"));
         if !self.shard.is_empty() {
             return match self.shard.iter().find(|&&n| n >= total) {

@@ -24,9 +24,9 @@ pub(super) struct SourceArgs {
     /// and all other values the sample's JSON.
     #[arg(required = true, value_name = "SRC")]
     sources: Vec<PathBuf>,
-    /// Write the data set to this folder; created if missing
-    #[arg(short, long, value_name = "DIR")]
-    out: PathBuf,
+    /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
+    #[arg(short, long, value_name = "DIR|URL")]
+    pub(super) out: PathBuf,
 
     /// Limit shards to this size [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]
@@ -184,6 +184,11 @@ pub(super) struct ShowArgs {
 }
 
 impl ShowArgs {
+    /// For commands that print results alone.
+    pub(super) fn silent() -> ShowArgs {
+        ShowArgs { progress: progress::Mode::None, format: Format::Text, quiet: true }
+    }
+
     pub(super) fn mode(&self) -> progress::Mode {
         match (self.format, self.progress) {
             (Format::Json, progress::Mode::None) => progress::Mode::None,

@@ -1,18 +1,23 @@
 //! `pack status`: shows the progress of a plan.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tarflume_formats::Manifest;
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::workdir::{self, OutputState, Staging};
+use tarflume_packer::workdir::{self, OutputState, Progress, Staging};
 use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
+use super::bucket::BucketBuild;
+use super::source_args::ShowArgs;
+use super::storage;
 
 /// Show how many shards of a plan are finished; exit 0 if all are, 75 if not
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder of the plan (-o of `pack plan`)
+    /// Folder or URL of the plan (-o of `pack plan`)
     #[arg(value_name = "DIR")]
     out: PathBuf,
     /// Print text, or one JSON object
@@ -21,6 +26,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
+    if let Some(bucket) = storage::bucket(&args.out)? {
+        let (out, show) = (&args.out, ShowArgs::silent());
+        let build = BucketBuild { bucket, out, single_writer: true, show };
+        return Ok(match build.status()? {
+            Ok((plan, found)) => shown(args, plan.foot(), &found, &[]),
+            Err(manifest) => {
+                published(&manifest, args.format);
+                Exit::Done
+            }
+        });
+    }
     let staging = Staging::of(&args.out);
     let plan = match workdir::output_state(&staging)? {
         OutputState::Planned(plan) => plan,
@@ -29,8 +45,18 @@ pub(super) fn run(args: &Args) -> Outcome {
             return Ok(Exit::Done);
         }
     };
-    let foot = plan.foot();
-    let found = workdir::progress(&staging, foot)?;
+    let found = workdir::progress(&staging, plan.foot())?;
+    let temporaries = staging.temporaries()?;
+    Ok(shown(args, plan.foot(), &found, &temporaries))
+}
+
+/// Prints the state of a plan.
+fn shown(
+    args: &Args,
+    foot: &PlanFoot,
+    found: &Progress,
+    temporaries: &[(PathBuf, Duration)],
+) -> Exit {
     let problems: usize = found.records.iter().map(|r| r.problems.len()).sum();
     match args.format {
         Format::Text => {
@@ -45,7 +71,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             if !found.missing.is_empty() {
                 print_result!("missing: {}", ranges(&found.missing));
             }
-            for (path, age) in staging.temporaries()? {
+            for (path, age) in temporaries {
                 print_result!(
                     "in progress or abandoned, {} s old: {}",
                     age.as_secs(),
@@ -62,7 +88,7 @@ pub(super) fn run(args: &Args) -> Outcome {
                 "finished": found.records.len(), "missing": found.missing, "problems": problems})
         ),
     }
-    Ok(if found.missing.is_empty() { Exit::Done } else { Exit::TryAgain })
+    if found.missing.is_empty() { Exit::Done } else { Exit::TryAgain }
 }
 
 fn published(manifest: &Manifest, format: Format) {

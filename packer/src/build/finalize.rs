@@ -109,23 +109,29 @@ pub(crate) fn move_all(
     records: Vec<ShardRecord>,
     plan: Option<String>,
 ) -> Result<Manifest, Failure> {
+    let manifest = manifest_of(records, plan);
+    for entry in &manifest.shards {
+        transfer::move_out(staging, entry)?;
+    }
+    sync_folder(staging.out())?;
+    for entry in &manifest.shards {
+        transfer::check(staging, entry)?;
+    }
+    Ok(manifest)
+}
+
+/// Returns the manifest of finished shards; empty shards are left out.
+pub(crate) fn manifest_of(records: Vec<ShardRecord>, plan: Option<String>) -> Manifest {
     let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
     let mut entries = Vec::with_capacity(records.len());
-    for record in records {
-        if record.entry.samples == 0 {
-            continue; // all of its samples were left out
-        }
-        transfer::move_out(staging, &record.entry)?;
+    // A shard without samples: all of them were left out.
+    for record in records.into_iter().filter(|record| record.entry.samples > 0) {
         for (ext, parts) in record.extensions {
             *extensions.entry(ext).or_insert(0) += parts;
         }
         entries.push(record.entry);
     }
-    sync_folder(staging.out())?;
-    for entry in &entries {
-        transfer::check(staging, entry)?;
-    }
-    Ok(Manifest::new(TOOL, plan, extensions, entries))
+    Manifest::new(TOOL, plan, extensions, entries)
 }
 
 fn other_data_set(staging: &Staging) -> Failure {

@@ -74,6 +74,13 @@ pub struct Request {
     pub stop: Stop,
 }
 
+impl Request {
+    /// True if an unfinished attempt is discarded first.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+}
+
 /// A data set that gets more shards.
 #[derive(Debug)]
 pub(crate) struct Append {

@@ -1,6 +1,7 @@
 //! The options of a run. Nothing here changes the bytes of a shard.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tarflume_formats::Durability;
 use tarflume_formats::plan::PlanFoot;
@@ -9,6 +10,7 @@ use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::rows::SourceUrl;
+use crate::run::destination::Destination;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
@@ -34,6 +36,8 @@ pub struct RunOptions {
     pub durability: Durability,
     /// The source folders, in the order of the plan.
     pub roots: Vec<PathBuf>,
+    /// Where finished shards go; `None` leaves them in the working folder.
+    pub destination: Option<Arc<dyn Destination>>,
     /// Ends the run early.
     pub stop: Stop,
 }
@@ -80,6 +84,7 @@ impl RunOptions {
         }
         let checks = Checks { level, times: true };
         let durability = Durability::Synced;
-        Ok(RunOptions { checks, policy, jobs, durability, roots, stop: Stop::new() })
+        let (destination, stop) = (None, Stop::new());
+        Ok(RunOptions { checks, policy, jobs, durability, roots, destination, stop })
     }
 }

@@ -100,6 +100,9 @@ impl Dataset {
     }
 }
 
+/// Parts with at most so many other bytes between them are asked for together.
+const GAP: u64 = 64 << 10;
+
 fn wanted<'a>(sample: &'a SampleRow, ext: &str) -> Result<index::Part<'a>> {
     let mut have = Vec::new();
     for part in sample.parts() {
@@ -135,6 +138,12 @@ fn read(source: &Arc<dyn Source>, parts: &[index::Part<'_>]) -> Result<Vec<Sampl
         Error::new(ErrorKind::Machine, text).with_source(e)
     })?;
     buffer.resize(total, 0);
+    // Of a store, the parts are asked for together.
+    let start = parts.iter().map(|part| part.offset).min().unwrap_or(0);
+    let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(0);
+    if parts.len() > 1 && end - start <= total as u64 + GAP {
+        source.advise(start, end - start);
+    }
     let (mut rest, mut ranges, mut at) = (&mut buffer[..], Vec::with_capacity(parts.len()), 0);
     for (part, &length) in parts.iter().zip(&lengths) {
         let (into, behind) = rest.split_at_mut(length);

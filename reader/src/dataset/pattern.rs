@@ -14,6 +14,7 @@ use tarflume_formats::name;
 
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::is_url;
 
 /// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
 ///
@@ -33,6 +34,8 @@ pub enum ShardPath {
     Manifest(PathBuf),
     /// A tar.
     Tar(PathBuf),
+    /// A data set in a store.
+    Url(String),
 }
 
 macro_rules! shards_from {
@@ -81,7 +84,12 @@ impl Shards {
 
 /// Resolves one name: literally if it exists, otherwise as a pattern.
 fn named(path: &Path) -> Result<Vec<ShardPath>> {
-    match (files::kind(path)?, path.to_str()) {
+    let local = |text: &str| !is_url(text.split("::").next().unwrap_or(text));
+    let kind = match path.to_str().is_none_or(local) {
+        true => files::kind(path)?,
+        false => None, // a URL is never a local file
+    };
+    match (kind, path.to_str()) {
         (Some(kind), _) => listed(path, kind),
         (None, Some(text)) if !text.is_empty() => {
             let mut found = Vec::new();
@@ -97,13 +105,15 @@ fn named(path: &Path) -> Result<Vec<ShardPath>> {
 
 /// Expands braces, then globs. `whole` is the text that the user wrote, for messages.
 fn pattern(text: &str, whole: &str) -> Result<Vec<ShardPath>> {
-    if let Some((scheme, _)) = text.split_once("://") {
-        let text = format!(
-            "'{}' names shards by '{}://'; a data set is opened from local disks only",
-            name::shown(whole.as_bytes()),
-            name::shown(scheme.as_bytes())
-        );
-        return Err(Error::usage(text));
+    if is_url(text) {
+        if text.contains(['{', '*']) {
+            let text = format!(
+                "'{}': braces and globs name local files; name the folder in the store, which has dataset.json",
+                name::shown(whole.as_bytes())
+            );
+            return Err(Error::usage(text));
+        }
+        return Ok(vec![ShardPath::Url(text.into())]);
     }
     let names = braces::expand(text)?;
     let (mut found, mut absent, mut first) = (Vec::new(), 0, None);

@@ -9,9 +9,10 @@ use tarflume_formats::Content as FileContent;
 use tarflume_formats::index::SampleRow;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::tar::{Header, is_zero_block};
-use tarflume_formats::{Digest, Index, RecheckTimer, files, index_path, open_index};
+use tarflume_formats::{Digest, Index, RecheckTimer, check_index, files, index_path, open_index};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::SidecarFolder;
 use crate::source::Source;
 use crate::source::cache::SourceCache;
 use crate::source::identity::Identity;
@@ -46,6 +47,8 @@ pub(crate) struct ShardFacts {
     samples: u64,
     /// The manifest's folder and entry, if the shard is listed in one.
     listed: Option<(Arc<Path>, ShardEntry)>,
+    /// Where the sidecar of a shard in a store is on this machine, and what brings it there.
+    remote: Option<(PathBuf, Arc<dyn SidecarFolder>)>,
     index: OnceLock<Index>,
     /// When to check again that a sidecar that is read, not mapped, is the file that was opened.
     recheck: RecheckTimer,
@@ -58,8 +61,31 @@ impl ShardFacts {
             path: folder.join(&entry.name),
             samples: entry.samples,
             listed: Some((folder.clone(), entry)),
+            remote: None,
             index: OnceLock::new(),
             recheck: RecheckTimer::due(),
+        }
+    }
+
+    /// A shard that a manifest at a URL lists. Opens nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the manifest has no digest of the sidecar.
+    pub(crate) fn remote(
+        url: &Path,
+        entry: ShardEntry,
+        sidecars: Arc<dyn SidecarFolder>,
+    ) -> Result<ShardFacts> {
+        let remote = Some((sidecars.path(&entry)?, sidecars));
+        let facts = ShardFacts::listed(&Arc::from(url), entry);
+        Ok(ShardFacts { remote, ..facts })
+    }
+
+    /// The path of the sidecar. Of a shard in a store, it may not exist yet.
+    pub(crate) fn sidecar_path(&self) -> PathBuf {
+        match &self.remote {
+            Some((path, _)) => path.clone(),
+            None => index_path(&self.path),
         }
     }
 
@@ -70,7 +96,8 @@ impl ShardFacts {
     pub(crate) fn alone(path: PathBuf) -> Result<ShardFacts> {
         let index = open_alone(&path)?;
         let (samples, recheck) = (index.samples(), RecheckTimer::due());
-        Ok(ShardFacts { path, samples, listed: None, index: OnceLock::from(index), recheck })
+        let (remote, index) = (None, OnceLock::from(index));
+        Ok(ShardFacts { path, samples, listed: None, remote, index, recheck })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -108,9 +135,13 @@ impl ShardFacts {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let index = match &self.listed {
-            Some((folder, entry)) => open_index(folder, entry)?,
-            None => open_alone(&self.path)?,
+        let index = match (&self.listed, &self.remote) {
+            (Some((_, entry)), Some((_, sidecars))) => {
+                check_index(Index::open(&sidecars.fetch(entry)?)?, entry)
+                    .map_err(|e| Error::from(e).with_path(&self.path))?
+            }
+            (Some((folder, entry)), None) => open_index(folder, entry)?,
+            (None, _) => open_alone(&self.path)?,
         };
         Ok(self.index.get_or_init(|| index))
     }

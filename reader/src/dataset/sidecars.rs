@@ -12,8 +12,6 @@
 
 use std::sync::Arc;
 
-use tarflume_formats::index_path;
-
 use crate::dataset::shard::ShardFacts;
 use crate::source::cache::SourceCache;
 use crate::source::open::SourceKind;
@@ -29,6 +27,6 @@ pub(crate) fn to_be_read(facts: &[Arc<ShardFacts>], mapped: u64) -> Option<Sourc
     if bytes <= mapped {
         return None;
     }
-    let paths = facts.iter().map(|facts| index_path(facts.path()));
+    let paths = facts.iter().map(|facts| facts.sidecar_path());
     Some(SourceCache::new(Arc::new(SourceKind::File), paths, SourceCache::default_cap()))
 }

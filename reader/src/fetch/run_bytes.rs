@@ -11,6 +11,9 @@ use crate::fetch::verify::Verify;
 use crate::fetch::view::{ItemView, RunView};
 use crate::source::Source;
 
+/// Bytes that differ from their checksums are read again so often.
+const REREADS: usize = 3;
+
 /// The bytes of one run. Reused for run after run. May move between threads.
 #[derive(Debug, Default)]
 pub struct RunBytes {
@@ -115,6 +118,29 @@ impl RunBytes {
                 .map_err(|e| item.place(dataset, e.with_byte(part.at)))?;
         }
         Ok(())
+    }
+
+    /// Reads the parts of an available item again if they differ from their checksums: a network may change bytes on
+    /// their way. Returns the error of the first bytes if the second ones are right.
+    ///
+    /// # Panics
+    /// As [`RunBytes::read`].
+    pub fn mend(
+        &mut self,
+        dataset: &Dataset,
+        run: RunView<'_>,
+        item: ItemView<'_>,
+        wanted: &PartNeeds,
+    ) -> Option<Error> {
+        let first = self.verify(dataset, item, wanted, Verify::All, 0).err()?;
+        if first.kind() != ErrorKind::Damaged {
+            return None;
+        }
+        let mut again = || {
+            self.read_item(dataset, run, item)?;
+            self.verify(dataset, item, wanted, Verify::All, 0)
+        };
+        (0..REREADS).any(|_| again().is_ok()).then_some(first)
     }
 
     /// True if the source lends the parts. [`RunBytes::check`] then tells whether they were intact.

@@ -95,6 +95,7 @@ impl LoaderShared {
     }
 
     fn planner(&self, epoch: u64, steps: Steps) -> Result<IndexedPlanner> {
+        self.source.dataset.begin_epoch();
         let cursor = || self.share.order().cursor(epoch, steps.covered().start);
         let split = self.share.split();
         let ranks = if split.by() == By::Position { split.world() } else { 1 };
@@ -107,7 +108,14 @@ impl LoaderShared {
 
     /// Where the time goes, on the host.
     pub(crate) fn stats(&self) -> Stats {
-        Stats { warning: self.warning.clone(), ..self.counters.stats() }
+        let reread = self.source.reread.lock().ignore_poison().clone();
+        Stats {
+            warning: self.warning.clone(),
+            fetch: self.source.dataset.fetch_stats(),
+            reread: reread.count,
+            reread_texts: reread.first,
+            ..self.counters.stats()
+        }
     }
 
     /// The sum of the ledgers of an epoch: of all ranks with a split by position, of this rank with a split by shard.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::source::Source;
+use crate::source::fetch_stats::FetchStats;
 use crate::source::file::FileSource;
 use crate::source::identity::Identity;
 use crate::source::mapped::MappedSource;
@@ -38,6 +39,19 @@ pub trait Open: fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns an error if the shard cannot be opened.
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)>;
+
+    /// Called when an epoch begins: what was advised before will not be read.
+    fn begin_epoch(&self) {}
+
+    /// True if bytes come over a network: loaders then compare them with their checksums by default.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Counters of requests; `None` if the opener counts none.
+    fn fetch_stats(&self) -> Option<FetchStats> {
+        None
+    }
 }
 
 /// The two ways to read a file. The default is that of loaders. A data set without a loader maps its files.

@@ -7,6 +7,7 @@ use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::raw::Raw;
 use crate::error::{Error, Result};
+use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
@@ -110,6 +111,10 @@ impl LoaderBuilder {
         threads: usize,
         budget: &MemoryBudget,
     ) -> IndexedSource {
+        let verify = self.verify.unwrap_or(match dataset.is_remote() {
+            true => Verify::All,
+            false => Verify::default(),
+        });
         let setting = Setting {
             stream: false,
             copies: columns.copies(),
@@ -120,7 +125,7 @@ impl LoaderBuilder {
         let writer = self.common.writer(columns, threads, budget, setting);
         let waited = writer.counters.waits[1].clone();
         let read_memory = Arc::new(MemoryShare::new("reading", budget.reads, waited));
-        IndexedSource::new(writer, dataset, order, self.verify, read_memory)
+        IndexedSource::new(writer, dataset, order, verify, read_memory)
     }
 
     /// The order of the samples, and where it begins.

@@ -58,7 +58,8 @@ pub struct LoaderBuilder {
     pub(crate) batch: BatchSize,
     pub(crate) epoch: EpochLength,
     pub(crate) common: CommonOptions,
-    pub(crate) verify: Verify,
+    /// `None`: all where bytes come over a network, else none.
+    pub(crate) verify: Option<Verify>,
     pub(crate) source: SourceKind,
     /// Opens shards in place of `source`, if set.
     pub(crate) opener: Option<Arc<dyn Open>>,
@@ -81,7 +82,7 @@ impl LoaderBuilder {
             batch: BatchSize::Rank(1),
             epoch: EpochLength::Passes(1),
             common: CommonOptions::default(),
-            verify: Verify::default(),
+            verify: None,
             source: SourceKind::default(),
             opener: None,
             resume: None,
@@ -277,7 +278,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn verify(mut self, verify: Verify) -> Self {
-        self.verify = verify;
+        self.verify = Some(verify);
         self
     }
 

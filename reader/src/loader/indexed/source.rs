@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::dataset::Dataset;
 use crate::decode::Memory;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fetch::plan::{ReadPlan, RowDraw, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::verify::Verify;
@@ -14,10 +14,11 @@ use crate::loader::indexed::tasks::TaskLists;
 use crate::loader::metrics::clocks::slept;
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::ColumnSet;
-use crate::loader::pipeline::pending_batch::SourceWorkspace;
+use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
 use crate::order::Order;
 use crate::range;
+use tarflume_formats::IgnorePoison;
 
 /// What a batch of indexed shards is planned in.
 #[derive(Debug, Default)]
@@ -30,6 +31,27 @@ pub(crate) struct IndexedWorkspace {
 }
 
 impl SourceWorkspace for IndexedWorkspace {}
+
+/// Errors of bytes that were right when they were read a second time.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct RereadList {
+    /// Number of errors.
+    pub(crate) count: u64,
+    /// The texts of the first ones.
+    pub(crate) first: Vec<String>,
+}
+
+impl RereadList {
+    /// So many texts are kept.
+    const KEPT: usize = 100;
+
+    fn add(&mut self, text: String) {
+        self.count += 1;
+        if self.first.len() < Self::KEPT {
+            self.first.push(text);
+        }
+    }
+}
 
 /// What a thread reads into.
 pub(crate) struct ReadBuffers {
@@ -58,6 +80,10 @@ pub(crate) struct IndexedSource {
     /// The memory that reads of very long parts take from. A thread that holds some of it may wait for the memory of
     /// decoders, never the reverse: so no two threads wait for each other.
     read_memory: Arc<dyn Memory>,
+    /// Whether bytes come over a network.
+    remote: bool,
+    /// The errors of bytes that were right when they were read a second time.
+    pub(crate) reread: Mutex<RereadList>,
     /// For each slab column, the most bytes that a substitute may take.
     pub(crate) substitute_bytes: OnceLock<Vec<u64>>,
 }
@@ -80,7 +106,44 @@ impl IndexedSource {
         read_memory: Arc<dyn Memory>,
     ) -> IndexedSource {
         let (seed, substitute_bytes) = (order.seed(), OnceLock::new());
-        IndexedSource { writer, dataset, order, seed, verify, read_memory, substitute_bytes }
+        let (remote, reread) = (dataset.is_remote(), Mutex::default());
+        IndexedSource {
+            writer,
+            dataset,
+            order,
+            seed,
+            verify,
+            read_memory,
+            remote,
+            reread,
+            substitute_bytes,
+        }
+    }
+
+    /// True if bytes that differ from their checksums are read a second time.
+    pub(super) fn rereads(&self) -> bool {
+        self.remote && self.verify != Verify::Off
+    }
+
+    /// Reads samples of a run again whose bytes were changed on their way.
+    pub(super) fn reread(
+        &self,
+        batch: &PendingBatch<IndexedWorkspace>,
+        run: RunView<'_>,
+        fetched: &mut RunBytes,
+    ) {
+        let wanted = &self.columns().wanted;
+        for item in run.items() {
+            if !fetched.has(item.number()) {
+                continue;
+            }
+            let pass = batch.planned(item.row()).pass;
+            if self.verify.picks(item.ordinal(), pass)
+                && let Some(error) = fetched.mend(&self.dataset, run, item, wanted)
+            {
+                self.reread.lock().ignore_poison().add(error.to_string());
+            }
+        }
     }
 
     pub(crate) fn columns(&self) -> &ColumnSet {
@@ -109,11 +172,20 @@ impl IndexedSource {
             granted = Some(MemoryGrant(&*self.read_memory, bytes));
         }
         let watch = StageTimer::start(range::READ);
+        let before = failed.len();
         fetched.read(&self.dataset, run, failed);
         let took = watch.stop();
         self.counters().read.add(took, 1, bytes);
         self.counters().reads_asleep.add(slept(took, bytes), 1, 0);
-        Ok(granted)
+        // A file that changed is noticed before its batch is planned; an object in a store only now.
+        match failed[before..].iter().find(|bad| bad.error.kind() == ErrorKind::Stale) {
+            Some(bad) if self.remote => {
+                let error = bad.error.clone();
+                failed.truncate(before);
+                Err(error)
+            }
+            _ => Ok(granted),
+        }
     }
 }
 

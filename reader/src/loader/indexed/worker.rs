@@ -38,6 +38,11 @@ impl IndexedSource {
                 Err(error) => return batch.fail(run.first_row(), error),
             }
         }
+        if self.rereads() {
+            runs()
+                .zip(fetched.iter_mut())
+                .for_each(|(run, fetched)| self.reread(batch, run, fetched));
+        }
         let samples = runs().zip(&*fetched).flat_map(|(run, fetched)| {
             let items = run.items().filter(move |item| fetched.has(item.number()));
             items.map(move |item| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::source::fetch_stats::FetchStats;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
 ///
@@ -166,6 +167,13 @@ pub struct Stats {
     /// What slows batches down: a memory limit that has no room for all batches of `prefetch`, memory
     /// that could not be pinned, work that the host does in place of a device.
     pub warning: Option<String>,
+    /// Counters of the requests to stores since the data set was opened, if it is in one.
+    pub fetch: Option<FetchStats>,
+    /// Samples whose bytes differed from their checksums and were right when they were read again: a network changed
+    /// them on their way.
+    pub reread: u64,
+    /// The errors of the first of these samples, with shard, byte and key.
+    pub reread_texts: Vec<String>,
     /// What idle threads lacked.
     pub idle: IdleStats,
     /// Time that the consumer waited for the first batch of each epoch.

@@ -1,0 +1,211 @@
+//! `build`, `plan`, `run`, `status` and `finalize` with a URL: the same steps, in an object store.
+//!
+//! Each shard is packed in a temporary folder (TMPDIR), uploaded, and removed there.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::{Durability, Manifest, Plan};
+use tarflume_packer::bucket::{Bucket, Leftovers, Offered, WorkFolder};
+use tarflume_packer::build::{Ready, Request};
+use tarflume_packer::run::{RunOptions, RunReport};
+use tarflume_packer::workdir::{Policy, Progress, Staging};
+use tarflume_packer::{Choice, Exit, Failure, Outcome, Problem};
+
+use super::packing::{self, RunArgs};
+use super::source_args::ShowArgs;
+use super::{build, run, summary};
+use crate::signals;
+
+/// A build in a store.
+pub(super) struct BucketBuild<'a> {
+    pub(super) bucket: Bucket,
+    /// The URL as it was given.
+    pub(super) out: &'a Path,
+    /// Whether stores that ignore conditions are accepted.
+    pub(super) single_writer: bool,
+    pub(super) show: ShowArgs,
+}
+
+impl BucketBuild<'_> {
+    /// Plans, packs and publishes.
+    pub(super) fn build(&self, mut request: Request, run: &RunArgs) -> Outcome {
+        let work = self.begin(&mut request)?;
+        let ready = match build::prepared(&request, self.out, self.show)? {
+            Ok(ready) => ready,
+            Err(exit) => return Ok(exit),
+        };
+        summary::scanned(&ready, self.show);
+        let foot = ready.plan.foot();
+        if let Offered::Published(manifest) = self.offer(&request, &ready)? {
+            let (_, left) = self.bucket.finalize(foot)?;
+            self.name(&left);
+            summary::already_published(self.out, &manifest, self.show);
+            return Ok(Exit::Done);
+        }
+        let shards: Vec<usize> = (0..foot.shards.len()).collect();
+        let roots = request.roots.clone();
+        let options = run.options(request.policy, request.jobs, roots, foot)?;
+        let ran = self.pack(&ready.plan, &ready.staging, &shards, options)?;
+        drop(work);
+        if ran.refused > 0 {
+            let mut values = foot.problems.clone();
+            values.extend(ran.problems.iter().map(Problem::to_value));
+            self.bucket.write_problems(&values)?;
+            summary::refused_run(self.out, &ran, self.show);
+            return Ok(Exit::Problems);
+        }
+        let (manifest, left) = self.bucket.finalize(foot)?;
+        self.name(&left);
+        summary::published(self.out, &manifest, &ready.scanned, &ran, self.show);
+        Ok(Exit::Done)
+    }
+
+    /// Plans, and stores the plan.
+    pub(super) fn plan(&self, mut request: Request) -> Outcome {
+        let _work = self.begin(&mut request)?;
+        match build::prepared(&request, self.out, self.show)? {
+            Err(exit) => return Ok(exit),
+            Ok(ready) => match self.offer(&request, &ready)? {
+                Offered::Published(manifest) => {
+                    summary::already_published(self.out, &manifest, self.show);
+                }
+                _ => summary::planned(self.out, &ready, self.show),
+            },
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Packs shards of the plan in the store.
+    pub(super) fn run(&self, args: &run::Args) -> Outcome {
+        let plan = match self.state()? {
+            Ok(plan) => plan,
+            Err(manifest) => {
+                summary::already_published(self.out, &manifest, self.show);
+                return Ok(Exit::Done);
+            }
+        };
+        let foot = plan.foot();
+        let shards = args.chosen(foot.shards.len())?;
+        let noted = self.bucket.policy()?.and_then(|word| Policy::from_word(word.trim()));
+        let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
+        expect_no_quarantine(policy)?;
+        let roots = match args.source.as_slice() {
+            [] => foot.roots.iter().map(PathBuf::from).collect(),
+            given => RunOptions::roots(given)?,
+        };
+        let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
+        let work = WorkFolder::new()?;
+        let staging = Staging::of(work.path());
+        staging.create()?;
+        let ran = self.pack(&plan, &staging, &shards, options)?;
+        summary::ran(&ran, self.show);
+        Ok(if ran.refused > 0 { Exit::BadData } else { Exit::Done })
+    }
+
+    /// Publishes a plan whose shards are all finished.
+    pub(super) fn finalize(&self) -> Outcome {
+        match self.state()? {
+            Ok(plan) => {
+                let (manifest, left) = self.bucket.finalize(plan.foot())?;
+                self.name(&left);
+                summary::finalized(self.out, &manifest, self.show);
+            }
+            Err(manifest) => summary::already_published(self.out, &manifest, self.show),
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The plan with the state of its shards, or the manifest of the published data set.
+    pub(super) fn status(&self) -> Result<Result<(Plan, Progress), Manifest>, Failure> {
+        Ok(match self.state()? {
+            Ok(plan) => {
+                let progress = self.bucket.progress(plan.foot())?;
+                Ok((plan, progress))
+            }
+            Err(manifest) => Err(manifest),
+        })
+    }
+
+    /// Directs a request to a folder of its own, and checks what does not depend on the plan.
+    fn begin(&self, request: &mut Request) -> Result<WorkFolder, Failure> {
+        expect_no_quarantine(request.policy)?;
+        let work = WorkFolder::new()?;
+        request.out = work.path().to_path_buf();
+        if request.dry_run {
+            return Ok(work);
+        }
+        if !self.single_writer {
+            self.bucket.expect_conditions()?;
+        }
+        if request.is_fresh() {
+            let left = self.bucket.discard()?;
+            self.name(&left);
+        }
+        Ok(work)
+    }
+
+    fn offer(&self, request: &Request, ready: &Ready) -> Result<Offered, Failure> {
+        let (plan, policy) = (&ready.plan, request.policy.word());
+        self.bucket.offer(plan, &ready.staging.plan_path(), policy)
+    }
+
+    fn pack(
+        &self,
+        plan: &Plan,
+        staging: &Staging,
+        shards: &[usize],
+        mut options: RunOptions,
+    ) -> Result<RunReport, Failure> {
+        // The files of a shard are removed as soon as the store has them.
+        options.durability = Durability::Cached;
+        options.destination = Some(self.bucket.destination(signals::stop()));
+        packing::run_shown(plan, staging, shards, &options, self.show)
+    }
+
+    /// The plan, or the manifest of the published data set.
+    fn state(&self) -> Result<Result<Plan, Manifest>, Failure> {
+        if let Some(manifest) = self.bucket.published()? {
+            return Ok(Err(manifest));
+        }
+        match self.bucket.plan()? {
+            Some(plan) => Ok(Ok(plan)),
+            // Another command may have published between the two questions.
+            None => match self.bucket.published()? {
+                Some(manifest) => Ok(Err(manifest)),
+                None => Err(Failure::usage(format!(
+                    "there is no plan in {0}; make one with `pack plan SRC -o {0}`",
+                    self.bucket.url()
+                ))),
+            },
+        }
+    }
+
+    /// Names the uploads that killed attempts left behind and that could not be aborted.
+    fn name(&self, left: &Leftovers) {
+        if self.show.quiet {
+            return;
+        }
+        if left.aborted > 0 {
+            print_message!(
+                "notice: {} unfinished uploads of killed attempts were aborted",
+                left.aborted
+            );
+        }
+        for object in &left.unknown {
+            print_message!(
+                "notice: a killed attempt may have left an unfinished upload of {object}, which costs money and is \
+                 in no listing; abort it by the store's own tools, or let a lifecycle rule do so \
+                 (AbortIncompleteMultipartUpload)"
+            );
+        }
+    }
+}
+
+fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
+    match policy {
+        Policy::Quarantine => Err(Failure::usage(
+            "--on-problem quarantine copies files into a folder, and a store has none; give skip or fail",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,56 @@
+//! `--storage NAME=VALUE`: how stores are reached. An option of every command that takes a URL.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tarflume_packer::Failure;
+use tarflume_packer::bucket::Bucket;
+use tarflume_packer::listing::{self, Listing};
+
+/// The options of the command line of this process.
+static GIVEN: OnceLock<Vec<(String, String)>> = OnceLock::new();
+
+/// Reads `NAME=VALUE`.
+pub(super) fn parse(text: &str) -> Result<(String, String), String> {
+    let form = || format!("'{text}': give NAME=VALUE, for example endpoint=http://localhost:8333");
+    let (name, value) = text.split_once('=').ok_or_else(form)?;
+    Ok((name.to_string(), value.to_string()))
+}
+
+/// Keeps the options.
+pub(super) fn keep(given: &[(String, String)]) {
+    let _ = GIVEN.set(given.to_vec()); // once a process; tests call commands without options
+}
+
+/// The options.
+pub(super) fn given() -> &'static [(String, String)] {
+    GIVEN.get().map_or(&[], Vec::as_slice)
+}
+
+/// The URL that a path is, if it is one.
+pub(super) fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| text.contains("://"))
+}
+
+/// Opens the place of a build in a store; `None` if the path is a local folder.
+pub(super) fn bucket(path: &Path) -> Result<Option<Bucket>, Failure> {
+    url(path).map(|url| Bucket::open(url, given())).transpose()
+}
+
+/// Opens a data set in a folder or in a store.
+pub(super) fn listing(path: &Path) -> Result<Listing, Failure> {
+    listing::open_at(path, given())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_names_and_values() {
+        assert_eq!(parse("endpoint=http://h?a=b").unwrap().1, "http://h?a=b");
+        assert!(parse("endpoint").unwrap_err().contains("NAME=VALUE"));
+        assert_eq!(url(Path::new("s3://b/set")), Some("s3://b/set"));
+        assert_eq!(url(Path::new("shards/")), None);
+    }
+}

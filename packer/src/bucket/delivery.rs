@@ -1,0 +1,112 @@
+//! `Delivery`: takes the shards of a run to the bucket, and finds those that are there.
+
+use serde::{Deserialize, Serialize};
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::{ShardRecord, files, index_path};
+
+use super::objects::{Facts, Put};
+use super::{Bucket, layout};
+use crate::failure::Failure;
+use crate::run::destination::{Destination, PackedShard};
+use crate::stop::Stop;
+
+/// A shard in the bucket: its record, and what the store called its objects when they were written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Delivered {
+    record: ShardRecord,
+    tar: String,
+    sidecar: String,
+}
+
+/// The destination of one run.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    bucket: Bucket,
+    stop: Stop,
+}
+
+impl Delivery {
+    pub(super) fn new(bucket: Bucket, stop: Stop) -> Delivery {
+        Delivery { bucket, stop }
+    }
+}
+
+impl Destination for Delivery {
+    fn finished(&self, foot: &PlanFoot, number: usize) -> Result<Option<ShardRecord>, Failure> {
+        self.bucket.finished(foot, number)
+    }
+
+    fn deliver(&self, shard: &PackedShard<'_>) -> Result<(), Failure> {
+        let PackedShard { tar: file, record } = shard;
+        let entry = &record.entry;
+        let tar = self.bucket.upload(&entry.name, file, &self.stop)?;
+        let bytes = files::read_whole(&index_path(file), "read the sidecar")?;
+        let sidecar = self.bucket.objects.replace(&layout::sidecar(&entry.name), &bytes)?;
+        for (facts, length) in [(&tar, entry.bytes), (&sidecar, entry.index_bytes)] {
+            if facts.length != length {
+                return Err(Failure::try_again(format!(
+                    "{}: the store has {} bytes of the {length} that were written; run the command again",
+                    self.bucket.place(&entry.name),
+                    facts.length
+                )));
+            }
+        }
+        let delivered = Delivered { record: record.clone(), tar: tar.tag, sidecar: sidecar.tag };
+        self.bucket.note_delivered(&delivered)
+    }
+}
+
+impl Bucket {
+    /// Writes the record of a shard. If another attempt wrote one first, the objects may have got
+    /// other tags since, so the record is replaced. Both attempts wrote the same bytes.
+    fn note_delivered(&self, delivered: &Delivered) -> Result<(), Failure> {
+        let path = layout::record(&delivered.record.entry.name);
+        let json = serde_json::to_vec(delivered).unwrap_or_default(); // strings and numbers
+        if self.objects.create(&path, &json)? == Put::Written {
+            return Ok(());
+        }
+        let Some(stored) = self.objects.get(&path)? else {
+            return self.objects.replace(&path, &json).map(drop);
+        };
+        match serde_json::from_slice::<Delivered>(&stored.bytes) {
+            Ok(other) if other.record.plan != delivered.record.plan => {
+                Err(Failure::usage(format!(
+                    "{}: another plan writes to this place at the same time; give each data set a prefix of its own",
+                    self.place(&path)
+                )))
+            }
+            _ if stored.bytes == json => Ok(()),
+            _ => self.objects.replace(&path, &json).map(drop),
+        }
+    }
+
+    /// Returns the record of a shard of the plan whose objects are those that it was written for.
+    pub(super) fn finished(
+        &self,
+        foot: &PlanFoot,
+        number: usize,
+    ) -> Result<Option<ShardRecord>, Failure> {
+        let Some(shard) = foot.shards.get(number) else { return Ok(None) };
+        let Some(stored) = self.objects.get(&layout::record(&shard.name))? else {
+            return Ok(None);
+        };
+        let Ok(Delivered { record, tar, sidecar }) = serde_json::from_slice(&stored.bytes) else {
+            return Ok(None);
+        };
+        let same_plan = record.plan == foot.content && record.entry_points == foot.entry_points;
+        if !same_plan || record.shard != number as u64 || record.entry.name != shard.name {
+            return Ok(None);
+        }
+        let (bytes, index_bytes) = (record.entry.bytes, record.entry.index_bytes);
+        let places = [
+            (shard.name.clone(), bytes, tar),
+            (layout::sidecar(&shard.name), index_bytes, sidecar),
+        ];
+        for (name, length, tag) in places {
+            if self.objects.facts(&name)? != Some(Facts { length, tag }) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(record))
+    }
+}

@@ -1,0 +1,106 @@
+//! Publishing in the bucket: all shards finished -> the manifest, which is written once.
+
+use std::collections::HashSet;
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use tarflume_formats::plan::PlanFoot;
+use tarflume_formats::{Manifest, manifest, shown};
+
+use super::objects::Put;
+use super::uploads::Leftovers;
+use super::{Bucket, layout};
+use crate::build::finalize::manifest_of;
+use crate::failure::Failure;
+use crate::workdir::state::Progress;
+
+impl Bucket {
+    /// Looks up the state of each shard of the plan, some at the same time.
+    ///
+    /// # Errors
+    /// Returns an error if the store does not answer.
+    pub fn progress(&self, foot: &PlanFoot) -> Result<Progress, Failure> {
+        let total = foot.shards.len();
+        let found = (0..total).into_par_iter().map(|number| self.finished(foot, number));
+        let found = found.collect::<Result<Vec<_>, Failure>>()?;
+        let mut progress = Progress { total, missing: Vec::new(), records: Vec::new() };
+        for (number, record) in found.into_iter().enumerate() {
+            match record {
+                Some(record) => progress.records.push(record),
+                None => progress.missing.push(number),
+            }
+        }
+        Ok(progress)
+    }
+
+    /// Publishes the data set: checks each shard, writes the list of problems, then the manifest,
+    /// and deletes the working objects. The manifest has the bytes of a build in a folder. Returns
+    /// the uploads that killed attempts had left behind, too.
+    ///
+    /// It can be interrupted at any instant and repeated.
+    ///
+    /// # Errors
+    /// Returns an error if shards are missing (try again), all samples were left out, the prefix
+    /// holds another data set, or the store does not answer.
+    pub fn finalize(&self, foot: &PlanFoot) -> Result<(Manifest, Leftovers), Failure> {
+        if let Some(manifest) = self.published()? {
+            return self.settle(manifest, foot);
+        }
+        let found = self.progress(foot)?;
+        if !found.missing.is_empty() {
+            return Err(found.unfinished(self.url().as_ref()));
+        }
+        let mut problems = foot.problems.clone();
+        problems.extend(found.records.iter().flat_map(|record| record.problems.iter().cloned()));
+        self.write_problems(&problems)?;
+        if found.records.iter().all(|record| record.entry.samples == 0) {
+            return Err(Failure::bad_data(format!(
+                "all {} samples have problems, which {} lists; nothing was published; fix the files and start \
+                 over with --fresh",
+                foot.samples,
+                self.place(layout::PROBLEMS)
+            )));
+        }
+        let mut manifest = manifest_of(found.records, Some(foot.content.clone()));
+        manifest.about.clone_from(&foot.about);
+        manifest.options = Some(foot.options.clone());
+        match self.objects.create(manifest::FILE_NAME, &manifest.to_json())? {
+            Put::Written => self.settle(manifest, foot),
+            // Another command published between the question above and this answer.
+            Put::Exists => match self.published()? {
+                Some(manifest) => self.settle(manifest, foot),
+                None => Err(self.other_data_set()),
+            },
+        }
+    }
+
+    /// Cleans up behind a published manifest of this plan.
+    fn settle(
+        &self,
+        manifest: Manifest,
+        foot: &PlanFoot,
+    ) -> Result<(Manifest, Leftovers), Failure> {
+        if !manifest.has_plan(&foot.content) {
+            return Err(self.other_data_set());
+        }
+        let leftovers = self.abort_uploads()?;
+        // Empty shards were packed and are not listed.
+        let listed: HashSet<&str> = manifest.shards.iter().map(|e| e.name.as_str()).collect();
+        for shard in &foot.shards {
+            if !listed.contains(shard.name.as_str()) {
+                self.objects.delete(&shard.name)?;
+                self.objects.delete(&layout::sidecar(&shard.name))?;
+            }
+        }
+        self.clear()?;
+        Ok((manifest, leftovers))
+    }
+
+    /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
+    pub fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
+        if problems.is_empty() {
+            return self.objects.delete(layout::PROBLEMS);
+        }
+        let lines: String = problems.iter().map(|problem| shown::json(problem) + "\n").collect();
+        self.objects.replace(layout::PROBLEMS, lines.as_bytes()).map(drop)
+    }
+}

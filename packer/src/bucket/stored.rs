@@ -1,0 +1,131 @@
+//! `StoredObjects`: the objects of a build in a store of `tarflume-store`. Maps errors to exit codes.
+
+use std::fs;
+use std::path::Path;
+
+use tarflume_store::{Error, ErrorKind, Options, PART, Store};
+
+use super::Bucket;
+use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The objects below one URL.
+#[derive(Debug)]
+struct StoredObjects(Store);
+
+impl Bucket {
+    /// Opens a URL such as `s3://bucket/set`, with options as names and values; the environment has
+    /// the others. Asks nothing.
+    ///
+    /// # Errors
+    /// Returns an error for a wrong URL or option, for a store that takes no uploads, and if there
+    /// are no credentials.
+    pub fn open(url: &str, options: &[(String, String)]) -> Result<Bucket, Failure> {
+        if url.starts_with("http") || url.starts_with("hf:") {
+            return Err(Failure::usage(format!(
+                "{url}: this server takes no shards; pack to a folder or to s3://, gs:// or az://, and upload by \
+                 the server's own tools"
+            )));
+        }
+        let pairs = options.iter().map(|(name, value)| (name, value.clone()));
+        let options = Options::from_pairs(pairs).map_err(|e| failure(&e))?;
+        Bucket::of_store(Store::open(url, &options).map_err(|e| failure(&e))?)
+    }
+
+    /// Uses a store that is open.
+    ///
+    /// # Errors
+    /// Returns an error if it is a bucket without prefix: a data set has a place of its own.
+    pub fn of_store(store: Store) -> Result<Bucket, Failure> {
+        if store.url().matches('/').count() < 3 {
+            let text =
+                format!("{}: name a prefix in the bucket: {}/photos", store.url(), store.url());
+            return Err(Failure::usage(text));
+        }
+        Ok(Bucket::new(std::sync::Arc::new(StoredObjects(store))))
+    }
+}
+
+/// The failure of an error of a store.
+fn failure(error: &Error) -> Failure {
+    let exit = match error.kind() {
+        ErrorKind::Usage => Exit::Usage,
+        ErrorKind::Machine | ErrorKind::Changed => Exit::TryAgain,
+        _ => Exit::Barred,
+    };
+    Failure { exit, text: error.to_string() }
+}
+
+/// `None` for what does not exist.
+fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Failure> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_missing() => Ok(None),
+        Err(error) => Err(failure(&error)),
+    }
+}
+
+fn facts(facts: tarflume_store::Facts) -> Facts {
+    Facts { length: facts.length, tag: facts.tag }
+}
+
+impl Objects for StoredObjects {
+    fn url(&self) -> &str {
+        self.0.url()
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Stored>, Failure> {
+        let got = found(self.0.get(name))?;
+        Ok(got.map(|(bytes, facts)| Stored { bytes: bytes.to_vec(), tag: facts.tag }))
+    }
+
+    fn facts(&self, name: &str) -> Result<Option<Facts>, Failure> {
+        Ok(found(self.0.facts(name))?.map(facts))
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> Result<Put, Failure> {
+        match self.0.create(name, bytes).map_err(|e| failure(&e))? {
+            true => Ok(Put::Written),
+            false => Ok(Put::Exists),
+        }
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
+        self.0.replace(name, bytes).map(facts).map_err(|e| failure(&e))
+    }
+
+    fn upload(&self, name: &str, file: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure> {
+        let length = fs::metadata(file).map_err(|e| Failure::io(e, "look at", file))?.len();
+        if (hooks.stopped)() {
+            return Err(Failure::interrupted());
+        }
+        if length <= PART {
+            let bytes = fs::read(file).map_err(|e| Failure::io(e, "read", file))?;
+            return self.replace(name, &bytes);
+        }
+        let upload = self.0.begin_upload(name).map_err(|e| failure(&e))?;
+        let sent = (hooks.began)(upload.id()).and_then(|()| {
+            let sent = upload.send(file, hooks.stopped).map_err(|e| failure(&e))?;
+            sent.ok_or_else(Failure::interrupted)
+        });
+        if sent.is_err() {
+            // The note of the upload stays if this fails, too: the next command aborts it.
+            let _ = self.0.abort(name, upload.id());
+        }
+        sent.map(facts)
+    }
+
+    fn abort(&self, name: &str, id: &str) -> Result<(), Failure> {
+        self.0.abort(name, id).map_err(|e| failure(&e))
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
+        let listed = self.0.list(prefix).map_err(|e| failure(&e))?;
+        Ok(listed.into_iter().map(|listed| listed.name).collect())
+    }
+
+    fn delete(&self, name: &str) -> Result<(), Failure> {
+        self.0.delete(name).map_err(|e| failure(&e))
+    }
+}

@@ -1,0 +1,227 @@
+//! Builds into objects in memory: killed at each call, by two machines, beside other data.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::memory::MemoryObjects;
+use super::{Bucket, Offered};
+use crate::build::{BuildOptions, Built, Prepared, conclude, prepare};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run::{RunCounter, RunOptions, run};
+use crate::scan::ScanCounter;
+use crate::stop::Stop;
+
+/// A folder of ten samples without images, and the options of a build of four shards.
+fn source() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..10 {
+        let text = format!("{{\"n\": {n}}}");
+        std::fs::write(folder.path().join(format!("{n:03}.json")), text).unwrap();
+    }
+    folder
+}
+
+fn options(source: &Path, out: &Path) -> BuildOptions {
+    let mut options = BuildOptions::new(vec![source.into()], out.into());
+    (options.shards, options.require, options.jobs) = (Some(4), Some("json".into()), Some(1));
+    options
+}
+
+/// What `pack build -o URL` does, in a working folder that is new each time.
+fn build(source: &Path, objects: &Arc<MemoryObjects>, numbers: &[usize]) -> Result<(), Failure> {
+    let work = tempfile::tempdir().unwrap();
+    let request = options(source, work.path()).request()?;
+    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? else { panic!() };
+    let bucket = Bucket::new(objects.clone());
+    bucket.expect_conditions()?;
+    let plan = &ready.plan;
+    if let Offered::Published(_) = bucket.offer(plan, &ready.staging.plan_path(), "fail")? {
+        bucket.finalize(plan.foot())?;
+        return Ok(());
+    }
+    let (policy, roots) = (request.policy, request.roots.clone());
+    let mut options = RunOptions::of_plan(plan.foot(), policy, 1, roots)?;
+    options.destination = Some(bucket.destination(Stop::new()));
+    run(plan, &ready.staging, numbers, &options, &RunCounter::default())?;
+    let left = std::fs::read_dir(ready.staging.shards()).unwrap().count();
+    assert_eq!(left, 0, "delivered shards are removed from the disk");
+    bucket.finalize(plan.foot()).map(drop)
+}
+
+/// The files of the same build in a folder.
+fn in_a_folder(source: &Path) -> BTreeMap<String, Vec<u8>> {
+    let out = tempfile::tempdir().unwrap();
+    let request = options(source, out.path()).request().unwrap();
+    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default()).unwrap() else {
+        panic!()
+    };
+    let foot = ready.plan.foot();
+    let (policy, roots) = (request.policy, request.roots.clone());
+    let options = RunOptions::of_plan(foot, policy, 1, roots).unwrap();
+    let counter = RunCounter::default();
+    let ran = run(&ready.plan, &ready.staging, &[0, 1, 2, 3], &options, &counter).unwrap();
+    assert!(matches!(conclude(&ready, ran).unwrap(), Built::Published(..)));
+    let entries = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap());
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    files
+        .map(|f| (f.file_name().into_string().unwrap(), std::fs::read(f.path()).unwrap()))
+        .collect()
+}
+
+const ALL: [usize; 4] = [0, 1, 2, 3];
+
+#[test]
+fn the_objects_are_the_files_of_a_build_in_a_folder() {
+    let source = source();
+    let objects = Arc::new(MemoryObjects::default());
+    build(source.path(), &objects, &ALL).unwrap();
+    assert_eq!(objects.objects(), in_a_folder(source.path()));
+    assert_eq!(objects.open_uploads(), 0);
+    build(source.path(), &objects, &ALL).unwrap();
+    assert_eq!(objects.objects(), in_a_folder(source.path()), "published again: nothing changed");
+}
+
+#[test]
+fn a_build_that_is_killed_at_any_call_is_finished_by_the_next() {
+    let source = source();
+    let expected = in_a_folder(source.path());
+    let whole = Arc::new(MemoryObjects::default());
+    build(source.path(), &whole, &ALL).unwrap();
+    let calls = whole.calls();
+    assert!(calls > 40, "{calls} calls");
+    let mut lost = 0;
+    for (from, after_effect) in (0..calls).flat_map(|from| [(from, false), (from, true)]) {
+        let empty = MemoryObjects::default();
+        let killed = Arc::new(empty.restarted(Some(from), after_effect));
+        build(source.path(), &killed, &ALL).unwrap_err();
+        let manifest = killed.objects().get("dataset.json").cloned();
+        assert!(manifest.is_none() || manifest == expected.get("dataset.json").cloned());
+        let next = Arc::new(killed.restarted(None, false));
+        build(source.path(), &next, &ALL).unwrap();
+        assert_eq!(next.objects(), expected, "killed at call {from}, effect {after_effect}");
+        // An upload whose id was lost with the process cannot be aborted. It is named.
+        let named = Bucket::new(Arc::new(killed.restarted(None, false))).abort_uploads().unwrap();
+        assert!(next.open_uploads() <= named.unknown.len(), "killed at call {from}");
+        lost += next.open_uploads();
+    }
+    // Of each shard: the answer with the id was lost, or the process ended before it had noted it.
+    assert_eq!(lost, 2 * ALL.len());
+}
+
+#[test]
+fn two_machines_that_share_only_the_bucket_make_the_same_objects() {
+    let source = source();
+    let objects = Arc::new(MemoryObjects::default());
+    let unfinished = build(source.path(), &objects, &[0, 2]).unwrap_err();
+    assert_eq!(unfinished.exit, Exit::TryAgain, "{}", unfinished.text);
+    assert!(
+        unfinished.text.contains("2 of 4 shards are not finished (1, 3)"),
+        "{}",
+        unfinished.text
+    );
+    build(source.path(), &objects, &[1, 3]).unwrap();
+    assert_eq!(objects.objects(), in_a_folder(source.path()));
+}
+
+#[test]
+fn a_shard_that_was_changed_is_packed_again() {
+    let source = source();
+    let objects = Arc::new(MemoryObjects::default());
+    build(source.path(), &objects, &[0, 1, 2]).unwrap_err();
+    objects.set("shard-000001.tar", b"changed");
+    build(source.path(), &objects, &ALL).unwrap();
+    assert_eq!(objects.objects(), in_a_folder(source.path()));
+}
+
+#[test]
+fn other_data_is_never_replaced() {
+    let (first, second) = (source(), source());
+    std::fs::write(second.path().join("010.json"), "{}").unwrap();
+    let objects = Arc::new(MemoryObjects::default());
+    build(first.path(), &objects, &[0]).unwrap_err();
+    let refused = build(second.path(), &objects, &ALL).unwrap_err();
+    assert!(refused.text.contains("unfinished attempt with other sources"), "{}", refused.text);
+    Bucket::new(objects.clone()).discard().unwrap();
+    assert!(objects.objects().is_empty(), "{:?}", objects.objects().keys());
+    build(first.path(), &objects, &ALL).unwrap();
+    let refused = build(second.path(), &objects, &ALL).unwrap_err();
+    assert_eq!(refused.exit, Exit::Usage);
+    assert!(refused.text.contains("holds another data set"), "{}", refused.text);
+    assert!(Bucket::new(objects.clone()).discard().is_err());
+    assert_eq!(objects.objects(), in_a_folder(first.path()));
+}
+
+#[test]
+fn a_store_that_ignores_conditions_is_named() {
+    let objects = MemoryObjects::ignoring_conditions();
+    let refused = Bucket::new(Arc::new(objects)).expect_conditions().unwrap_err();
+    assert!(refused.text.contains("ignores the condition If-None-Match"), "{}", refused.text);
+    assert!(refused.text.contains("--single-writer"));
+}
+
+#[cfg(feature = "remote")]
+mod in_a_store {
+    use tarflume_store::Store;
+    use tarflume_store::simulated::{Fault, Server};
+
+    use super::*;
+
+    fn bucket(server: &Server) -> Bucket {
+        Bucket::of_store(Store::open("s3://bucket/set", &server.options()).unwrap()).unwrap()
+    }
+
+    fn build_in(bucket: &Bucket, source: &Path) -> Result<(), Failure> {
+        let work = tempfile::tempdir().unwrap();
+        let request = options(source, work.path()).request()?;
+        let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? else { panic!() };
+        bucket.expect_conditions()?;
+        bucket.offer(&ready.plan, &ready.staging.plan_path(), "fail")?;
+        let roots = request.roots.clone();
+        let mut options = RunOptions::of_plan(ready.plan.foot(), request.policy, 2, roots)?;
+        options.destination = Some(bucket.destination(Stop::new()));
+        run(&ready.plan, &ready.staging, &ALL, &options, &RunCounter::default())?;
+        bucket.finalize(ready.plan.foot()).map(drop)
+    }
+
+    fn objects(server: &Server) -> BTreeMap<String, Vec<u8>> {
+        let name = |name: &String| name.strip_prefix("set/").unwrap().to_string();
+        let bytes = |n: &String| server.object(n).unwrap().to_vec();
+        server.names().iter().map(|n| (name(n), bytes(n))).collect()
+    }
+
+    #[test]
+    fn the_objects_are_the_files_of_a_build_in_a_folder_under_faults_that_pass() {
+        let source = source();
+        let server = Server::new();
+        // Every sixth request fails in one of four ways; conditional writes lose their answers, too.
+        server.plan(|asked| {
+            let faults = [
+                Fault::Status(503, None),
+                Fault::Reset,
+                Fault::LostAnswer,
+                Fault::Status(500, None),
+            ];
+            (asked.number % 6 == 2).then(|| faults[(asked.number / 6) as usize % 4])
+        });
+        build_in(&bucket(&server), source.path()).unwrap();
+        assert_eq!(objects(&server), in_a_folder(source.path()));
+        assert_eq!(server.open_uploads(), 0);
+    }
+
+    #[test]
+    fn a_store_that_ignores_conditions_and_one_that_refuses_are_told_apart() {
+        let server = Server::new();
+        server.ignore_conditions();
+        let ignored = bucket(&server).expect_conditions().unwrap_err();
+        assert!(ignored.text.contains("ignores the condition"), "{}", ignored.text);
+        server.plan(|_| Some(Fault::Refused(403, "AccessDenied")));
+        let refused = bucket(&server).expect_conditions().unwrap_err();
+        assert_eq!(refused.exit, Exit::Barred);
+        assert!(refused.text.contains("AWS_PROFILE"), "{}", refused.text);
+        let whole = Store::open("s3://bucket", &server.options()).unwrap();
+        let unnamed = Bucket::of_store(whole).unwrap_err();
+        assert!(unnamed.text.contains("name a prefix in the bucket"), "{}", unnamed.text);
+    }
+}

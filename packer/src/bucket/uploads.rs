@@ -1,0 +1,90 @@
+//! Uploads in parts: each is noted in the bucket before it begins, because a killed process leaves
+//! parts that cost money and appear in no list of objects.
+
+use std::path::Path;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::objects::{Facts, UploadHooks};
+use super::{Bucket, layout};
+use crate::failure::Failure;
+use crate::stop::Stop;
+
+/// The content of a note.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    object: String,
+    /// The store's id of the upload; none until the store has answered.
+    upload: Option<String>,
+}
+
+impl Note {
+    fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default() // two strings
+    }
+}
+
+/// The uploads that killed attempts left behind.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Uploads that were aborted.
+    pub aborted: u64,
+    /// Objects of which an upload may be open whose id is not known: its process was killed between
+    /// the request and the answer.
+    pub unknown: Vec<String>,
+}
+
+impl Bucket {
+    /// Uploads a file. A note of the upload exists as long as the upload may be open.
+    pub(super) fn upload(&self, name: &str, file: &Path, stop: &Stop) -> Result<Facts, Failure> {
+        let path = layout::note(name, &attempt());
+        let note = |upload| Note { object: name.into(), upload }.to_json();
+        self.objects.replace(&path, &note(None))?;
+        let mut began = |id: &str| self.objects.replace(&path, &note(Some(id.into()))).map(drop);
+        let stopped = || stop.requested();
+        let hooks = UploadHooks { began: &mut began, stopped: &stopped };
+        let uploaded = self.objects.upload(name, file, hooks)?;
+        self.objects.delete(&path)?;
+        Ok(uploaded)
+    }
+
+    /// Aborts the uploads of attempts that were killed, and deletes their notes. An attempt that is
+    /// still uploading fails and can be repeated.
+    ///
+    /// # Errors
+    /// Returns an error if the store does not answer, or a note is damaged.
+    pub fn abort_uploads(&self) -> Result<Leftovers, Failure> {
+        let mut left = Leftovers::default();
+        for path in self.objects.list(layout::UPLOADS)? {
+            let Some(stored) = self.objects.get(&path)? else { continue };
+            let note: Note = serde_json::from_slice(&stored.bytes).map_err(|e| {
+                Failure::bad_data(format!(
+                    "{}: this is not the note of an upload: {e}; abort the open uploads of this prefix by \
+                     the store's own tools, then remove the object",
+                    self.place(&path)
+                ))
+            })?;
+            match note.upload {
+                Some(id) => {
+                    self.objects.abort(&note.object, &id)?;
+                    left.aborted += 1;
+                }
+                None => left.unknown.push(self.place(&note.object)),
+            }
+            self.objects.delete(&path)?;
+        }
+        Ok(left)
+    }
+}
+
+/// A word that no other upload has: of this process, this moment, this call.
+fn attempt() -> String {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let text = format!("{} {} {call}", process::id(), now.as_nanos());
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_string()
+}

@@ -1,0 +1,59 @@
+//! Data sets in object stores: sidecars are kept on disk, shards are read by ranges.
+//!
+//! `RemoteDataset` is what a data set knows of its place in a store. Without the feature `remote`
+//! nothing makes one, and a URL is an error that says so.
+
+#[cfg(feature = "remote")]
+mod fetch;
+#[cfg(feature = "remote")]
+mod folder;
+#[cfg(feature = "remote")]
+pub(crate) mod listing;
+#[cfg(feature = "remote")]
+mod opener;
+#[cfg(feature = "remote")]
+mod pieces;
+#[cfg(feature = "remote")]
+mod place;
+#[cfg(feature = "remote")]
+mod source;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tarflume_formats::Manifest;
+use tarflume_formats::manifest::ShardEntry;
+
+use crate::error::Result;
+use crate::source::open::Open;
+
+#[cfg(feature = "remote")]
+pub use place::Storage;
+
+/// Where the sidecars of a data set are on this machine.
+pub(crate) trait SidecarFolder: fmt::Debug + Send + Sync {
+    /// The path of the sidecar of a shard. It may not exist yet.
+    fn path(&self, entry: &ShardEntry) -> Result<PathBuf>;
+
+    /// As [`SidecarFolder::path`]; fetches the sidecar if it is not there.
+    ///
+    /// # Errors
+    /// Returns an error if the store does not answer, or the sidecar is not that of the manifest.
+    fn fetch(&self, entry: &ShardEntry) -> Result<PathBuf>;
+}
+
+/// A data set that was found in a store.
+pub(crate) struct RemoteDataset {
+    pub(crate) manifest: Manifest,
+    /// The URL of its folder.
+    pub(crate) url: String,
+    pub(crate) sidecars: Arc<dyn SidecarFolder>,
+    pub(crate) opener: Arc<dyn Open>,
+}
+
+/// True if `name` is a URL.
+pub(crate) fn is_url(name: &str) -> bool {
+    let scheme = name.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|s| s.len() > 1 && s.bytes().all(|b| b.is_ascii_alphanumeric()))
+}

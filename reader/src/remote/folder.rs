@@ -1,0 +1,88 @@
+//! `RemoteFolder`: finds a data set below a URL, and keeps its sidecars on this machine.
+//!
+//! A sidecar is named by its digest, so it is never out of date and data sets can share it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tarflume_formats::Manifest;
+use tarflume_formats::files;
+use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::publish::{create_folders, write_whole};
+use tarflume_store::Store;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::remote::opener::RemoteOpener;
+use crate::remote::place::{Storage, of_store};
+use crate::remote::{RemoteDataset, SidecarFolder};
+
+/// The folder of a data set in a store.
+#[derive(Debug)]
+pub(crate) struct RemoteFolder {
+    store: Store,
+    sidecars: PathBuf,
+}
+
+impl RemoteDataset {
+    /// Reads the manifest of the data set at `url`, a folder or its `dataset.json`. One request.
+    ///
+    /// # Errors
+    /// Returns an error if there is no manifest, or the store refuses or does not answer.
+    pub(crate) fn open(url: &str, storage: &Storage) -> Result<RemoteDataset> {
+        let folder = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
+        if folder.ends_with(".tar") {
+            let text =
+                "name the folder of the shards, which has dataset.json; `pack index` makes one";
+            return Err(Error::usage(text).with_path(url));
+        }
+        let store = storage.open(folder)?;
+        let (manifest, _) = store.get(FILE_NAME).map_err(|e| match e.is_missing() {
+            false => of_store(&e),
+            true => {
+                let text = "there is no dataset.json, so its samples cannot be counted or found; `pack build -o \
+                            URL` and `pack index` write one";
+                Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME))
+            }
+        })?;
+        let parsed = Manifest::from_json(&manifest).map_err(Error::from);
+        let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
+        let lengths: HashMap<String, u64> =
+            parsed.shards.iter().map(|entry| (entry.name.clone(), entry.bytes)).collect();
+        let opener = RemoteOpener::new(store.clone(), lengths, storage.readahead_bytes());
+        let url = store.url().to_string();
+        let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
+        Ok(RemoteDataset { manifest: parsed, url, sidecars, opener: Arc::new(opener) })
+    }
+}
+
+impl SidecarFolder for RemoteFolder {
+    fn path(&self, entry: &ShardEntry) -> Result<PathBuf> {
+        // The digest becomes a file name: it must be one.
+        let digest = tarflume_formats::manifest::hex_digest(&entry.index_blake3)?;
+        Ok(self.sidecars.join(format!("{}.index", digest.to_hex())))
+    }
+
+    fn fetch(&self, entry: &ShardEntry) -> Result<PathBuf> {
+        let path = self.path(entry)?;
+        let found = files::metadata(&path, "find the sidecar");
+        match found {
+            Ok(found) if found.len() == entry.index_bytes => return Ok(path),
+            Ok(_) => {}
+            Err(error) if error.is_missing() => {}
+            Err(error) => return Err(error.into()),
+        }
+        let name = entry.name.strip_suffix(".tar").unwrap_or(&entry.name);
+        let name = format!("{name}.index");
+        let (bytes, _) = self.store.get(&name).map_err(|e| of_store(&e))?;
+        let digest = blake3::hash(&bytes).to_hex();
+        if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {
+            let text = "the sidecar is not the one that dataset.json lists; if the tars are right, make new \
+                        sidecars with `pack index --force`";
+            return Err(Error::new(ErrorKind::Stale, text).with_path(self.store.place(&name)));
+        }
+        create_folders(&self.sidecars)?;
+        write_whole(&path, &bytes)?;
+        Ok(path)
+    }
+}

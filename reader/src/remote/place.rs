@@ -1,0 +1,134 @@
+//! `Storage`: how a program reaches a store, and what it may use here.
+
+use std::path::PathBuf;
+
+use tarflume_store::{Options, Store, StoreStats};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::size::Size;
+use crate::source::fetch_stats::FetchStats;
+
+/// Bytes of shards that are fetched ahead and were not used yet, unless the user says otherwise.
+const READAHEAD: u64 = 256 << 20;
+
+/// The options of a data set in an object store.
+///
+/// ```
+/// use tarflume::{Size, Storage};
+///
+/// let storage = Storage::new()
+///     .option("endpoint", "http://localhost:8333")?
+///     .option("allow_http", "true")?
+///     .readahead(Size::mib(512));
+/// assert!(Storage::new().option("endpiont", "x").is_err());
+/// # Ok::<(), tarflume::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Storage {
+    pairs: Vec<(String, String)>,
+    store: Option<Store>,
+    readahead: u64,
+    sidecars: Option<PathBuf>,
+}
+
+impl Default for Storage {
+    fn default() -> Storage {
+        Storage { pairs: Vec::new(), store: None, readahead: READAHEAD, sidecars: None }
+    }
+}
+
+impl Storage {
+    /// What the environment says: credentials, regions and endpoints as the tools of the stores take
+    /// them.
+    pub fn new() -> Storage {
+        Storage::default()
+    }
+
+    /// Sets an option of the store, such as `endpoint`, `region`, `profile` or `anonymous`. The
+    /// error for an unknown name lists all.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for an unknown name.
+    pub fn option(mut self, name: &str, value: &str) -> Result<Storage> {
+        Options::from_pairs([(name, value)]).map_err(|e| Error::usage(e.text()))?;
+        self.pairs.push((name.into(), value.into()));
+        Ok(self)
+    }
+
+    /// Limits the bytes that are fetched before they are needed. The default is 256 MiB. They are
+    /// not part of the memory limit of a loader.
+    #[must_use]
+    pub fn readahead(mut self, size: Size) -> Storage {
+        self.readahead = size.bytes();
+        self
+    }
+
+    /// Keeps sidecars in this folder. The default is `TARFLUME_SIDECARS`, or `tarflume/sidecars` in
+    /// the user's cache folder. They are named by their digests, so data sets can share it.
+    #[must_use]
+    pub fn sidecars(mut self, folder: impl Into<PathBuf>) -> Storage {
+        self.sidecars = Some(folder.into());
+        self
+    }
+
+    /// Reads through a store that the caller has opened, at the URL of the data set.
+    #[must_use]
+    pub fn store(mut self, store: Store) -> Storage {
+        self.store = Some(store);
+        self
+    }
+
+    pub(crate) fn open(&self, url: &str) -> Result<Store> {
+        if let Some(store) = &self.store {
+            return Ok(store.clone());
+        }
+        let pairs = self.pairs.iter().map(|(name, value)| (name, value.clone()));
+        let options = Options::from_pairs(pairs).map_err(|e| of_store(&e))?;
+        Store::open(url, &options).map_err(|e| of_store(&e))
+    }
+
+    pub(crate) fn readahead_bytes(&self) -> u64 {
+        self.readahead
+    }
+
+    /// The folder of sidecars.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let usual = || {
+            let caches = variable("XDG_CACHE_HOME")
+                .map(PathBuf::from)
+                .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".cache")))?;
+            Some(caches.join("tarflume").join("sidecars"))
+        };
+        let given =
+            self.sidecars.clone().or_else(|| variable("TARFLUME_SIDECARS").map(PathBuf::from));
+        given.or_else(usual).ok_or_else(|| {
+            Error::usage("there is no folder for sidecars; set TARFLUME_SIDECARS, or HOME")
+        })
+    }
+}
+
+/// The counters of a store and of hedged requests together.
+pub(crate) fn fetch_stats(store: StoreStats, hedges: u64) -> FetchStats {
+    FetchStats {
+        requests: store.requests,
+        retries: store.retries,
+        hedges,
+        throttled: store.throttled,
+        bytes: store.bytes_received,
+        first_byte_p50: store.first_byte_p50,
+        first_byte_p95: store.first_byte_p95,
+    }
+}
+
+/// Converts an error of a store. Nothing that a store says is the fault of a sample.
+pub(crate) fn of_store(error: &tarflume_store::Error) -> Error {
+    use tarflume_store::ErrorKind as K;
+    let kind = match error.kind() {
+        K::Usage => ErrorKind::Usage,
+        K::Changed => ErrorKind::Stale,
+        K::Machine => ErrorKind::Machine,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, error.text()).with_path(error.url())
+}

@@ -1,0 +1,52 @@
+//! `RemoteSource`: one shard in a store, read by ranges. Knows nothing of samples.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tarflume_store::Object;
+
+use crate::error::Result;
+use crate::remote::fetch::Fetcher;
+use crate::remote::place::of_store;
+use crate::source::Source;
+
+/// The next number of a source.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A shard. What was advised is fetched in the background; other ranges are fetched when they are
+/// read. Every request asks for the state that was opened, so no check is needed after a read.
+#[derive(Debug)]
+pub(crate) struct RemoteSource {
+    object: Object,
+    fetcher: Arc<Fetcher>,
+    number: u64,
+}
+
+impl RemoteSource {
+    pub(crate) fn new(object: Object, fetcher: Arc<Fetcher>) -> RemoteSource {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        fetcher.open(number, &object);
+        RemoteSource { object, fetcher, number }
+    }
+}
+
+impl Source for RemoteSource {
+    fn len(&self) -> u64 {
+        self.object.length()
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.fetcher.read(self.number, &self.object, at, into).map_err(|e| of_store(&e))
+    }
+
+    fn advise(&self, at: u64, length: u64) {
+        let length = length.min(self.len().saturating_sub(at));
+        self.fetcher.advise(self.number, at, length);
+    }
+}
+
+impl Drop for RemoteSource {
+    fn drop(&mut self) {
+        self.fetcher.forget(self.number);
+    }
+}

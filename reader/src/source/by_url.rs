@@ -1,0 +1,55 @@
+//! `OpenByUrl`: chooses what opens a shard by the beginning of its path. Opens nothing by itself.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::source::Source;
+use crate::source::fetch_stats::FetchStats;
+use crate::source::identity::Identity;
+use crate::source::open::Open;
+
+/// Openers of stores by URL, and the opener of local files.
+#[derive(Debug)]
+pub(crate) struct OpenByUrl {
+    local: Arc<dyn Open>,
+    remotes: Vec<(String, Arc<dyn Open>)>,
+}
+
+impl OpenByUrl {
+    pub(crate) fn new(local: Arc<dyn Open>, remotes: Vec<(String, Arc<dyn Open>)>) -> OpenByUrl {
+        OpenByUrl { local, remotes }
+    }
+}
+
+impl Open for OpenByUrl {
+    fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+        let below = |url: &str| path.starts_with(url);
+        match self.remotes.iter().find(|(url, _)| below(url)) {
+            Some((_, remote)) => remote.open(path),
+            None => self.local.open(path),
+        }
+    }
+
+    fn begin_epoch(&self) {
+        self.remotes.iter().for_each(|(_, remote)| remote.begin_epoch());
+    }
+
+    fn is_remote(&self) -> bool {
+        !self.remotes.is_empty()
+    }
+
+    /// The sum of all stores. Quantiles are the largest ones.
+    fn fetch_stats(&self) -> Option<FetchStats> {
+        let stats = self.remotes.iter().filter_map(|(_, remote)| remote.fetch_stats());
+        stats.reduce(|a, b| FetchStats {
+            requests: a.requests + b.requests,
+            retries: a.retries + b.retries,
+            hedges: a.hedges + b.hedges,
+            throttled: a.throttled + b.throttled,
+            bytes: a.bytes + b.bytes,
+            first_byte_p50: a.first_byte_p50.max(b.first_byte_p50),
+            first_byte_p95: a.first_byte_p95.max(b.first_byte_p95),
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! Data sets in a store: the same epochs as from files, whatever the network does.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tarflume::{
+    Dataset, ErrorKind, Loader, LoaderBuilder, OnBad, Shuffle, Size, Split, Storage, Verify,
+};
+use tarflume_formats::{Durability, Manifest, ShardWriter, index_path};
+use tarflume_store::Store;
+use tarflume_store::simulated::{Asked, Fault, Server};
+
+const SHARDS: u64 = 3;
+const SAMPLES: u64 = 40;
+
+fn content(ordinal: u64) -> Vec<u8> {
+    (0..2000 + ordinal % 700).map(|n| (n * 7 + ordinal) as u8).collect()
+}
+
+/// A folder with a manifest, and a server with the same objects below `set/`.
+struct Set {
+    folder: tempfile::TempDir,
+    sidecars: tempfile::TempDir,
+    server: Server,
+}
+
+impl Set {
+    fn new() -> Set {
+        Set::on(Server::new())
+    }
+
+    fn on(server: Server) -> Set {
+        let folder = tempfile::tempdir().unwrap();
+        let mut entries = Vec::new();
+        for number in 0..SHARDS {
+            let name = format!("shard-{number:06}.tar");
+            let mut shard = ShardWriter::create(folder.path(), &name).unwrap();
+            for ordinal in number * SAMPLES..(number + 1) * SAMPLES {
+                shard.begin(format!("{ordinal:06}").as_bytes());
+                let bytes = content(ordinal);
+                shard.part(b"bin", bytes.len() as u64).unwrap().copy_from_slice(&bytes);
+                shard.part(b"txt", 6).unwrap().copy_from_slice(format!("{ordinal:06}").as_bytes());
+                shard.commit(None).unwrap();
+            }
+            let written = shard.finish().unwrap();
+            entries.push(written.publish(folder.path(), &name, Durability::Cached).unwrap());
+        }
+        let extensions = [("bin", SHARDS * SAMPLES), ("txt", SHARDS * SAMPLES)];
+        let extensions = extensions.map(|(ext, count)| (ext.to_string(), count)).into();
+        let manifest = Manifest::new("test", None, extensions, entries);
+        std::fs::write(folder.path().join("dataset.json"), manifest.to_json()).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_string();
+            server.set(&format!("set/{name}"), std::fs::read(path).unwrap());
+        }
+        Set { folder, sidecars: tempfile::tempdir().unwrap(), server }
+    }
+
+    fn storage(&self) -> Storage {
+        let store = Store::open("s3://bucket/set", &self.server.options()).unwrap();
+        Storage::new().store(store).sidecars(self.sidecars.path())
+    }
+
+    fn remote(&self) -> Dataset {
+        Dataset::open_with("s3://bucket/set/", &self.storage()).unwrap()
+    }
+
+    fn local(&self) -> Dataset {
+        Dataset::open(self.folder.path()).unwrap()
+    }
+}
+
+fn loader(dataset: Dataset, shuffle: Shuffle) -> LoaderBuilder {
+    Loader::from_dataset(dataset).shuffle(shuffle).bytes("bin").text("txt").batch(8).threads(2)
+}
+
+/// Ordinals and bytes of an epoch, in the order of delivery, and its ledger.
+fn epoch(builder: LoaderBuilder) -> (Vec<(u64, Vec<u8>)>, tarflume::Ledger) {
+    let loader = builder.build().unwrap();
+    let mut rows = Vec::new();
+    for batch in loader.epoch(0) {
+        let batch = batch.unwrap();
+        let column = batch.column("bin").unwrap();
+        for (row, ordinal) in batch.ordinals().enumerate() {
+            rows.push((ordinal, column.row(row).to_vec()));
+        }
+    }
+    let ledger = loader.ledger();
+    assert_eq!(ledger, loader.expected(0).unwrap());
+    (rows, ledger)
+}
+
+const SHUFFLES: [Shuffle; 5] = [
+    Shuffle::None,
+    Shuffle::Shards { seed: 1 },
+    Shuffle::Buffer { size: 32, seed: 1 },
+    Shuffle::Blocks { block: 8, window: 4, seed: 1 },
+    Shuffle::Full { seed: 1 },
+];
+
+/// Decides by number, so that each request of a run meets the same fault.
+fn rarely(
+    every: u64,
+    fault: impl Fn(&Asked) -> Fault + Send + 'static,
+) -> impl FnMut(&Asked) -> Option<Fault> {
+    move |asked| (asked.range.is_some() && asked.number % every == 3).then(|| fault(asked))
+}
+
+#[test]
+fn every_order_gives_the_rows_and_the_ledger_of_the_files() {
+    let set = Set::new();
+    for shuffle in SHUFFLES {
+        let files = epoch(loader(set.local(), shuffle));
+        assert_eq!(files.0.len() as u64, SHARDS * SAMPLES);
+        assert!(files.0.iter().all(|(ordinal, bytes)| *bytes == content(*ordinal)));
+        assert_eq!(epoch(loader(set.remote(), shuffle)), files, "{shuffle:?}");
+    }
+}
+
+#[test]
+fn errors_that_pass_cuts_and_flipped_bytes_change_no_row() {
+    let set = Set::new();
+    let files = epoch(loader(set.local(), Shuffle::Full { seed: 1 }));
+    set.server.plan(rarely(20, |_| Fault::Status(503, None)));
+    assert_eq!(epoch(loader(set.remote(), Shuffle::Full { seed: 1 })), files);
+    set.server.plan(rarely(10, |_| Fault::Cut(700)));
+    assert_eq!(epoch(loader(set.remote(), Shuffle::Full { seed: 1 })), files);
+    // A byte in the middle of a sample's parts: headers and padding have no checksum.
+    let flipped = Arc::new(Mutex::new(0));
+    let counted = flipped.clone();
+    let mut flip = rarely(15, |_| Fault::Flip(1200));
+    set.server.plan(move |asked| {
+        let fault = flip(asked);
+        *counted.lock().unwrap() += u64::from(fault.is_some());
+        fault
+    });
+    let built = loader(set.remote(), Shuffle::Full { seed: 1 }).build().unwrap();
+    let rows: Vec<_> =
+        built.epoch(0).flat_map(|batch| batch.unwrap().ordinals().collect::<Vec<_>>()).collect();
+    let expected: Vec<u64> = files.0.iter().map(|(ordinal, _)| *ordinal).collect();
+    assert_eq!(rows, expected);
+    let stats = built.stats();
+    let flips = *flipped.lock().unwrap();
+    assert!(flips > 3, "{flips}");
+    assert!(stats.reread > 0 && stats.reread <= flips, "{} of {flips}", stats.reread);
+    assert_eq!(stats.reread_texts.len() as u64, stats.reread);
+    let text = &stats.reread_texts[0];
+    assert!(text.contains("s3://bucket/set/shard-") && text.contains("has checksum"), "{text}");
+}
+
+#[test]
+fn bytes_that_stay_wrong_are_bad_samples_with_their_place() {
+    let set = Set::new();
+    set.server.plan(|asked| {
+        let second =
+            asked.name == "set/shard-000001.tar" && asked.range.is_some_and(|(at, _)| at < 2000);
+        second.then_some(Fault::Flip(700))
+    });
+    let failing = loader(set.remote(), Shuffle::None).build().unwrap();
+    let error = failing.epoch(0).find_map(Result::err).unwrap();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert_eq!(error.place().path.as_deref(), Some(Path::new("s3://bucket/set/shard-000001.tar")));
+    let unchecked = loader(set.remote(), Shuffle::None).verify(Verify::Off).build().unwrap();
+    assert!(unchecked.epoch(0).all(|batch| batch.is_ok()));
+}
+
+#[test]
+fn opening_costs_a_request_and_sidecars_are_kept() {
+    let set = Set::new();
+    let dataset = set.remote();
+    assert_eq!(set.server.take_asked().len(), 1, "dataset.json");
+    assert_eq!(dataset.get(50).unwrap().part("txt").unwrap().to_vec(), b"000050");
+    let names =
+        |asked: Vec<Asked>| asked.into_iter().map(|a| (a.method, a.name)).collect::<Vec<_>>();
+    let get = |name: &str| ("GET".to_string(), format!("set/shard-000001.{name}"));
+    assert_eq!(names(set.server.take_asked()), [get("index"), get("tar")]);
+    let again = set.remote();
+    again.open_all().unwrap();
+    let asked = names(set.server.take_asked());
+    assert_eq!(asked.len(), 3, "dataset.json, and the two sidecars that were not used: {asked:?}");
+    assert_eq!(again.fingerprint().unwrap(), set.local().fingerprint().unwrap());
+    set.remote().open_all().unwrap();
+    assert_eq!(set.server.take_asked().len(), 1);
+}
+
+#[test]
+fn a_replaced_shard_ends_the_epoch() {
+    let set = Set::new();
+    let built = loader(set.remote(), Shuffle::None).on_bad(OnBad::Skip).build().unwrap();
+    let mut epoch = built.epoch(0);
+    epoch.next().unwrap().unwrap();
+    for number in 0..SHARDS {
+        let name = format!("set/shard-{number:06}.tar");
+        let mut other = set.server.object(&name).unwrap().to_vec();
+        other[600] ^= 1;
+        set.server.set(&name, other);
+    }
+    let error = epoch.find_map(Result::err).expect("an error, and no mixture");
+    assert_eq!(error.kind(), ErrorKind::Stale, "{error}");
+}
+
+#[test]
+fn a_refusal_is_never_the_fault_of_a_sample() {
+    let set = Set::new();
+    let built = loader(set.remote(), Shuffle::None).on_bad(OnBad::Skip).build().unwrap();
+    set.server.plan(|asked| asked.range.map(|_| Fault::Refused(403, "ExpiredToken")));
+    let error = built.epoch(0).find_map(Result::err).unwrap();
+    assert!(error.is_machine(), "{error:?}");
+    assert!(error.to_string().contains("has expired"), "{error}");
+}
+
+#[test]
+fn a_job_of_two_ranks_goes_on_with_three_and_another_storage() {
+    let set = Set::new();
+    let rank = |dataset: Dataset, rank, world| {
+        let split = Split::new(rank, world).unwrap();
+        loader(dataset, Shuffle::Full { seed: 5 }).split(split).batch(4)
+    };
+    let mut seen: HashMap<u64, u64> = HashMap::new();
+    let mut state = None;
+    for number in 0..2 {
+        let built = rank(set.remote(), number, 2).build().unwrap();
+        for batch in built.epoch(0).take(5) {
+            batch.unwrap().ordinals().for_each(|o| *seen.entry(o).or_default() += 1);
+        }
+        state = Some(built.state());
+    }
+    for number in 0..3 {
+        let dataset = if number == 1 { set.local() } else { set.remote() };
+        let built = rank(dataset, number, 3).resume(state.clone().unwrap()).build().unwrap();
+        for batch in built.epoch(0) {
+            batch.unwrap().ordinals().for_each(|o| *seen.entry(o).or_default() += 1);
+        }
+    }
+    // 40 samples by two ranks, then 80 by three in steps of twelve: the rest of 8 is dropped.
+    assert_eq!(seen.len(), 112);
+    assert!(seen.values().all(|times| *times == 1));
+}
+
+#[test]
+fn requests_of_many_batches_are_on_their_way_together() {
+    let set = Set::on(Server::new().with_delay(Duration::from_millis(20)));
+    let dataset = set.remote();
+    dataset.open_all().unwrap();
+    let built = loader(dataset, Shuffle::Full { seed: 1 }).prefetch(4).build().unwrap();
+    let rows: usize = built.epoch(0).map(|batch| batch.unwrap().len()).sum();
+    assert_eq!(rows as u64, SHARDS * SAMPLES);
+    assert!(
+        set.server.most_at_once() >= 16,
+        "{} at once by two threads",
+        set.server.most_at_once()
+    );
+}
+
+#[test]
+fn readahead_that_holds_nothing_only_costs_time() {
+    let set = Set::new();
+    let dataset = Dataset::open_with("s3://bucket/set", &set.storage().readahead(Size::new(1000)));
+    let small = epoch(loader(dataset.unwrap(), Shuffle::Full { seed: 1 }));
+    assert_eq!(small, epoch(loader(set.local(), Shuffle::Full { seed: 1 })));
+}
+
+#[test]
+fn files_and_stores_are_read_together() {
+    let set = Set::new();
+    let both = Dataset::concat(&[set.local(), set.remote()]).unwrap();
+    let (rows, _) = epoch(loader(both, Shuffle::Full { seed: 1 }));
+    assert_eq!(rows.len() as u64, 2 * SHARDS * SAMPLES);
+    assert!(rows.iter().all(|(ordinal, bytes)| *bytes == content(ordinal % (SHARDS * SAMPLES))));
+}
+
+#[test]
+fn what_cannot_be_opened_says_what_to_do() {
+    let set = Set::new();
+    let refused = |url: &str| Dataset::open_with(url, &set.storage()).unwrap_err().to_string();
+    assert!(refused("s3://bucket/set/{000..003}.tar").contains("name the folder in the store"));
+    assert!(refused("s3://bucket/set/shard-000000.tar").contains("name the folder of the shards"));
+    let empty = Store::open("s3://bucket/nothing", &set.server.options()).unwrap();
+    let storage = Storage::new().store(empty).sidecars(set.sidecars.path());
+    let error = Dataset::open_with("s3://bucket/nothing", &storage).unwrap_err();
+    assert!(error.to_string().contains("there is no dataset.json"), "{error}");
+    let index = set.folder.path().join("shard-000000.tar");
+    let mut wrong = std::fs::read(index_path(&index)).unwrap();
+    wrong[100] ^= 1;
+    set.server.set("set/shard-000000.index", wrong);
+    let error = set.remote().open_all().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stale);
+    assert!(error.to_string().contains("not the one that dataset.json lists"), "{error}");
+}

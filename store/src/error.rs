@@ -1,0 +1,197 @@
+//! `Error`: what a store answered, whose fault it is, and what to do.
+//!
+//! Contains no secret: queries are cut from URLs before a text is kept.
+
+use std::fmt;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The cause of an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A URL, an option or the environment is wrong.
+    Usage,
+    /// The store says that the object does not exist.
+    Missing,
+    /// The store refuses: credentials or permissions.
+    Refused,
+    /// The object is no longer the one that was opened.
+    Changed,
+    /// The store answers in a way that the protocol does not allow.
+    Answer,
+    /// The store or the network failed in a way that may pass.
+    Machine,
+}
+
+/// An error of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    url: String,
+    text: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, url: &str, text: impl Into<String>) -> Error {
+        Error { kind, url: without_queries(url), text: without_queries(&text.into()) }
+    }
+
+    /// The cause.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The object or the prefix, without its query.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What was found, and what to do; without the URL.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// True if the object does not exist. An error of asking is none.
+    pub fn is_missing(&self) -> bool {
+        self.kind == ErrorKind::Missing
+    }
+
+    /// Converts an error of `doing` something with `url`.
+    pub(crate) fn of(error: &object_store::Error, doing: &str, url: &str) -> Error {
+        use object_store::Error as E;
+        let text = chain(error);
+        match error {
+            E::NotFound { .. } => {
+                Error::new(ErrorKind::Missing, url, "the store has no such object")
+            }
+            E::Precondition { .. } => Error::new(ErrorKind::Changed, url, CHANGED),
+            E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+                Error::new(ErrorKind::Refused, url, refusal(doing, &text))
+            }
+            E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } | E::NotSupported { .. } => {
+                Error::new(ErrorKind::Usage, url, format!("cannot {doing}: {text}"))
+            }
+            _ => Error::other(doing, url, &text),
+        }
+    }
+
+    /// The same error as one of options or environment: nothing was asked yet.
+    pub(crate) fn as_usage(mut self) -> Error {
+        self.kind = ErrorKind::Usage;
+        self
+    }
+
+    fn other(doing: &str, url: &str, text: &str) -> Error {
+        let (kind, advice) = if text.contains("without LOCATION") {
+            (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
+        } else if text.contains("non-partial") || text.contains("Content-Range") {
+            (
+                ErrorKind::Answer,
+                "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \
+                 ranges",
+            )
+        } else if text.contains("Content-Length") {
+            let advice =
+                "; a proxy between here and the store seems to remove the length of answers";
+            (ErrorKind::Answer, advice)
+        } else if text.contains("Missing") || text.contains("not allowed") {
+            (ErrorKind::Usage, "")
+        } else {
+            (ErrorKind::Machine, "")
+        };
+        Error::new(kind, url, format!("cannot {doing}: {text}{advice}"))
+    }
+}
+
+/// The text of [`ErrorKind::Changed`].
+pub(crate) const CHANGED: &str =
+    "the object was replaced while it was in use; open the data set again";
+
+/// The sentence for a refusal, by the code that stores put into its body.
+fn refusal(doing: &str, text: &str) -> String {
+    let code = text.split("<Code>").nth(1).and_then(|rest| rest.split('<').next());
+    let remedy = match code {
+        Some("ExpiredToken" | "TokenRefreshRequired") => {
+            "the session token has expired; get new credentials (`aws sso login`, then `aws configure \
+             export-credentials`)"
+        }
+        Some("SignatureDoesNotMatch") => "the secret key does not belong to the key id; check both",
+        Some("InvalidAccessKeyId") => {
+            "the store does not know this key id; check AWS_PROFILE and endpoint="
+        }
+        Some("RequestTimeTooSkewed") => "the clock of this machine is wrong; set it",
+        _ => {
+            "set credentials that may read and list this bucket (AWS_PROFILE, AWS_ACCESS_KEY_ID, \
+             GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY), anonymous=true for a public bucket, or \
+             requester_pays=true if its owner lets readers pay"
+        }
+    };
+    let code = code.map_or(String::new(), |code| format!(" ({code})"));
+    format!("the store refuses to {doing}{code}: {remedy}")
+}
+
+/// The innermost message of an error: outer ones repeat it.
+fn chain(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        let inner = error.to_string();
+        if !text.contains(&inner) {
+            text = format!("{text}: {inner}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// Cuts the query of each URL in `text`: that of a presigned URL is a secret.
+fn without_queries(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let is_end = |c: char| c.is_whitespace() || "\"'<>)".contains(c);
+        let end = rest[at..].find(is_end).map_or(rest.len(), |length| at + length);
+        let query = rest[..end].find('?').unwrap_or(end);
+        out.push_str(&rest[..query.max(at)]);
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.url, self.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_of_urls_are_never_shown() {
+        let text =
+            "GET https://b.s3.amazonaws.com/a.tar?X-Amz-Signature=secret failed; is it there? yes";
+        let shown = without_queries(text);
+        assert_eq!(shown, "GET https://b.s3.amazonaws.com/a.tar failed; is it there? yes");
+        assert_eq!(
+            without_queries("\"http://a/b?token=1\" and http://c?d"),
+            "\"http://a/b\" and http://c"
+        );
+        assert_eq!(without_queries("no url"), "no url");
+    }
+
+    #[test]
+    fn refusals_say_what_to_set() {
+        let said =
+            |code: &str| refusal("read", &format!("403: <Error><Code>{code}</Code></Error>"));
+        assert!(said("ExpiredToken").contains("has expired"));
+        assert!(said("SignatureDoesNotMatch").contains("secret key"));
+        assert!(said("AccessDenied").contains("AWS_PROFILE"));
+        assert!(said("AccessDenied").contains("(AccessDenied)"));
+    }
+}

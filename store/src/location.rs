@@ -1,0 +1,128 @@
+//! `Location`: the parts of a URL of a data set or an object. Arithmetic on text; asks nothing.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// What kind of store a URL names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    S3,
+    Gcs,
+    Azure,
+    Http,
+    Hub,
+}
+
+/// Schemes of URLs that this crate opens.
+pub const SCHEMES: [&str; 6] = ["s3", "gs", "az", "http", "https", "hf"];
+
+/// A URL that was taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) scheme: Scheme,
+    /// The bucket or container; of HTTP, scheme and host; of the Hub, `OWNER/NAME@REV`.
+    pub(crate) bucket: String,
+    /// The path below it, without slashes at its ends.
+    pub(crate) path: String,
+    /// The query of an HTTP URL with its question mark: a secret, if the URL was presigned.
+    pub(crate) query: String,
+}
+
+/// True if the text is a URL and not a path: letters and digits before `://`.
+///
+/// ```
+/// use tarflume_store::is_url;
+///
+/// assert!(is_url("s3://bucket/set"));
+/// assert!(is_url("ftp://host/set")); // unknown, and no path
+/// assert!(!is_url("folder/shard.tar"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|s| s.len() > 1 && s.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+impl Location {
+    /// Takes a URL apart.
+    pub(crate) fn parse(url: &str) -> Result<Location> {
+        let wrong = |text: String| Error::new(ErrorKind::Usage, url, text);
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(wrong("this is not a URL; it has the form s3://BUCKET/PREFIX".into()));
+        };
+        let kind = match scheme {
+            "s3" | "s3a" => Scheme::S3,
+            "gs" | "gcs" => Scheme::Gcs,
+            "az" | "azure" | "abfs" => Scheme::Azure,
+            "http" | "https" => Scheme::Http,
+            "hf" => Scheme::Hub,
+            other => {
+                let known = SCHEMES.map(|name| format!("{name}://")).join(", ");
+                return Err(wrong(format!("cannot open {other}://; there are {known}")));
+            }
+        };
+        let (rest, query) = match rest.find('?') {
+            Some(at) if kind == Scheme::Http => rest.split_at(at),
+            _ => (rest, ""),
+        };
+        let (bucket, path) = match kind {
+            Scheme::Hub => hub(rest).ok_or_else(|| {
+                wrong("it has the form hf://datasets/OWNER/NAME@REVISION/PATH".into())
+            })?,
+            _ => rest.split_once('/').unwrap_or((rest, "")),
+        };
+        if bucket.is_empty() {
+            return Err(wrong(format!(
+                "the name of the bucket is missing: {scheme}://BUCKET/PREFIX"
+            )));
+        }
+        let bucket = match kind {
+            Scheme::Http => format!("{scheme}://{bucket}"),
+            _ => bucket.to_string(),
+        };
+        let (path, query) = (path.trim_matches('/').to_string(), query.to_string());
+        Ok(Location { scheme: kind, bucket, path, query })
+    }
+}
+
+/// Divides the part of a Hub URL after `hf://` into repository and path.
+fn hub(rest: &str) -> Option<(&str, &str)> {
+    let rest = rest.strip_prefix("datasets/")?;
+    let owner = rest.find('/')?;
+    let end = rest[owner + 1..].find('/').map_or(rest.len(), |at| owner + 1 + at);
+    let (repository, path) = rest.split_at(end);
+    (owner > 0 && repository.len() > owner + 1).then_some((repository, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(url: &str) -> (Scheme, String, String) {
+        let found = Location::parse(url).unwrap();
+        (found.scheme, found.bucket, found.path)
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        assert_eq!(parts("s3://b/a/c/"), (Scheme::S3, "b".into(), "a/c".into()));
+        assert_eq!(parts("gs://b"), (Scheme::Gcs, "b".into(), "".into()));
+        assert_eq!(parts("az://c/set"), (Scheme::Azure, "c".into(), "set".into()));
+        assert_eq!(
+            parts("https://h:1/d/e?x=1"),
+            (Scheme::Http, "https://h:1".into(), "d/e".into())
+        );
+        assert_eq!(Location::parse("https://h/e?x=1").unwrap().query, "?x=1");
+        let hub = parts("hf://datasets/me/cats@v1/data/train");
+        assert_eq!(hub, (Scheme::Hub, "me/cats@v1".into(), "data/train".into()));
+    }
+
+    #[test]
+    fn what_is_no_url_says_what_one_is() {
+        let said = |url: &str| Location::parse(url).unwrap_err().to_string();
+        assert!(
+            said("ftp://h/x")
+                .contains("cannot open ftp://; there are s3://, gs://, az://, http://")
+        );
+        assert!(said("s3:///x").contains("name of the bucket is missing"));
+        assert!(said("hf://me/cats").contains("hf://datasets/OWNER/NAME@REVISION/PATH"));
+    }
+}

@@ -1,0 +1,140 @@
+//! `Object`: an object that is pinned to one state, and its ranges.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange};
+
+use crate::error::{CHANGED, Error, ErrorKind, Result};
+use crate::runtime::{runtime, wait};
+use crate::store::{Facts, Inner, Store, cut, facts};
+
+/// A range that was cut off without a tag to go on by is read again so often.
+const TRIES: u32 = 4;
+
+/// An object of a store in the state that it had when it was opened. Each read asks for this state,
+/// so bytes of two states are never mixed.
+#[derive(Debug, Clone)]
+pub struct Object {
+    pinned: Arc<Pinned>,
+}
+
+struct Pinned {
+    store: Arc<Inner>,
+    path: Path,
+    url: String,
+    length: u64,
+    /// The tag of the state: that of the opening, or of the first answer.
+    tag: OnceLock<String>,
+}
+
+impl std::fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Object").field(&self.url).finish()
+    }
+}
+
+impl Object {
+    pub(crate) fn new(store: &Store, name: &str, facts: Facts) -> Object {
+        Object::with(store, name, facts.length, OnceLock::from(facts.tag))
+    }
+
+    pub(crate) fn lazily(store: &Store, name: &str, length: u64) -> Object {
+        Object::with(store, name, length, OnceLock::new())
+    }
+
+    fn with(store: &Store, name: &str, length: u64, tag: OnceLock<String>) -> Object {
+        let (path, url) = (store.path(name), store.place(name));
+        Object { pinned: Arc::new(Pinned { store: store.inner.clone(), path, url, length, tag }) }
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &str {
+        &self.pinned.url
+    }
+
+    /// Length in bytes.
+    pub fn length(&self) -> u64 {
+        self.pinned.length
+    }
+
+    /// Reads `length` bytes from `at`; waits for them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`] if the object has another state now; [`ErrorKind::Usage`] for a range
+    /// past its end; the errors of the store.
+    pub fn read(&self, at: u64, length: u64) -> Result<Bytes> {
+        wait(self.url(), self.pinned.read(at, length))
+    }
+
+    /// Starts to read `length` bytes from `at`. `done` is called once, on a thread of the store: it
+    /// should be short.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] in a forked child; `done` is not called then. All other errors go to
+    /// `done`.
+    pub fn begin(
+        &self,
+        at: u64,
+        length: u64,
+        done: impl FnOnce(Result<Bytes>) + Send + 'static,
+    ) -> Result<()> {
+        let pinned = self.pinned.clone();
+        let task = async move { done(pinned.read(at, length).await) };
+        runtime(self.url())?.spawn(task);
+        Ok(())
+    }
+}
+
+impl Pinned {
+    async fn read(&self, at: u64, length: u64) -> Result<Bytes> {
+        let end = at.checked_add(length).filter(|end| *end <= self.length);
+        let Some(end) = end else {
+            let text = format!(
+                "bytes {at} to {} are past the end of the object, which has {}",
+                at.saturating_add(length),
+                self.length
+            );
+            return Err(Error::new(ErrorKind::Usage, &self.url, text));
+        };
+        if length == 0 {
+            return Ok(Bytes::new());
+        }
+        let mut tries = 1;
+        loop {
+            match self.try_read(at, end).await {
+                Err(error) if error.kind() == ErrorKind::Machine && tries < TRIES => tries += 1,
+                read => return read,
+            }
+        }
+    }
+
+    async fn try_read(&self, at: u64, end: u64) -> Result<Bytes> {
+        let failed = |e| Error::of(&e, "read", &self.url);
+        let mut options = GetOptions::default();
+        options.range = Some(GetRange::Bounded(at..end));
+        options.if_match = self.tag.get().filter(|tag| is_strong(tag)).cloned();
+        let got = self.store.client.objects.get_opts(&self.path, options).await.map_err(failed)?;
+        let now = facts(&got.meta);
+        if now.length != self.length {
+            let text = format!("{CHANGED}: it had {} bytes and has {}", self.length, now.length);
+            return Err(Error::new(ErrorKind::Changed, &self.url, text));
+        }
+        // A server that ignores the condition still names the state that it sends.
+        if *self.tag.get_or_init(|| now.tag.clone()) != now.tag {
+            return Err(Error::new(ErrorKind::Changed, &self.url, CHANGED));
+        }
+        let bytes = got.bytes().await.map_err(failed)?;
+        self.store.metrics.received(bytes.len() as u64);
+        match bytes.len() as u64 == end - at {
+            true => Ok(bytes),
+            false => Err(cut(&self.url, bytes.len(), end - at)),
+        }
+    }
+}
+
+/// True if a store compares this tag in `If-Match`: weak tags and times are no conditions.
+fn is_strong(tag: &str) -> bool {
+    !tag.starts_with("W/") && !tag.bytes().all(|byte| byte.is_ascii_digit())
+}

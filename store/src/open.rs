@@ -1,0 +1,164 @@
+//! From a URL and options to a client of its store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::{HttpConnector, ReqwestConnector};
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::multipart::MultipartStore;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+
+use crate::connector::CountingConnector;
+use crate::credentials;
+use crate::error::{Error, ErrorKind, Result};
+use crate::location::{Location, Scheme};
+use crate::metrics::Metrics;
+use crate::options::Options;
+
+/// A connection is made within this time, or tried again.
+const CONNECT: Duration = Duration::from_secs(3);
+/// A body that brings nothing for so long is asked for again, from where it stopped.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Credentials must stay valid over all tries of a request.
+const ALL_TRIES: Duration = Duration::from_secs(180);
+
+/// The two faces of a client.
+pub(crate) struct Client {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// Uploads in parts; none over plain HTTP.
+    pub(crate) parts: Option<Arc<dyn MultipartStore>>,
+}
+
+impl Client {
+    fn of<S: ObjectStore + MultipartStore>(store: S) -> Client {
+        let store = Arc::new(store);
+        Client { objects: store.clone(), parts: Some(store) }
+    }
+
+    /// Makes a client for the store of `at`. Asks nothing.
+    pub(crate) fn open(
+        at: &Location,
+        url: &str,
+        options: &Options,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Client> {
+        let made = match at.scheme {
+            Scheme::S3 => s3(at, url, options, metrics)?.build().map(Client::of),
+            Scheme::Gcs => gcs(at, options, metrics)?.build().map(Client::of),
+            Scheme::Azure => azure(at, options, metrics)?.build().map(Client::of),
+            Scheme::Http => http(at, options, metrics)
+                .build()
+                .map(|store| Client { objects: Arc::new(store), parts: None }),
+            Scheme::Hub => {
+                let text = "a repository of the Hub is read by its own client";
+                return Err(Error::new(ErrorKind::Usage, url, text));
+            }
+        };
+        made.map_err(|e| Error::of(&e, "open the store", url).as_usage())
+    }
+}
+
+/// How long a request may take: a body may be of any length.
+fn client_options(allow_http: bool) -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout_disabled()
+        .with_read_timeout(SILENCE)
+        .with_connect_timeout(CONNECT)
+        .with_allow_http(allow_http)
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig { retry_timeout: ALL_TRIES, ..RetryConfig::default() }
+}
+
+fn connector(options: &Options, metrics: &Arc<Metrics>) -> CountingConnector {
+    let inner: Arc<dyn HttpConnector> =
+        options.connector().unwrap_or_else(|| Arc::new(ReqwestConnector::default()));
+    CountingConnector::new(inner, metrics.clone())
+}
+
+fn s3(
+    at: &Location,
+    url: &str,
+    options: &Options,
+    metrics: &Arc<Metrics>,
+) -> Result<AmazonS3Builder> {
+    let profile = credentials::Profile::chosen(options)?;
+    let get = |name: &str, variables: &[&str]| options.get(name, variables);
+    // The key ids of the environment belong together with its secrets: the builder reads both.
+    let mut builder = AmazonS3Builder::from_env()
+        .with_bucket_name(&at.bucket)
+        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_retry(retries())
+        .with_skip_signature(options.flag("anonymous")?)
+        .with_request_payer(options.flag("requester_pays")?)
+        .with_virtual_hosted_style_request(options.flag("virtual_hosted")?)
+        .with_disable_bulk_delete(true) // not every server has it
+        .with_http_connector(connector(options, metrics));
+    let region = get("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]);
+    if let Some(region) = region.or_else(|| profile.as_ref()?.value("region")) {
+        builder = builder.with_region(region);
+    }
+    let endpoint = get("endpoint", &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+    if let Some(endpoint) = endpoint.or_else(|| profile.as_ref()?.value("endpoint_url")) {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if options.flag("anonymous")? {
+        return Ok(builder);
+    }
+    credentials::add(builder, url, options, profile)
+}
+
+fn gcs(
+    at: &Location,
+    options: &Options,
+    metrics: &Arc<Metrics>,
+) -> Result<GoogleCloudStorageBuilder> {
+    let mut builder = GoogleCloudStorageBuilder::from_env()
+        .with_bucket_name(&at.bucket)
+        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_retry(retries())
+        .with_skip_signature(options.flag("anonymous")?)
+        .with_http_connector(connector(options, metrics));
+    if let Some(endpoint) = options.get("endpoint", &[]) {
+        builder = builder.with_base_url(&endpoint);
+    }
+    if let Some(path) = options.get("service_account", &[]) {
+        builder = builder.with_service_account_path(path);
+    }
+    Ok(builder)
+}
+
+fn azure(
+    at: &Location,
+    options: &Options,
+    metrics: &Arc<Metrics>,
+) -> Result<MicrosoftAzureBuilder> {
+    let mut builder = MicrosoftAzureBuilder::from_env()
+        .with_container_name(&at.bucket)
+        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_retry(retries())
+        .with_skip_signature(options.flag("anonymous")?)
+        .with_http_connector(connector(options, metrics));
+    if let Some(account) = options.get("account", &[]) {
+        builder = builder.with_account(account);
+    }
+    if let Some(key) = options.get("account_key", &[]) {
+        builder = builder.with_access_key(key);
+    }
+    if let Some(endpoint) = options.get("endpoint", &[]) {
+        builder = builder.with_endpoint(endpoint);
+    }
+    Ok(builder)
+}
+
+fn http(at: &Location, options: &Options, metrics: &Arc<Metrics>) -> HttpBuilder {
+    HttpBuilder::new()
+        .with_url(&at.bucket)
+        .with_client_options(client_options(at.bucket.starts_with("http://")))
+        .with_retry(retries())
+        .with_http_connector(connector(options, metrics))
+}

@@ -1,0 +1,271 @@
+//! `Store`: the objects below one prefix. Every method waits for the answer.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::location::{Location, Scheme};
+use crate::metrics::{Metrics, StoreStats};
+use crate::object::Object;
+use crate::open::Client;
+use crate::options::Options;
+use crate::runtime::wait;
+
+/// Length and tag of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Length in bytes.
+    pub length: u64,
+    /// The ETag, or the time of the last change where the store has no ETag; never empty.
+    pub tag: String,
+}
+
+/// An object in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The name below the prefix of the store.
+    pub name: String,
+    /// Length and tag.
+    pub facts: Facts,
+}
+
+/// The objects below one prefix of an object store. Clones share the connections and the counters.
+///
+/// ```no_run
+/// use tarflume_store::{Options, Store};
+///
+/// let store = Store::open("s3://bucket/set", &Options::new())?;
+/// let manifest = store.get("dataset.json")?;
+/// let first = store.object("shard-000000.tar")?.read(0, 512)?;
+/// # Ok::<(), tarflume_store::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) client: Client,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) scheme: Scheme,
+    prefix: String,
+    url: String,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.url()).finish()
+    }
+}
+
+impl Store {
+    /// Opens a prefix. Asks nothing: the first read finds out whether it can be read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for a wrong URL or option, and if there are no credentials.
+    pub fn open(url: &str, options: &Options) -> Result<Store> {
+        let at = Location::parse(url)?;
+        if !at.query.is_empty() {
+            let text = "a URL with a query names one object; give the URL of a folder";
+            return Err(Error::new(ErrorKind::Usage, url, text));
+        }
+        crate::runtime::runtime(url)?; // chooses the provider of TLS, too
+        let metrics = Arc::new(Metrics::default());
+        let client = Client::open(&at, url, options, &metrics)?;
+        let url = url.trim_end_matches('/').to_string();
+        let inner = Inner { client, metrics, scheme: at.scheme, prefix: at.path, url };
+        Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// The URL of the prefix, without a slash at its end.
+    pub fn url(&self) -> &str {
+        &self.inner.url
+    }
+
+    /// The URL of an object.
+    pub fn place(&self, name: &str) -> String {
+        format!("{}/{name}", self.inner.url)
+    }
+
+    /// A copy of the counters.
+    pub fn stats(&self) -> StoreStats {
+        self.inner.metrics.stats()
+    }
+
+    /// The path of an object in the bucket.
+    pub(crate) fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}/{name}", self.inner.prefix))
+    }
+
+    /// Reads a whole object, with its tag.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Missing`] if it does not exist; the errors of the store.
+    pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
+        let (url, path) = (self.place(name), self.path(name));
+        wait(&url, async {
+            let failed = |e| Error::of(&e, "read", &url);
+            let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
+            let got = got.map_err(failed)?;
+            let facts = facts(&got.meta);
+            let bytes = got.bytes().await.map_err(failed)?;
+            self.inner.metrics.received(bytes.len() as u64);
+            match bytes.len() as u64 == facts.length {
+                true => Ok((bytes, facts)),
+                false => Err(cut(&url, bytes.len(), facts.length)),
+            }
+        })
+    }
+
+    /// Asks for length and tag of an object.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn facts(&self, name: &str) -> Result<Facts> {
+        let (url, path) = (self.place(name), self.path(name));
+        wait(&url, async {
+            let meta = self.inner.client.objects.head(&path).await;
+            meta.map(|meta| facts(&meta)).map_err(|e| Error::of(&e, "examine", &url))
+        })
+    }
+
+    /// Opens an object, pinned to its state of now. Costs one request.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn object(&self, name: &str) -> Result<Object> {
+        let facts = self.facts(name)?;
+        Ok(Object::new(self, name, facts))
+    }
+
+    /// An object whose length is known. Asks nothing: the first read pins it to the state that it
+    /// finds, if that has the same length.
+    pub fn object_of(&self, name: &str, length: u64) -> Object {
+        Object::lazily(self, name, length)
+    }
+
+    /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.
+    ///
+    /// # Errors
+    /// The errors of the store. Plain HTTP servers list nothing.
+    pub fn list(&self, prefix: &str) -> Result<Vec<Listed>> {
+        let url = self.place(prefix);
+        if self.inner.scheme == Scheme::Http {
+            let text = "an HTTP server lists no objects; name a data set with dataset.json, or its shards by \
+                        braces";
+            return Err(Error::new(ErrorKind::Usage, &url, text));
+        }
+        // Stores list by whole path segments; the rest of the prefix is compared here.
+        let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let path = self.path(folder);
+        let found: Vec<ObjectMeta> = wait(&url, async {
+            let list = self.inner.client.objects.list(Some(&path)).try_collect();
+            list.await.map_err(|e| Error::of(&e, "list", &url))
+        })?;
+        let base = format!("{}/", self.path("").as_ref());
+        let name = |meta: &ObjectMeta| {
+            let whole = meta.location.as_ref();
+            if base == "/" {
+                whole.to_string()
+            } else {
+                whole.strip_prefix(&base).unwrap_or(whole).to_string()
+            }
+        };
+        let mut listed: Vec<Listed> = found
+            .iter()
+            .map(|meta| Listed { name: name(meta), facts: facts(meta) })
+            .filter(|listed| listed.name.starts_with(prefix))
+            .collect();
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(listed)
+    }
+
+    /// Writes an object if none of this name exists. Returns false if one exists with other bytes:
+    /// one with the same bytes was written by an earlier try whose answer was lost.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    pub fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        let url = self.place(name);
+        match self.put(name, bytes, PutMode::Create) {
+            Ok(_) => Ok(true),
+            Err(
+                object_store::Error::AlreadyExists { .. }
+                | object_store::Error::Precondition { .. },
+            ) => self.has(name, bytes).map(|same| same == Some(true)),
+            // A conditional request whose answer was lost is not repeated by the client.
+            Err(error) => match self.has(name, bytes) {
+                Ok(Some(true)) => Ok(true),
+                _ => Err(Error::of(&error, "write", &url)),
+            },
+        }
+    }
+
+    /// True if the object has these bytes; `None` if it does not exist.
+    fn has(&self, name: &str, bytes: &[u8]) -> Result<Option<bool>> {
+        match self.get(name) {
+            Ok((found, _)) => Ok(Some(found == bytes)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes an object, over an existing one if there is one.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts> {
+        let tag = self.put(name, bytes, PutMode::Overwrite);
+        let tag = tag.map_err(|e| Error::of(&e, "write", &self.place(name)))?;
+        match tag {
+            Some(tag) => Ok(Facts { length: bytes.len() as u64, tag }),
+            None => self.facts(name),
+        }
+    }
+
+    fn put(&self, name: &str, bytes: &[u8], mode: PutMode) -> object_store::Result<Option<String>> {
+        let (url, path) = (self.place(name), self.path(name));
+        let payload = PutPayload::from(bytes.to_vec());
+        let runtime = crate::runtime::runtime(&url);
+        let runtime = runtime
+            .map_err(|e| object_store::Error::Generic { store: "tarflume", source: Box::new(e) })?;
+        let options = PutOptions::from(mode);
+        let put = runtime.block_on(self.inner.client.objects.put_opts(&path, payload, options))?;
+        self.inner.metrics.sent(bytes.len() as u64);
+        Ok(put.e_tag)
+    }
+
+    /// Deletes an object. One that does not exist is no error.
+    ///
+    /// # Errors
+    /// The errors of the store.
+    pub fn delete(&self, name: &str) -> Result<()> {
+        let (url, path) = (self.place(name), self.path(name));
+        let deleted = wait(&url, async {
+            let deleted = self.inner.client.objects.delete(&path).await;
+            deleted.map_err(|e| Error::of(&e, "delete", &url))
+        });
+        match deleted {
+            Err(error) if error.is_missing() => Ok(()),
+            deleted => deleted,
+        }
+    }
+}
+
+/// The error of a body that is shorter or longer than its object.
+pub(crate) fn cut(url: &str, found: usize, expected: u64) -> Error {
+    let text = format!("the store sent {found} bytes of {expected}");
+    Error::new(ErrorKind::Answer, url, text)
+}
+
+/// What a listing or an answer says of an object.
+pub(crate) fn facts(meta: &ObjectMeta) -> Facts {
+    let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty());
+    let tag = tag.unwrap_or_else(|| meta.last_modified.timestamp_millis().to_string());
+    Facts { length: meta.size, tag }
+}
