@@ -78,7 +78,7 @@ impl Error {
     }
 
     /// The same error as one of options or environment: nothing was asked yet.
-    pub(crate) fn as_usage(mut self) -> Error {
+    pub(crate) fn into_usage(mut self) -> Error {
         self.kind = ErrorKind::Usage;
         self
     }

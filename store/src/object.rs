@@ -112,9 +112,11 @@ impl Pinned {
 
     async fn try_read(&self, at: u64, end: u64) -> Result<Bytes> {
         let failed = |e| Error::of(&e, "read", &self.url);
-        let mut options = GetOptions::default();
-        options.range = Some(GetRange::Bounded(at..end));
-        options.if_match = self.tag.get().filter(|tag| is_strong(tag)).cloned();
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(at..end)),
+            if_match: self.tag.get().filter(|tag| is_strong(tag)).cloned(),
+            ..GetOptions::default()
+        };
         let got = self.store.client.objects.get_opts(&self.path, options).await.map_err(failed)?;
         let now = facts(&got.meta);
         if now.length != self.length {

@@ -57,7 +57,7 @@ impl Client {
                 return Err(Error::new(ErrorKind::Usage, url, text));
             }
         };
-        made.map_err(|e| Error::of(&e, "open the store", url).as_usage())
+        made.map_err(|e| Error::of(&e, "open the store", url).into_usage())
     }
 }
 

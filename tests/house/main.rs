@@ -12,12 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("formats", &[]),
     ("jpeg", &[]),
     ("order", &[]),
-    ("reader", &["tarflume-formats", "tarflume-jpeg", "tarflume-order"]),
-    ("packer", &["tarflume-formats", "tarflume-jpeg", "tarflume"]),
+    ("store", &[]),
+    ("reader", &["tarflume-formats", "tarflume-jpeg", "tarflume-order", "tarflume-store"]),
+    ("packer", &["tarflume-formats", "tarflume-jpeg", "tarflume", "tarflume-store"]),
     ("tokens", &["tarflume-formats", "tarflume-packer"]),
     (
         "command",

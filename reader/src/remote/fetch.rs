@@ -270,7 +270,7 @@ impl Latencies {
             None => self.last.push(took),
         }
         self.next = (self.next + 1) % LATENCIES;
-        if self.next % 32 == 0 {
+        if self.next.is_multiple_of(32) {
             let mut sorted = self.last.clone();
             sorted.sort_unstable();
             self.slowest = sorted.get(sorted.len() * 95 / 100).copied();
