@@ -13,6 +13,7 @@
 //! to their final names directly; the manifest is the commit. This module knows no network: see
 //! [`Objects`].
 
+mod begin;
 mod delivery;
 mod finalize;
 mod layout;
@@ -36,6 +37,7 @@ use crate::failure::Failure;
 use crate::run::destination::Destination;
 use crate::stop::Stop;
 
+pub use begin::{Begun, expect_no_quarantine};
 pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
 pub use sharing::Offered;
 pub use uploads::Leftovers;

@@ -54,6 +54,7 @@ mod selecting;
 mod settings;
 mod shards;
 mod sidecar;
+mod storage;
 mod stream;
 mod table;
 mod tokens;

@@ -1,11 +1,12 @@
 //! The compiled functions of `tarflume.pack`: from keywords to requests of the packer; and the command.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tarflume_formats::Durability;
+use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
@@ -21,6 +22,7 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
+use crate::storage;
 use crate::tokens::Function;
 use crate::words;
 
@@ -56,7 +58,7 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false))]
+       fresh=false, dry_run=false, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -92,7 +94,10 @@ pub(crate) fn pack_build(
     jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
+    storage: Option<Bound<'_, PyAny>>,
+    single_writer: bool,
 ) -> PyResult<Work> {
+    let bucket = bucket(py, &out, storage.as_ref())?;
     let usual = BuildOptions::new(sources, out);
     let [shard_samples, shards, shuffle, limit] =
         [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
@@ -141,7 +146,29 @@ pub(crate) fn pack_build(
     let request = py.detach(|| options.request());
     let mut request = request.map_err(|failure| JobFailure::failure(failure).raised(py))?;
     request.stop = Stop::new();
-    Work::build(request)
+    match bucket {
+        Some(bucket) => Work::build_in(bucket, request, single_writer),
+        None => Work::build(request),
+    }
+}
+
+/// The place of a build in a store; `None` if `out` is a local folder.
+fn bucket(
+    py: Python<'_>,
+    out: &Path,
+    storage: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Bucket>> {
+    let pairs = storage::pairs(py, storage)?;
+    let Some(url) = out.to_str().filter(|text| text.contains("://")) else {
+        return match storage {
+            Some(_) => {
+                Err(usage(py, "storage= is for a data set at a URL such as s3://bucket/set"))
+            }
+            None => Ok(None),
+        };
+    };
+    let opened = Bucket::open(url, &pairs);
+    opened.map(Some).map_err(|failure| JobFailure::failure(failure).raised(py))
 }
 
 /// Starts to add samples to a data set.

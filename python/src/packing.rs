@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::{Plan, Reading};
-use tarflume_packer::build::{self, Built, Prepared, Request, Scanned, prepare};
+use tarflume_formats::{Durability, Manifest, Plan, Reading};
+use tarflume_packer::bucket::{Bucket, Leftovers, Offered};
+use tarflume_packer::build::{self, Built, Prepared, Ready, Request, Scanned, prepare};
 use tarflume_packer::export::{ExportOptions, export};
 use tarflume_packer::progress::{Goal, Now};
-use tarflume_packer::run::{self, RunCounter, RunOptions};
+use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
 use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Failure, Problem, Stop, index, listing, verify};
+use tarflume_packer::{Choice, Failure, Problem, Stop, index, listing, verify};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 
@@ -78,6 +79,18 @@ impl Work {
 
     pub(crate) fn build(request: Request) -> PyResult<Work> {
         Work::begin("scan", request.stop.clone(), move |counters| build(&request, counters))
+    }
+
+    /// As [`Work::build`], into an object store.
+    pub(crate) fn build_in(
+        bucket: Bucket,
+        mut request: Request,
+        single_writer: bool,
+    ) -> PyResult<Work> {
+        Work::begin("scan", request.stop.clone(), move |counters| {
+            let begun = bucket.begin(&mut request, single_writer)?;
+            build_in(&bucket, &request, begun.leftovers, counters)
+        })
     }
 
     pub(crate) fn verify(paths: Vec<PathBuf>, options: verify::Options) -> PyResult<Work> {
@@ -199,14 +212,72 @@ impl Counters {
 }
 
 fn build(request: &Request, counters: &Counters) -> Outcome {
-    let ready = match prepare(request, &counters.scan)? {
-        Prepared::Published { manifest, .. } => {
-            return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
-                             "problems": [], "warnings": []}));
-        }
+    let ready = match prepared(request, counters)? {
+        Ok(ready) => ready,
+        Err(outcome) => return Ok(outcome),
+    };
+    let (shards, options) = run_options(&ready, request, counters)?;
+    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
+    match build::conclude(&ready, ran)? {
+        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Built::Published(manifest, ran) => Ok(published(&ready, &manifest, &ran)),
+    }
+}
+
+/// The same with the plan, the shards and the manifest in a store.
+fn build_in(bucket: &Bucket, request: &Request, left: Leftovers, counters: &Counters) -> Outcome {
+    let ready = match prepared(request, counters)? {
+        Ok(ready) => ready,
+        Err(outcome) => return Ok(outcome),
+    };
+    let foot = ready.plan.foot();
+    let offered = bucket.offer(&ready.plan, &ready.staging.plan_path(), request.policy.word())?;
+    if let Offered::Published(manifest) = offered {
+        bucket.finalize(foot)?;
+        return Ok(already(&manifest));
+    }
+    let (shards, mut options) = run_options(&ready, request, counters)?;
+    options.durability = Durability::Cached; // the files are removed once the store has them
+    options.destination = Some(bucket.destination(request.stop.clone()));
+    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
+    if ran.refused > 0 {
+        let mut values = foot.problems.clone();
+        values.extend(ran.problems.iter().map(Problem::to_value));
+        bucket.write_problems(&values)?;
+        return Err(JobFailure::problems(&build::kept(&ran), &ran.problems));
+    }
+    let (manifest, more) = bucket.finalize(foot)?;
+    let mut value = published(&ready, &manifest, &ran);
+    let unknown = left.unknown.iter().chain(&more.unknown).map(|object| {
+        format!("a killed attempt may have left an unfinished upload of {object}, which costs money; abort it by the store's tools")
+    });
+    let warnings: Vec<String> = warnings(foot).into_iter().chain(unknown).collect();
+    value["warnings"] = warnings.into();
+    Ok(value)
+}
+
+fn already(manifest: &Manifest) -> Value {
+    json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
+           "problems": [], "warnings": []})
+}
+
+fn published(ready: &Ready, manifest: &Manifest, ran: &RunReport) -> Value {
+    json!({"manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
+           "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
+           "warnings": warnings(ready.plan.foot())})
+}
+
+/// A plan to pack, or the result of a build that ends before.
+type Planned = Result<Box<Ready>, Value>;
+
+/// Scans and plans.
+fn prepared(request: &Request, counters: &Counters) -> Result<Planned, JobFailure> {
+    Ok(Err(match prepare(request, &counters.scan)? {
+        Prepared::Ready(ready) => return Ok(Ok(ready)),
+        Prepared::Published { manifest, .. } => already(&manifest),
         Prepared::Nothing { manifest, scanned } => {
-            return Ok(json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
-                             "present": scanned.present, "problems": scanned.problems, "warnings": []}));
+            json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
+                   "present": scanned.present, "problems": scanned.problems, "warnings": []})
         }
         Prepared::Refused(mut scanned, others) => {
             if let Some(plan) = others {
@@ -224,26 +295,25 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
                 .collect();
             let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
                               "shards": shards});
-            return Ok(json!({"manifest": plan, "packed": 0, "skipped": 0,
-                             "problems": scanned.problems, "warnings": warnings(foot)}));
+            json!({"manifest": plan, "packed": 0, "skipped": 0,
+                   "problems": scanned.problems, "warnings": warnings(foot)})
         }
-        Prepared::Ready(ready) => ready,
-    };
+    }))
+}
+
+/// All shards of a plan, and how they are packed.
+fn run_options(
+    ready: &Ready,
+    request: &Request,
+    counters: &Counters,
+) -> Result<(Vec<usize>, RunOptions), JobFailure> {
     let foot = ready.plan.foot();
     let shards: Vec<usize> = (0..foot.shards.len()).collect();
     let _ = counters.goal.set((Goal::of(foot, &shards), Instant::now()));
     let mut options =
         RunOptions::of_plan(foot, request.policy, request.jobs, request.roots.clone())?;
     options.stop = request.stop.clone();
-    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
-        Built::Published(manifest, ran) => Ok(json!({
-            "manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
-            "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
-            "warnings": warnings(foot),
-        })),
-    }
+    Ok((shards, options))
 }
 
 /// The progress of `tokens`.

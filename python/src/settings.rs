@@ -18,7 +18,7 @@ use crate::errors::{OrRaise, usage};
 use crate::memory::KEY;
 use crate::resident::residency;
 use crate::shards::{DataPart, open};
-use crate::{gate, keywords, parts, selecting, words};
+use crate::{gate, keywords, parts, selecting, storage, words};
 
 /// The options of a loader.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     memory: Option<String>,
     on_bad: OnBad,
     bad_budget: Option<u64>,
-    verify: Verify,
+    verify: Option<Verify>,
     source: SourceKind,
     pub(crate) delivery: Arc<Delivery>,
     exclude: Vec<PathBuf>,
@@ -121,7 +121,8 @@ impl Settings {
         shards: &Bound<'_, PyAny>,
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
-        let mut datasets = datasets(py, shards)?;
+        let storage = storage::pairs(py, given.object("storage")?.as_ref())?;
+        let mut datasets = datasets(py, shards, &storage)?;
         let part = DataPart {
             split: given.value("split", "the name of a split")?,
             version: given.value("version", "a number of builds")?,
@@ -147,7 +148,7 @@ impl Settings {
             memory: given.value("memory_limit", "a size such as \"2GiB\"")?,
             on_bad: words::on_bad(py, &given.word("on_bad", "error")?)?,
             bad_budget: given.whole("bad_budget")?,
-            verify: words::verify(py, &given.word("verify", "off")?)?,
+            verify: verify(py, &given)?,
             source: words::source(py, &given.word("source", "file")?)?,
             delivery: delivery(py, &given)?.into(),
             exclude: exclude(py, given.object("exclude")?)?,
@@ -229,7 +230,6 @@ impl Settings {
             .split(self.split)
             .remainder(self.remainder)
             .on_bad(self.on_bad)
-            .verify(self.verify)
             .source(self.source);
         macro_rules! given {
             ($($what:ident),*) => {
@@ -238,7 +238,7 @@ impl Settings {
                 })*
             };
         }
-        given!(threads, prefetch, bad_budget, take, skip, repeat, epoch_length);
+        given!(threads, prefetch, verify, bad_budget, take, skip, repeat, epoch_length);
         if let Some(subset) = &self.select {
             builder = builder.subset(subset.clone());
         }
@@ -253,12 +253,16 @@ impl Settings {
 }
 
 /// One data set, or `[(shards, weight), ...]`.
-fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset, Option<u64>)>> {
+fn datasets(
+    py: Python<'_>,
+    shards: &Bound<'_, PyAny>,
+    storage: &[(String, String)],
+) -> PyResult<Vec<(Dataset, Option<u64>)>> {
     let pairs = shards
         .cast::<PyList>()
         .ok()
         .filter(|list| !list.is_empty() && list.iter().all(|item| item.cast::<PyTuple>().is_ok()));
-    let Some(pairs) = pairs else { return Ok(vec![(open(py, shards)?, None)]) };
+    let Some(pairs) = pairs else { return Ok(vec![(open(py, shards, storage)?, None)]) };
     let mut datasets = Vec::new();
     for pair in pairs.iter() {
         let Ok((shards, weight)) = pair.extract::<(Bound<'_, PyAny>, u64)>() else {
@@ -266,9 +270,15 @@ fn datasets(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<(Dataset,
                 format!("a mixture is a list of (shards, whole weight), not {}", pair.repr()?);
             return Err(usage(py, text));
         };
-        datasets.push((open(py, &shards)?, Some(weight)));
+        datasets.push((open(py, &shards, storage)?, Some(weight)));
     }
     Ok(datasets)
+}
+
+/// `verify=`. Without it, checksums are compared where bytes come over a network.
+fn verify(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Option<Verify>> {
+    let word: Option<String> = given.value("verify", "a word")?;
+    word.map(|word| words::verify(py, &word)).transpose()
 }
 
 /// `select=`. The ordinals of a mixture count through its data sets.

@@ -1,5 +1,6 @@
 //! `Dataset`: open shards with their sidecars, and samples by number and by key.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
@@ -12,6 +13,7 @@ use crate::column::{Column, own};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
 use crate::selecting::{self, Selection};
+use crate::storage::{self, Pairs};
 use crate::table::Table;
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
@@ -23,12 +25,18 @@ use crate::table::Table;
 ///
 /// `split`: the samples of one split (`splits` lists all). `version`: the data set as it was after this
 /// number of builds, without those that `pack append` added later.
+///
+/// A data set in an object store is named by its URL: `s3://`, `gs://`, `az://`, `http://`, `https://`. Credentials and
+/// endpoints come from the environment, as the tools of the stores read them; `storage` is a dict of what to use instead,
+/// such as `{"endpoint": ..., "profile": ..., "anonymous": True}`; its `readahead` limits the bytes that are fetched
+/// ahead ("256MiB"). Pickling includes it.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
     /// The paths that it was opened with, for pickling.
     named: Option<Vec<PathBuf>>,
     part: DataPart,
+    storage: Pairs,
 }
 
 /// The part of a data set that is read: one split, or the first builds.
@@ -71,16 +79,20 @@ pub(crate) fn class_names<'py>(
     Ok(Some(made))
 }
 
-/// The arguments of the constructor: paths, split, version.
-type NewArgs = (Vec<PathBuf>, Option<String>, Option<usize>);
+/// The arguments of the constructor: paths, split, version, storage.
+type NewArgs = (Vec<PathBuf>, Option<String>, Option<usize>, HashMap<String, String>);
 
-/// Opens the value of a `shards` argument.
-pub(crate) fn open(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<tarflume::Dataset> {
+/// Opens the value of a `shards` argument. `storage`: see [`storage`].
+pub(crate) fn open(
+    py: Python<'_>,
+    shards: &Bound<'_, PyAny>,
+    storage: &[(String, String)],
+) -> PyResult<tarflume::Dataset> {
     if let Ok(dataset) = shards.cast::<Dataset>() {
         return Ok(dataset.get().dataset.clone());
     }
-    let paths = paths(py, shards)?;
-    py.detach(|| tarflume::Dataset::open(Shards::from(paths))).or_raise(py)
+    let (paths, storage) = (paths(py, shards)?, storage::storage(py, storage)?);
+    py.detach(|| tarflume::Dataset::open_with(Shards::from(paths), &storage)).or_raise(py)
 }
 
 fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
@@ -133,17 +145,19 @@ impl Dataset {
 #[pymethods]
 impl Dataset {
     #[new]
-    #[pyo3(signature = (shards, split=None, version=None))]
+    #[pyo3(signature = (shards, split=None, version=None, storage=None))]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
         split: Option<String>,
         version: Option<Number<usize>>,
+        storage: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dataset> {
         let named = paths(py, shards).ok();
         let part = DataPart { split, version: version.map(|n| n.0) };
-        let dataset = part.of(&open(py, shards)?).or_raise(py)?;
-        Ok(Dataset { dataset, named, part })
+        let storage = storage::pairs(py, storage)?;
+        let dataset = part.of(&open(py, shards, &storage)?).or_raise(py)?;
+        Ok(Dataset { dataset, named, part, storage })
     }
 
     /// The classes, names by id, or None: those that `pack build --label` found.
@@ -284,7 +298,8 @@ impl Dataset {
             ));
         };
         let DataPart { split, version } = slf.get().part.clone();
-        Ok((slf.get_type().into_any(), (named, split, version)))
+        let storage = slf.get().storage.iter().cloned().collect();
+        Ok((slf.get_type().into_any(), (named, split, version, storage)))
     }
 
     /// Thumbnails and parts of the first samples, for notebooks.

@@ -279,7 +279,11 @@ class Dataset:
     """A data set: samples by number and by key, as dicts of `bytes`."""
 
     def __new__(
-        cls, shards: Path | Sequence[Path] | Dataset, split: str | None = None, version: int | None = None
+        cls,
+        shards: Path | Sequence[Path] | Dataset,
+        split: str | None = None,
+        version: int | None = None,
+        storage: Mapping[str, object] | None = None,
     ) -> Self: ...
     def __len__(self) -> int: ...
     @overload
@@ -495,7 +499,7 @@ class Loader:
         resident: Resident | str | None = None,
         on_bad: Literal["error", "skip", "substitute"] = "error",
         bad_budget: int = 1000,
-        verify: Literal["off", "sampled", "all"] = "off",
+        verify: Literal["off", "sampled", "all"] | None = None,
         source: Literal["file", "mapped"] = "file",
         buffer_size: int = 10000,
         block_size: int = 256,
@@ -510,6 +514,7 @@ class Loader:
         select: Selecting | None = None,
         weights: Numbers | Mapping[int, int] | None = None,
         classes: Numbers | None = None,
+        storage: Mapping[str, object] | None = None,
     ) -> Self: ...
     def epoch(self, epoch: int) -> Epoch: ...
     def __iter__(self) -> Epoch: ...
@@ -606,6 +611,8 @@ def pack_build(
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    storage: dict[str, object] | None = None,
+    single_writer: bool = False,
 ) -> Work: ...
 def pack_append(
     sources: Sequence[Path],

@@ -72,6 +72,8 @@ def build(
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    storage: Mapping[str, object] | None = None,
+    single_writer: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Packs folders into shards, checks every file, and publishes a data set.
@@ -104,6 +106,9 @@ def build(
     - `jobs`: the number of threads, one for each core by default. `fresh`: removes an unfinished build in `out`.
     - `dry_run`: writes nothing and returns the plan (`plan`, `samples`, `bytes`, `shards`, `problems`). Contents are
       checked only if `check` is given.
+    - `storage`: how the object store of a URL in `out` ("s3://bucket/set") is reached: see `tarflume.Dataset`. Each shard
+      is packed in a temporary folder, uploaded, and removed there. `single_writer`: goes on with a store that ignores
+      conditions; no other build may write to `out` at the same time.
     - `progress`: None shows a line on a terminal or in a notebook, True always, False never. A callable receives
       events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
 
@@ -148,6 +153,8 @@ def build(
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,
+        storage=None if storage is None else dict(storage),
+        single_writer=single_writer,
     )
     done = _finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")

@@ -1,4 +1,5 @@
 //! Data sets in a store: the same epochs as from files, whatever the network does.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashMap;
 use std::path::Path;

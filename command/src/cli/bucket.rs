@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::{Durability, Manifest, Plan};
-use tarflume_packer::bucket::{Bucket, Leftovers, Offered, WorkFolder};
+use tarflume_packer::bucket::{Bucket, Leftovers, Offered, WorkFolder, expect_no_quarantine};
 use tarflume_packer::build::{Ready, Request};
 use tarflume_packer::run::{RunOptions, RunReport};
 use tarflume_packer::workdir::{Policy, Progress, Staging};
@@ -126,22 +126,10 @@ impl BucketBuild<'_> {
         })
     }
 
-    /// Directs a request to a folder of its own, and checks what does not depend on the plan.
     fn begin(&self, request: &mut Request) -> Result<WorkFolder, Failure> {
-        expect_no_quarantine(request.policy)?;
-        let work = WorkFolder::new()?;
-        request.out = work.path().to_path_buf();
-        if request.dry_run {
-            return Ok(work);
-        }
-        if !self.single_writer {
-            self.bucket.expect_conditions()?;
-        }
-        if request.is_fresh() {
-            let left = self.bucket.discard()?;
-            self.name(&left);
-        }
-        Ok(work)
+        let begun = self.bucket.begin(request, self.single_writer)?;
+        self.name(&begun.leftovers);
+        Ok(begun.work)
     }
 
     fn offer(&self, request: &Request, ready: &Ready) -> Result<Offered, Failure> {
@@ -198,14 +186,5 @@ impl BucketBuild<'_> {
                  (AbortIncompleteMultipartUpload)"
             );
         }
-    }
-}
-
-fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
-    match policy {
-        Policy::Quarantine => Err(Failure::usage(
-            "--on-problem quarantine copies files into a folder, and a store has none; give skip or fail",
-        )),
-        _ => Ok(()),
     }
 }

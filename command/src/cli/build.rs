@@ -102,22 +102,22 @@ pub(super) fn prepared(
             if lacks_entry_points {
                 summary::lacks_entry_points(out, show);
             }
-            return Ok(Err(Exit::Done));
+            Ok(Err(Exit::Done))
         }
         Prepared::Nothing { manifest, scanned } => {
             summary::nothing_new(out, &manifest, &scanned, show);
-            return Ok(Err(Exit::Done));
+            Ok(Err(Exit::Done))
         }
         Prepared::Refused(mut scanned, others) => {
             let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
             summary::refused_scan(out, &scanned, show);
-            return looked.unwrap_or(Ok(())).map(|()| Err(Exit::Problems));
+            looked.unwrap_or(Ok(())).map(|()| Err(Exit::Problems))
         }
         Prepared::Dry(plan, mut scanned) => {
             packing::look_shown(request, &plan, &mut scanned, show)?;
             summary::dry_run(plan.foot(), &scanned, show);
             let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
-            return Ok(Err(if faults { Exit::Problems } else { Exit::Done }));
+            Ok(Err(if faults { Exit::Problems } else { Exit::Done }))
         }
         Prepared::Ready(ready) => Ok(Ok(ready)),
     }

@@ -37,9 +37,7 @@ impl MemoryObjects {
     }
 
     pub(super) fn ignoring_conditions() -> MemoryObjects {
-        let mut objects = MemoryObjects::default();
-        objects.ignores_conditions = true;
-        objects
+        MemoryObjects { ignores_conditions: true, ..MemoryObjects::default() }
     }
 
     pub(super) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
