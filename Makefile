@@ -30,6 +30,7 @@ PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
 TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
+AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
 .PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
@@ -58,7 +59,7 @@ explore:
 	cd tests/models && $(CARGO) test --locked
 
 # Tests import the installed wheel, as users do.
-python: $(PYVENV)/ready
+python: $(PYVENV)/ready $(AZURITE)
 	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/wheels
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
@@ -91,6 +92,11 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 	    -r python/tests/clients/requirements.txt
 	touch $@
+
+# A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
+$(AZURITE):
+	@if command -v npm >/dev/null; then npm install --no-audit --no-fund --silent --prefix target/azurite azurite@3.35.0; \
+	else echo "npm is not installed: the test with Azure is skipped"; fi
 
 # --no-deps: see requirements-sources.txt.
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt

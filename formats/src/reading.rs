@@ -58,10 +58,23 @@ impl TarReader {
     /// Returns an error if the operating system refuses or `path` is not a regular file.
     pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
         let (file, found) = files::open(path)?;
-        Ok(TarReader {
+        Ok(TarReader::with(file, path, found.len(), reading))
+    }
+
+    /// Reads an open file. Errors name `path`.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses to state its length.
+    pub fn of_file(file: File, path: &Path, reading: Reading) -> Result<TarReader> {
+        let found = file.metadata().map_err(|e| Error::io(e, "look at", path))?;
+        Ok(TarReader::with(file, path, found.len(), reading))
+    }
+
+    fn with(file: File, path: &Path, length: u64, reading: Reading) -> TarReader {
+        TarReader {
             file,
             path: path.to_path_buf(),
-            length: found.len(),
+            length,
             walk: Walk::new(),
             window: Vec::new(),
             at: 0,
@@ -70,7 +83,7 @@ impl TarReader {
             hasher: (reading == Reading::Everything).then(blake3::Hasher::new),
             hashed: 0,
             end: None,
-        })
+        }
     }
 
     /// Returns the bytes of the tar.

@@ -27,7 +27,6 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod uploads;
-mod work_folder;
 
 use std::sync::Arc;
 
@@ -37,11 +36,11 @@ use crate::failure::Failure;
 use crate::run::destination::Destination;
 use crate::stop::Stop;
 
+pub use crate::work_folder::WorkFolder;
 pub use begin::{Begun, expect_no_quarantine};
 pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
 pub use sharing::Offered;
 pub use uploads::Leftovers;
-pub use work_folder::WorkFolder;
 
 use self::delivery::Delivery;
 

@@ -6,11 +6,12 @@
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
 //! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `unsorted` finds keys
-//! that come back, `folder` makes the manifest.
+//! that come back, `folder` makes the manifest, `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
 pub(crate) mod options;
 pub(crate) mod probe;
+mod remote;
 pub(crate) mod rows;
 pub(crate) mod shard;
 pub(crate) mod sidecar;
@@ -23,6 +24,7 @@ use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
+use crate::remote_folder;
 
 pub use options::Options;
 pub use shard::{Indexed, SidecarInfo, index_tar};
@@ -47,6 +49,9 @@ pub fn index(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<IndexedPath, Failure> {
+    if let Some(url) = remote_folder::url(path) {
+        return remote::index(url, options, on_bytes);
+    }
     let is_folder = is_folder(path)?;
     let (tars, refused) =
         if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };

@@ -62,6 +62,7 @@ mod plan;
 mod present;
 mod problem;
 pub mod progress;
+mod remote_folder;
 mod rows;
 pub mod run;
 pub mod scan;
@@ -75,6 +76,7 @@ pub mod text_column;
 pub mod units;
 pub mod unpack;
 pub mod verify;
+mod work_folder;
 pub mod workdir;
 pub mod writer;
 

@@ -4,6 +4,7 @@
 //! headers, so that foreign tars work, too. Writes and prints nothing.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +22,10 @@ use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
+/// Bytes of a shard in a store that are copied at a time.
+const COPIED: u64 = 8 << 20;
+/// Bytes that are asked for before they are copied.
+const AHEAD: u64 = 64 << 20;
 /// Number of similar keys suggested for an unknown key.
 const SUGGESTED: usize = 4;
 
@@ -35,6 +40,29 @@ pub struct Shard {
     pub index: Index,
     /// True if the rows come from a sidecar, false if from the tar's own headers.
     pub has_sidecar: bool,
+}
+
+impl Shard {
+    /// Opens the bytes of the tar: its file, or a copy in an unnamed temporary file if it is in a store.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses, and the errors of the store.
+    pub fn data(&self) -> Result<File, Failure> {
+        let Some(source) = &self.source else { return Ok(files::open(&self.tar)?.0) };
+        let doing = |e| Failure::io(e, "keep a copy of the shard in", std::env::temp_dir());
+        let mut file = tempfile::tempfile().map_err(doing)?;
+        let mut buffer = vec![0; source.len().min(COPIED) as usize];
+        let mut at = 0;
+        source.advise(0, AHEAD.min(source.len()));
+        while at < source.len() {
+            source.advise((at + AHEAD).min(source.len()), COPIED);
+            let piece = &mut buffer[..COPIED.min(source.len() - at) as usize];
+            source.read_at(at, piece)?;
+            file.write_all(piece).map_err(doing)?;
+            at += piece.len() as u64;
+        }
+        Ok(file)
+    }
 }
 
 /// An opened data set or tar.
@@ -54,7 +82,7 @@ pub struct Listing {
 pub fn open(path: &Path) -> Result<Listing, Failure> {
     if path.to_str().is_some_and(|text| text.contains("://")) {
         return Err(Failure::usage(format!(
-            "{} is a URL, and this command reads local files; `pack info`, `ls`, `cat` and `bench` read stores",
+            "{} is a URL, and this command reads local files; `pack help` lists those that read stores",
             path.shown()
         )));
     }
@@ -120,6 +148,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         allow_missing_end: true,
         jobs: 1,
         stop: Stop::new(),
+        storage: Vec::new(),
     };
     let read = sidecar::read_tar(tar, &options, &|_| {})?;
     let index = Index::from_bytes(read.bytes)?;

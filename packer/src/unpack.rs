@@ -13,7 +13,7 @@ use std::path::Path;
 
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Error, ErrorKind, Reading, TarReader, files, name};
+use tarflume_formats::{Error, ErrorKind, Reading, TarReader, name};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -112,10 +112,12 @@ fn one(
     settled: &WriteCheck,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
-    let mut reader = TarReader::open(&shard.tar, Reading::Headers)?;
+    let data = shard.data()?;
+    let again = data.try_clone().map_err(|e| Failure::io(e, "open", &shard.tar))?;
+    let mut reader = TarReader::of_file(again, &shard.tar, Reading::Headers)?;
     let mut unpacking = Unpacking {
         shard,
-        data: files::open(&shard.tar)?.0,
+        data,
         out,
         tree: Tree::open(out)?,
         settled,

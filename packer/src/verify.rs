@@ -2,7 +2,8 @@
 //!
 //! `sets` finds the shards of a set; `shard` checks one tar and its sidecar, quickly or by one
 //! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
-//! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `kinds`
+//! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `remote` verifies
+//! shards in stores on copies. `kinds`
 //! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
 pub(crate) mod across;
@@ -12,6 +13,7 @@ pub(crate) mod kinds;
 pub(crate) mod options;
 pub(crate) mod pass;
 pub(crate) mod points;
+mod remote;
 pub(crate) mod sets;
 pub(crate) mod shard;
 
@@ -66,7 +68,7 @@ pub fn verify(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, Failure> {
-    let sets = sets::find(paths)?;
+    let sets = sets::find(paths, options)?;
     let mut report = Report::new(options.level);
     for set in sets {
         verify_set(set, options, on_bytes, &mut report)?;
@@ -86,7 +88,7 @@ fn verify_set(
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     let proved = in_parallel(options.jobs, targets, |target: Target| {
-        (!options.stop.requested()).then(|| shard::prove(target, options, on_bytes))
+        (!options.stop.requested()).then(|| remote::prove(target, options, on_bytes))
     })?;
     if options.stop.requested() {
         return Err(Failure::interrupted());

@@ -97,6 +97,7 @@ pub(crate) fn pack_build(
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
 ) -> PyResult<Work> {
+    let out = storage::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
     let usual = BuildOptions::new(sources, out);
     let [shard_samples, shards, shuffle, limit] =
@@ -214,27 +215,29 @@ pub(crate) fn pack_append(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, jobs=None))]
+#[pyo3(signature = (paths, *, level="full", require=None, jobs=None, storage=None))]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     level: &str,
     require: Option<Vec<String>>,
     jobs: Option<Number<u64>>,
+    storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
     let options = verify::Options {
         level: choice::<Level>(py, "level", level)?,
         require,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
+        storage: storage::pairs(py, storage.as_ref())?,
     };
-    Work::verify(paths, options)
+    Work::verify(paths.into_iter().map(storage::restored).collect(), options)
 }
 
 /// Starts to write a data set in another format.
 #[pyfunction]
 #[pyo3(signature = (path, out, *, to, parts=None, json=None, encodings=Vec::new(), shard_size=None, jobs=None,
-       fsync=true))]
+       fsync=true, storage=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_export(
     py: Python<'_>,
@@ -247,7 +250,9 @@ pub(crate) fn pack_export(
     shard_size: Option<Bound<'_, PyAny>>,
     jobs: Option<Number<u64>>,
     fsync: bool,
+    storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
+    let (path, storage) = (storage::restored(path), storage::pairs(py, storage.as_ref())?);
     if to == "megatron" {
         let is_of_samples =
             parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some();
@@ -256,7 +261,7 @@ pub(crate) fn pack_export(
                         writes all documents into one pair of files with one thread and syncs them";
             return Err(usage(py, text));
         }
-        return Work::export_tokens(path, out, Stop::new());
+        return Work::export_tokens(path, out, storage, Stop::new());
     }
     let lower = |ext: String| ext.to_ascii_lowercase();
     let declared = |(ext, word): (String, String)| {
@@ -272,13 +277,14 @@ pub(crate) fn pack_export(
         stop: Stop::new(),
         ..ExportOptions::new(choice::<Format>(py, "to", to)?)
     };
-    Work::export(path, out, options)
+    Work::export(path, out, storage, options)
 }
 
 /// Starts to index tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, headers=false, entry_points=false, force=false, allow_missing_end=false,
-       jobs=None))]
+       jobs=None, storage=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -287,6 +293,7 @@ pub(crate) fn pack_index(
     force: bool,
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
+    storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
     if headers && entry_points {
         return Err(usage(
@@ -301,8 +308,9 @@ pub(crate) fn pack_index(
         allow_missing_end,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
+        storage: storage::pairs(py, storage.as_ref())?,
     };
-    Work::index(paths, options)
+    Work::index(paths.into_iter().map(storage::restored).collect(), options)
 }
 
 /// Starts to tokenize text and to pack it.

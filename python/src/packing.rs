@@ -26,6 +26,7 @@ use tarflume_tokens::export::to_megatron;
 use crate::errors::bug;
 use crate::failures::{JobFailure, keywords};
 use crate::json::from_json;
+use crate::storage::Pairs;
 use tarflume_formats::IgnorePoison;
 
 /// The result of a job: JSON, or an error.
@@ -107,18 +108,28 @@ impl Work {
         })
     }
 
-    pub(crate) fn export(path: PathBuf, out: PathBuf, options: ExportOptions) -> PyResult<Work> {
+    pub(crate) fn export(
+        path: PathBuf,
+        out: PathBuf,
+        storage: Pairs,
+        options: ExportOptions,
+    ) -> PyResult<Work> {
         Work::begin("export", options.stop.clone(), move |counters| {
-            let listing = listing::open(&path)?;
+            let listing = listing::open_at(&path, &storage)?;
             let done = export(&listing, &out, &options, &|n| counters.add(n))?;
             Ok(json!({"samples": done.samples, "files": done.files, "bytes": done.bytes,
                       "shards_without_checksums": done.unproved}))
         })
     }
 
-    pub(crate) fn export_tokens(path: PathBuf, out: PathBuf, stop: Stop) -> PyResult<Work> {
+    pub(crate) fn export_tokens(
+        path: PathBuf,
+        out: PathBuf,
+        storage: Pairs,
+        stop: Stop,
+    ) -> PyResult<Work> {
         Work::begin("export", stop.clone(), move |counters| {
-            let listing = listing::open(&path)?;
+            let listing = listing::open_at(&path, &storage)?;
             let done = to_megatron(&listing, &out, &stop, &|n| counters.add(n))?;
             Ok(json!({"documents": done.documents, "tokens": done.tokens, "bytes": done.bytes}))
         })

@@ -97,11 +97,15 @@ pub(crate) fn open(
 
 fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Ok(path) = shards.extract::<PathBuf>() {
-        return Ok(vec![path]);
+        return Ok(vec![storage::restored(path)]);
     }
-    shards.extract::<Vec<PathBuf>>().map_err(|_| {
-        usage(py, "shards are a folder, a dataset.json, a tar, a pattern, or a list of these")
-    })
+    let paths = shards.extract::<Vec<PathBuf>>().map_err(|_| {
+        usage(
+            py,
+            "shards are a folder, a dataset.json, a tar, a pattern, a URL, or a list of these",
+        )
+    })?;
+    Ok(paths.into_iter().map(storage::restored).collect())
 }
 
 impl Dataset {
@@ -284,10 +288,10 @@ impl Dataset {
         self.table(py)?.__arrow_c_stream__(py, requested_schema)
     }
 
-    /// Paths of the shards, in order.
+    /// Paths of the shards, in order; URLs as `str` if they are in a store.
     #[getter]
-    fn shards(&self) -> Vec<PathBuf> {
-        self.dataset.shards().iter().map(|shard| shard.path().to_path_buf()).collect()
+    fn shards<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.dataset.shards().iter().map(|shard| storage::path(py, shard.path())).collect()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs)> {

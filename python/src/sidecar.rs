@@ -26,6 +26,7 @@ pub fn write_sidecar(
         allow_missing_end: false,
         jobs: 1,
         stop: Stop::new(),
+        storage: Vec::new(),
     };
     let made = py.detach(|| {
         index_tar(&path, &options, &|_| {}).map_err(|failure| {

@@ -303,7 +303,7 @@ class Dataset:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def _repr_html_(self) -> str: ...
     @property
-    def shards(self) -> list[pathlib.Path]: ...
+    def shards(self) -> list[pathlib.Path | str]: ...
     @property
     def classes(self) -> dict[int, str] | None: ...
     @property
@@ -631,7 +631,12 @@ def pack_append(
     dry_run: bool = False,
 ) -> Work: ...
 def pack_verify(
-    paths: Sequence[Path], *, level: str = "full", require: Sequence[str] | None = None, jobs: int | None = None
+    paths: Sequence[Path],
+    *,
+    level: str = "full",
+    require: Sequence[str] | None = None,
+    jobs: int | None = None,
+    storage: dict[str, object] | None = None,
 ) -> Work: ...
 def pack_export(
     path: Path,
@@ -644,6 +649,7 @@ def pack_export(
     shard_size: int | str | None = None,
     jobs: int | None = None,
     fsync: bool = True,
+    storage: dict[str, object] | None = None,
 ) -> Work: ...
 def pack_index(
     paths: Sequence[Path],
@@ -653,6 +659,7 @@ def pack_index(
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
+    storage: dict[str, object] | None = None,
 ) -> Work: ...
 def pack_tokens(
     sources: Sequence[Path],

@@ -153,7 +153,7 @@ def build(
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,
-        storage=None if storage is None else dict(storage),
+        storage=_dict(storage),
         single_writer=single_writer,
     )
     done = _finished(work, progress)
@@ -218,11 +218,13 @@ def verify(
     level: Literal["quick", "full", "decode"] = "full",
     require: str | Iterable[str] | None = None,
     jobs: int | None = None,
+    storage: Mapping[str, object] | None = None,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
 
-    `paths`: folders of shards, and single tars. `level`: "quick" reads no data, "full" reads every byte, "decode"
+    `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
+    is read. `level`: "quick" reads no data, "full" reads every byte, "decode"
     also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
     all samples have. `jobs`: shards verified at once. `progress`: as for `build`.
 
@@ -230,7 +232,8 @@ def verify(
     """
     words = _words(require)
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
-    done = _finished(_core.pack_verify(_paths(paths), level=level, require=parts, jobs=jobs), progress)
+    work = _core.pack_verify(_paths(paths), level=level, require=parts, jobs=jobs, storage=_dict(storage))
+    done = _finished(work, progress)
     return Report(done["report"], done["text"])
 
 
@@ -245,6 +248,7 @@ def export(
     shard_size: int | str | None = None,
     jobs: int | None = None,
     fsync: bool = True,
+    storage: Mapping[str, object] | None = None,
     progress: Progress = None,
 ) -> Built:
     """Writes a data set, or one tar, in the format of another loader.
@@ -252,7 +256,7 @@ def export(
     `out`: a new folder; for "csv" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
     and ".idx". `parts`: extensions to export, by default all. `json`: "columns" makes each field a column, "text" keeps
     the part as it is. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
-    False does not wait for the disk. `jobs`, `progress`: as for `build`.
+    False does not wait for the disk. `storage`: of a URL in `path`, see `build`. `jobs`, `progress`: as for `build`.
 
     Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
     `bytes`. `out` appears once every file is complete.
@@ -268,6 +272,7 @@ def export(
         shard_size=shard_size,
         jobs=jobs,
         fsync=fsync,
+        storage=_dict(storage),
     )
     return Built(_finished(work, progress), "exported")
 
@@ -280,11 +285,12 @@ def index(
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
+    storage: Mapping[str, object] | None = None,
     progress: Progress = None,
 ) -> Built:
     """Makes sidecars and a manifest for existing tars.
 
-    `paths`: tars, and folders of tars. `headers`: reads headers only (no checksums, digests or dimensions).
+    `paths`: tars, and folders of tars, local or URLs (`storage`: see `build`): sidecars are uploaded. `headers`: reads headers only (no checksums, digests or dimensions).
     `entry_points`: adds entry points of JPEGs, also to existing sidecars. `force`: replaces existing files.
     `allow_missing_end`: accepts a tar without an end marker. `jobs`, `progress`: as for `verify`.
 
@@ -301,6 +307,7 @@ def index(
         force=force,
         allow_missing_end=allow_missing_end,
         jobs=jobs,
+        storage=_dict(storage),
     )
     return Built(_finished(work, progress), "indexed")
 
@@ -426,6 +433,8 @@ def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
     if not found:
         raise UsageError("no path was given")
     for path in found:
+        if ":/" in path:
+            continue  # a URL, or KIND:FILE: the job finds out
         try:
             os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -438,6 +447,10 @@ def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
 
 def _words(words: str | Iterable[str] | None) -> str | None:
     return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+def _dict(storage: Mapping[str, object] | None) -> dict[str, object] | None:
+    return None if storage is None else dict(storage)
 
 
 def _pairs(pairs: str | Mapping[str, Any] | None) -> str | None:

@@ -20,6 +20,7 @@
 
 mod connector;
 mod credentials;
+mod download;
 mod error;
 mod location;
 mod metrics;

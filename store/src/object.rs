@@ -68,6 +68,11 @@ impl Object {
         wait(self.url(), self.pinned.read(at, length))
     }
 
+    /// As [`Object::read`], without waiting.
+    pub(crate) async fn read_later(&self, at: u64, length: u64) -> Result<Bytes> {
+        self.pinned.read(at, length).await
+    }
+
     /// Starts to read `length` bytes from `at`. `done` is called once, on a thread of the store: it
     /// should be short.
     ///

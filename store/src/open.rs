@@ -86,16 +86,19 @@ fn s3(
     options: &Options,
     metrics: &Arc<Metrics>,
 ) -> Result<AmazonS3Builder> {
+    let anonymous = options.flag("anonymous", &["AWS_SKIP_SIGNATURE"])?;
     let profile = credentials::Profile::chosen(options)?;
     let get = |name: &str, variables: &[&str]| options.get(name, variables);
     // The key ids of the environment belong together with its secrets: the builder reads both.
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(&at.bucket)
-        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_client_options(client_options(options.flag("allow_http", &["AWS_ALLOW_HTTP"])?))
         .with_retry(retries())
-        .with_skip_signature(options.flag("anonymous")?)
-        .with_request_payer(options.flag("requester_pays")?)
-        .with_virtual_hosted_style_request(options.flag("virtual_hosted")?)
+        .with_skip_signature(anonymous)
+        .with_request_payer(options.flag("requester_pays", &["AWS_REQUEST_PAYER"])?)
+        .with_virtual_hosted_style_request(
+            options.flag("virtual_hosted", &["AWS_VIRTUAL_HOSTED_STYLE_REQUEST"])?,
+        )
         .with_disable_bulk_delete(true) // not every server has it
         .with_http_connector(connector(options, metrics));
     let region = get("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]);
@@ -106,7 +109,7 @@ fn s3(
     if let Some(endpoint) = endpoint.or_else(|| profile.as_ref()?.value("endpoint_url")) {
         builder = builder.with_endpoint(endpoint);
     }
-    if options.flag("anonymous")? {
+    if anonymous {
         return Ok(builder);
     }
     credentials::add(builder, url, options, profile)
@@ -119,9 +122,9 @@ fn gcs(
 ) -> Result<GoogleCloudStorageBuilder> {
     let mut builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(&at.bucket)
-        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_client_options(client_options(options.flag("allow_http", &[])?))
         .with_retry(retries())
-        .with_skip_signature(options.flag("anonymous")?)
+        .with_skip_signature(options.flag("anonymous", &["GOOGLE_SKIP_SIGNATURE"])?)
         .with_http_connector(connector(options, metrics));
     if let Some(endpoint) = options.get("endpoint", &[]) {
         builder = builder.with_base_url(&endpoint);
@@ -139,9 +142,9 @@ fn azure(
 ) -> Result<MicrosoftAzureBuilder> {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_container_name(&at.bucket)
-        .with_client_options(client_options(options.flag("allow_http")?))
+        .with_client_options(client_options(options.flag("allow_http", &["AZURE_ALLOW_HTTP"])?))
         .with_retry(retries())
-        .with_skip_signature(options.flag("anonymous")?)
+        .with_skip_signature(options.flag("anonymous", &["AZURE_SKIP_SIGNATURE"])?)
         .with_http_connector(connector(options, metrics));
     if let Some(account) = options.get("account", &[]) {
         builder = builder.with_account(account);

@@ -16,10 +16,13 @@ pub const NAMES: [(&str, &str); 14] = [
     ("access_key_id", "key id (AWS_ACCESS_KEY_ID)"),
     ("secret_access_key", "secret key (AWS_SECRET_ACCESS_KEY)"),
     ("session_token", "session token (AWS_SESSION_TOKEN)"),
-    ("anonymous", "true: do not sign requests, for public buckets"),
-    ("requester_pays", "true: accept that the reader pays"),
-    ("virtual_hosted", "true: the bucket is part of the host's name"),
-    ("allow_http", "true: allow http:// without TLS for endpoint="),
+    ("anonymous", "true: do not sign requests, for public buckets (AWS_SKIP_SIGNATURE)"),
+    ("requester_pays", "true: accept that the reader pays (AWS_REQUEST_PAYER)"),
+    (
+        "virtual_hosted",
+        "true: the bucket is part of the host's name (AWS_VIRTUAL_HOSTED_STYLE_REQUEST)",
+    ),
+    ("allow_http", "true: allow http:// without TLS for endpoint= (AWS_ALLOW_HTTP)"),
     ("account", "account of Azure storage (AZURE_STORAGE_ACCOUNT_NAME)"),
     ("account_key", "key of the account (AZURE_STORAGE_ACCOUNT_KEY)"),
     ("service_account", "path of a Google service account's key (GOOGLE_APPLICATION_CREDENTIALS)"),
@@ -89,13 +92,18 @@ impl Options {
         given.or_else(|| environment.iter().find_map(|name| variable(name)))
     }
 
-    /// The value of an option that is true or false; false if it is not given.
-    pub(crate) fn flag(&self, name: &str) -> Result<bool> {
-        match self.values.get(name).map(String::as_str) {
-            None | Some("false" | "0" | "False") => Ok(false),
-            Some("true" | "1" | "True") => Ok(true),
+    /// The value of an option that is true or false, or of the first of the environment variables that is
+    /// set; false if there is none.
+    pub(crate) fn flag(&self, name: &str, environment: &[&str]) -> Result<bool> {
+        match self.get(name, environment).map(|value| value.to_ascii_lowercase()).as_deref() {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
             Some(other) => {
-                let text = format!("storage option {name}='{other}': give true or false");
+                let known = environment.join(", ");
+                let text = match self.values.contains_key(name) {
+                    true => format!("storage option {name}='{other}': give true or false"),
+                    false => format!("{known}='{other}' in the environment: give true or false"),
+                };
                 Err(Error::new(ErrorKind::Usage, "storage", text))
             }
         }
@@ -129,8 +137,8 @@ mod tests {
     #[test]
     fn flags_are_true_or_false() {
         let options = Options::from_pairs([("anonymous", "true"), ("allow_http", "yes")]).unwrap();
-        assert!(options.flag("anonymous").unwrap());
-        assert!(!options.flag("requester_pays").unwrap());
-        assert!(options.flag("allow_http").unwrap_err().text().contains("true or false"));
+        assert!(options.flag("anonymous", &[]).unwrap());
+        assert!(!options.flag("requester_pays", &[]).unwrap());
+        assert!(options.flag("allow_http", &[]).unwrap_err().text().contains("true or false"));
     }
 }

@@ -72,6 +72,8 @@ struct State {
 pub struct Server {
     state: Arc<Mutex<State>>,
     delay: Duration,
+    /// Bytes a second of one connection.
+    rate: Option<u64>,
 }
 
 impl fmt::Debug for Server {
@@ -90,6 +92,13 @@ impl Server {
     #[must_use]
     pub fn with_delay(mut self, delay: Duration) -> Server {
         self.delay = delay;
+        self
+    }
+
+    /// A range takes the time that one connection of `rate` bytes a second needs, after the delay.
+    #[must_use]
+    pub fn with_rate(mut self, rate: u64) -> Server {
+        self.rate = Some(rate);
         self
     }
 
@@ -173,10 +182,6 @@ impl HttpService for Server {
             sent.extend_from_slice(frame?.data_ref().map_or(&[], |data| data));
         }
         self.begin();
-        if !self.delay.is_zero() {
-            tokio::time::sleep(self.delay).await;
-        }
-        self.lock().active.0 -= 1;
         let query: BTreeMap<String, String> = parts.uri.query().map(pairs).unwrap_or_default();
         let path = parts.uri.path().trim_start_matches('/');
         let path = path.strip_prefix("bucket").unwrap_or(path).trim_start_matches('/');
@@ -188,6 +193,13 @@ impl HttpService for Server {
             parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_string)
         };
         let range = header("range").as_deref().and_then(bounds);
+        let length = range.map_or(0, |(start, end)| end - start);
+        let sending = self.rate.map(|rate| length as f64 / rate as f64).unwrap_or_default();
+        let takes = self.delay + Duration::from_secs_f64(sending);
+        if !takes.is_zero() {
+            tokio::time::sleep(takes).await;
+        }
+        self.lock().active.0 -= 1;
         let mut state = self.lock();
         let method = parts.method.to_string();
         let number = state.asked.len() as u64;

@@ -99,7 +99,7 @@ impl Pieces {
         let mut numbers_of: BTreeMap<String, u32> = BTreeMap::new();
         let (mut places, mut width) = (Vec::new(), 0);
         for (number, shard) in listing.shards.iter().enumerate() {
-            let (file, _) = files::open(&shard.tar)?;
+            let file = shard.data()?;
             for row in 0..shard.index.samples() {
                 if stop.requested() {
                     return Err(Failure::interrupted());

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use tarflume_formats::Durability;
 use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::listing::Listing;
-use tarflume_packer::{Choice, Exit, Failure, Outcome, listing, size, units};
+use tarflume_packer::{Choice, Exit, Failure, Outcome, size, units};
 use tarflume_tokens::export::to_megatron;
 
 use super::args::{Described, Jobs, choice};
 use super::out::{self, Bar};
+use super::storage;
 use crate::signals;
 
 const AFTER: &str = "\
@@ -38,7 +39,7 @@ Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system r
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD")]
+    #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
     /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = choice::<Target>())]
@@ -138,7 +139,7 @@ impl Described for JsonAs {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let listing = listing::open(&args.path)?;
+    let listing = storage::listing(&args.path)?;
     match args.to {
         Target::Format(format) => samples(args, &listing, format),
         Target::Megatron => documents(args, &listing),

@@ -10,6 +10,7 @@ use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::Jobs;
 use super::out::{self, Bar};
+use super::storage;
 
 const AFTER: &str = "\
 Examples:
@@ -65,6 +66,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         allow_missing_end: args.allow_missing_end,
         jobs: args.jobs.count(),
         stop: Stop::new(),
+        storage: storage::given().to_vec(),
     };
     let mut exit = Exit::Done;
     for path in &args.paths {

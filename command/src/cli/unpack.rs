@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tarflume_packer::{Exit, Outcome, listing, units, unpack};
+use tarflume_packer::{Exit, Outcome, units, unpack};
 
 use super::args::Jobs;
 use super::out::{self, Bar};
+use super::storage;
 
 const AFTER: &str = "\
 Examples:
@@ -25,7 +26,7 @@ Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad d
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Folder of shards, or one tar
-    #[arg(value_name = "DIR|SHARD")]
+    #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
     /// Write the files to this folder, which must be new or empty
     #[arg(short, long, value_name = "DIR")]
@@ -38,7 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let listing = listing::open(&args.path)?;
+    let listing = storage::listing(&args.path)?;
     let bar = Bar::new(args.quiet);
     let jobs = args.jobs.count();
     let done = unpack::unpack(&listing, &args.out, jobs, &|bytes| bar.advance(bytes))?;

@@ -9,6 +9,7 @@ use tarflume_packer::{Exit, Outcome, Stop};
 
 use super::args::{Format, Jobs, choice};
 use super::out::{self, Bar};
+use super::storage;
 
 const AFTER: &str = "\
 Levels:
@@ -36,7 +37,7 @@ Exit codes: 0 no problem   1 problems found   2 could not run   73 the system re
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Folders of shards, and single tars
-    #[arg(required = true, value_name = "DIR|SHARD")]
+    #[arg(required = true, value_name = "DIR|SHARD|URL")]
     paths: Vec<PathBuf>,
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
@@ -63,6 +64,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         require: args.require.as_ref().map(split),
         jobs: args.jobs.count(),
         stop: Stop::new(),
+        storage: storage::given().to_vec(),
     };
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish

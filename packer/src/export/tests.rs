@@ -43,6 +43,7 @@ impl Set {
             allow_missing_end: false,
             jobs: 1,
             stop: Stop::new(),
+            storage: Vec::new(),
         };
         let done = index::index(&set.dir.path().join("in"), &options, &|_| {}).unwrap();
         done.manifest.unwrap().unwrap();

@@ -35,7 +35,8 @@ impl<'a> TarWindow<'a> {
     /// # Errors
     /// Returns an error if the operating system refuses, or if the sidecar describes another tar.
     pub(super) fn open(shard: &'a Shard) -> Result<TarWindow<'a>, Failure> {
-        let (file, found) = files::open(&shard.tar)?;
+        let file = shard.data()?;
+        let found = file.metadata().map_err(|e| Failure::io(e, "look at", &shard.tar))?;
         shard.index.check_tar_length(found.len()).map_err(|e| e.with_path(&shard.tar))?;
         Ok(TarWindow { shard, file, buffer: Vec::new(), at: 0, filled: 0 })
     }

@@ -19,4 +19,6 @@ pub struct Options {
     pub jobs: usize,
     /// Ends the work early.
     pub stop: Stop,
+    /// How stores of URLs are reached: names and values of options. The environment has the others.
+    pub storage: Vec<(String, String)>,
 }

@@ -242,6 +242,7 @@ mod tests {
             allow_missing_end: false,
             jobs: 1,
             stop: Stop::new(),
+            storage: Vec::new(),
         };
         let read = read_tar(&folder.path().join("a.tar"), &options, &|_| {}).unwrap();
         let index = Index::from_bytes(read.bytes).unwrap();

@@ -20,6 +20,7 @@ fn everything() -> Options {
         allow_missing_end: false,
         jobs: 2,
         stop: Stop::new(),
+        storage: Vec::new(),
     }
 }
 

@@ -41,4 +41,6 @@ pub struct Options {
     pub jobs: usize,
     /// Ends the verification early.
     pub stop: Stop,
+    /// How stores of URLs are reached: names and values of options. The environment has the others.
+    pub storage: Vec<(String, String)>,
 }

@@ -3,15 +3,18 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::{files, read_manifest};
 
-use super::kinds;
+use super::options::Options;
+use super::{kinds, remote};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
+use crate::remote_folder::{self, RemoteFolder};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::shards_of_append;
 
@@ -22,6 +25,8 @@ pub(crate) struct Target {
     pub tar: PathBuf,
     /// Its entry in the manifest; `None` if no manifest lists it.
     pub entry: Option<ShardEntry>,
+    /// The store that `tar` is copied from.
+    pub remote: Option<Arc<RemoteFolder>>,
 }
 
 /// Tars whose keys must differ.
@@ -39,16 +44,18 @@ pub(crate) struct Set {
 ///
 /// # Errors
 /// Returns an error if a path does not exist or has nothing to verify.
-pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
+pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     let mut single = Set::default();
     for path in paths {
-        if is_folder(path)? {
+        if let Some(url) = remote_folder::url(path) {
+            sets.push(remote::set(url, options)?);
+        } else if is_folder(path)? {
             sets.push(of_folder(path)?);
         } else if path.file_name().is_some_and(|name| name == FILE_NAME) {
             sets.push(of_folder(tarflume_formats::publish::folder_of(path))?);
         } else {
-            single.targets.push(Target { tar: path.clone(), entry: None });
+            single.targets.push(Target { tar: path.clone(), entry: None, remote: None });
         }
     }
     if !single.targets.is_empty() {
@@ -87,7 +94,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
     for entry in manifest.into_iter().flat_map(|m| m.shards) {
         let tar = path.join(&entry.name);
         listed.insert(tar.clone());
-        set.targets.push(Target { tar, entry: Some(entry) });
+        set.targets.push(Target { tar, entry: Some(entry), remote: None });
     }
     let mut unlisted: Vec<PathBuf> =
         there.into_iter().filter(|tar| !listed.contains(tar)).collect();
@@ -110,7 +117,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }
-        set.targets.push(Target { tar, entry: None });
+        set.targets.push(Target { tar, entry: None, remote: None });
     }
     Ok(set)
 }

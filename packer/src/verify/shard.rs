@@ -37,7 +37,7 @@ pub(crate) fn prove(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Proved> {
-    let Target { tar, entry } = target;
+    let Target { tar, entry, .. } = target;
     let mut proved = Proved {
         path: tar.clone(),
         bytes: 0,

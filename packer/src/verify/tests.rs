@@ -42,12 +42,13 @@ fn index(dir: &Path) {
         allow_missing_end: true,
         jobs: 1,
         stop: Stop::new(),
+        storage: Vec::new(),
     };
     index::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
 }
 
 fn report(path: &Path, level: Level) -> Report {
-    let options = Options { level, require: None, jobs: 2, stop: Stop::new() };
+    let options = Options { level, require: None, jobs: 2, stop: Stop::new(), storage: Vec::new() };
     verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
@@ -220,8 +221,13 @@ fn a_part_that_nearly_all_samples_have_is_reported_as_missing() {
     let without = report(dir.path(), Level::Full);
     assert_eq!(found(&without), [(ProblemKind::MissingPart, "b.tar".into(), Some(0), Some("b0"))]);
     for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
-        let options =
-            Options { level: Level::Quick, require: Some(require), jobs: 1, stop: Stop::new() };
+        let options = Options {
+            level: Level::Quick,
+            require: Some(require),
+            jobs: 1,
+            stop: Stop::new(),
+            storage: Vec::new(),
+        };
         let report = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
         assert_eq!(report.problems.len(), problems);
     }
@@ -258,7 +264,13 @@ fn only_a_foreign_tar_lacks_a_sidecar() {
 #[test]
 fn nothing_to_verify_is_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { level: Level::Full, require: None, jobs: 1, stop: Stop::new() };
+    let options = Options {
+        level: Level::Full,
+        require: None,
+        jobs: 1,
+        stop: Stop::new(),
+        storage: Vec::new(),
+    };
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
         assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
     }

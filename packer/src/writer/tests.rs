@@ -47,8 +47,13 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
     assert_eq!((manifest.samples, samples), (8, vec![3, 3, 2]));
     assert_eq!(visible(), 7);
     assert!(!dir.path().join(".pack").exists());
-    let options =
-        verify::Options { level: Level::Decode, require: None, jobs: 1, stop: Stop::new() };
+    let options = verify::Options {
+        level: Level::Decode,
+        require: None,
+        jobs: 1,
+        stop: Stop::new(),
+        storage: Vec::new(),
+    };
     let report = verify::verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
     assert!(report.whole, "{report}");
     let again = DatasetWriter::create(dir.path(), small()).unwrap_err();

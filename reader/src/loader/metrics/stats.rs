@@ -272,6 +272,13 @@ impl fmt::Display for Stats {
                 seconds(waiting)
             )?;
         }
+        if let Some(fetch) = &self.fetch {
+            writeln!(f, "Store: {fetch}")?;
+        }
+        if self.reread > 0 {
+            let text = "parts were read again, because their bytes differed from their checksums";
+            writeln!(f, "{} {text}", self.reread)?;
+        }
         if let Some(device) = &self.device {
             writeln!(f, "Device: {device}")?;
         }

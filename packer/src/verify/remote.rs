@@ -1,0 +1,106 @@
+//! The set of a data set in a store, and the check of its shards on copies that last as long as the check.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::{index_path, read_manifest};
+
+use super::kinds;
+use super::options::{Level, Options};
+use super::sets::{Set, Target};
+use super::shard::{self, Proved};
+use crate::failure::Failure;
+use crate::problem::{Problem, ProblemKind};
+use crate::remote_folder::RemoteFolder;
+
+/// Finds the shards of the data set at `url`.
+///
+/// # Errors
+/// Returns an error if there is nothing to verify, for the level `quick`, and the errors of the store.
+pub(super) fn set(url: &str, options: &Options) -> Result<Set, Failure> {
+    if options.level == Level::Quick {
+        return Err(Failure::usage(format!(
+            "{url}: of a shard in a store every byte is read; verify it with --level full or --level decode"
+        )));
+    }
+    let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
+    if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
+        let remote = Arc::new(RemoteFolder::open(folder, &options.storage)?);
+        let target =
+            Target { tar: remote.copy_of(name), entry: None, remote: Some(remote.clone()) };
+        return Ok(Set { targets: vec![target], ..Set::default() });
+    }
+    let remote = Arc::new(RemoteFolder::open(url, &options.storage)?);
+    of_folder(&remote).map_err(|failure| remote.failure(failure))
+}
+
+fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
+    let mut set = Set::default();
+    let has_manifest = remote.copy_small(FILE_NAME)?;
+    let names = remote.tars()?.unwrap_or_default();
+    if !has_manifest && names.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: there is neither dataset.json nor a tar",
+            remote.url()
+        )));
+    }
+    let mut listed = HashSet::new();
+    match read_manifest(&remote.copy_of(FILE_NAME)) {
+        Ok(manifest) => {
+            for entry in manifest.shards {
+                listed.insert(entry.name.clone());
+                let tar = remote.copy_of(&entry.name);
+                set.targets.push(Target { tar, entry: Some(entry), remote: Some(remote.clone()) });
+            }
+        }
+        Err(error) => {
+            let problem = kinds::in_manifest(&kinds::of_data(error)?);
+            set.problems.push(shown(remote, problem));
+        }
+    }
+    for name in names.into_iter().filter(|name| !listed.contains(name)) {
+        if !listed.is_empty() {
+            let text = "the manifest does not list this shard; list it with `pack index --force`, or delete it";
+            let path = remote.place(&name).display().to_string();
+            set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
+        }
+        let tar = remote.copy_of(&name);
+        set.targets.push(Target { tar, entry: None, remote: Some(remote.clone()) });
+    }
+    Ok(set)
+}
+
+/// Copies a shard with its sidecar, and verifies the copy.
+///
+/// # Errors
+/// Returns the errors of the store, and an error if the machine failed.
+pub(super) fn prove(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved, Failure> {
+    let Some(remote) = target.remote.clone() else {
+        return Ok(shard::prove(target, options, on_bytes)?);
+    };
+    let name = |path: &std::path::Path| {
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let tar = name(&target.tar);
+    remote.copy_small(&name(&index_path(&target.tar)))?;
+    // A missing tar is missing in the folder for copies, too: that is the problem that is found.
+    let _copy = remote.copy_tar(&tar, &options.stop)?;
+    let mut proved = shard::prove(target, options, on_bytes)
+        .map_err(|error| remote.failure(Failure::from(error)))?;
+    proved.path = remote.place(&tar);
+    for problem in &mut proved.problems.listed {
+        *problem = shown(&remote, problem.clone());
+    }
+    Ok(proved)
+}
+
+/// The problem with URLs in place of the paths of copies.
+fn shown(remote: &RemoteFolder, problem: Problem) -> Problem {
+    let (path, reason) = (remote.shown(&problem.path), remote.shown(&problem.reason));
+    Problem { path, reason, ..problem }
+}

@@ -1,0 +1,224 @@
+"""Servers of object stores for the tests: SeaweedFS (S3), azurite (Azure), rclone (an S3 gateway that ignores
+conditions), and a plain HTTP server with ranges. Each listens on a free port of this machine."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import email.utils
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+KEYS = ("TESTKEY", "testsecret")
+ACCOUNT = "devstoreaccount1"
+# The published key of azurite's only account.
+ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+# Where `make python` installs azurite.
+AZURITE = pathlib.Path(__file__).resolve().parents[2] / "target" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def script(name: str) -> str:
+    """A program that a package of this interpreter has installed."""
+    beside = pathlib.Path(sys.executable).parent / name
+    found = shutil.which(name) or (str(beside) if beside.is_file() else None)
+    assert found, f"{name} is not installed: see requirements.txt"
+    return found
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes], log: pathlib.Path) -> None:
+    """Waits until a server answers, whatever it says."""
+    for _ in range(600):
+        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{url} does not answer: {log.read_text(errors='replace')[-2000:]}")
+
+
+@contextlib.contextmanager
+def server(command: list[str], url: str, folder: pathlib.Path) -> Iterator[None]:
+    log = folder / "log"
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=folder) as process:
+        try:
+            wait_for(url, process, log)
+            yield
+        finally:
+            process.kill()
+
+
+def s3_options(port: int) -> dict[str, str]:
+    return {
+        "endpoint": f"http://127.0.0.1:{port}",
+        "allow_http": "true",
+        "region": "us-east-1",
+        "access_key_id": KEYS[0],
+        "secret_access_key": KEYS[1],
+    }
+
+
+def s3_client(options: dict[str, str]):
+    import boto3
+
+    return boto3.client(
+        "s3",
+        endpoint_url=options["endpoint"],
+        region_name=options["region"],
+        aws_access_key_id=options["access_key_id"],
+        aws_secret_access_key=options["secret_access_key"],
+    )
+
+
+def make_bucket(options: dict[str, str], name: str) -> None:
+    """A server may listen before it can make a bucket."""
+    client = s3_client(options)
+    for left in reversed(range(60)):
+        try:
+            client.create_bucket(Bucket=name)
+            client.put_object(Bucket=name, Key="first", Body=b"x")
+            return
+        except Exception:
+            if not left:
+                raise
+            time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def seaweedfs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
+    """An S3 server with the bucket "data"."""
+    ports = {name: free_port() for name in ("s3", "master", "volume", "filer")}
+    grpc = {name: free_port() for name in ("s3", "master", "volume", "filer")}
+    credentials = [{"accessKey": KEYS[0], "secretKey": KEYS[1]}]
+    actions = ["Admin", "Read", "Write", "List", "Tagging"]
+    identities = {"identities": [{"name": "tests", "credentials": credentials, "actions": actions}]}
+    (folder / "s3.json").write_text(json.dumps(identities))
+    (folder / "data").mkdir()
+    command = [script("weed"), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3"]
+    command += [f"-s3.config={folder / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=100"]
+    command += [f"-{name}.port={port}" for name, port in ports.items()]
+    command += [f"-{name}.port.grpc={port}" for name, port in grpc.items()]
+    options = s3_options(ports["s3"])
+    with server(command, options["endpoint"], folder):
+        make_bucket(options, "data")
+        yield options
+
+
+@contextlib.contextmanager
+def rclone(folder: pathlib.Path) -> Iterator[dict[str, str]]:
+    """An S3 gateway before a folder. It ignores conditions."""
+    (folder / "data" / "data").mkdir(parents=True)
+    port = free_port()
+    command = [script("rclone"), "serve", "s3", str(folder / "data"), "--addr", f"127.0.0.1:{port}"]
+    command += ["--auth-key", ",".join(KEYS), "--config", str(folder / "none")]
+    options = s3_options(port)
+    with server(command, options["endpoint"], folder):
+        yield options
+
+
+def azure_options(port: int) -> dict[str, str]:
+    return {
+        "endpoint": f"http://127.0.0.1:{port}/{ACCOUNT}",
+        "allow_http": "true",
+        "account": ACCOUNT,
+        "account_key": ACCOUNT_KEY,
+    }
+
+
+def make_container(endpoint: str, name: str) -> None:
+    """Creates a container, by the rules for shared keys of the Blob service."""
+    date, version = email.utils.formatdate(usegmt=True), "2021-12-02"
+    headers = f"x-ms-date:{date}\nx-ms-version:{version}\n"
+    text = "PUT" + "\n" * 12 + headers + f"/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
+    digest = hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest()
+    signature = base64.b64encode(digest).decode()
+    request = urllib.request.Request(f"{endpoint}/{name}?restype=container", method="PUT", data=b"")
+    request.remove_header("Content-type")
+    request.add_unredirected_header("Content-Type", "")
+    request.add_header("x-ms-date", date)
+    request.add_header("x-ms-version", version)
+    request.add_header("Authorization", f"SharedKey {ACCOUNT}:{signature}")
+    urllib.request.urlopen(request, timeout=20).close()
+
+
+@contextlib.contextmanager
+def azurite(folder: pathlib.Path) -> Iterator[dict[str, str]]:
+    """A server of Azure's Blob service with the container "data"."""
+    port = free_port()
+    command = [str(AZURITE), "--silent", "--location", str(folder), "--blobHost", "127.0.0.1"]
+    command += ["--blobPort", str(port), "--skipApiVersionCheck", "--loose", "--disableTelemetry"]
+    options = azure_options(port)
+    with server(command, f"http://127.0.0.1:{port}", folder):
+        make_container(options["endpoint"], "data")
+        yield options
+
+
+class RangeHandler(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder, with ETag and ranges, as servers of downloads have them."""
+
+    protocol_version = "HTTP/1.1"
+
+    def send_head(self):
+        path = pathlib.Path(self.translate_path(self.path))
+        try:
+            data = path.read_bytes()
+        except OSError:
+            self.send_error(404)
+            return None
+        tag = f'"{hashlib.md5(data).hexdigest()}"'
+        start, end, status = 0, len(data), 200
+        if wanted := self.headers.get("Range"):
+            first, _, last = wanted.removeprefix("bytes=").partition("-")
+            start, end, status = int(first), min(int(last) + 1 if last else len(data), len(data)), 206
+        if self.headers.get("If-Match", tag) != tag:
+            self.send_error(412)
+            return None
+        self.send_response(status)
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+        self.send_header("Content-Length", str(end - start))
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("ETag", tag)
+        self.send_header("Last-Modified", self.date_time_string(int(os.stat(path).st_mtime)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data[start:end])
+        return None
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def http_files(folder: pathlib.Path) -> Iterator[str]:
+    """The URL of a folder."""
+
+    def handler(*args: object) -> RangeHandler:
+        return RangeHandler(*args, directory=str(folder))  # type: ignore[arg-type]
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        thread = threading.Thread(target=served.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_address[1]}"
+        served.shutdown()
