@@ -1,6 +1,7 @@
 //! `CountingConnector`: measures each request, and waits as long as the store asks for.
 //!
-//! The crate `object_store` repeats requests by itself but ignores `Retry-After`.
+//! The crate `object_store` repeats requests by itself but ignores `Retry-After`. `direct` makes a
+//! client for requests of this crate's own, which follows no redirect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,15 +9,62 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
-use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService,
 };
+use object_store::{ClientOptions, RetryConfig};
 
 use crate::metrics::Metrics;
+use crate::options::Options;
+
+/// A connection is made within this time, or tried again.
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
+/// A body that brings nothing for so long is asked for again, from where it stopped.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+/// Credentials must stay valid over all tries of a request.
+const ALL_TRIES: Duration = Duration::from_secs(180);
 
 /// A longer pause than this is cut: the request is repeated, and may be refused again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often and how long a request is repeated.
+pub(crate) fn retries() -> RetryConfig {
+    RetryConfig { retry_timeout: ALL_TRIES, ..RetryConfig::default() }
+}
+
+/// A client that is counted and follows no redirect.
+pub(crate) fn direct(
+    options: &Options,
+    allow_http: bool,
+    metrics: &Arc<Metrics>,
+) -> object_store::Result<HttpClient> {
+    let inner = options.connector().unwrap_or_else(|| Arc::new(DirectConnector { allow_http }));
+    CountingConnector::new(inner, metrics.clone()).connect(&ClientOptions::new())
+}
+
+/// Makes clients that follow no redirect.
+#[derive(Debug)]
+struct DirectConnector {
+    allow_http: bool,
+}
+
+impl HttpConnector for DirectConnector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .https_only(!self.allow_http)
+            .http1_only()
+            .user_agent(concat!("tarflume/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let client = client.map_err(|e| object_store::Error::Generic {
+            store: "tarflume",
+            source: Box::new(e),
+        })?;
+        Ok(HttpClient::new(client))
+    }
+}
 
 /// Wraps the clients of another connector.
 #[derive(Debug)]
@@ -63,12 +111,36 @@ impl HttpService for CountingService {
 }
 
 /// True for answers after which a request is repeated.
-fn is_passing(status: StatusCode) -> bool {
+pub(crate) fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 429)
 }
 
-/// The pause that an answer asks for, in seconds. A date is not understood and asks for none.
+/// The pause that an answer asks for, in seconds: `Retry-After`, or the end of the window of
+/// `RateLimit: "api";r=0;t=55`. A date is not understood and asks for none.
 fn pause(answer: &HttpResponse) -> Option<Duration> {
-    let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+    let header = |name: &str| answer.headers().get(name)?.to_str().ok();
+    let after = header(RETRY_AFTER.as_str()).and_then(|text| text.trim().parse().ok());
+    let window = || {
+        let mut fields = header("ratelimit")?.split(';').map(str::trim);
+        fields.find_map(|field| field.strip_prefix("t=")?.parse().ok())
+    };
+    after.or_else(window).map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_named_in_two_ways() {
+        let asked = |name: &str, value: &str| {
+            let answer = http::Response::builder().header(name, value).body(Vec::new().into());
+            pause(&answer.unwrap())
+        };
+        assert_eq!(asked("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(asked("retry-after", "900"), Some(LONGEST_PAUSE));
+        assert_eq!(asked("ratelimit", "\"api\";r=0;t=12"), Some(Duration::from_secs(12)));
+        assert_eq!(asked("ratelimit", "\"api\";r=0"), None);
+        assert_eq!(asked("retry-after", "Mon, 02 Nov 2026 00:00:00 GMT"), None);
+    }
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 /// A result of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The cause of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,11 @@ impl Error {
     /// Converts an error of `doing` something with `url`.
     pub(crate) fn of(error: &object_store::Error, doing: &str, url: &str) -> Error {
         use object_store::Error as E;
+        if let E::Generic { source, .. } = error
+            && let Some(own) = source.downcast_ref::<Error>()
+        {
+            return own.clone();
+        }
         let text = chain(error);
         match error {
             E::NotFound { .. } => {
@@ -70,11 +75,25 @@ impl Error {
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
                 Error::new(ErrorKind::Refused, url, refusal(doing, &text))
             }
+            E::NotSupported { .. } if text.contains("Range request") => {
+                Error::other(doing, url, &text)
+            }
             E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } | E::NotSupported { .. } => {
                 Error::new(ErrorKind::Usage, url, format!("cannot {doing}: {text}"))
             }
             _ => Error::other(doing, url, &text),
         }
+    }
+
+    /// The same error at another place.
+    pub(crate) fn at(mut self, url: &str) -> Error {
+        self.url = without_queries(url);
+        self
+    }
+
+    /// Carries the error through the interface of `object_store`; [`Error::of`] returns it.
+    pub(crate) fn carried(self) -> object_store::Error {
+        object_store::Error::Generic { store: "tarflume", source: Box::new(self) }
     }
 
     /// The same error as one of options or environment: nothing was asked yet.
@@ -86,7 +105,7 @@ impl Error {
     fn other(doing: &str, url: &str, text: &str) -> Error {
         let (kind, advice) = if text.contains("without LOCATION") {
             (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
-        } else if text.contains("non-partial") || text.contains("Content-Range") {
+        } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w)) {
             (
                 ErrorKind::Answer,
                 "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \

@@ -22,6 +22,7 @@ mod connector;
 mod credentials;
 mod download;
 mod error;
+mod hub;
 mod location;
 mod metrics;
 mod object;
@@ -35,6 +36,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod url_list;
+mod web;
 
 pub use bytes::Bytes;
 pub use error::{Error, ErrorKind, Result};
@@ -44,3 +47,4 @@ pub use object::Object;
 pub use options::{NAMES, Options};
 pub use store::{Facts, Listed, Store};
 pub use upload::{PART, Upload};
+pub use url_list::UrlList;

@@ -10,6 +10,8 @@ pub(crate) enum Scheme {
     Azure,
     Http,
     Hub,
+    /// A list of URLs. No URL begins with it.
+    List,
 }
 
 /// Schemes of URLs that this crate opens.
@@ -87,9 +89,39 @@ impl Location {
 fn hub(rest: &str) -> Option<(&str, &str)> {
     let rest = rest.strip_prefix("datasets/")?;
     let owner = rest.find('/')?;
-    let end = rest[owner + 1..].find('/').map_or(rest.len(), |at| owner + 1 + at);
+    let name = owner + 1;
+    let at = |from: usize| rest[from..].find('/').map_or(rest.len(), |at| from + at);
+    let mut end = at(name);
+    // These revisions have slashes of their own: refs/pr/1, refs/convert/parquet.
+    let special = ["/pr/", "/convert/"].iter().find(|kind| rest[end..].starts_with(**kind));
+    if let Some(kind) = special.filter(|_| rest[name..end].ends_with("@refs")) {
+        end = at(end + kind.len());
+    }
     let (repository, path) = rest.split_at(end);
-    (owner > 0 && repository.len() > owner + 1).then_some((repository, path))
+    let named = repository[name..].split('@').next().is_some_and(|name| !name.is_empty());
+    (owner > 0 && named).then_some((repository, path))
+}
+
+/// Decodes `%2F` and the like.
+pub(crate) fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(|_| bytes[at] == b'%') {
+            Some(code) => {
+                out.push(code);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
@@ -113,6 +145,16 @@ mod tests {
         assert_eq!(Location::parse("https://h/e?x=1").unwrap().query, "?x=1");
         let hub = parts("hf://datasets/me/cats@v1/data/train");
         assert_eq!(hub, (Scheme::Hub, "me/cats@v1".into(), "data/train".into()));
+        let hub = |url: &str| (parts(url).1, parts(url).2);
+        let pair = |bucket: &str, path: &str| (bucket.to_string(), path.to_string());
+        assert_eq!(hub("hf://datasets/me/cats"), pair("me/cats", ""));
+        assert_eq!(hub("hf://datasets/me/c@refs/pr/1/a/b"), pair("me/c@refs/pr/1", "a/b"));
+        assert_eq!(hub("hf://datasets/me/c@refs/pr/1"), pair("me/c@refs/pr/1", ""));
+        assert_eq!(
+            hub("hf://datasets/me/c@refs/convert/parquet/x"),
+            pair("me/c@refs/convert/parquet", "x")
+        );
+        assert_eq!(hub("hf://datasets/me/c/x@refs/pr/1/b"), pair("me/c", "x@refs/pr/1/b"));
     }
 
     #[test]
@@ -123,6 +165,15 @@ mod tests {
                 .contains("cannot open ftp://; there are s3://, gs://, az://, http://")
         );
         assert!(said("s3:///x").contains("name of the bucket is missing"));
-        assert!(said("hf://me/cats").contains("hf://datasets/OWNER/NAME@REVISION/PATH"));
+        for wrong in ["hf://me/cats", "hf://datasets/cats", "hf://datasets/me/", "hf://datasets/me/@v1"] {
+            assert!(said(wrong).contains("hf://datasets/OWNER/NAME@REVISION/PATH"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn percent_signs_that_encode_nothing_stay() {
+        assert_eq!(decoded("a%2Fb%20c%7e"), "a/b c~");
+        assert_eq!(decoded("100%"), "100%");
+        assert_eq!(decoded("%zz%4"), "%zz%4");
     }
 }

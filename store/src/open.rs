@@ -1,7 +1,6 @@
 //! From a URL and options to a client of its store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -9,26 +8,20 @@ use object_store::client::{HttpConnector, ReqwestConnector};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientOptions, ObjectStore};
 
-use crate::connector::CountingConnector;
+use crate::connector::{CONNECT, CountingConnector, SILENCE, retries};
 use crate::credentials;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hub::Hub;
 use crate::location::{Location, Scheme};
 use crate::metrics::Metrics;
 use crate::options::Options;
 
-/// A connection is made within this time, or tried again.
-const CONNECT: Duration = Duration::from_secs(3);
-/// A body that brings nothing for so long is asked for again, from where it stopped.
-const SILENCE: Duration = Duration::from_secs(10);
-/// Credentials must stay valid over all tries of a request.
-const ALL_TRIES: Duration = Duration::from_secs(180);
-
 /// The two faces of a client.
 pub(crate) struct Client {
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// Uploads in parts; none over plain HTTP.
+    /// Uploads in parts; none where nothing is written.
     pub(crate) parts: Option<Arc<dyn MultipartStore>>,
 }
 
@@ -36,6 +29,11 @@ impl Client {
     fn of<S: ObjectStore + MultipartStore>(store: S) -> Client {
         let store = Arc::new(store);
         Client { objects: store.clone(), parts: Some(store) }
+    }
+
+    /// A client of objects that nobody writes.
+    pub(crate) fn reading<S: ObjectStore>(store: S) -> Client {
+        Client { objects: Arc::new(store), parts: None }
     }
 
     /// Makes a client for the store of `at`. Asks nothing.
@@ -49,13 +47,9 @@ impl Client {
             Scheme::S3 => s3(at, url, options, metrics)?.build().map(Client::of),
             Scheme::Gcs => gcs(at, options, metrics)?.build().map(Client::of),
             Scheme::Azure => azure(at, options, metrics)?.build().map(Client::of),
-            Scheme::Http => http(at, options, metrics)
-                .build()
-                .map(|store| Client { objects: Arc::new(store), parts: None }),
-            Scheme::Hub => {
-                let text = "a repository of the Hub is read by its own client";
-                return Err(Error::new(ErrorKind::Usage, url, text));
-            }
+            Scheme::Http => http(at, options, metrics).build().map(Client::reading),
+            Scheme::Hub => return Ok(Client::reading(Hub::open(at, url, options, metrics)?)),
+            Scheme::List => return Err(Error::new(ErrorKind::Usage, url, "this is not a list of URLs")),
         };
         made.map_err(|e| Error::of(&e, "open the store", url).into_usage())
     }
@@ -68,10 +62,6 @@ fn client_options(allow_http: bool) -> ClientOptions {
         .with_read_timeout(SILENCE)
         .with_connect_timeout(CONNECT)
         .with_allow_http(allow_http)
-}
-
-fn retries() -> RetryConfig {
-    RetryConfig { retry_timeout: ALL_TRIES, ..RetryConfig::default() }
 }
 
 fn connector(options: &Options, metrics: &Arc<Metrics>) -> CountingConnector {

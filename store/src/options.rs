@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use object_store::client::HttpConnector;
@@ -10,7 +11,11 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The names of options, with what they mean.
 pub const NAMES: [(&str, &str); 14] = [
-    ("endpoint", "URL of an S3-compatible server, or of the Azure blob service (AWS_ENDPOINT_URL)"),
+    (
+        "endpoint",
+        "URL of an S3-compatible server, of the Azure blob service, or of a mirror of the Hub \
+         (AWS_ENDPOINT_URL, HF_ENDPOINT)",
+    ),
     ("region", "region of the bucket (AWS_REGION)"),
     ("profile", "profile of ~/.aws/config and ~/.aws/credentials (AWS_PROFILE)"),
     ("access_key_id", "key id (AWS_ACCESS_KEY_ID)"),
@@ -41,6 +46,7 @@ pub const NAMES: [(&str, &str); 14] = [
 #[derive(Clone, Default)]
 pub struct Options {
     values: BTreeMap<&'static str, String>,
+    folder: Option<PathBuf>,
     connector: Option<Arc<dyn HttpConnector>>,
 }
 
@@ -73,6 +79,19 @@ impl Options {
         };
         self.values.insert(known, value);
         Ok(())
+    }
+
+    /// Keeps in this folder to which commit a revision of the Hub was resolved, and the list of its
+    /// files, so that the processes of a node ask once and read the same commit. Without a folder,
+    /// each process asks.
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Options {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.folder.clone()
     }
 
     /// Sends requests through `connector`: for tests, and for programs with a client of their own.

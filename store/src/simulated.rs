@@ -19,6 +19,7 @@ use object_store::client::{
     HttpResponseBody, HttpService,
 };
 
+use crate::location::decoded;
 use crate::options::Options;
 
 /// What goes wrong with one request.
@@ -433,15 +434,4 @@ fn pairs(query: &str) -> BTreeMap<String, String> {
         (decoded(name), decoded(value))
     };
     query.split('&').map(pair).collect()
-}
-
-/// Decodes `%2F` and the like.
-fn decoded(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let mut digit = || bytes.next().and_then(|b| (b as char).to_digit(16)).unwrap_or(0) as u8;
-        out.push(if byte == b'%' { digit() * 16 + digit() } else { byte });
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

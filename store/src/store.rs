@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use object_store::{
+    GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::{Location, Scheme};
@@ -15,6 +17,7 @@ use crate::object::Object;
 use crate::open::Client;
 use crate::options::Options;
 use crate::runtime::wait;
+use crate::url_list::{UrlList, shown};
 
 /// Length and tag of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +85,30 @@ impl Store {
         Ok(Store { inner: Arc::new(inner) })
     }
 
-    /// The URL of the prefix, without a slash at its end.
+    /// Opens the objects of a list of URLs, a local file or an http or https URL; see [`UrlList`].
+    /// Reads the list, and asks for none of the objects.
+    ///
+    /// # Errors
+    /// Those of [`UrlList::read`].
+    pub fn open_list(place: &str, options: &Options) -> Result<Store> {
+        crate::runtime::runtime(place)?;
+        Store::of_list(place, UrlList::read(place, options)?, options)
+    }
+
+    /// As [`Store::open_list`], of a list that is in memory. `place` names it in messages.
+    ///
+    /// # Errors
+    /// Returns an error if no client can be made.
+    pub fn of_list(place: &str, list: UrlList, options: &Options) -> Result<Store> {
+        crate::runtime::runtime(place)?; // chooses the provider of TLS, too
+        let metrics = Arc::new(Metrics::default());
+        let client = Client::reading(list.open(place, options, &metrics)?);
+        let (url, prefix) = (shown(place).to_string(), String::new());
+        let inner = Inner { client, metrics, scheme: Scheme::List, prefix, url };
+        Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// The URL of the prefix, without a slash at its end; of a list, its path or URL.
     pub fn url(&self) -> &str {
         &self.inner.url
     }
@@ -129,8 +155,23 @@ impl Store {
     pub fn facts(&self, name: &str) -> Result<Facts> {
         let (url, path) = (self.place(name), self.path(name));
         wait(&url, async {
+            let failed = |e| Error::of(&e, "examine", &url);
+            if self.inner.scheme == Scheme::Http {
+                // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
+                let first = GetRange::Bounded(0..1);
+                let options = GetOptions { range: Some(first), ..GetOptions::default() };
+                match self.inner.client.objects.get_opts(&path, options).await {
+                    Ok(got) => return Ok(facts(&got.meta)),
+                    Err(error) => {
+                        let error = failed(error);
+                        if !error.text().contains("416") {
+                            return Err(error);
+                        }
+                    }
+                }
+            }
             let meta = self.inner.client.objects.head(&path).await;
-            meta.map(|meta| facts(&meta)).map_err(|e| Error::of(&e, "examine", &url))
+            meta.map(|meta| facts(&meta)).map_err(failed)
         })
     }
 
@@ -185,6 +226,17 @@ impl Store {
         Ok(listed)
     }
 
+    /// Refuses to write where nothing is written.
+    pub(crate) fn expect_writable(&self, url: &str) -> Result<()> {
+        let text = match self.inner.scheme {
+            Scheme::S3 | Scheme::Gcs | Scheme::Azure => return Ok(()),
+            Scheme::Hub => crate::hub::READ_ONLY,
+            Scheme::Http => "an HTTP server takes no uploads; use s3://, gs:// or az://",
+            Scheme::List => "a list of URLs is for reading; use s3://, gs:// or az://",
+        };
+        Err(Error::new(ErrorKind::Usage, url, text))
+    }
+
     /// Writes an object if none of this name exists. Returns false if one exists with other bytes:
     /// one with the same bytes was written by an earlier try whose answer was lost.
     ///
@@ -192,6 +244,7 @@ impl Store {
     /// The errors of the store.
     pub fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
         let url = self.place(name);
+        self.expect_writable(&url)?;
         match self.put(name, bytes, PutMode::Create) {
             Ok(_) => Ok(true),
             Err(
@@ -220,6 +273,7 @@ impl Store {
     /// # Errors
     /// The errors of the store.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts> {
+        self.expect_writable(&self.place(name))?;
         let tag = self.put(name, bytes, PutMode::Overwrite);
         let tag = tag.map_err(|e| Error::of(&e, "write", &self.place(name)))?;
         match tag {
@@ -246,6 +300,7 @@ impl Store {
     /// The errors of the store.
     pub fn delete(&self, name: &str) -> Result<()> {
         let (url, path) = (self.place(name), self.path(name));
+        self.expect_writable(&url)?;
         let deleted = wait(&url, async {
             let deleted = self.inner.client.objects.delete(&path).await;
             deleted.map_err(|e| Error::of(&e, "delete", &url))

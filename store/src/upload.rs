@@ -65,12 +65,9 @@ impl Store {
     }
 
     fn parts(&self, url: &str) -> Result<&dyn MultipartStore> {
+        self.expect_writable(url)?;
         self.inner.client.parts.as_deref().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Usage,
-                url,
-                "an HTTP server takes no uploads; use s3://, gs:// or az://",
-            )
+            Error::new(ErrorKind::Usage, url, "this store takes no uploads in parts")
         })
     }
 }

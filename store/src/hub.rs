@@ -1,0 +1,78 @@
+//! Data sets on the Hugging Face Hub, `hf://datasets/OWNER/NAME@REVISION/PATH`.
+//!
+//! A revision is resolved to a commit once; all reads are of this commit, so no object changes.
+//! The Hub redirects to storage elsewhere by signed URLs; these never see the token.
+
+mod files;
+mod kept;
+mod listing;
+mod refusal;
+mod repository;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::hub::files::Files;
+use crate::hub::kept::Kept;
+use crate::hub::repository::Repository;
+use crate::location::Location;
+use crate::metrics::Metrics;
+use crate::options::Options;
+use crate::web::Web;
+use crate::web::read_only::{Entry, Found, ReadObjects, ReadOnly};
+
+/// A data set on the Hub, at one commit.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    files: Files,
+}
+
+impl Hub {
+    /// Opens the repository of a URL. Asks nothing.
+    pub(crate) fn open(
+        at: &Location,
+        url: &str,
+        options: &Options,
+        metrics: &Arc<Metrics>,
+    ) -> Result<ReadOnly<Hub>> {
+        let repository = Repository::open(at, url, options)?;
+        let web = Web::open(options, repository.allows_http(), metrics, url)?;
+        let kept = options.folder().map(|folder| Kept::new(folder.join("hub")));
+        Ok(ReadOnly::new(Hub { files: Files::new(web, repository, kept) }))
+    }
+}
+
+/// The sentence for every attempt to write.
+pub(crate) const READ_ONLY: &str = "a repository of the Hub is not written from here; pack to a folder, then \
+                                    `hf upload OWNER/NAME FOLDER --repo-type dataset`";
+
+#[async_trait]
+impl ReadObjects for Hub {
+    /// The state is that of the commit: a condition is checked by its caller.
+    async fn read(&self, path: &str, range: Option<Range<u64>>, _: Option<&str>) -> Result<Found> {
+        let part = self.files.read(path, range).await?;
+        let tag = self.files.commit().await?;
+        Ok(Found { part, tag: Some(format!("\"{tag}\"")), modified: None })
+    }
+
+    async fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        let commit = self.files.commit().await?.to_string();
+        let files = self.files.tree(folder).await?.into_iter();
+        let entry = |file: listing::File| {
+            let (path, length, tag) = (file.path, file.size, format!("\"{commit}\""));
+            Entry { path, length, tag }
+        };
+        Ok(files.map(entry).collect())
+    }
+
+    fn refusal(&self) -> Error {
+        Error::new(ErrorKind::Usage, &self.files.repository().place(""), READ_ONLY)
+    }
+}
