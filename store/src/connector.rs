@@ -58,10 +58,8 @@ impl HttpConnector for DirectConnector {
             .http1_only()
             .user_agent(concat!("tarflume/", env!("CARGO_PKG_VERSION")))
             .build();
-        let client = client.map_err(|e| object_store::Error::Generic {
-            store: "tarflume",
-            source: Box::new(e),
-        })?;
+        let client = client
+            .map_err(|e| object_store::Error::Generic { store: "tarflume", source: Box::new(e) })?;
         Ok(HttpClient::new(client))
     }
 }

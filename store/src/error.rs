@@ -105,7 +105,8 @@ impl Error {
     fn other(doing: &str, url: &str, text: &str) -> Error {
         let (kind, advice) = if text.contains("without LOCATION") {
             (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
-        } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w)) {
+        } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w))
+        {
             (
                 ErrorKind::Answer,
                 "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \

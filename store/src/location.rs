@@ -165,7 +165,9 @@ mod tests {
                 .contains("cannot open ftp://; there are s3://, gs://, az://, http://")
         );
         assert!(said("s3:///x").contains("name of the bucket is missing"));
-        for wrong in ["hf://me/cats", "hf://datasets/cats", "hf://datasets/me/", "hf://datasets/me/@v1"] {
+        for wrong in
+            ["hf://me/cats", "hf://datasets/cats", "hf://datasets/me/", "hf://datasets/me/@v1"]
+        {
             assert!(said(wrong).contains("hf://datasets/OWNER/NAME@REVISION/PATH"), "{wrong}");
         }
     }

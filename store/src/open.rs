@@ -49,7 +49,9 @@ impl Client {
             Scheme::Azure => azure(at, options, metrics)?.build().map(Client::of),
             Scheme::Http => http(at, options, metrics).build().map(Client::reading),
             Scheme::Hub => return Ok(Client::reading(Hub::open(at, url, options, metrics)?)),
-            Scheme::List => return Err(Error::new(ErrorKind::Usage, url, "this is not a list of URLs")),
+            Scheme::List => {
+                return Err(Error::new(ErrorKind::Usage, url, "this is not a list of URLs"));
+            }
         };
         made.map_err(|e| Error::of(&e, "open the store", url).into_usage())
     }

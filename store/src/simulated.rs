@@ -1,6 +1,9 @@
 //! An S3 server in memory, behind a connector: no sockets. Plans faults for single requests.
 //!
-//! For tests. It checks no signatures.
+//! For tests. It checks no signatures. The Hub and HTTP servers have ports of their own.
+
+pub mod hub;
+pub mod listener;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};

@@ -131,11 +131,7 @@ fn request(ask: &Ask<'_>, tail: &Tail) -> Result<HttpRequest> {
 }
 
 /// Collects a body behind what is there.
-async fn receive(
-    ask: &Ask<'_>,
-    body: HttpResponseBody,
-    tail: &mut Tail,
-) -> Result<(), Trouble> {
+async fn receive(ask: &Ask<'_>, body: HttpResponseBody, tail: &mut Tail) -> Result<(), Trouble> {
     let mut stream = body.bytes_stream();
     while let Some(chunk) = stream.next().await {
         match chunk {

@@ -13,12 +13,12 @@ use reqwest::Url;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::web::expiry::life;
 use crate::hub::kept::Kept;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;
 use crate::hub::{listing, resolve};
 use crate::web::answer::{Answer, Part};
+use crate::web::expiry::life;
 use crate::web::redirect::{MOST_HOPS, circle, target};
 use crate::web::{Ask, Web};
 
@@ -93,7 +93,7 @@ impl Files {
                 Reached::Bytes(part) => return Ok(part),
                 Reached::Elsewhere(url) => url,
             };
-            match self.from_storage(&url, path, range.as_ref()).await? {
+            match self.ask_storage(&url, path, range.as_ref()).await? {
                 Ok(part) => return Ok(part),
                 Err(status) => refused = status,
             }
@@ -120,11 +120,11 @@ impl Files {
             }
             Way::Hub => {
                 drop(known); // its readers need not wait for each other
-                return self.from_hub(path, range).await;
+                return self.ask_hub(path, range).await;
             }
             _ => {}
         }
-        let reached = self.from_hub(path, range).await?;
+        let reached = self.ask_hub(path, range).await?;
         *known = match &reached {
             Reached::Bytes(_) => Way::Hub,
             Reached::Elsewhere(url) => {
@@ -136,7 +136,7 @@ impl Files {
     }
 
     /// Asks the Hub, with the token. Redirects to itself are followed: repositories are renamed.
-    async fn from_hub(&self, path: &str, range: Option<&Range<u64>>) -> Result<Reached> {
+    async fn ask_hub(&self, path: &str, range: Option<&Range<u64>>) -> Result<Reached> {
         let (commit, place) = (self.commit().await?, self.repository.place(path));
         let mut url = self.repository.file_url(commit, path);
         for _ in 0..=MOST_HOPS {
@@ -159,7 +159,7 @@ impl Files {
     }
 
     /// Asks the storage, without the token. Returns the status of a refusal: the URL has expired.
-    async fn from_storage(
+    async fn ask_storage(
         &self,
         url: &Url,
         path: &str,

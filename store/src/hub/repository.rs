@@ -76,9 +76,12 @@ impl Repository {
         url
     }
 
-    /// Where the files of a folder are listed.
+    /// Where the files of a folder are listed. The folder is one segment, as the Hub's client has it.
     pub(crate) fn tree_url(&self, commit: &str, folder: &str) -> Url {
-        let mut url = self.at(&["api", "datasets"], &[&self.name, "tree", commit, folder]);
+        let mut url = self.at(&["api", "datasets"], &[&self.name, "tree", commit]);
+        if !folder.is_empty() {
+            segments(&mut url, &[folder]);
+        }
         url.set_query(Some("recursive=true"));
         url
     }
@@ -171,6 +174,8 @@ mod tests {
             found.tree_url("c0", "").as_str(),
             "https://mirror/hub/api/datasets/me/cats/tree/c0?recursive=true"
         );
+        let below = "https://mirror/hub/api/datasets/me/cats/tree/c0/a%2Fb%20c?recursive=true";
+        assert_eq!(found.tree_url("c0", "a/b c").as_str(), below);
         assert_eq!(found.place("a/b"), "hf://datasets/me/cats@refs/pr/1/a/b");
         let encoded = opened("hf://datasets/me/cats@refs%2Fpr%2F1/a", &pairs).unwrap();
         assert_eq!(encoded.revision, "refs/pr/1");

@@ -48,7 +48,7 @@ pub(crate) async fn commit(
 }
 
 /// The commit that another process has found, or that the Hub names now.
-async fn of_node(
+pub(super) async fn of_node(
     web: &Web,
     repository: &Repository,
     kept: Option<&Kept>,
@@ -86,7 +86,8 @@ async fn ask(web: &Web, repository: &Repository) -> Result<String> {
     }
     let revision: Option<Revision> = serde_json::from_slice(&answer.bytes).ok();
     revision.map(|revision| revision.sha).filter(|sha| is_commit(sha)).ok_or_else(|| {
-        let text = "the answer to the question for a commit has none; is HF_ENDPOINT the URL of a Hub?";
+        let text =
+            "the answer to the question for a commit has none; is HF_ENDPOINT the URL of a Hub?";
         Error::new(ErrorKind::Answer, &place, text)
     })
 }
