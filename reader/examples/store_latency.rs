@@ -32,7 +32,7 @@ fn main() {
     let server = Server::new().with_delay(latency).with_rate(rate);
     let sidecars = tempfile::tempdir().unwrap();
     fill(&server, samples, bytes);
-    println!("shuffle requests samples/s bound share first_batch_ms stalls_over_p95");
+    println!("shuffle requests samples/s bound share first_batch_ms hedges at_once");
     let shuffles = [
         ("blocks", Shuffle::Blocks { block: 256, window: 16, seed: 1 }),
         ("full", Shuffle::Full { seed: 1 }),
@@ -71,7 +71,9 @@ fn main() {
         let bound = AT_ONCE / a_request * per_request;
         let first = first.unwrap().as_millis();
         let (requests, hedges) = (fetch.requests, fetch.hedges);
-        println!("{name} {requests} {speed:.0} {bound:.0} {:.2} {first} {hedges}", speed / bound);
+        let most = server.most_at_once();
+        let share = speed / bound;
+        println!("{name} {requests} {speed:.0} {bound:.0} {share:.2} {first} {hedges} {most}");
     }
 }
 

@@ -283,6 +283,11 @@ impl Dataset {
         self.0.access.opener().is_remote()
     }
 
+    /// How many bytes may be advised before they are read; `None` if there is no limit.
+    pub(crate) fn readahead(&self) -> Option<u64> {
+        self.0.access.opener().readahead()
+    }
+
     /// Counters of the requests to stores, since the data set was opened; `None` if it is in none.
     pub fn fetch_stats(&self) -> Option<FetchStats> {
         self.0.access.opener().fetch_stats()

@@ -37,6 +37,15 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Returns an error if the bytes cannot be read or the source became shorter than [`Source::len`].
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
+    /// Fills `into` with the bytes from `at`, which were read before and were not the expected ones: a source
+    /// that keeps bytes reads them from where it has them.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    fn read_again(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.read_at(at, into)
+    }
+
     /// Returns a view of the bytes if they are in memory. If a mapped file is truncated, they may turn into
     /// zeros: call [`Source::check`] after using them.
     fn view(&self, _at: u64, _length: usize) -> Option<&[u8]> {

@@ -62,6 +62,8 @@ type Plan = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Bytes>,
+    /// Tags of objects that were read, by name.
+    tags: BTreeMap<String, String>,
     uploads: BTreeMap<String, (String, BTreeMap<u32, Bytes>)>,
     asked: Vec<Asked>,
     plan: Option<Plan>,
@@ -126,7 +128,9 @@ impl Server {
 
     /// Sets an object.
     pub fn set(&self, name: &str, bytes: impl Into<Bytes>) {
-        self.lock().objects.insert(name.into(), bytes.into());
+        let (mut state, name) = (self.lock(), name.to_string());
+        state.tags.remove(&name);
+        state.objects.insert(name, bytes.into());
     }
 
     /// The bytes of an object.
@@ -276,11 +280,11 @@ impl State {
         }
     }
 
-    fn read(&self, call: &Call<'_>, fault: Option<Fault>) -> HttpResponse {
+    fn read(&mut self, call: &Call<'_>, fault: Option<Fault>) -> HttpResponse {
         let Some(object) = self.objects.get(&call.name) else {
             return plain(404, "<Error><Code>NoSuchKey</Code></Error>".into());
         };
-        let tag = tag(object);
+        let tag = self.tags.entry(call.name.clone()).or_insert_with(|| tag(object)).clone();
         if (call.header)("if-match").is_some_and(|wanted| wanted != tag) {
             return plain(412, "<Error><Code>PreconditionFailed</Code></Error>".into());
         }
@@ -320,6 +324,7 @@ impl State {
         }
         let bytes = Bytes::from(call.sent.clone());
         let tag = tag(&bytes);
+        self.tags.remove(&call.name);
         self.objects.insert(call.name.clone(), bytes);
         tagged(&tag, Bytes::new())
     }
@@ -354,6 +359,7 @@ impl State {
         let bytes: Vec<u8> = parts.into_values().flatten().collect();
         let bytes = Bytes::from(bytes);
         let tag = tag(&bytes);
+        self.tags.remove(&name);
         self.objects.insert(name, bytes);
         let xml = format!(
             "<CompleteMultipartUploadResult><ETag>{tag}</ETag></CompleteMultipartUploadResult>"

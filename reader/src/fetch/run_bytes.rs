@@ -47,7 +47,7 @@ impl RunBytes {
         }
         let mut items = run.items();
         while let Some(item) = items.next() {
-            let Err(error) = self.read_item(dataset, run, item) else { continue };
+            let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
             let machine = error.is_machine();
             bad.push(UnreadableSample { slot: item.row(), ordinal: item.ordinal(), error });
@@ -137,7 +137,7 @@ impl RunBytes {
             return None;
         }
         let mut again = || {
-            self.read_item(dataset, run, item)?;
+            self.read_item(dataset, run, item, Source::read_again)?;
             self.verify(dataset, item, wanted, Verify::All, 0)
         };
         (0..REREADS).any(|_| again().is_ok()).then_some(first)
@@ -179,14 +179,20 @@ impl RunBytes {
         Ok(())
     }
 
-    /// Reads one item into its place in the run's buffer.
-    fn read_item(&mut self, dataset: &Dataset, run: RunView<'_>, item: ItemView<'_>) -> Result<()> {
+    /// Reads one item into its place in the run's buffer with `read`.
+    fn read_item(
+        &mut self,
+        dataset: &Dataset,
+        run: RunView<'_>,
+        item: ItemView<'_>,
+        read: fn(&(dyn Source + 'static), u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
         let source = dataset.shard(item.shard()).source()?;
         self.source = Some(source.clone());
         self.make_room(run.bytes())?;
         for part in item.parts().iter().filter(|part| part.length > 0) {
             let at = part.within as usize;
-            source.read_at(part.at, &mut self.buffer[at..at + part.length as usize])?;
+            read(&*source, part.at, &mut self.buffer[at..at + part.length as usize])?;
         }
         Ok(())
     }

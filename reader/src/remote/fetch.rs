@@ -31,6 +31,7 @@ const LATENCIES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     pieces: Mutex<Pieces>,
+    budget: u64,
     changed: Condvar,
     /// The shards that are open, by number.
     objects: Mutex<HashMap<u64, Object>>,
@@ -44,12 +45,18 @@ impl Fetcher {
     pub(crate) fn new(budget: u64) -> Fetcher {
         Fetcher {
             pieces: Mutex::new(Pieces::new(budget, AT_ONCE)),
+            budget,
             changed: Condvar::new(),
             objects: Mutex::default(),
             latencies: Mutex::default(),
             requests: AtomicU64::new(0),
             hedges: AtomicU64::new(0),
         }
+    }
+
+    /// The most bytes that it holds.
+    pub(crate) fn budget(&self) -> u64 {
+        self.budget
     }
 
     pub(crate) fn hedges(&self) -> u64 {
@@ -139,6 +146,18 @@ impl Fetcher {
         Ok(())
     }
 
+    /// As [`Fetcher::read`] without pieces: bytes that a piece has may be the wrong ones.
+    pub(crate) fn read_again(
+        &self,
+        object: &Object,
+        at: u64,
+        into: &mut [u8],
+    ) -> Result<(), Error> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        into.copy_from_slice(&object.read(at, into.len() as u64)?);
+        Ok(())
+    }
+
     /// Copies what the piece at byte `at` has, once it is here. Returns the number of bytes; `None`
     /// if there is no such piece.
     fn take(
@@ -156,7 +175,10 @@ impl Fetcher {
             match pieces.state(id)? {
                 PieceState::Here(Ok(bytes)) => {
                     let length = into.len().min((end - at) as usize);
-                    pieces.used(id, length as u64);
+                    match at == id.1 && at + length as u64 == end {
+                        true => pieces.remove(id),
+                        false => pieces.used(id),
+                    }
                     drop(pieces);
                     let from = (at - id.1) as usize;
                     into[..length].copy_from_slice(&bytes[from..from + length]);

@@ -72,6 +72,10 @@ impl Open for RemoteOpener {
         true
     }
 
+    fn readahead(&self) -> Option<u64> {
+        Some(self.fetcher.budget())
+    }
+
     fn fetch_stats(&self) -> Option<FetchStats> {
         Some(fetch_stats(self.store.stats(), self.fetcher.hedges()))
     }

@@ -23,9 +23,9 @@ pub(crate) enum PieceState {
 struct Piece {
     end: u64,
     state: PieceState,
-    /// Bytes that were not read yet. Gaps between samples are never read.
-    unread: u64,
-    /// The order of making, for the choice of what is dropped.
+    /// True if a reader has taken bytes of it.
+    touched: bool,
+    /// The order of planning, for the choice of what is dropped.
     age: u64,
 }
 
@@ -34,6 +34,8 @@ struct Piece {
 pub(crate) struct Pieces {
     pieces: BTreeMap<PieceId, Piece>,
     queue: VecDeque<PieceId>,
+    /// The pieces in the order of planning.
+    by_age: BTreeMap<u64, PieceId>,
     /// Bytes of all pieces.
     bytes: u64,
     budget: u64,
@@ -45,8 +47,8 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// At most `budget` bytes of pieces, and `at_once` requests at the same time.
     pub(crate) fn new(budget: u64, at_once: usize) -> Pieces {
-        let (pieces, queue) = (BTreeMap::new(), VecDeque::new());
-        Pieces { pieces, queue, bytes: 0, budget, sent: 0, at_once, ages: 0 }
+        let (pieces, queue, by_age) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
+        Pieces { pieces, queue, by_age, bytes: 0, budget, sent: 0, at_once, ages: 0 }
     }
 
     /// The piece that has byte `at`, and its end.
@@ -65,30 +67,52 @@ impl Pieces {
         self.pieces.get(&id).map(|piece| piece.state.clone())
     }
 
-    /// Plans to fetch a range, unless it overlaps a piece or there is no room: advice is a hint.
-    /// Pieces that are here give way, the oldest first.
+    /// Plans to fetch what no piece has of a range, as far as there is room: advice is a hint. Pieces that were
+    /// read from give way, the oldest first. Those that have a part of the range count as new.
     pub(crate) fn plan(&mut self, shard: u64, at: u64, length: u64) {
-        let end = at + length;
-        let before = self.pieces.range(..(shard, end)).next_back();
-        let overlaps = before.is_some_and(|(id, piece)| id.0 == shard && piece.end > at);
-        if length == 0 || overlaps || !self.make_room(length) {
-            return;
+        let (mut from, end) = (at, at + length);
+        while from < end {
+            if let Some((id, piece_end)) = self.with_byte(shard, from) {
+                self.renew(id);
+                from = piece_end;
+                continue;
+            }
+            let stop = self.next_start(shard, from).map_or(end, |next| next.min(end));
+            if !self.make_room(stop - from) {
+                return;
+            }
+            self.add((shard, from), stop);
+            from = stop;
         }
-        self.ages += 1;
-        let piece = Piece { end, state: PieceState::Queued, unread: length, age: self.ages };
-        self.pieces.insert((shard, at), piece);
-        self.queue.push_back((shard, at));
-        self.bytes += length;
     }
 
-    /// Drops pieces that are here until `length` more bytes fit; false if they do not.
+    fn add(&mut self, id: PieceId, end: u64) {
+        self.ages += 1;
+        let piece = Piece { end, state: PieceState::Queued, touched: false, age: self.ages };
+        self.pieces.insert(id, piece);
+        self.by_age.insert(self.ages, id);
+        self.queue.push_back(id);
+        self.bytes += end - id.1;
+    }
+
+    fn renew(&mut self, id: PieceId) {
+        self.ages += 1;
+        if let Some(piece) = self.pieces.get_mut(&id) {
+            self.by_age.remove(&piece.age);
+            piece.age = self.ages;
+            self.by_age.insert(self.ages, id);
+        }
+    }
+
+    /// Drops pieces that were read from until `length` more bytes fit; false if they do not. Samples of a
+    /// piece are read in any order and with bytes between them, so only its age says that it is done.
     fn make_room(&mut self, length: u64) -> bool {
         while self.bytes + length > self.budget {
-            let here = self.pieces.iter().filter(|(_, p)| matches!(p.state, PieceState::Here(_)));
-            let partly = here.filter(|(id, piece)| piece.unread < piece.end - id.1);
-            let Some(id) = partly.min_by_key(|(_, piece)| piece.age).map(|(id, _)| *id) else {
-                return false;
+            let is_used = |id: &&PieceId| {
+                let piece = self.pieces.get(id);
+                piece.is_some_and(|p| p.touched && matches!(p.state, PieceState::Here(_)))
             };
+            let Some(id) = self.by_age.values().find(is_used).copied() else { return false };
             self.remove(id);
         }
         true
@@ -131,18 +155,17 @@ impl Pieces {
         self.sent -= 1;
     }
 
-    /// Bytes of a piece were used. A piece without unread bytes is dropped.
-    pub(crate) fn used(&mut self, id: PieceId, length: u64) {
-        let Some(piece) = self.pieces.get_mut(&id) else { return };
-        piece.unread = piece.unread.saturating_sub(length);
-        if piece.unread == 0 {
-            self.remove(id);
+    /// Bytes of a piece were read.
+    pub(crate) fn used(&mut self, id: PieceId) {
+        if let Some(piece) = self.pieces.get_mut(&id) {
+            piece.touched = true;
         }
     }
 
     pub(crate) fn remove(&mut self, id: PieceId) {
         if let Some(piece) = self.pieces.remove(&id) {
             self.bytes -= piece.end - id.1;
+            self.by_age.remove(&piece.age);
         }
     }
 
@@ -151,6 +174,7 @@ impl Pieces {
     pub(crate) fn clear(&mut self) {
         (self.bytes, self.queue) = (0, VecDeque::new());
         self.pieces.clear();
+        self.by_age.clear();
     }
 
     /// Drops the pieces of a shard that was closed.
@@ -177,22 +201,25 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_fetched_once_and_dropped_when_it_was_read() {
+    fn a_range_is_fetched_once() {
         let mut pieces = Pieces::new(1000, 4);
         pieces.plan(7, 100, 50);
         pieces.plan(7, 100, 50);
         pieces.plan(7, 120, 10);
-        pieces.plan(7, 90, 20);
         assert_eq!(pieces.next(), Some(((7, 100), 150)));
         assert_eq!(pieces.next(), None);
+        pieces.plan(7, 90, 70);
+        assert_eq!(pieces.next(), Some(((7, 90), 100)), "what is before it");
+        assert_eq!(pieces.next(), Some(((7, 150), 160)), "and behind it");
+        assert_eq!(pieces.next(), None);
+        pieces.remove((7, 90));
+        pieces.remove((7, 150));
         assert_eq!(pieces.with_byte(7, 149), Some(((7, 100), 150)));
         assert_eq!(pieces.with_byte(7, 150), None);
         assert_eq!(pieces.with_byte(8, 110), None);
         assert_eq!((pieces.next_start(7, 0), pieces.next_start(7, 101)), (Some(100), None));
         here(&mut pieces, (7, 100));
-        pieces.used((7, 100), 20);
-        assert_eq!(pieces.bytes(), 50);
-        pieces.used((7, 100), 30);
+        pieces.remove((7, 100));
         assert_eq!((pieces.bytes(), pieces.with_byte(7, 110)), (0, None));
     }
 
@@ -209,9 +236,9 @@ mod tests {
         assert_eq!(pieces.next(), Some(((0, 60), 90)));
         pieces.plan(1, 0, 30);
         assert_eq!(pieces.with_byte(1, 0), None, "nobody has begun to read what is here");
-        pieces.used((0, 0), 10);
+        pieces.used((0, 0));
         pieces.plan(1, 0, 30);
-        assert_eq!(pieces.with_byte(1, 0), Some(((1, 0), 30)), "what was read in part gave way");
+        assert_eq!(pieces.with_byte(1, 0), Some(((1, 0), 30)), "what was read from gave way");
         assert_eq!(pieces.with_byte(0, 10), None);
     }
 

@@ -39,6 +39,10 @@ impl Source for RemoteSource {
         self.fetcher.read(self.number, &self.object, at, into).map_err(|e| of_store(&e))
     }
 
+    fn read_again(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.fetcher.read_again(&self.object, at, into).map_err(|e| of_store(&e))
+    }
+
     fn advise(&self, at: u64, length: u64) {
         let length = length.min(self.len().saturating_sub(at));
         self.fetcher.advise(self.number, at, length);

@@ -39,6 +39,10 @@ impl Open for OpenByUrl {
         !self.remotes.is_empty()
     }
 
+    fn readahead(&self) -> Option<u64> {
+        self.remotes.iter().filter_map(|(_, remote)| remote.readahead()).min()
+    }
+
     /// The sum of all stores. Quantiles are the largest ones.
     fn fetch_stats(&self) -> Option<FetchStats> {
         let stats = self.remotes.iter().filter_map(|(_, remote)| remote.fetch_stats());

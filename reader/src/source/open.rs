@@ -48,6 +48,11 @@ pub trait Open: fmt::Debug + Send + Sync {
         false
     }
 
+    /// How many bytes may be advised before they are read; `None` if there is no limit.
+    fn readahead(&self) -> Option<u64> {
+        None
+    }
+
     /// Counters of requests; `None` if the opener counts none.
     fn fetch_stats(&self) -> Option<FetchStats> {
         None

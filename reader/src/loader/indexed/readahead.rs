@@ -71,10 +71,17 @@ impl Readahead {
             }
             self.next = end;
             new_shards.open_ahead(dataset, &self.draws);
-            if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() {
+            if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() && self.fits(dataset) {
                 self.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
             }
         }
+    }
+
+    /// True if the stretch and the one before it have room where advised bytes are kept. If not, the samples of
+    /// each batch are advised alone.
+    fn fits(&self, dataset: &Dataset) -> bool {
+        let bytes = || self.plan.runs().iter().map(|run| run.bytes).sum::<u64>();
+        dataset.readahead().is_none_or(|room| bytes() <= room / 2)
     }
 }
 
