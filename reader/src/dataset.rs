@@ -137,6 +137,10 @@ impl Dataset {
     /// or a list. A name that exists is taken literally. Samples are numbered in the order in which
     /// the shards are named.
     ///
+    /// With the feature `remote`, also the URL of a folder with `dataset.json` (`s3://`, `gs://`, `az://`,
+    /// `https://`, `hf://datasets/OWNER/NAME@REVISION/PATH`), of some of its shards (braces in the last
+    /// segment), or a list of URLs (a file that ends in `.urls`, for example of presigned ones).
+    ///
     /// # Errors
     /// Returns an error if a name matches nothing or a named shard is missing, if a manifest is damaged,
     /// or if a tar without a manifest has no sidecar or a stale or damaged one.
@@ -183,14 +187,16 @@ impl Dataset {
                     DatasetFacts::default()
                 }
                 ShardPath::Url(url) => {
-                    let RemoteDataset { manifest, url, sidecars, opener } = open_url(&url)?;
-                    let found = DatasetFacts::of(&manifest);
-                    for entry in manifest.shards {
-                        let shard = ShardFacts::remote(Path::new(&url), entry, sidecars.clone())?;
-                        facts.push(Arc::new(shard));
-                    }
-                    access.remotes.push((url, opener));
+                    let remote = open_url(&url)?;
+                    let found = DatasetFacts::of(&remote.manifest);
+                    add_remote(remote, &mut facts, &mut access)?;
                     found
+                }
+                ShardPath::UrlPart(folder, names) => {
+                    let mut remote = open_url(&folder)?;
+                    remote.keep(&names)?;
+                    add_remote(remote, &mut facts, &mut access)?;
+                    DatasetFacts::default() // the manifest speaks of all shards
                 }
             };
             about = Some(about.map_or_else(|| found.clone(), |about| about.and(&found)));
@@ -404,6 +410,21 @@ impl Dataset {
         searched.take().into_iter().for_each(|number| self.shard(number).forget());
         found
     }
+}
+
+/// Adds the shards of a data set in a store, and what opens them.
+fn add_remote(
+    remote: RemoteDataset,
+    facts: &mut Vec<Arc<ShardFacts>>,
+    access: &mut FileAccess,
+) -> Result<()> {
+    let RemoteDataset { manifest, url, sidecars, opener } = remote;
+    for entry in manifest.shards {
+        let shard = ShardFacts::remote(Path::new(&url), entry, sidecars.clone())?;
+        facts.push(Arc::new(shard));
+    }
+    access.remotes.push((url, opener));
+    Ok(())
 }
 
 /// Opens a data set in a store, with the options of the environment.

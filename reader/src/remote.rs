@@ -18,6 +18,7 @@ mod place;
 #[cfg(feature = "remote")]
 mod source;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::ShardEntry;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::open::Open;
 
 #[cfg(feature = "remote")]
@@ -50,6 +51,36 @@ pub(crate) struct RemoteDataset {
     pub(crate) url: String,
     pub(crate) sidecars: Arc<dyn SidecarFolder>,
     pub(crate) opener: Arc<dyn Open>,
+}
+
+impl RemoteDataset {
+    /// Keeps the shards with these names, in this order.
+    ///
+    /// # Errors
+    /// Returns an error if the manifest does not list all of them.
+    pub(crate) fn keep(&mut self, names: &[String]) -> Result<()> {
+        let all = std::mem::take(&mut self.manifest.shards);
+        let all: HashMap<&str, &ShardEntry> =
+            all.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+        let missing = names.iter().filter(|name| !all.contains_key(name.as_str()));
+        if let Some(first) = missing.clone().next() {
+            let text = format!(
+                "dataset.json lists no shard of this name ({} of the {} that were named are missing)",
+                missing.count(),
+                names.len()
+            );
+            return Err(Error::usage(text).with_path(format!("{}/{first}", self.url)));
+        }
+        let named = names.iter().filter_map(|name| all.get(name.as_str()));
+        self.manifest.shards = named.map(|entry| (*entry).clone()).collect();
+        Ok(())
+    }
+}
+
+/// True if a path or a URL names a list of URLs.
+pub(crate) fn is_url_list(name: &str) -> bool {
+    let place = if is_url(name) { name.split('?').next().unwrap_or(name) } else { name };
+    place.ends_with(".urls") || place.ends_with(".urls.json")
 }
 
 /// True if `name` is a URL.

@@ -1,6 +1,7 @@
 //! `Shards`: a data set as users name it, resolved to manifests and tars.
 //!
-//! A folder, a `dataset.json`, a tar, a glob, braces, several of these joined by `::`, or a list.
+//! A folder, a `dataset.json`, a tar, a glob, braces, several of these joined by `::`, a URL, a list of
+//! URLs, or a list of these.
 //! Checks which files exist; opens none.
 
 use std::fs;
@@ -14,7 +15,7 @@ use tarflume_formats::name;
 
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::is_url;
+use crate::remote::{is_url, is_url_list};
 
 /// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
 ///
@@ -34,8 +35,10 @@ pub enum ShardPath {
     Manifest(PathBuf),
     /// A tar.
     Tar(PathBuf),
-    /// A data set in a store.
+    /// A data set in a store, or a list of URLs of one.
     Url(String),
+    /// Shards of a data set in a store, by name: its folder, and the names.
+    UrlPart(String, Vec<String>),
 }
 
 macro_rules! shards_from {
@@ -78,8 +81,24 @@ impl Shards {
         for name in &self.0 {
             found.extend(named(name)?);
         }
-        Ok(found)
+        Ok(joined(found))
     }
+}
+
+/// Joins neighbors in one folder of a store: its manifest is read once.
+fn joined(found: Vec<ShardPath>) -> Vec<ShardPath> {
+    let mut joined: Vec<ShardPath> = Vec::with_capacity(found.len());
+    for path in found {
+        match (joined.last_mut(), path) {
+            (Some(ShardPath::UrlPart(folder, names)), ShardPath::UrlPart(same, more))
+                if *folder == same =>
+            {
+                names.extend(more)
+            }
+            (_, path) => joined.push(path),
+        }
+    }
+    joined
 }
 
 /// Resolves one name: literally if it exists, otherwise as a pattern.
@@ -106,14 +125,7 @@ fn named(path: &Path) -> Result<Vec<ShardPath>> {
 /// Expands braces, then globs. `whole` is the text that the user wrote, for messages.
 fn pattern(text: &str, whole: &str) -> Result<Vec<ShardPath>> {
     if is_url(text) {
-        if text.contains(['{', '*']) {
-            let text = format!(
-                "'{}': braces and globs name local files; name the folder in the store, which has dataset.json",
-                name::shown(whole.as_bytes())
-            );
-            return Err(Error::usage(text));
-        }
-        return Ok(vec![ShardPath::Url(text.into())]);
+        return in_store(text).map(|found| vec![found]);
     }
     let names = braces::expand(text)?;
     let (mut found, mut absent, mut first) = (Vec::new(), 0, None);
@@ -134,11 +146,30 @@ fn pattern(text: &str, whole: &str) -> Result<Vec<ShardPath>> {
     }
 }
 
+/// A folder in a store, or some shards of one: a tar, or braces in the last segment.
+fn in_store(url: &str) -> Result<ShardPath> {
+    // What follows is a secret of a presigned URL, and no pattern.
+    let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let (folder, last) = place.rsplit_once('/').unwrap_or((place, ""));
+    if place.contains('*') || folder.contains('{') {
+        let text = "a URL has braces in its last segment only, and globs name local files; name the folder in \
+                    the store, which has dataset.json";
+        return Err(Error::usage(text).with_path(place));
+    }
+    if !query.is_empty() || !last.ends_with(".tar") {
+        return Ok(ShardPath::Url(url.into()));
+    }
+    Ok(ShardPath::UrlPart(folder.into(), braces::expand(last)?))
+}
+
 fn listed(path: &Path, kind: Kind) -> Result<Vec<ShardPath>> {
     if kind == Kind::Folder {
         return folder(path);
     }
     let ends = |end: &str| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes());
+    if let Some(list) = path.to_str().filter(|text| is_url_list(text)) {
+        return Ok(vec![ShardPath::Url(list.into())]);
+    }
     if ends(".json") {
         return Ok(vec![ShardPath::Manifest(path.into())]);
     }

@@ -15,7 +15,7 @@ use tarflume_store::Store;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::opener::RemoteOpener;
 use crate::remote::place::{Storage, of_store};
-use crate::remote::{RemoteDataset, SidecarFolder};
+use crate::remote::{RemoteDataset, SidecarFolder, is_url_list};
 
 /// The folder of a data set in a store.
 #[derive(Debug)]
@@ -25,7 +25,8 @@ pub(crate) struct RemoteFolder {
 }
 
 impl RemoteDataset {
-    /// Reads the manifest of the data set at `url`, a folder or its `dataset.json`. One request.
+    /// Reads the manifest of the data set at `url`: a folder, its `dataset.json`, or a list of URLs that
+    /// has one. One request.
     ///
     /// # Errors
     /// Returns an error if there is no manifest, or the store refuses or does not answer.
@@ -39,11 +40,7 @@ impl RemoteDataset {
         let store = storage.open(folder)?;
         let (manifest, _) = store.get(FILE_NAME).map_err(|e| match e.is_missing() {
             false => of_store(&e),
-            true => {
-                let text = "there is no dataset.json, so its samples cannot be counted or found; `pack build -o \
-                            URL` and `pack index` write one";
-                Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME))
-            }
+            true => no_manifest(&store),
         })?;
         let parsed = Manifest::from_json(&manifest).map_err(Error::from);
         let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
@@ -54,6 +51,21 @@ impl RemoteDataset {
         let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
         Ok(RemoteDataset { manifest: parsed, url, sidecars, opener: Arc::new(opener) })
     }
+}
+
+/// The error of a data set without a manifest.
+fn no_manifest(store: &Store) -> Error {
+    let url = store.url();
+    let remedy = if is_url_list(url) {
+        "the list must have its URL, and those of the sidecars (.index)"
+    } else if ["hf:", "http:", "https:"].iter().any(|scheme| url.starts_with(scheme)) {
+        "`pack index` makes it and the sidecars from a copy of the tars; upload them beside the tars"
+    } else {
+        "`pack build -o URL` and `pack index` write one"
+    };
+    let text =
+        format!("there is no dataset.json, so its samples cannot be counted or found; {remedy}");
+    Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME))
 }
 
 impl SidecarFolder for RemoteFolder {

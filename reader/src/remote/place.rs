@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tarflume_store::{Options, Store, StoreStats};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::is_url_list;
 use crate::size::Size;
 use crate::source::fetch_stats::FetchStats;
 
@@ -64,7 +65,8 @@ impl Storage {
     }
 
     /// Keeps sidecars in this folder. The default is `TARFLUME_SIDECARS`, or `tarflume/sidecars` in
-    /// the user's cache folder. They are named by their digests, so data sets can share it.
+    /// the user's cache folder. They are named by their digests, so data sets can share it. The commits
+    /// that revisions of the Hub were resolved to are kept there for ten minutes, too.
     #[must_use]
     pub fn sidecars(mut self, folder: impl Into<PathBuf>) -> Storage {
         self.sidecars = Some(folder.into());
@@ -78,13 +80,22 @@ impl Storage {
         self
     }
 
+    /// Opens the store of a URL, or of a list of URLs.
     pub(crate) fn open(&self, url: &str) -> Result<Store> {
         if let Some(store) = &self.store {
             return Ok(store.clone());
         }
         let pairs = self.pairs.iter().map(|(name, value)| (name, value.clone()));
-        let options = Options::from_pairs(pairs).map_err(|e| of_store(&e))?;
-        Store::open(url, &options).map_err(|e| of_store(&e))
+        let mut options = Options::from_pairs(pairs).map_err(|e| of_store(&e))?;
+        // Only a repository of the Hub uses it, and works without it.
+        if let Ok(folder) = self.folder() {
+            options = options.with_folder(folder);
+        }
+        let opened = match is_url_list(url) {
+            true => Store::open_list(url, &options),
+            false => Store::open(url, &options),
+        };
+        opened.map_err(|e| of_store(&e))
     }
 
     pub(crate) fn readahead_bytes(&self) -> u64 {

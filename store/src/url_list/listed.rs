@@ -101,7 +101,7 @@ impl ReadObjects for Listed {
     ) -> Result<Found> {
         let place = format!("{}/{name}", self.place);
         let url = self.urls.get(name).ok_or_else(|| {
-            Error::new(ErrorKind::Missing, &place, "the list has no URL of this name")
+            Error::new(ErrorKind::Missing, &place, "the list has no URL of this name; add it")
         })?;
         let answer = follow(&self.web, url, range.clone(), if_match, &place).await?;
         let is_past = answer.status == StatusCode::RANGE_NOT_SATISFIABLE;

@@ -1,6 +1,8 @@
 //! Data sets in a store: the same epochs as from files, whatever the network does.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod places;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -277,8 +279,12 @@ fn files_and_stores_are_read_together() {
 fn what_cannot_be_opened_says_what_to_do() {
     let set = Set::new();
     let refused = |url: &str| Dataset::open_with(url, &set.storage()).unwrap_err().to_string();
-    assert!(refused("s3://bucket/set/{000..003}.tar").contains("name the folder in the store"));
-    assert!(refused("s3://bucket/set/shard-000000.tar").contains("name the folder of the shards"));
+    assert!(refused("s3://bucket/set/*.tar").contains("name the folder in the store"));
+    assert!(refused("s3://bucket/{a,b}/000.tar").contains("name the folder in the store"));
+    let unlisted = refused("s3://bucket/set/shard-{000001..000004}.tar");
+    let shard =
+        "s3://bucket/set/shard-000003.tar: dataset.json lists no shard of this name (2 of the 4";
+    assert!(unlisted.contains(shard), "{unlisted}");
     let empty = Store::open("s3://bucket/nothing", &set.server.options()).unwrap();
     let storage = Storage::new().store(empty).sidecars(set.sidecars.path());
     let error = Dataset::open_with("s3://bucket/nothing", &storage).unwrap_err();
