@@ -3,6 +3,7 @@
 //! A revision is resolved to a commit once; all reads are of this commit, so no object changes.
 //! The Hub redirects to storage elsewhere by signed URLs; these never see the token.
 
+mod api;
 mod files;
 mod kept;
 mod listing;

@@ -15,7 +15,7 @@ use tarflume_formats::name;
 
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::{is_url, is_url_list};
+use crate::remote::name::{is_url, is_url_list};
 
 /// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
 ///

@@ -13,9 +13,10 @@ use tarflume_formats::publish::{create_folders, write_whole};
 use tarflume_store::Store;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::name::is_url_list;
 use crate::remote::opener::RemoteOpener;
 use crate::remote::place::{Storage, of_store};
-use crate::remote::{RemoteDataset, SidecarFolder, is_url_list};
+use crate::remote::{RemoteDataset, SidecarFolder};
 
 /// The folder of a data set in a store.
 #[derive(Debug)]

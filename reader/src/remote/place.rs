@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tarflume_store::{Options, Store, StoreStats};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::is_url_list;
+use crate::remote::name::is_url_list;
 use crate::size::Size;
 use crate::source::fetch_stats::FetchStats;
 

@@ -97,7 +97,7 @@ fn a_name_that_matches_nothing_is_an_error() {
     let here = text(made.path());
     let empty = tempfile::tempdir().unwrap();
     let remote = match cfg!(feature = "remote") {
-        true => "name the folder of the shards",
+        true => "cannot open ftp://",
         false => "without the feature `remote`",
     };
     let cases: [(Shards, ErrorKind, &str); 14] = [
@@ -111,7 +111,7 @@ fn a_name_that_matches_nothing_is_an_error() {
         ("".into(), ErrorKind::Usage, "is empty"),
         (Vec::<String>::new().into(), ErrorKind::Usage, "is empty"),
         (format!("{here}/s-0.tar::").into(), ErrorKind::Io, "this shard or folder does not exist"),
-        ("s3://bucket/x.tar".into(), ErrorKind::Usage, remote),
+        ("ftp://bucket/x.tar".into(), ErrorKind::Usage, remote),
         (format!("{here}/s-0.index").into(), ErrorKind::Usage, "name the tar beside it"),
         (format!("{here}/s-0.tar/x").into(), ErrorKind::Io, "this shard or folder does not exist"),
         ("x".repeat(70_000).into(), ErrorKind::Io, "this shard or folder does not exist"),

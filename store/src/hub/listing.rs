@@ -6,11 +6,12 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hub::api;
 use crate::hub::kept::Kept;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;
+use crate::web::Web;
 use crate::web::answer::Answer;
-use crate::web::{Ask, Web};
 
 /// A list of a commit stays true.
 const FOR_EVER: Duration = Duration::MAX;
@@ -69,17 +70,7 @@ async fn pages(
     let mut url = repository.tree_url(commit, folder);
     let mut files = Vec::new();
     loop {
-        let answer = web
-            .get(&Ask {
-                url: &url,
-                token: repository.token_for(&url),
-                range: None,
-                if_match: None,
-                is_immutable: true,
-                whole: 0,
-                place: &place,
-            })
-            .await?;
+        let answer = api::ask(web, repository, &url, &place).await?;
         if !answer.status.is_success() {
             return Err(refusal(repository, &Asked::Path { commit, path: folder }, &answer));
         }

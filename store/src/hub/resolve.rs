@@ -10,10 +10,11 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::hub::api;
 use crate::hub::kept::Kept;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::{Repository, is_commit};
-use crate::web::{Ask, Web};
+use crate::web::Web;
 
 /// Processes that start within this time of each other read the same commit.
 const LIFE: Duration = Duration::from_secs(600);
@@ -70,17 +71,7 @@ pub(super) async fn of_node(
 
 async fn ask(web: &Web, repository: &Repository) -> Result<String> {
     let (url, place) = (repository.revision_url(), repository.place(""));
-    let answer = web
-        .get(&Ask {
-            url: &url,
-            token: repository.token_for(&url),
-            range: None,
-            if_match: None,
-            is_immutable: false,
-            whole: 0,
-            place: &place,
-        })
-        .await?;
+    let answer = api::ask(web, repository, &url, &place).await?;
     if !answer.status.is_success() {
         return Err(refusal(repository, &Asked::Revision, &answer));
     }

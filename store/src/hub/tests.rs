@@ -290,13 +290,17 @@ fn a_renamed_repository_is_followed_with_the_token() {
     let (hub, store) = served();
     hub.require_token();
     hub.plan(|asked| {
-        let old = asked.request.path().find("/datasets/lab/photos/resolve/")?;
-        let (prefix, path) = asked.request.path().split_at(old);
+        let (prefix, path) =
+            asked.request.target.split_at(1 + asked.request.target[1..].find('/')?);
         let to = format!("{prefix}/moved{path}");
-        (!prefix.contains("moved")).then(|| Reply::new(307, "").with("Location", to))
+        (asked.host == Host::Api && !path.starts_with("/moved"))
+            .then(|| Reply::new(307, "").with("Location", to))
     });
     assert_eq!(&store.get("dataset.json").unwrap().0[..], b"{\"seed\":1}");
     assert_eq!(store.object_of("shard-000000.tar", 5000).read(0, 9).unwrap().len(), 9);
+    assert_eq!(store.list("").unwrap().len(), 5);
+    let moved = hub.take_asked();
+    assert_eq!((count(&moved, "/moved/api/"), count(&moved, "/moved/datasets/")), (4, 2));
     hub.plan(|asked| Some(Reply::new(307, "").with("Location", asked.request.target.clone())));
     let circle = store.get("dataset.json").unwrap_err();
     assert!(circle.text().contains("redirects more than 5 times"), "{circle}");
