@@ -1,7 +1,7 @@
-//! Object stores for tarflume: S3, GCS, Azure and HTTP servers.
+//! Object stores for tarflume: S3, GCS, Azure, HTTP servers, lists of URLs and the Hugging Face Hub.
 //!
 //! [`Store`] is a prefix of a store, [`Object`] one object of it, pinned to the state in which it
-//! was opened. Methods wait for the answer; [`Object::begin`] calls back. Requests are made by the
+//! was opened. [`UrlList`] names objects by URLs, such as presigned ones. Methods wait for the answer; [`Object::begin`] calls back. Requests are made by the
 //! crate `object_store`; this crate adds what it lacks: profiles and `credential_process`,
 //! `Retry-After`, objects that never change while they are read, counters, and errors that say what
 //! to set.

@@ -25,7 +25,7 @@ impl Bucket {
         if url.starts_with("http") || url.starts_with("hf:") {
             return Err(Failure::usage(format!(
                 "{url}: this server takes no shards; pack to a folder or to s3://, gs:// or az://, and upload by \
-                 the server's own tools"
+                 the server's own tools (Hugging Face: `hf upload OWNER/NAME FOLDER --repo-type dataset`)"
             )));
         }
         let pairs = options.iter().map(|(name, value)| (name, value.clone()));
