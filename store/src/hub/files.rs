@@ -142,6 +142,7 @@ impl Files {
         for _ in 0..=MOST_HOPS {
             let token = self.repository.token_for(&url);
             let answer = self.web.get(&ask(&url, token, range, &place)).await?;
+            check_commit(&answer, commit, &place)?;
             if let Some(to) = target(&answer, &url, &place)? {
                 if !self.repository.is_ours(&to) {
                     return Ok(Reached::Elsewhere(to));
@@ -152,7 +153,6 @@ impl Files {
             let asked = Asked::Path { commit, path };
             let part = part(&answer, range, &place)?;
             let part = part.ok_or_else(|| refusal(&self.repository, &asked, &answer))?;
-            check_commit(&answer, commit, &place)?;
             return Ok(Reached::Bytes(part));
         }
         Err(circle(&place))

@@ -316,6 +316,18 @@ fn storage_that_ignores_ranges_is_refused() {
 }
 
 #[test]
+fn another_commit_than_was_asked_for_is_an_error() {
+    let (hub, store) = served();
+    hub.plan(|asked| {
+        let is_file = asked.request.path().contains("/resolve/");
+        is_file.then(|| Reply::new(200, "{}").with("X-Repo-Commit", commit(7)))
+    });
+    let error = store.get("dataset.json").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Answer);
+    assert!(error.text().contains("another commit"), "{error}");
+}
+
+#[test]
 fn nothing_is_written() {
     let (hub, store) = served();
     let refused = [
