@@ -1,43 +1,88 @@
-//! `Listed`: reads the objects of a list by their URLs.
+//! `Listed`: reads the objects of a list by their URLs, and the list again when one is refused.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use http::StatusCode;
 use reqwest::Url;
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::error::{CHANGED, Error, ErrorKind, Result};
+use crate::location::is_url;
+use crate::url_list::list::{UrlList, parse_url, shown, wrong};
 use crate::web::answer::Answer;
 use crate::web::expiry::life;
 use crate::web::read_only::{Entry, Found, ReadObjects};
 use crate::web::redirect::{MOST_HOPS, circle, target};
 use crate::web::{Ask, Web};
 
-/// See the head of the file.
+/// The objects of a list.
 pub(crate) struct Listed {
     web: Web,
-    urls: BTreeMap<String, Url>,
-    /// The path or the URL of the list, without its query.
-    place: String,
+    list: Mutex<UrlList>,
+    /// The path or the URL of the list.
+    source: String,
+    /// Held while the list is read again.
+    renewal: AsyncMutex<()>,
 }
 
 impl fmt::Debug for Listed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listed").field(&self.place).finish()
+        f.debug_tuple("Listed").field(&shown(&self.source)).finish()
     }
 }
 
 impl Listed {
-    pub(crate) fn new(web: Web, urls: BTreeMap<String, Url>, place: &str) -> Listed {
-        Listed { web, urls, place: place.into() }
+    pub(crate) fn new(web: Web, list: UrlList, source: &str) -> Listed {
+        let (list, source) = (Mutex::new(list), source.to_string());
+        Listed { web, list, source, renewal: AsyncMutex::default() }
+    }
+
+    fn url(&self, name: &str) -> Option<Url> {
+        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.urls.get(name).cloned()
+    }
+
+    /// The URL of an object whose URL was refused, if the list has another one by now.
+    async fn renewed(&self, name: &str, refused: &Url) -> Option<Url> {
+        let _one = self.renewal.lock().await;
+        let other = || self.url(name).filter(|url| url != refused);
+        if let Some(url) = other() {
+            return Some(url); // another reader was here before
+        }
+        // A list that is gone or broken leaves the refusal as the error.
+        let list = read(&self.web, &self.source).await.ok()?;
+        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = list;
+        other()
     }
 }
 
-/// Reads the list itself.
-pub(crate) async fn download(web: &Web, url: &Url, place: &str) -> Result<Vec<u8>> {
+/// True if a list may be read without TLS: it is named so.
+pub(crate) fn allows_http(source: &str) -> bool {
+    source.starts_with("http://")
+}
+
+/// Reads a list.
+pub(crate) async fn read(web: &Web, source: &str) -> Result<UrlList> {
+    let place = shown(source);
+    let bytes = match is_url(source) {
+        true => download(web, &parse_url(source, "the list")?, place).await?,
+        false => std::fs::read(source).map_err(|e| {
+            let kind = match e.kind() {
+                std::io::ErrorKind::NotFound => ErrorKind::Usage,
+                _ => ErrorKind::Machine,
+            };
+            Error::new(kind, place, format!("cannot read the list of URLs: {e}"))
+        })?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| wrong("this is no list of URLs, nor any text"));
+    text.and_then(|text| UrlList::parse(&text)).map_err(|e| e.at(place))
+}
+
+async fn download(web: &Web, url: &Url, place: &str) -> Result<Vec<u8>> {
     let answer = follow(web, url, None, None, place).await?;
     match answer.status.is_success() {
         true => Ok(answer.bytes.to_vec()),
@@ -99,14 +144,20 @@ impl ReadObjects for Listed {
         range: Option<Range<u64>>,
         if_match: Option<&str>,
     ) -> Result<Found> {
-        let place = format!("{}/{name}", self.place);
-        let url = self.urls.get(name).ok_or_else(|| {
+        let place = format!("{}/{name}", shown(&self.source));
+        let mut url = self.url(name).ok_or_else(|| {
             Error::new(ErrorKind::Missing, &place, "the list has no URL of this name; add it")
         })?;
-        let answer = follow(&self.web, url, range.clone(), if_match, &place).await?;
+        let mut answer = follow(&self.web, &url, range.clone(), if_match, &place).await?;
+        if matches!(answer.status.as_u16(), 400 | 401 | 403)
+            && let Some(newer) = self.renewed(name, &url).await
+        {
+            url = newer;
+            answer = follow(&self.web, &url, range.clone(), if_match, &place).await?;
+        }
         let is_past = answer.status == StatusCode::RANGE_NOT_SATISFIABLE;
         if !answer.status.is_success() && !is_past {
-            return Err(refusal(url, answer.status, &place));
+            return Err(refusal(&url, answer.status, &place));
         }
         let wrong = |text: &str| Error::new(ErrorKind::Answer, &place, text);
         let part = answer.part(range.as_ref()).ok_or_else(|| {
@@ -124,11 +175,11 @@ impl ReadObjects for Listed {
 
     async fn list(&self, _: &str) -> Result<Vec<Entry>> {
         let text = "a list of URLs does not say how long its objects are; name a data set with dataset.json";
-        Err(Error::new(ErrorKind::Usage, &self.place, text))
+        Err(Error::new(ErrorKind::Usage, shown(&self.source), text))
     }
 
     fn refusal(&self) -> Error {
         let text = "a list of URLs is for reading; pack to s3://, gs:// or az://, or to a folder";
-        Error::new(ErrorKind::Usage, &self.place, text)
+        Error::new(ErrorKind::Usage, shown(&self.source), text)
     }
 }

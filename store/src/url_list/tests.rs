@@ -171,3 +171,25 @@ fn http_servers_that_refuse_head_or_ignore_ranges() {
     assert_eq!(whole.kind(), ErrorKind::Answer);
     assert!(whole.text().contains("ignores ranges"), "{whole}");
 }
+
+#[test]
+fn a_list_that_was_renewed_is_read_again() {
+    let server = serve();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.urls");
+    let write = |sig: &str| {
+        let line = format!("{}/a/000.tar?sig={sig}\n", server.listener.url());
+        std::fs::write(&path, line).unwrap();
+    };
+    write("old");
+    let store = Store::open_list(path.to_str().unwrap(), &Options::new()).unwrap();
+    let object = store.object_of("000.tar", 4000);
+    assert_eq!(object.read(0, 9).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(server.asked.lock().unwrap().len(), 1, "the list has nothing newer");
+    write("secret");
+    assert_eq!(object.read(0, 9).unwrap(), shard().slice(..9));
+    assert_eq!(object.read(9, 9).unwrap(), shard().slice(9..18));
+    assert_eq!(server.asked.lock().unwrap().len(), 4, "two refused, two read");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(object.read(0, 9).unwrap(), shard().slice(..9));
+}
