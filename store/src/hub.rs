@@ -5,8 +5,8 @@
 
 mod api;
 mod files;
-mod kept;
 mod listing;
+mod notes;
 mod refusal;
 mod repository;
 mod resolve;
@@ -21,7 +21,7 @@ use async_trait::async_trait;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hub::files::Files;
-use crate::hub::kept::Kept;
+use crate::hub::notes::Notes;
 use crate::hub::repository::Repository;
 use crate::location::Location;
 use crate::metrics::Metrics;
@@ -45,7 +45,7 @@ impl Hub {
     ) -> Result<ReadOnly<Hub>> {
         let repository = Repository::open(at, url, options)?;
         let web = Web::open(options, repository.allows_http(), metrics, url)?;
-        let kept = options.folder().map(|folder| Kept::new(folder.join("hub")));
+        let kept = options.folder().map(|folder| Notes::new(folder.join("hub")));
         Ok(ReadOnly::new(Hub { files: Files::new(web, repository, kept) }))
     }
 }

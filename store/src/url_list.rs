@@ -3,7 +3,7 @@
 //! The query of a URL is a secret: it is in no name, no message and no `Debug`.
 
 mod list;
-mod listed;
+mod objects;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::runtime::wait;
-use crate::url_list::listed::{Listed, allows_http, read};
+use crate::url_list::objects::{UrlObjects, allows_http, read};
 use crate::web::Web;
 use crate::web::read_only::ReadOnly;
 
@@ -39,9 +39,9 @@ impl UrlList {
         place: &str,
         options: &Options,
         metrics: &Arc<Metrics>,
-    ) -> Result<ReadOnly<Listed>> {
+    ) -> Result<ReadOnly<UrlObjects>> {
         let allow_http = allows_http(place) || self.urls.values().any(|u| u.scheme() == "http");
         let web = Web::open(options, allow_http, metrics, place)?;
-        Ok(ReadOnly::new(Listed::new(web, self, place)))
+        Ok(ReadOnly::new(UrlObjects::new(web, self, place)))
     }
 }

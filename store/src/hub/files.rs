@@ -13,7 +13,7 @@ use reqwest::Url;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::hub::kept::Kept;
+use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;
 use crate::hub::{listing, resolve};
@@ -32,7 +32,7 @@ const RENEWALS: u32 = 2;
 pub(crate) struct Files {
     web: Web,
     repository: Repository,
-    kept: Option<Kept>,
+    kept: Option<Notes>,
     commit: OnceCell<String>,
     ways: Mutex<HashMap<String, Arc<AsyncMutex<Way>>>>,
 }
@@ -61,7 +61,7 @@ enum Reached {
 }
 
 impl Files {
-    pub(crate) fn new(web: Web, repository: Repository, kept: Option<Kept>) -> Files {
+    pub(crate) fn new(web: Web, repository: Repository, kept: Option<Notes>) -> Files {
         Files { web, repository, kept, commit: OnceCell::new(), ways: Mutex::default() }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hub::api;
-use crate::hub::kept::Kept;
+use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::Repository;
 use crate::web::Web;
@@ -38,7 +38,7 @@ struct Node {
 pub(crate) async fn files(
     web: &Web,
     repository: &Repository,
-    kept: Option<&Kept>,
+    kept: Option<&Notes>,
     commit: &str,
     folder: &str,
 ) -> Result<Vec<File>> {

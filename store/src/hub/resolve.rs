@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hub::api;
-use crate::hub::kept::Kept;
+use crate::hub::notes::Notes;
 use crate::hub::refusal::{Asked, refusal};
 use crate::hub::repository::{Repository, is_commit};
 use crate::web::Web;
@@ -34,7 +34,7 @@ struct Revision {
 pub(crate) async fn commit(
     web: &Web,
     repository: &Repository,
-    kept: Option<&Kept>,
+    kept: Option<&Notes>,
 ) -> Result<String> {
     if let Some(commit) = repository.as_commit() {
         return Ok(commit.to_string());
@@ -52,7 +52,7 @@ pub(crate) async fn commit(
 pub(super) async fn of_node(
     web: &Web,
     repository: &Repository,
-    kept: Option<&Kept>,
+    kept: Option<&Notes>,
     key: &str,
 ) -> Result<String> {
     let Some(kept) = kept else { return ask(web, repository).await };

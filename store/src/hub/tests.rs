@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::hub::kept::Kept;
+use crate::hub::notes::Notes;
 use crate::hub::repository::Repository;
 use crate::hub::resolve::of_node;
 use crate::location::Location;
@@ -81,7 +81,7 @@ fn the_processes_of_a_node_ask_once() {
     let process = || -> Result<String, Error> {
         let repository = Repository::open(&Location::parse(URL)?, URL, &options)?;
         let key = repository.key(&["revision", "main"]);
-        let kept = Kept::new(folder.path().join("hub"));
+        let kept = Notes::new(folder.path().join("hub"));
         wait(URL, async {
             let web = Web::open(&options, true, &Default::default(), URL)?;
             of_node(&web, &repository, Some(&kept), &key).await

@@ -1,4 +1,4 @@
-//! `Kept`: a folder of answers of the Hub that the processes of a node share.
+//! `Notes`: a folder of answers of the Hub that the processes of a node share.
 //!
 //! An answer that cannot be kept or read is asked for again: nothing here is an error.
 
@@ -23,7 +23,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A folder of answers.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Notes {
     folder: PathBuf,
 }
 
@@ -37,10 +37,10 @@ struct Record<V> {
     value: V,
 }
 
-impl Kept {
+impl Notes {
     /// Uses a folder, which need not exist.
-    pub(crate) fn new(folder: PathBuf) -> Kept {
-        Kept { folder }
+    pub(crate) fn new(folder: PathBuf) -> Notes {
+        Notes { folder }
     }
 
     /// The answer of `key` that is at most `life` old.
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn answers_are_kept_for_a_time_and_for_their_owner() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::new(folder.path().join("a/hub"));
+        let kept = Notes::new(folder.path().join("a/hub"));
         assert_eq!(kept.read::<String>("key", LIFE), None);
         kept.write("key", "value");
         assert_eq!(kept.read::<String>("key", LIFE).as_deref(), Some("value"));
@@ -138,7 +138,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let kept = Kept::new(file);
+        let kept = Notes::new(file);
         kept.write("key", 1);
         assert_eq!(kept.read::<u32>("key", LIFE), None);
     }

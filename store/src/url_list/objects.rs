@@ -1,4 +1,4 @@
-//! `Listed`: reads the objects of a list by their URLs, and the list again when one is refused.
+//! `UrlObjects`: reads the objects of a list by their URLs, and the list again when one is refused.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::web::redirect::{MOST_HOPS, circle, target};
 use crate::web::{Ask, Web};
 
 /// The objects of a list.
-pub(crate) struct Listed {
+pub(crate) struct UrlObjects {
     web: Web,
     list: Mutex<UrlList>,
     /// The path or the URL of the list.
@@ -29,16 +29,16 @@ pub(crate) struct Listed {
     renewal: AsyncMutex<()>,
 }
 
-impl fmt::Debug for Listed {
+impl fmt::Debug for UrlObjects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listed").field(&shown(&self.source)).finish()
+        f.debug_tuple("UrlObjects").field(&shown(&self.source)).finish()
     }
 }
 
-impl Listed {
-    pub(crate) fn new(web: Web, list: UrlList, source: &str) -> Listed {
+impl UrlObjects {
+    pub(crate) fn new(web: Web, list: UrlList, source: &str) -> UrlObjects {
         let (list, source) = (Mutex::new(list), source.to_string());
-        Listed { web, list, source, renewal: AsyncMutex::default() }
+        UrlObjects { web, list, source, renewal: AsyncMutex::default() }
     }
 
     fn url(&self, name: &str) -> Option<Url> {
@@ -137,7 +137,7 @@ fn refusal(url: &Url, status: StatusCode, place: &str) -> Error {
 }
 
 #[async_trait]
-impl ReadObjects for Listed {
+impl ReadObjects for UrlObjects {
     async fn read(
         &self,
         name: &str,
