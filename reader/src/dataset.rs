@@ -435,5 +435,5 @@ fn open_url(url: &str) -> Result<RemoteDataset> {
     Err(Error::usage(
         "this program was built without the feature `remote`, so it reads local files alone",
     )
-    .with_path(url))
+    .with_path(url.split('?').next().unwrap_or(url))) // a query may be a secret
 }
