@@ -35,12 +35,29 @@ impl std::fmt::Debug for Pinned {
     }
 }
 
+impl Store {
+    /// Opens an object, pinned to its state of now. Costs one request.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn object(&self, name: &str) -> Result<Object> {
+        let facts = self.facts(name)?;
+        Ok(Object::new(self, name, facts))
+    }
+
+    /// An object whose length is known. Asks nothing: the first read pins it to the state that it
+    /// finds, if that has the same length.
+    pub fn object_of(&self, name: &str, length: u64) -> Object {
+        Object::lazily(self, name, length)
+    }
+}
+
 impl Object {
-    pub(crate) fn new(store: &Store, name: &str, facts: Facts) -> Object {
+    fn new(store: &Store, name: &str, facts: Facts) -> Object {
         Object::with(store, name, facts.length, OnceLock::from(facts.tag))
     }
 
-    pub(crate) fn lazily(store: &Store, name: &str, length: u64) -> Object {
+    fn lazily(store: &Store, name: &str, length: u64) -> Object {
         Object::with(store, name, length, OnceLock::new())
     }
 

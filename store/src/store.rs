@@ -11,7 +11,6 @@ use object_store::{GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
-use crate::object::Object;
 use crate::open::Client;
 use crate::options::Options;
 use crate::runtime::wait;
@@ -132,21 +131,6 @@ impl Store {
             let meta = self.inner.client.objects.head(&path).await;
             meta.map(|meta| facts(&meta)).map_err(|e| Error::of(&e, "examine", &url))
         })
-    }
-
-    /// Opens an object, pinned to its state of now. Costs one request.
-    ///
-    /// # Errors
-    /// As [`Store::get`].
-    pub fn object(&self, name: &str) -> Result<Object> {
-        let facts = self.facts(name)?;
-        Ok(Object::new(self, name, facts))
-    }
-
-    /// An object whose length is known. Asks nothing: the first read pins it to the state that it
-    /// finds, if that has the same length.
-    pub fn object_of(&self, name: &str, length: u64) -> Object {
-        Object::lazily(self, name, length)
     }
 
     /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.
