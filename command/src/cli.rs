@@ -29,6 +29,7 @@ mod man;
 mod out;
 mod packing;
 mod plan;
+mod preparation;
 mod progress;
 mod run;
 mod source_args;

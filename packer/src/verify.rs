@@ -68,7 +68,12 @@ pub fn verify(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, Failure> {
-    let sets = sets::find(paths, options)?;
+    let (urls, local): (Vec<_>, Vec<_>) =
+        paths.iter().cloned().partition(|path| remote::is_url(path));
+    let mut sets = sets::find(&local)?;
+    for url in urls {
+        sets.push(remote::set(&url, options)?);
+    }
     let mut report = Report::new(options.level);
     for set in sets {
         verify_set(set, options, on_bytes, &mut report)?;

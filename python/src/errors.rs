@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
 
-use crate::{keywords, storage};
+use crate::{keywords, url};
 
 /// "No such file or directory" in Linux.
 const ENOENT: i32 = 2;
@@ -86,7 +86,7 @@ fn class_of_the_system(error: &io::Error) -> &'static str {
 fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let place = error.place();
     let known = PyDict::new(py);
-    let path = place.path.as_deref().map(|path| storage::path(py, path)).transpose()?;
+    let path = place.path.as_deref().map(|path| url::path(py, path)).transpose()?;
     known.set_item("path", path)?;
     known.set_item("byte", place.byte)?;
     known.set_item("key", place.key.as_deref())?;

@@ -59,5 +59,6 @@ mod stream;
 mod table;
 mod tokens;
 mod transforms;
+mod url;
 mod words;
 mod writer;

@@ -24,7 +24,7 @@ use crate::numbers::Number;
 use crate::packing::{Work, reading};
 use crate::storage;
 use crate::tokens::Function;
-use crate::words;
+use crate::{url, words};
 
 /// The maximum number of threads.
 const MANY: u64 = 1024;
@@ -97,7 +97,7 @@ pub(crate) fn pack_build(
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
 ) -> PyResult<Work> {
-    let out = storage::restored(out);
+    let out = url::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
     let usual = BuildOptions::new(sources, out);
     let [shard_samples, shards, shuffle, limit] =
@@ -231,7 +231,7 @@ pub(crate) fn pack_verify(
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
     };
-    Work::verify(paths.into_iter().map(storage::restored).collect(), options)
+    Work::verify(paths.into_iter().map(url::restored).collect(), options)
 }
 
 /// Starts to write a data set in another format.
@@ -252,7 +252,7 @@ pub(crate) fn pack_export(
     fsync: bool,
     storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
-    let (path, storage) = (storage::restored(path), storage::pairs(py, storage.as_ref())?);
+    let (path, storage) = (url::restored(path), storage::pairs(py, storage.as_ref())?);
     if to == "megatron" {
         let is_of_samples =
             parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some();
@@ -310,7 +310,7 @@ pub(crate) fn pack_index(
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
     };
-    Work::index(paths.into_iter().map(storage::restored).collect(), options)
+    Work::index(paths.into_iter().map(url::restored).collect(), options)
 }
 
 /// Starts to tokenize text and to pack it.

@@ -15,6 +15,7 @@ use crate::numbers::Number;
 use crate::selecting::{self, Selection};
 use crate::storage::{self, Pairs};
 use crate::table::Table;
+use crate::url;
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
 /// `"shards/*.tar"`), or a list of these. It takes little memory, and processes share it: sidecars are
@@ -97,7 +98,7 @@ pub(crate) fn open(
 
 fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Ok(path) = shards.extract::<PathBuf>() {
-        return Ok(vec![storage::restored(path)]);
+        return Ok(vec![url::restored(path)]);
     }
     let paths = shards.extract::<Vec<PathBuf>>().map_err(|_| {
         usage(
@@ -105,7 +106,7 @@ fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
             "shards are a folder, a dataset.json, a tar, a pattern, a URL, or a list of these",
         )
     })?;
-    Ok(paths.into_iter().map(storage::restored).collect())
+    Ok(paths.into_iter().map(url::restored).collect())
 }
 
 impl Dataset {
@@ -291,7 +292,7 @@ impl Dataset {
     /// Paths of the shards, in order; URLs as `str` if they are in a store.
     #[getter]
     fn shards<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.dataset.shards().iter().map(|shard| storage::path(py, shard.path())).collect()
+        self.dataset.shards().iter().map(|shard| url::path(py, shard.path())).collect()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, NewArgs)> {

@@ -53,11 +53,11 @@ impl Store {
 }
 
 impl Object {
-    pub(crate) fn new(store: &Store, name: &str, facts: Facts) -> Object {
+    fn new(store: &Store, name: &str, facts: Facts) -> Object {
         Object::with(store, name, facts.length, OnceLock::from(facts.tag))
     }
 
-    pub(crate) fn lazily(store: &Store, name: &str, length: u64) -> Object {
+    fn lazily(store: &Store, name: &str, length: u64) -> Object {
         Object::with(store, name, length, OnceLock::new())
     }
 

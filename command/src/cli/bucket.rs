@@ -13,8 +13,20 @@ use tarflume_packer::{Choice, Exit, Failure, Outcome, Problem};
 
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
-use super::{build, run, summary};
+use super::{preparation, summary};
 use crate::signals;
+
+/// What `pack run` packs, and how.
+pub(super) struct Chosen<'a> {
+    /// The numbers of the shards, of so many of the plan.
+    pub(super) shards: &'a dyn Fn(usize) -> Result<Vec<usize>, Failure>,
+    /// What is done about problems, if not what the plan has noted.
+    pub(super) on_problem: Option<Policy>,
+    /// Where the sources are, if not where the plan found them.
+    pub(super) source: &'a [PathBuf],
+    pub(super) jobs: usize,
+    pub(super) run: &'a RunArgs,
+}
 
 /// A build in a store.
 pub(super) struct BucketBuild<'a> {
@@ -30,7 +42,7 @@ impl BucketBuild<'_> {
     /// Plans, packs and publishes.
     pub(super) fn build(&self, mut request: Request, run: &RunArgs) -> Outcome {
         let work = self.begin(&mut request)?;
-        let ready = match build::prepared(&request, self.out, self.show)? {
+        let ready = match preparation::prepared(&request, self.out, self.show)? {
             Ok(ready) => ready,
             Err(exit) => return Ok(exit),
         };
@@ -63,7 +75,7 @@ impl BucketBuild<'_> {
     /// Plans, and stores the plan.
     pub(super) fn plan(&self, mut request: Request) -> Outcome {
         let _work = self.begin(&mut request)?;
-        match build::prepared(&request, self.out, self.show)? {
+        match preparation::prepared(&request, self.out, self.show)? {
             Err(exit) => return Ok(exit),
             Ok(ready) => match self.offer(&request, &ready)? {
                 Offered::Published(manifest) => {
@@ -76,7 +88,7 @@ impl BucketBuild<'_> {
     }
 
     /// Packs shards of the plan in the store.
-    pub(super) fn run(&self, args: &run::Args) -> Outcome {
+    pub(super) fn run(&self, chosen: &Chosen<'_>) -> Outcome {
         let plan = match self.state()? {
             Ok(plan) => plan,
             Err(manifest) => {
@@ -85,15 +97,15 @@ impl BucketBuild<'_> {
             }
         };
         let foot = plan.foot();
-        let shards = args.chosen(foot.shards.len())?;
+        let shards = (chosen.shards)(foot.shards.len())?;
         let noted = self.bucket.policy()?.and_then(|word| Policy::from_word(word.trim()));
-        let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
+        let policy = chosen.on_problem.or(noted).unwrap_or(Policy::Fail);
         expect_no_quarantine(policy)?;
-        let roots = match args.source.as_slice() {
+        let roots = match chosen.source {
             [] => foot.roots.iter().map(PathBuf::from).collect(),
             given => RunOptions::roots(given)?,
         };
-        let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
+        let options = chosen.run.options(policy, chosen.jobs, roots, foot)?;
         let work = WorkFolder::new()?;
         let staging = Staging::of(work.path());
         staging.create()?;

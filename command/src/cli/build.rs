@@ -1,15 +1,12 @@
 //! `pack build`: plan + run + finalize.
 
-use std::path::Path;
-
-use tarflume_packer::build::{self, Built, Prepared, Ready, Request, prepare};
-use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Exit, Failure, Outcome};
+use tarflume_packer::build::{self, Built, Request};
+use tarflume_packer::{Exit, Outcome};
 
 use super::bucket::BucketBuild;
 use super::packing::{self, RunArgs};
 use super::source_args::{ShowArgs, SourceArgs};
-use super::{progress, storage, summary};
+use super::{preparation, storage, summary};
 use crate::signals;
 
 /// Pack folders into shards, check every file, and publish the data set.
@@ -66,7 +63,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 /// Plans, packs and publishes what is requested, and prints what was done.
 pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome {
-    let ready = match prepared(request, &request.out, show)? {
+    let ready = match preparation::prepared(request, &request.out, show)? {
         Ok(ready) => ready,
         Err(exit) => return Ok(exit),
     };
@@ -84,41 +81,5 @@ pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome 
             summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
             Ok(Exit::Done)
         }
-    }
-}
-
-/// Scans and plans, and prints the outcome if there is nothing to pack. `out` is shown as the place
-/// of the data set.
-pub(super) fn prepared(
-    request: &Request,
-    out: &Path,
-    show: ShowArgs,
-) -> Result<Result<Box<Ready>, Exit>, Failure> {
-    let counter = ScanCounter::default();
-    let prepared = progress::during_scan(show.mode(), &counter, || prepare(request, &counter))?;
-    match prepared {
-        Prepared::Published { manifest, lacks_entry_points } => {
-            summary::already_published(out, &manifest, show);
-            if lacks_entry_points {
-                summary::lacks_entry_points(out, show);
-            }
-            Ok(Err(Exit::Done))
-        }
-        Prepared::Nothing { manifest, scanned } => {
-            summary::nothing_new(out, &manifest, &scanned, show);
-            Ok(Err(Exit::Done))
-        }
-        Prepared::Refused(mut scanned, others) => {
-            let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
-            summary::refused_scan(out, &scanned, show);
-            looked.unwrap_or(Ok(())).map(|()| Err(Exit::Problems))
-        }
-        Prepared::Dry(plan, mut scanned) => {
-            packing::look_shown(request, &plan, &mut scanned, show)?;
-            summary::dry_run(plan.foot(), &scanned, show);
-            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
-            Ok(Err(if faults { Exit::Problems } else { Exit::Done }))
-        }
-        Prepared::Ready(ready) => Ok(Ok(ready)),
     }
 }

@@ -8,7 +8,7 @@ use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
-use super::bucket::BucketBuild;
+use super::bucket::{BucketBuild, Chosen};
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
 use super::{storage, summary};
@@ -73,7 +73,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     if let Some(bucket) = storage::bucket(&args.out)? {
         let (out, show) = (&args.out, args.show);
-        return BucketBuild { bucket, out, single_writer: true, show }.run(args);
+        let chosen = Chosen {
+            shards: &|total| args.chosen(total),
+            on_problem: args.on_problem,
+            source: &args.source,
+            jobs: args.jobs.count(),
+            run: &args.run,
+        };
+        return BucketBuild { bucket, out, single_writer: true, show }.run(&chosen);
     }
     let staging = Staging::of(&args.out);
     let plan = match workdir::output_state(&staging)? {

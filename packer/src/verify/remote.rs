@@ -1,6 +1,7 @@
 //! The set of a data set in a store, and the check of its shards on copies that last as long as the check.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_formats::manifest::FILE_NAME;
@@ -12,13 +13,19 @@ use super::sets::{Set, Target};
 use super::shard::{self, Proved};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
-use crate::remote_folder::RemoteFolder;
+use crate::remote_folder::{self, RemoteFolder};
+
+/// True if the path is the URL of a store.
+pub(super) fn is_url(path: &Path) -> bool {
+    remote_folder::url(path).is_some()
+}
 
 /// Finds the shards of the data set at `url`.
 ///
 /// # Errors
 /// Returns an error if there is nothing to verify, for the level `quick`, and the errors of the store.
-pub(super) fn set(url: &str, options: &Options) -> Result<Set, Failure> {
+pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
+    let url = remote_folder::url(url).unwrap_or_default();
     if options.level == Level::Quick {
         return Err(Failure::usage(format!(
             "{url}: of a shard in a store every byte is read; verify it with --level full or --level decode"
@@ -83,7 +90,7 @@ pub(super) fn prove(
     let Some(remote) = target.remote.clone() else {
         return Ok(shard::prove(target, options, on_bytes)?);
     };
-    let name = |path: &std::path::Path| {
+    let name = |path: &Path| {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     };
     let tar = name(&target.tar);

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::{files, read_manifest};
 
-use super::options::Options;
-use super::{kinds, remote};
+use super::kinds;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
 use crate::problem::{Problem, ProblemKind};
-use crate::remote_folder::{self, RemoteFolder};
+use crate::remote_folder::RemoteFolder;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::shards_of_append;
 
@@ -44,13 +43,11 @@ pub(crate) struct Set {
 ///
 /// # Errors
 /// Returns an error if a path does not exist or has nothing to verify.
-pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<Vec<Set>, Failure> {
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     let mut single = Set::default();
     for path in paths {
-        if let Some(url) = remote_folder::url(path) {
-            sets.push(remote::set(url, options)?);
-        } else if is_folder(path)? {
+        if is_folder(path)? {
             sets.push(of_folder(path)?);
         } else if path.file_name().is_some_and(|name| name == FILE_NAME) {
             sets.push(of_folder(tarflume_formats::publish::folder_of(path))?);

@@ -15,12 +15,12 @@ const READAHEAD: u64 = 256 << 20;
 /// The options of a data set in an object store.
 ///
 /// ```
-/// use tarflume::{Size, Storage};
+/// use tarflume::Storage;
 ///
 /// let storage = Storage::new()
 ///     .option("endpoint", "http://localhost:8333")?
 ///     .option("allow_http", "true")?
-///     .readahead(Size::mib(512));
+///     .readahead("512MiB".parse()?);
 /// assert!(Storage::new().option("endpiont", "x").is_err());
 /// # Ok::<(), tarflume::Error>(())
 /// ```

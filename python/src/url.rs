@@ -1,0 +1,26 @@
+//! URLs where Python has paths.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+
+/// Schemes of stores.
+const SCHEMES: [&str; 6] = ["s3", "gs", "az", "http", "https", "hf"];
+
+/// Restores a URL that went through `pathlib`, which makes one slash of two.
+pub(crate) fn restored(path: PathBuf) -> PathBuf {
+    let url = path.to_str().and_then(|text| {
+        let (scheme, rest) = text.split_once(":/")?;
+        let is_one_slash = SCHEMES.contains(&scheme) && !rest.starts_with('/') && !rest.is_empty();
+        is_one_slash.then(|| format!("{scheme}://{rest}"))
+    });
+    url.map_or(path, PathBuf::from)
+}
+
+/// A path as `pathlib.Path`, a URL as `str`.
+pub(crate) fn path<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    match path.to_str().filter(|text| text.contains("://")) {
+        Some(url) => Ok(url.into_pyobject(py)?.into_any()),
+        None => Ok(path.into_pyobject(py)?.into_any()),
+    }
+}
