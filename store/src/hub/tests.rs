@@ -61,6 +61,11 @@ fn files_are_read_at_one_commit_while_the_branch_moves() {
     let lazily = store.object_of("a b#1.tar", 5000);
     assert_eq!(lazily.read(4990, 10).unwrap()[..], tar(1)[4990..]);
     assert_eq!(&store.get("dataset.json").unwrap().0[..], b"{\"seed\":1}");
+    let copy = tempfile::tempfile().unwrap();
+    assert!(object.download(&copy, &|| false).unwrap());
+    let mut bytes = vec![0; 5000];
+    std::os::unix::fs::FileExt::read_exact_at(&copy, &mut bytes, 0).unwrap();
+    assert_eq!(bytes, tar(1));
     // Another prefix in the same process has the same commit.
     let other = Store::open("hf://datasets/lab/photos", &hub.options()).unwrap();
     assert_eq!(&other.get("train/dataset.json").unwrap().0[..], b"{\"seed\":1}");
