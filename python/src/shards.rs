@@ -27,7 +27,8 @@ use crate::url;
 /// `split`: the samples of one split (`splits` lists all). `version`: the data set as it was after this
 /// number of builds, without those that `pack append` added later.
 ///
-/// A data set in an object store is named by its URL: `s3://`, `gs://`, `az://`, `http://`, `https://`. Credentials and
+/// A data set in an object store is named by its URL: `s3://`, `gs://`, `az://`, `hf://datasets/`,
+/// `https://`; a file `NAME.urls` is a list of presigned URLs. Credentials and
 /// endpoints come from the environment, as the tools of the stores read them; `storage` is a dict of what to use instead,
 /// such as `{"endpoint": ..., "profile": ..., "anonymous": True}`; its `readahead` limits the bytes that are fetched
 /// ahead ("256MiB"). Pickling includes it.

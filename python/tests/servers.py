@@ -210,12 +210,46 @@ class RangeHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class HubHandler(RangeHandler):
+    """A repository of the Hugging Face Hub, me/set, whose only commit has the files of a folder."""
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path.startswith("/api/datasets/me/set/revision/"):
+            self.answer({"sha": self.commit})
+        elif path.startswith(f"/api/datasets/me/set/tree/{self.commit}"):
+            files = [path for path in sorted(pathlib.Path(self.directory).iterdir()) if path.is_file()]
+            self.answer([{"type": "file", "path": path.name, "size": path.stat().st_size} for path in files])
+        elif path.startswith(f"/datasets/me/set/resolve/{self.commit}/"):
+            self.path = "/" + path.rsplit("/", 1)[1]
+            super().do_GET()
+        else:
+            self.send_error(404)
+
+    def answer(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
 @contextlib.contextmanager
-def http_files(folder: pathlib.Path) -> Iterator[str]:
+def hub(folder: pathlib.Path) -> Iterator[str]:
+    """The endpoint of a Hub."""
+    with http_files(folder, HubHandler) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def http_files(folder: pathlib.Path, kind: type[RangeHandler] = RangeHandler) -> Iterator[str]:
     """The URL of a folder."""
 
     def handler(*args: object) -> RangeHandler:
-        return RangeHandler(*args, directory=str(folder))  # type: ignore[arg-type]
+        return kind(*args, directory=str(folder))  # type: ignore[arg-type]
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
         thread = threading.Thread(target=served.serve_forever, daemon=True)

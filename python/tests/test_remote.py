@@ -294,6 +294,26 @@ def test_http(local: pathlib.Path) -> None:
             tarflume.Dataset(f"{url}/nothing")
 
 
+def test_the_hub(local: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_TOKEN", "HF_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with servers.hub(local) as endpoint:
+        monkeypatch.setenv("HF_ENDPOINT", endpoint)
+        assert epoch("hf://datasets/me/set@main") == epoch(local)
+        assert run("cat", "hf://datasets/me/set", "0007.json") == run("cat", local, "0007.json")
+        assert run("ls", "hf://datasets/me/set").split() == run("ls", local).split()
+        assert "whole" in run("verify", "hf://datasets/me/set")
+        assert "hf upload" in run("build", local, "-o", "hf://datasets/me/set", code=2)
+
+
+def test_a_list_of_urls(local: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with servers.http_files(local) as url:
+        lines = [f"{url}/{path.name}?secret={n}" for n, path in enumerate(local.iterdir()) if path.is_file()]
+        (tmp_path / "set.urls").write_text("\n".join(lines) + "\n")
+        assert epoch(str(tmp_path / "set.urls")) == epoch(local)
+
+
 def test_a_store_that_ignores_conditions_is_refused(
     source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
