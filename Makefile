@@ -95,8 +95,8 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 
 # A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
 $(AZURITE):
-	@if command -v npm >/dev/null; then npm install --no-audit --no-fund --silent --prefix target/azurite azurite@3.35.0; \
-	else echo "npm is not installed: the test with Azure is skipped"; fi
+	npm install --no-audit --no-fund --silent --prefix target/azurite azurite@3.35.0 \
+	    || echo "azurite was not installed: the test with Azure is skipped"
 
 # --no-deps: see requirements-sources.txt.
 $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.txt python/tests/requirements-sources.txt
