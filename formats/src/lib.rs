@@ -66,6 +66,7 @@ mod repeat;
 mod resident;
 mod shard;
 pub mod tar;
+pub mod url;
 
 // What is hidden is for the crates of this project. It carries no promise of semver.
 #[doc(hidden)]

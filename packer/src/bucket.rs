@@ -38,6 +38,7 @@ use crate::stop::Stop;
 
 pub use crate::work_folder::WorkFolder;
 pub use begin::{Begun, expect_no_quarantine};
+pub use finalize::Concluded;
 pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
 pub use sharing::Offered;
 pub use uploads::Leftovers;

@@ -114,6 +114,19 @@ fn exit_of(error: &io::Error) -> Exit {
     }
 }
 
+#[cfg(feature = "remote")]
+impl From<tarflume_store::Error> for Failure {
+    fn from(error: tarflume_store::Error) -> Failure {
+        use tarflume_store::ErrorKind as K;
+        let exit = match error.kind() {
+            K::Usage => Exit::Usage,
+            K::Machine | K::Changed => Exit::TryAgain,
+            _ => Exit::Barred,
+        };
+        Failure { exit, text: error.to_string() }
+    }
+}
+
 impl From<tarflume::Error> for Failure {
     fn from(error: tarflume::Error) -> Failure {
         use tarflume::ErrorKind as K;

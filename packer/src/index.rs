@@ -22,9 +22,9 @@ use std::path::Path;
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
-use crate::remote_folder;
 
 pub use options::Options;
 pub use shard::{Indexed, SidecarInfo, index_tar};
@@ -49,7 +49,7 @@ pub fn index(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<IndexedPath, Failure> {
-    if let Some(url) = remote_folder::url(path) {
+    if let Some(url) = url_of(path) {
         return remote::index(url, options, on_bytes);
     }
     let is_folder = is_folder(path)?;

@@ -12,11 +12,14 @@ use tarflume::Source;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::url::url_of;
 use tarflume_formats::{
     Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
 };
 
 use crate::failure::Failure;
+#[cfg(feature = "remote")]
+use crate::index::in_parallel;
 use crate::index::{Options, is_folder, sidecar};
 use crate::stop::Stop;
 
@@ -26,6 +29,9 @@ const PIECE: u64 = 256 * 1024;
 const COPIED: u64 = 8 << 20;
 /// Bytes that are asked for before they are copied.
 const AHEAD: u64 = 64 << 20;
+/// Sidecars that are fetched from a store at the same time.
+#[cfg(feature = "remote")]
+const FETCHED: usize = 32;
 /// Number of similar keys suggested for an unknown key.
 const SUGGESTED: usize = 4;
 
@@ -80,7 +86,7 @@ pub struct Listing {
 /// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
 /// walked.
 pub fn open(path: &Path) -> Result<Listing, Failure> {
-    if path.to_str().is_some_and(|text| text.contains("://")) {
+    if url_of(path).is_some() {
         return Err(Failure::usage(format!(
             "{} is a URL, and this command reads local files; `pack help` lists those that read stores",
             path.shown()
@@ -107,20 +113,19 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
 /// As [`open`], and the errors of the store.
 #[cfg(feature = "remote")]
 pub fn open_at(path: &Path, options: &[(String, String)]) -> Result<Listing, Failure> {
-    let Some(url) = path.to_str().filter(|text| text.contains("://")) else { return open(path) };
+    let Some(url) = url_of(path) else { return open(path) };
     let mut storage = tarflume::Storage::new();
     for (name, value) in options {
         storage = storage.option(name, value)?;
     }
     let (manifest, remote) = tarflume::internal::remote_shards(url, &storage)?;
-    let mut shards = Vec::with_capacity(remote.len());
-    for (shard, entry) in remote.into_iter().zip(&manifest.shards) {
-        let index = Index::open(&shard.sidecar)?;
-        let index =
-            tarflume_formats::check_index(index, entry).map_err(|e| e.with_path(&shard.url))?;
-        let source = Some(shard.source);
-        shards.push(Shard { tar: shard.url, source, index, has_sidecar: true });
-    }
+    let opened = in_parallel(FETCHED, remote, |shard| {
+        let index = Index::open(&shard.sidecar()?)?;
+        let index = tarflume_formats::check_index(index, &shard.entry);
+        let index = index.map_err(|e| e.with_path(&shard.url))?;
+        Ok(Shard { tar: shard.url, source: Some(shard.source), index, has_sidecar: true })
+    })?;
+    let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
     Ok(Listing { manifest: Some(manifest), shards })
 }
 
@@ -268,37 +273,28 @@ fn lower_bound(index: &Index, key: &[u8]) -> Result<u64, Error> {
 pub fn copy_bytes(
     tar: &Path,
     file: &File,
-    (offset, length): (u64, u64),
-    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    range: (u64, u64),
+    take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u32, Failure> {
-    let mut buffer = vec![0; length.min(PIECE) as usize];
-    let mut crc = Crc::new();
-    let mut done = 0;
-    while done < length {
-        let piece = &mut buffer[..(length - done).min(PIECE) as usize];
-        let at = offset + done;
-        files::read_exact_at(file, piece, at)
-            .map_err(|e| Error::io(e, "read", tar).with_byte(at))?;
-        crc.update(piece);
-        take(piece)?;
-        done += piece.len() as u64;
-    }
-    Ok(crc.value())
+    let read = |at, piece: &mut [u8]| {
+        let read = files::read_exact_at(file, piece, at);
+        read.map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
+    };
+    in_pieces(range, read, take)
 }
 
-/// As [`copy_bytes`], from a store.
-fn copy_from(
-    source: &dyn Source,
+/// Reads a range piece by piece, and returns the crc32c of its bytes.
+fn in_pieces(
     (offset, length): (u64, u64),
+    read: impl Fn(u64, &mut [u8]) -> Result<(), Failure>,
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<u32, Failure> {
-    source.advise(offset, length); // one request, or a few at the same time
     let mut buffer = vec![0; length.min(PIECE) as usize];
     let mut crc = Crc::new();
     let mut done = 0;
     while done < length {
         let piece = &mut buffer[..(length - done).min(PIECE) as usize];
-        source.read_at(offset + done, piece)?;
+        read(offset + done, piece)?;
         crc.update(piece);
         take(piece)?;
         done += piece.len() as u64;
@@ -317,7 +313,11 @@ pub fn read_part(
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
     let crc = match &shard.source {
-        Some(source) => copy_from(&**source, (part.offset, part.length), take)?,
+        Some(source) => {
+            source.advise(part.offset, part.length); // one request, or a few at the same time
+            let read = |at, piece: &mut [u8]| Ok(source.read_at(at, piece)?);
+            in_pieces((part.offset, part.length), read, take)?
+        }
         None => {
             let (file, _) = files::open(&shard.tar)?;
             copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?

@@ -10,11 +10,6 @@ use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::work_folder::WorkFolder;
 
-/// The URL that a path is, if it is one.
-pub(crate) fn url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| text.contains("://"))
-}
-
 /// A folder in a store, and the local folder for copies of its objects.
 #[derive(Debug)]
 pub(crate) struct RemoteFolder {
@@ -97,23 +92,12 @@ mod stored {
 
     use tarflume_formats::files;
     use tarflume_formats::publish::write_whole;
-    use tarflume_store::{Error, ErrorKind, Options, Store};
+    use tarflume_store::{Options, Store};
 
     use super::{Copied, RemoteFolder};
-    use crate::exit::Exit;
     use crate::failure::Failure;
     use crate::stop::Stop;
     use crate::work_folder::WorkFolder;
-
-    /// The failure of an error of a store.
-    fn failure(error: &Error) -> Failure {
-        let exit = match error.kind() {
-            ErrorKind::Usage => Exit::Usage,
-            ErrorKind::Machine | ErrorKind::Changed => Exit::TryAgain,
-            _ => Exit::Barred,
-        };
-        Failure { exit, text: error.to_string() }
-    }
 
     impl RemoteFolder {
         /// Opens a folder by its URL, with options as names and values. Asks nothing.
@@ -125,8 +109,8 @@ mod stored {
             options: &[(String, String)],
         ) -> Result<RemoteFolder, Failure> {
             let pairs = options.iter().map(|(name, value)| (name, value.clone()));
-            let options = Options::from_pairs(pairs).map_err(|e| failure(&e))?;
-            let store = Store::open(url, &options).map_err(|e| failure(&e))?;
+            let options = Options::from_pairs(pairs)?;
+            let store = Store::open(url, &options)?;
             let url = store.url().to_string();
             Ok(RemoteFolder { store, url, work: WorkFolder::new()? })
         }
@@ -139,7 +123,7 @@ mod stored {
             if self.url.starts_with("http") {
                 return Ok(None);
             }
-            let listed = self.store.list("").map_err(|e| failure(&e))?;
+            let listed = self.store.list("")?;
             let names = listed.into_iter().map(|listed| listed.name);
             Ok(Some(names.filter(|name| name.ends_with(".tar") && !name.contains('/')).collect()))
         }
@@ -152,7 +136,7 @@ mod stored {
             match self.store.get(name) {
                 Ok((bytes, _)) => write_whole(&self.copy_of(name), &bytes)?,
                 Err(error) if error.is_missing() => return Ok(false),
-                Err(error) => return Err(failure(&error)),
+                Err(error) => return Err(error.into()),
             }
             Ok(true)
         }
@@ -165,13 +149,13 @@ mod stored {
             let object = match self.store.object(name) {
                 Ok(object) => object,
                 Err(error) if error.is_missing() => return Ok(None),
-                Err(error) => return Err(failure(&error)),
+                Err(error) => return Err(error.into()),
             };
             let path = self.copy_of(name);
             let copied = Copied(path.clone());
             let file =
                 fs::File::create(&path).map_err(|e| Failure::io(e, "make the copy", &path))?;
-            match object.download(&file, &|| stop.requested()).map_err(|e| failure(&e))? {
+            match object.download(&file, &|| stop.requested())? {
                 true => Ok(Some(copied)),
                 false => Err(Failure::interrupted()),
             }
@@ -184,9 +168,9 @@ mod stored {
         pub(crate) fn send(&self, name: &str, replace: bool) -> Result<(), Failure> {
             let bytes = files::read_whole(&self.copy_of(name), "read the copy")?;
             if replace {
-                return self.store.replace(name, &bytes).map(drop).map_err(|e| failure(&e));
+                return self.store.replace(name, &bytes).map(drop).map_err(Failure::from);
             }
-            match self.store.create(name, &bytes).map_err(|e| failure(&e))? {
+            match self.store.create(name, &bytes)? {
                 true => Ok(()),
                 false => Err(Failure::bad_data(format!(
                     "{}: another program has written this object meanwhile; replace it with --force",

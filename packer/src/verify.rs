@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
 use crate::index::in_parallel;
@@ -69,7 +70,7 @@ pub fn verify(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
-        paths.iter().cloned().partition(|path| remote::is_url(path));
+        paths.iter().cloned().partition(|path| url_of(path).is_some());
     let mut sets = sets::find(&local)?;
     for url in urls {
         sets.push(remote::set(&url, options)?);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tarflume_formats::Durability;
+use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
@@ -160,7 +161,7 @@ fn bucket(
     storage: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Bucket>> {
     let pairs = storage::pairs(py, storage)?;
-    let Some(url) = out.to_str().filter(|text| text.contains("://")) else {
+    let Some(url) = url_of(out) else {
         return match storage {
             Some(_) => {
                 Err(usage(py, "storage= is for a data set at a URL such as s3://bucket/set"))

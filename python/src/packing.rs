@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Durability, Manifest, Plan, Reading};
-use tarflume_packer::bucket::{Bucket, Leftovers, Offered};
+use tarflume_packer::bucket::{Bucket, Concluded, Leftovers, Offered};
 use tarflume_packer::build::{self, Built, Prepared, Ready, Request, Scanned, prepare};
 use tarflume_packer::export::{ExportOptions, export};
 use tarflume_packer::progress::{Goal, Now};
@@ -243,28 +243,28 @@ fn build_in(bucket: &Bucket, request: &Request, left: Leftovers, counters: &Coun
     };
     let foot = ready.plan.foot();
     let offered = bucket.offer(&ready.plan, &ready.staging.plan_path(), request.policy.word())?;
-    if let Offered::Published(manifest) = offered {
-        bucket.finalize(foot)?;
-        return Ok(already(&manifest));
+    if let Offered::Published(_) = offered {
+        let (manifest, more) = bucket.finalize(foot)?;
+        return Ok(with_notices(already(&manifest), &[left, more]));
     }
     let (shards, mut options) = run_options(&ready, request, counters)?;
     options.durability = Durability::Cached; // the files are removed once the store has them
     options.destination = Some(bucket.destination(request.stop.clone()));
     let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    if ran.refused > 0 {
-        let mut values = foot.problems.clone();
-        values.extend(ran.problems.iter().map(Problem::to_value));
-        bucket.write_problems(&values)?;
-        return Err(JobFailure::problems(&build::kept(&ran), &ran.problems));
+    match bucket.conclude(foot, &ran)? {
+        Concluded::Refused => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Concluded::Published(manifest, more) => {
+            Ok(with_notices(published(&ready, &manifest, &ran), &[left, more]))
+        }
     }
-    let (manifest, more) = bucket.finalize(foot)?;
-    let mut value = published(&ready, &manifest, &ran);
-    let unknown = left.unknown.iter().chain(&more.unknown).map(|object| {
-        format!("a killed attempt may have left an unfinished upload of {object}, which costs money; abort it by the store's tools")
-    });
-    let warnings: Vec<String> = warnings(foot).into_iter().chain(unknown).collect();
-    value["warnings"] = warnings.into();
-    Ok(value)
+}
+
+/// Adds what became of the uploads of killed attempts to the warnings.
+fn with_notices(mut value: Value, left: &[Leftovers]) -> Value {
+    if let Some(warnings) = value["warnings"].as_array_mut() {
+        warnings.extend(left.iter().flat_map(Leftovers::notices).map(Value::from));
+    }
+    value
 }
 
 fn already(manifest: &Manifest) -> Value {

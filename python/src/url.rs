@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use tarflume_formats::url::url_of;
 
 /// Schemes of stores.
 const SCHEMES: [&str; 6] = ["s3", "gs", "az", "http", "https", "hf"];
@@ -19,7 +20,7 @@ pub(crate) fn restored(path: PathBuf) -> PathBuf {
 
 /// A path as `pathlib.Path`, a URL as `str`.
 pub(crate) fn path<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    match path.to_str().filter(|text| text.contains("://")) {
+    match url_of(path) {
         Some(url) => Ok(url.into_pyobject(py)?.into_any()),
         None => Ok(path.into_pyobject(py)?.into_any()),
     }

@@ -13,15 +13,14 @@ continues after the last finished shard.
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from . import _core
-from .errors import MissingSourceError, UsageError
+from .arguments import Path, dict_of, pairs_of, paths_of, words_of
 from .progress import Progress, shown
 from .results import Built, Report
 
@@ -32,15 +31,13 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-_Path: TypeAlias = str | os.PathLike[str]
-
 # The longest wait before Ctrl-C or an event is handled, in seconds.
 _TICK = 0.1
 
 
 def build(
-    src: _Path | Sequence[_Path],
-    out: _Path,
+    src: Path | Sequence[Path],
+    out: Path,
     *,
     shards: int | None = None,
     shard_size: int | str | None = None,
@@ -49,7 +46,7 @@ def build(
     shuffle: int | None = None,
     require: str | Iterable[str] | None = None,
     label: str | None = None,
-    classes: _Path | None = None,
+    classes: Path | None = None,
     split: str | Mapping[str, float] | None = None,
     stratify: str | None = None,
     split_by: str | None = None,
@@ -57,11 +54,11 @@ def build(
     ext_by_content: bool = False,
     names: str | Mapping[str, str] | None = None,
     exclude: str | Sequence[str] | None = None,
-    join: _Path | None = None,
-    coco: _Path | None = None,
-    yolo: _Path | None = None,
-    yolo_names: _Path | None = None,
-    voc: _Path | None = None,
+    join: Path | None = None,
+    coco: Path | None = None,
+    yolo: Path | None = None,
+    yolo_names: Path | None = None,
+    voc: Path | None = None,
     pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
     entry_points: bool = True,
@@ -121,22 +118,22 @@ def build(
     is changed (a read-only file system, no permission), `TryAgainError` if the machine failed, `KeyboardInterrupt`.
     """
     work = _core.pack_build(
-        _paths(src),
+        paths_of(src),
         os.fspath(out),
         shards=shards,
         shard_size=shard_size,
         shard_samples=shard_samples,
         prefix=prefix,
         shuffle=shuffle,
-        require=_words(require),
+        require=words_of(require),
         label=label,
         classes=None if classes is None else os.fspath(classes),
-        split=_pairs(split),
+        split=pairs_of(split),
         stratify=stratify,
         split_by=split_by,
-        ext_map=_pairs(ext_map),
+        ext_map=pairs_of(ext_map),
         ext_by_content=ext_by_content,
-        names=_pairs(names),
+        names=pairs_of(names),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
         join=None if join is None else os.fspath(join),
         coco=None if coco is None else os.fspath(coco),
@@ -153,7 +150,7 @@ def build(
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,
-        storage=_dict(storage),
+        storage=dict_of(storage),
         single_writer=single_writer,
     )
     done = _finished(work, progress)
@@ -162,15 +159,15 @@ def build(
 
 
 def append(
-    src: _Path | Sequence[_Path],
-    out: _Path,
+    src: Path | Sequence[Path],
+    out: Path,
     *,
     exclude: str | Sequence[str] | None = None,
-    join: _Path | None = None,
-    coco: _Path | None = None,
-    yolo: _Path | None = None,
-    yolo_names: _Path | None = None,
-    voc: _Path | None = None,
+    join: Path | None = None,
+    coco: Path | None = None,
+    yolo: Path | None = None,
+    yolo_names: Path | None = None,
+    voc: Path | None = None,
     pair: Mapping[str, str] | None = None,
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     jobs: int | None = None,
@@ -193,7 +190,7 @@ def append(
     the data set does not change. A shuffle of more samples is another order: `Loader(version=1)` reads the first build.
     """
     work = _core.pack_append(
-        _paths(src),
+        paths_of(src),
         os.fspath(out),
         exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
         join=None if join is None else os.fspath(join),
@@ -213,7 +210,7 @@ def append(
 
 
 def verify(
-    paths: _Path | Sequence[_Path],
+    paths: Path | Sequence[Path],
     *,
     level: Literal["quick", "full", "decode"] = "full",
     require: str | Iterable[str] | None = None,
@@ -230,16 +227,16 @@ def verify(
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
-    words = _words(require)
+    words = words_of(require)
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
-    work = _core.pack_verify(_paths(paths), level=level, require=parts, jobs=jobs, storage=_dict(storage))
+    work = _core.pack_verify(paths_of(paths), level=level, require=parts, jobs=jobs, storage=dict_of(storage))
     done = _finished(work, progress)
     return Report(done["report"], done["text"])
 
 
 def export(
-    path: _Path,
-    out: _Path,
+    path: Path,
+    out: Path,
     *,
     to: Literal["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
     parts: str | Iterable[str] | None = None,
@@ -261,9 +258,9 @@ def export(
     Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
     `bytes`. `out` appears once every file is complete.
     """
-    words = _words(parts)
+    words = words_of(parts)
     work = _core.pack_export(
-        _paths(path)[0],
+        paths_of(path)[0],
         os.fspath(out),
         to=to,
         parts=None if words is None else [word.strip() for word in words.split(",") if word.strip()],
@@ -272,13 +269,13 @@ def export(
         shard_size=shard_size,
         jobs=jobs,
         fsync=fsync,
-        storage=_dict(storage),
+        storage=dict_of(storage),
     )
     return Built(_finished(work, progress), "exported")
 
 
 def index(
-    paths: _Path | Sequence[_Path],
+    paths: Path | Sequence[Path],
     *,
     headers: bool = False,
     entry_points: bool = False,
@@ -301,23 +298,23 @@ def index(
     `UsageError` if there is nothing to index.
     """
     work = _core.pack_index(
-        _paths(paths),
+        paths_of(paths),
         headers=headers,
         entry_points=entry_points,
         force=force,
         allow_missing_end=allow_missing_end,
         jobs=jobs,
-        storage=_dict(storage),
+        storage=dict_of(storage),
     )
     return Built(_finished(work, progress), "indexed")
 
 
 def tokens(
-    src: _Path | Sequence[_Path],
-    out: _Path,
+    src: Path | Sequence[Path],
+    out: Path,
     *,
     length: int,
-    tokenizer: _Path | None = None,
+    tokenizer: Path | None = None,
     encode: Callable[[list[str]], Iterable[Any]] | None = None,
     fingerprint: str | None = None,
     vocabulary: int | None = None,
@@ -331,7 +328,7 @@ def tokens(
     text_part: str = "txt",
     per_line: bool = False,
     special_tokens: bool = False,
-    cache: _Path | None = None,
+    cache: Path | None = None,
     unit: int | str | None = None,
     shard_size: int | str | None = None,
     shard_samples: int | None = None,
@@ -366,10 +363,8 @@ def tokens(
     `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before` and `fill` (the share of ids that are no
     padding, from 0 to 1). Raises as `build`.
     """
-    paths = [src] if isinstance(src, (str, os.PathLike)) else list(src)
-    prefixed = any(os.fspath(path).startswith("megatron:") for path in paths)
     work = _core.pack_tokens(
-        [os.fspath(path) for path in paths] if prefixed else _paths(paths),
+        paths_of(src),
         os.fspath(out),
         length,
         tokenizer=None if tokenizer is None else os.fspath(tokenizer),
@@ -424,36 +419,3 @@ def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
         raise
     result: dict[str, Any] = work.result()
     return result
-
-
-def _paths(paths: _Path | Sequence[_Path]) -> list[str]:
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    found = [os.fspath(path) for path in paths]
-    if not found:
-        raise UsageError("no path was given")
-    for path in found:
-        if ":/" in path:
-            continue  # a URL, or KIND:FILE: the job finds out
-        try:
-            os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            text = f"{path}: no such file or folder"
-            raise MissingSourceError(text, path=path, errno=errno.ENOENT) from None
-        except OSError:
-            pass  # it may exist: the job reports the error
-    return found
-
-
-def _words(words: str | Iterable[str] | None) -> str | None:
-    return words if words is None or isinstance(words, str) else ",".join(words)
-
-
-def _dict(storage: Mapping[str, object] | None) -> dict[str, object] | None:
-    return None if storage is None else dict(storage)
-
-
-def _pairs(pairs: str | Mapping[str, Any] | None) -> str | None:
-    if pairs is None or isinstance(pairs, str):
-        return pairs
-    return ",".join(f"{name}={value}" for name, value in pairs.items())

@@ -54,7 +54,7 @@
 //! |---|---|
 //! | `cuda` | batches in the memory of an NVIDIA GPU; the driver is loaded at run time, so the program also runs without one |
 //! | `nvtx` | ranges for NVIDIA's profilers |
-//! | `remote` | data sets in S3, GCS, Azure and behind HTTP: `Dataset::open("s3://bucket/set")`, `Storage` |
+//! | `remote` | data sets in S3, GCS, Azure, on the Hugging Face Hub and behind HTTP: `Dataset::open("s3://bucket/set")`, `Storage` |
 //!
 //! Linux only, on x86-64 and aarch64.
 #![deny(unsafe_code)]

@@ -139,8 +139,8 @@ pub(crate) fn add(
     Ok(builder)
 }
 
-/// Checks that the machine has a role: otherwise each request would wait minutes for an address
-/// that nobody has.
+/// Checks that the machine has a role. Without one, each request would wait minutes for the metadata
+/// service.
 fn expect_machine_credentials(url: &str) -> Result<()> {
     let roles = [
         "AWS_WEB_IDENTITY_TOKEN_FILE",

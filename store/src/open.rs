@@ -31,7 +31,7 @@ impl Client {
         Client { objects: store.clone(), parts: Some(store) }
     }
 
-    /// A client of objects that nobody writes.
+    /// A client that only reads.
     pub(crate) fn reading<S: ObjectStore>(store: S) -> Client {
         Client { objects: Arc::new(store), parts: None }
     }

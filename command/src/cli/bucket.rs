@@ -4,12 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::{Durability, Manifest, Plan};
-use tarflume_packer::bucket::{Bucket, Leftovers, Offered, WorkFolder, expect_no_quarantine};
+use tarflume_formats::{Durability, Plan};
+use tarflume_packer::bucket::{
+    Bucket, Concluded, Leftovers, Offered, WorkFolder, expect_no_quarantine,
+};
 use tarflume_packer::build::{Ready, Request};
 use tarflume_packer::run::{RunOptions, RunReport};
-use tarflume_packer::workdir::{Policy, Progress, Staging};
-use tarflume_packer::{Choice, Exit, Failure, Outcome, Problem};
+use tarflume_packer::workdir::{OutputState, Policy, Progress, Staging};
+use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
@@ -50,7 +52,7 @@ impl BucketBuild<'_> {
         let foot = ready.plan.foot();
         if let Offered::Published(manifest) = self.offer(&request, &ready)? {
             let (_, left) = self.bucket.finalize(foot)?;
-            self.name(&left);
+            self.report(&left);
             summary::already_published(self.out, &manifest, self.show);
             return Ok(Exit::Done);
         }
@@ -59,17 +61,17 @@ impl BucketBuild<'_> {
         let options = run.options(request.policy, request.jobs, roots, foot)?;
         let ran = self.pack(&ready.plan, &ready.staging, &shards, options)?;
         drop(work);
-        if ran.refused > 0 {
-            let mut values = foot.problems.clone();
-            values.extend(ran.problems.iter().map(Problem::to_value));
-            self.bucket.write_problems(&values)?;
-            summary::refused_run(self.out, &ran, self.show);
-            return Ok(Exit::Problems);
+        match self.bucket.conclude(foot, &ran)? {
+            Concluded::Refused => {
+                summary::refused_run(self.out, &ran, self.show);
+                Ok(Exit::Problems)
+            }
+            Concluded::Published(manifest, left) => {
+                self.report(&left);
+                summary::published(self.out, &manifest, &ready.scanned, &ran, self.show);
+                Ok(Exit::Done)
+            }
         }
-        let (manifest, left) = self.bucket.finalize(foot)?;
-        self.name(&left);
-        summary::published(self.out, &manifest, &ready.scanned, &ran, self.show);
-        Ok(Exit::Done)
     }
 
     /// Plans, and stores the plan.
@@ -90,8 +92,8 @@ impl BucketBuild<'_> {
     /// Packs shards of the plan in the store.
     pub(super) fn run(&self, chosen: &Chosen<'_>) -> Outcome {
         let plan = match self.state()? {
-            Ok(plan) => plan,
-            Err(manifest) => {
+            OutputState::Planned(plan) => plan,
+            OutputState::Published(manifest) => {
                 summary::already_published(self.out, &manifest, self.show);
                 return Ok(Exit::Done);
             }
@@ -117,30 +119,26 @@ impl BucketBuild<'_> {
     /// Publishes a plan whose shards are all finished.
     pub(super) fn finalize(&self) -> Outcome {
         match self.state()? {
-            Ok(plan) => {
+            OutputState::Planned(plan) => {
                 let (manifest, left) = self.bucket.finalize(plan.foot())?;
-                self.name(&left);
+                self.report(&left);
                 summary::finalized(self.out, &manifest, self.show);
             }
-            Err(manifest) => summary::already_published(self.out, &manifest, self.show),
+            OutputState::Published(manifest) => {
+                summary::already_published(self.out, &manifest, self.show);
+            }
         }
         Ok(Exit::Done)
     }
 
-    /// The plan with the state of its shards, or the manifest of the published data set.
-    pub(super) fn status(&self) -> Result<Result<(Plan, Progress), Manifest>, Failure> {
-        Ok(match self.state()? {
-            Ok(plan) => {
-                let progress = self.bucket.progress(plan.foot())?;
-                Ok((plan, progress))
-            }
-            Err(manifest) => Err(manifest),
-        })
+    /// The state of the shards of a plan.
+    pub(super) fn progress(&self, plan: &Plan) -> Result<Progress, Failure> {
+        self.bucket.progress(plan.foot())
     }
 
     fn begin(&self, request: &mut Request) -> Result<WorkFolder, Failure> {
         let begun = self.bucket.begin(request, self.single_writer)?;
-        self.name(&begun.leftovers);
+        self.report(&begun.leftovers);
         Ok(begun.work)
     }
 
@@ -163,15 +161,15 @@ impl BucketBuild<'_> {
     }
 
     /// The plan, or the manifest of the published data set.
-    fn state(&self) -> Result<Result<Plan, Manifest>, Failure> {
+    pub(super) fn state(&self) -> Result<OutputState, Failure> {
         if let Some(manifest) = self.bucket.published()? {
-            return Ok(Err(manifest));
+            return Ok(OutputState::Published(manifest));
         }
         match self.bucket.plan()? {
-            Some(plan) => Ok(Ok(plan)),
+            Some(plan) => Ok(OutputState::Planned(plan)),
             // Another command may have published between the two questions.
             None => match self.bucket.published()? {
-                Some(manifest) => Ok(Err(manifest)),
+                Some(manifest) => Ok(OutputState::Published(manifest)),
                 None => Err(Failure::usage(format!(
                     "there is no plan in {0}; make one with `pack plan SRC -o {0}`",
                     self.bucket.url()
@@ -180,23 +178,10 @@ impl BucketBuild<'_> {
         }
     }
 
-    /// Names the uploads that killed attempts left behind and that could not be aborted.
-    fn name(&self, left: &Leftovers) {
-        if self.show.quiet {
-            return;
-        }
-        if left.aborted > 0 {
-            print_message!(
-                "notice: {} unfinished uploads of killed attempts were aborted",
-                left.aborted
-            );
-        }
-        for object in &left.unknown {
-            print_message!(
-                "notice: a killed attempt may have left an unfinished upload of {object}, which costs money and is \
-                 in no listing; abort it by the store's own tools, or let a lifecycle rule do so \
-                 (AbortIncompleteMultipartUpload)"
-            );
+    /// Prints what became of the uploads that killed attempts left behind.
+    fn report(&self, left: &Leftovers) {
+        if !self.show.quiet {
+            left.notices().iter().for_each(|notice| print_message!("notice: {notice}"));
         }
     }
 }

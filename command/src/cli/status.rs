@@ -29,13 +29,16 @@ pub(super) fn run(args: &Args) -> Outcome {
     if let Some(bucket) = storage::bucket(&args.out)? {
         let (out, show) = (&args.out, ShowArgs::silent());
         let build = BucketBuild { bucket, out, single_writer: true, show };
-        return Ok(match build.status()? {
-            Ok((plan, found)) => shown(args, plan.foot(), &found, &[]),
-            Err(manifest) => {
-                published(&manifest, args.format);
-                Exit::Done
+        return match build.state()? {
+            OutputState::Planned(plan) => {
+                let found = build.progress(&plan)?;
+                Ok(shown(args, plan.foot(), &found, &[]))
             }
-        });
+            OutputState::Published(manifest) => {
+                published(&manifest, args.format);
+                Ok(Exit::Done)
+            }
+        };
     }
     let staging = Staging::of(&args.out);
     let plan = match workdir::output_state(&staging)? {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use tarflume_formats::url::url_of;
 use tarflume_packer::Failure;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::listing::{self, Listing};
@@ -27,14 +28,9 @@ pub(super) fn given() -> &'static [(String, String)] {
     GIVEN.get().map_or(&[], Vec::as_slice)
 }
 
-/// The URL that a path is, if it is one.
-pub(super) fn url(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| text.contains("://"))
-}
-
 /// Opens the place of a build in a store; `None` if the path is a local folder.
 pub(super) fn bucket(path: &Path) -> Result<Option<Bucket>, Failure> {
-    url(path).map(|url| Bucket::open(url, given())).transpose()
+    url_of(path).map(|url| Bucket::open(url, given())).transpose()
 }
 
 /// Opens a data set in a folder or in a store.
@@ -50,7 +46,5 @@ mod tests {
     fn options_are_names_and_values() {
         assert_eq!(parse("endpoint=http://h?a=b").unwrap().1, "http://h?a=b");
         assert!(parse("endpoint").unwrap_err().contains("NAME=VALUE"));
-        assert_eq!(url(Path::new("s3://b/set")), Some("s3://b/set"));
-        assert_eq!(url(Path::new("shards/")), None);
     }
 }

@@ -11,7 +11,18 @@ use super::uploads::Leftovers;
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
 use crate::failure::Failure;
+use crate::problem::Problem;
+use crate::run::RunReport;
 use crate::workdir::state::Progress;
+
+/// Result of [`Bucket::conclude`].
+#[derive(Debug)]
+pub enum Concluded {
+    /// Samples were refused: nothing is published.
+    Refused,
+    /// The data set is published.
+    Published(Box<Manifest>, Leftovers),
+}
 
 impl Bucket {
     /// Looks up the state of each shard of the plan, some at the same time.
@@ -95,8 +106,23 @@ impl Bucket {
         Ok((manifest, leftovers))
     }
 
+    /// Ends a run of all shards: publishes the data set, or writes the list of problems if samples were refused.
+    ///
+    /// # Errors
+    /// As [`Bucket::finalize`].
+    pub fn conclude(&self, foot: &PlanFoot, ran: &RunReport) -> Result<Concluded, Failure> {
+        if ran.refused > 0 {
+            let mut values = foot.problems.clone();
+            values.extend(ran.problems.iter().map(Problem::to_value));
+            self.write_problems(&values)?;
+            return Ok(Concluded::Refused);
+        }
+        let (manifest, leftovers) = self.finalize(foot)?;
+        Ok(Concluded::Published(Box::new(manifest), leftovers))
+    }
+
     /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
-    pub fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
+    fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
         if problems.is_empty() {
             return self.objects.delete(layout::PROBLEMS);
         }

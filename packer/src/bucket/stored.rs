@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use tarflume_store::{Error, ErrorKind, Options, PART, Store};
+use tarflume_store::{Error, Options, PART, Store};
 
 use super::Bucket;
 use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The objects below one URL.
@@ -29,14 +28,14 @@ impl Bucket {
             )));
         }
         let pairs = options.iter().map(|(name, value)| (name, value.clone()));
-        let options = Options::from_pairs(pairs).map_err(|e| failure(&e))?;
-        Bucket::of_store(Store::open(url, &options).map_err(|e| failure(&e))?)
+        let options = Options::from_pairs(pairs)?;
+        Bucket::of_store(Store::open(url, &options)?)
     }
 
     /// Uses a store that is open.
     ///
     /// # Errors
-    /// Returns an error if it is a bucket without prefix: a data set has a place of its own.
+    /// Returns an error for a URL without a prefix below the bucket.
     pub fn of_store(store: Store) -> Result<Bucket, Failure> {
         if store.url().matches('/').count() < 3 {
             let text =
@@ -47,22 +46,12 @@ impl Bucket {
     }
 }
 
-/// The failure of an error of a store.
-fn failure(error: &Error) -> Failure {
-    let exit = match error.kind() {
-        ErrorKind::Usage => Exit::Usage,
-        ErrorKind::Machine | ErrorKind::Changed => Exit::TryAgain,
-        _ => Exit::Barred,
-    };
-    Failure { exit, text: error.to_string() }
-}
-
 /// `None` for what does not exist.
 fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Failure> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_missing() => Ok(None),
-        Err(error) => Err(failure(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -85,14 +74,14 @@ impl Objects for StoredObjects {
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<Put, Failure> {
-        match self.0.create(name, bytes).map_err(|e| failure(&e))? {
+        match self.0.create(name, bytes)? {
             true => Ok(Put::Written),
             false => Ok(Put::Exists),
         }
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
-        self.0.replace(name, bytes).map(facts).map_err(|e| failure(&e))
+        self.0.replace(name, bytes).map(facts).map_err(Failure::from)
     }
 
     fn upload(&self, name: &str, file: &Path, hooks: UploadHooks<'_>) -> Result<Facts, Failure> {
@@ -104,9 +93,9 @@ impl Objects for StoredObjects {
             let bytes = fs::read(file).map_err(|e| Failure::io(e, "read", file))?;
             return self.replace(name, &bytes);
         }
-        let upload = self.0.begin_upload(name).map_err(|e| failure(&e))?;
+        let upload = self.0.begin_upload(name)?;
         let sent = (hooks.began)(upload.id()).and_then(|()| {
-            let sent = upload.send(file, hooks.stopped).map_err(|e| failure(&e))?;
+            let sent = upload.send(file, hooks.stopped)?;
             sent.ok_or_else(Failure::interrupted)
         });
         if sent.is_err() {
@@ -117,15 +106,15 @@ impl Objects for StoredObjects {
     }
 
     fn abort(&self, name: &str, id: &str) -> Result<(), Failure> {
-        self.0.abort(name, id).map_err(|e| failure(&e))
+        self.0.abort(name, id).map_err(Failure::from)
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<String>, Failure> {
-        let listed = self.0.list(prefix).map_err(|e| failure(&e))?;
+        let listed = self.0.list(prefix)?;
         Ok(listed.into_iter().map(|listed| listed.name).collect())
     }
 
     fn delete(&self, name: &str) -> Result<(), Failure> {
-        self.0.delete(name).map_err(|e| failure(&e))
+        self.0.delete(name).map_err(Failure::from)
     }
 }

@@ -37,6 +37,23 @@ pub struct Leftovers {
     pub unknown: Vec<String>,
 }
 
+impl Leftovers {
+    /// What a user should know of them, a sentence each.
+    pub fn notices(&self) -> Vec<String> {
+        let aborted = (self.aborted > 0).then(|| {
+            format!("{} unfinished uploads of killed attempts were aborted", self.aborted)
+        });
+        let unknown = self.unknown.iter().map(|object| {
+            format!(
+                "a killed attempt may have left an unfinished upload of {object}, which costs money and is in no \
+                 listing; abort it by the store's own tools, or let a lifecycle rule do so \
+                 (AbortIncompleteMultipartUpload)"
+            )
+        });
+        aborted.into_iter().chain(unknown).collect()
+    }
+}
+
 impl Bucket {
     /// Uploads a file. A note of the upload exists as long as the upload may be open.
     pub(super) fn upload(&self, name: &str, file: &Path, stop: &Stop) -> Result<Facts, Failure> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::url::url_of;
 use tarflume_formats::{index_path, read_manifest};
 
 use super::kinds;
@@ -13,19 +14,14 @@ use super::sets::{Set, Target};
 use super::shard::{self, Proved};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
-use crate::remote_folder::{self, RemoteFolder};
-
-/// True if the path is the URL of a store.
-pub(super) fn is_url(path: &Path) -> bool {
-    remote_folder::url(path).is_some()
-}
+use crate::remote_folder::RemoteFolder;
 
 /// Finds the shards of the data set at `url`.
 ///
 /// # Errors
 /// Returns an error if there is nothing to verify, for the level `quick`, and the errors of the store.
 pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
-    let url = remote_folder::url(url).unwrap_or_default();
+    let url = url_of(url).unwrap_or_default();
     if options.level == Level::Quick {
         return Err(Failure::usage(format!(
             "{url}: of a shard in a store every byte is read; verify it with --level full or --level decode"

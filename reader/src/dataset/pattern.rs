@@ -15,7 +15,8 @@ use tarflume_formats::name;
 
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::name::{is_url, is_url_list};
+use crate::remote::name::is_url_list;
+use tarflume_formats::url::is_url;
 
 /// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
 ///

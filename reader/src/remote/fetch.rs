@@ -41,7 +41,7 @@ pub(crate) struct Fetcher {
 }
 
 impl Fetcher {
-    /// Holds at most `budget` bytes that nobody has read.
+    /// `budget` limits the bytes of all pieces.
     pub(crate) fn new(budget: u64) -> Fetcher {
         Fetcher {
             pieces: Mutex::new(Pieces::new(budget, AT_ONCE)),
@@ -281,7 +281,7 @@ impl Drop for Request {
 struct Latencies {
     last: Vec<Duration>,
     next: usize,
-    /// The bound of the slowest 5 %, made anew after some requests.
+    /// The 95th percentile, computed again after every 32 requests.
     slowest: Option<Duration>,
 }
 

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tarflume_formats::Manifest;
+use tarflume_formats::manifest::ShardEntry;
 
 use crate::error::Result;
-use crate::remote::{RemoteDataset, Storage};
+use crate::remote::{RemoteDataset, SidecarFolder, Storage};
 use crate::source::Source;
 
 /// A shard in a store.
@@ -15,13 +16,24 @@ use crate::source::Source;
 pub struct RemoteShard {
     /// The URL of the tar.
     pub url: PathBuf,
-    /// Where its sidecar is.
-    pub sidecar: PathBuf,
+    /// Its entry in the manifest.
+    pub entry: ShardEntry,
+    sidecars: Arc<dyn SidecarFolder>,
     /// Its bytes.
     pub source: Arc<dyn Source>,
 }
 
-/// Opens the data set at `url` and fetches all sidecars that are not here.
+impl RemoteShard {
+    /// Returns the path of the sidecar, which is fetched if it is not here.
+    ///
+    /// # Errors
+    /// Returns an error if the store does not answer, or the sidecar is not that of the manifest.
+    pub fn sidecar(&self) -> Result<PathBuf> {
+        self.sidecars.fetch(&self.entry)
+    }
+}
+
+/// Opens the data set at `url`. Fetches no sidecar.
 ///
 /// # Errors
 /// As [`Dataset::open_with`](crate::Dataset::open_with).
@@ -31,7 +43,8 @@ pub fn remote_shards(url: &str, storage: &Storage) -> Result<(Manifest, Vec<Remo
     for entry in &remote.manifest.shards {
         let url = PathBuf::from(format!("{}/{}", remote.url, entry.name));
         let (source, _) = remote.opener.open(&url)?;
-        shards.push(RemoteShard { sidecar: remote.sidecars.fetch(entry)?, source, url });
+        let (entry, sidecars) = (entry.clone(), remote.sidecars.clone());
+        shards.push(RemoteShard { url, source, entry, sidecars });
     }
     Ok((remote.manifest, shards))
 }

@@ -131,7 +131,7 @@ impl Pieces {
         None
     }
 
-    /// Moves a queued piece to the front: somebody waits for it.
+    /// Moves a queued piece to the front of the queue, because a reader waits for it.
     pub(crate) fn hurry(&mut self, id: PieceId) {
         if let Some(at) = self.queue.iter().position(|queued| *queued == id) {
             self.queue.remove(at);
@@ -139,10 +139,14 @@ impl Pieces {
         }
     }
 
-    /// A request has ended. Returns true if it was the first answer for the piece.
+    /// A request has ended. Returns true if it was the first answer for the piece. Bytes of another length answer a
+    /// request for an earlier piece that began at the same byte: they are ignored.
     pub(crate) fn arrived(&mut self, id: PieceId, result: Result<Bytes, Error>) -> bool {
+        let fits = |piece: &Piece| {
+            result.as_ref().map_or(true, |bytes| bytes.len() as u64 == piece.end - id.1)
+        };
         match self.pieces.get_mut(&id) {
-            Some(piece) if matches!(piece.state, PieceState::Sent) => {
+            Some(piece) if matches!(piece.state, PieceState::Sent) && fits(piece) => {
                 piece.state = PieceState::Here(result);
                 true
             }
@@ -169,7 +173,7 @@ impl Pieces {
         }
     }
 
-    /// Drops what nobody will read: pieces of an epoch that has ended. Requests that were sent end by
+    /// Drops all pieces, because the epoch that they were planned for has ended. Requests that were sent end by
     /// themselves.
     pub(crate) fn clear(&mut self) {
         (self.bytes, self.queue) = (0, VecDeque::new());
@@ -235,7 +239,7 @@ mod tests {
         here(&mut pieces, (0, 0));
         assert_eq!(pieces.next(), Some(((0, 60), 90)));
         pieces.plan(1, 0, 30);
-        assert_eq!(pieces.with_byte(1, 0), None, "nobody has begun to read what is here");
+        assert_eq!(pieces.with_byte(1, 0), None, "no piece was read from, so none gives way");
         pieces.used((0, 0));
         pieces.plan(1, 0, 30);
         assert_eq!(pieces.with_byte(1, 0), Some(((1, 0), 30)), "what was read from gave way");
@@ -252,6 +256,18 @@ mod tests {
         pieces.forget(0);
         assert!(!pieces.arrived((0, 0), Ok(Bytes::new())));
         assert_eq!(pieces.bytes(), 0);
+    }
+
+    #[test]
+    fn an_answer_for_an_earlier_piece_is_ignored() {
+        let mut pieces = Pieces::new(1000, 4);
+        pieces.plan(0, 0, 10);
+        pieces.next();
+        pieces.clear(); // the next epoch
+        pieces.plan(0, 0, 30);
+        pieces.next();
+        assert!(!pieces.arrived((0, 0), Ok(vec![0; 10].into())), "it would be read past its end");
+        assert!(pieces.arrived((0, 0), Ok(vec![0; 30].into())));
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Repository {
         url.origin() == self.endpoint.origin()
     }
 
-    /// The token, for a URL of its own server alone.
+    /// Returns the token if `url` has the origin that the token belongs to.
     pub(crate) fn token_for(&self, url: &Url) -> Option<&str> {
         self.token.as_ref().filter(|_| self.is_ours(url)).map(Token::secret)
     }

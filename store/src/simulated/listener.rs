@@ -121,7 +121,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Answers requests by `answer`, each connection on a thread of its own.
+    /// Serves requests with `answer`. Each connection has its own thread.
     ///
     /// # Panics
     /// Panics if no port can be opened.

@@ -1,0 +1,64 @@
+"""Translates arguments of Python (paths, mappings, iterables) to the words that the commands take."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from .errors import MissingSourceError, UsageError
+
+__all__ = ["Path", "dict_of", "pairs_of", "paths_of", "words_of"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+Path: TypeAlias = str | os.PathLike[str]
+
+# A URL (s3://bucket/set) or a source with its kind (npy:x.npy). One letter is a drive.
+_PREFIXED = re.compile(r"[A-Za-z][A-Za-z0-9-]+:")
+
+
+def paths_of(paths: Path | Sequence[Path]) -> list[str]:
+    """Returns one or more paths as strings.
+
+    Raises `UsageError` if there is none, and `MissingSourceError` for a local path that does not exist. URLs and
+    sources of the form KIND:FILE are not looked up here.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    found = [os.fspath(path) for path in paths]
+    if not found:
+        raise UsageError("no path was given")
+    for path in found:
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            if _PREFIXED.match(path):
+                continue
+            text = f"{path}: no such file or folder"
+            raise MissingSourceError(text, path=path, errno=errno.ENOENT) from None
+        except OSError:
+            pass  # it may exist: the job reports the error
+    return found
+
+
+def words_of(words: str | Iterable[str] | None) -> str | None:
+    """Returns words as one string, separated by commas."""
+    return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+def dict_of(storage: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Returns options of a store as a dictionary."""
+    return None if storage is None else dict(storage)
+
+
+def pairs_of(pairs: str | Mapping[str, Any] | None) -> str | None:
+    """Returns a mapping as NAME=VALUE pairs, separated by commas."""
+    if pairs is None or isinstance(pairs, str):
+        return pairs
+    return ",".join(f"{name}={value}" for name, value in pairs.items())
