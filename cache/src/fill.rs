@@ -1,0 +1,143 @@
+//! `Fill`: the right to write one slot; and the choice of the slot.
+
+use std::os::unix::fs::FileExt;
+
+use crate::cache::Cache;
+use crate::counters::Counter;
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use crate::key::Key;
+use crate::layout::BLOCK;
+
+/// What became of the wish to write a block.
+#[derive(Debug)]
+pub enum Begun {
+    /// This process writes it.
+    Fill(Fill),
+    /// It is there.
+    Here,
+    /// A process writes it now.
+    Filling,
+    /// All slots that it could have are being written.
+    Full,
+}
+
+impl Begun {
+    /// The right to write the block, if this process has it.
+    pub fn fill(self) -> Option<Fill> {
+        match self {
+            Begun::Fill(fill) => Some(fill),
+            _ => None,
+        }
+    }
+}
+
+impl Cache {
+    /// Begins to write a block. A slot is taken from the block that was not read for the longest time.
+    pub fn begin(&self, key: Key) -> Begun {
+        for entry in self.slots_of(key).filter(|entry| entry.key() == key) {
+            match (entry.state() % 2, entry.length()) {
+                (1, _) if !entry.claim().is_void() => return Begun::Filling,
+                (0, 1..) => return Begun::Here,
+                _ => {}
+            }
+        }
+        // Another process can take the chosen slot first: then the next one is chosen.
+        for _ in 0..8 {
+            let Some((entry, state)) = self.victim(key) else { return Begun::Full };
+            let claimed = state + 1 + state % 2; // the next odd number
+            let evicts = state.is_multiple_of(2) && entry.length() > 0;
+            if entry.change(state, claimed) {
+                entry.begin(key);
+                if evicts {
+                    self.count(Counter::Evictions, 1);
+                }
+                let cache = self.clone();
+                return Begun::Fill(Fill { cache, slot: entry.slot, state: claimed, key });
+            }
+        }
+        Begun::Full
+    }
+
+    /// The slot that a block should have, and its state: an empty one of the emptier bucket, one whose writer is
+    /// gone, or by CLOCK (Corbató, 1968) over the slots of both buckets.
+    fn victim(&self, key: Key) -> Option<(Entry<'_>, u64)> {
+        let is_empty =
+            |(entry, state): &(Entry<'_>, u64)| state.is_multiple_of(2) && entry.length() == 0;
+        let [first, second] = self
+            .buckets(key)
+            .map(|bucket| bucket.map(|entry| (entry, entry.state())).collect::<Vec<_>>());
+        let empty =
+            |bucket: &[(Entry<'_>, u64)]| bucket.iter().filter(|slot| is_empty(slot)).count();
+        let emptier = if empty(&second) > empty(&first) { &second } else { &first };
+        if let Some(slot) = emptier.iter().find(|slot| is_empty(slot)) {
+            return Some(*slot);
+        }
+        let slots = [first, second].concat();
+        let void = |(entry, state): &&(Entry<'_>, u64)| state % 2 == 1 && entry.claim().is_void();
+        if let Some(slot) = slots.iter().find(void) {
+            return Some(*slot);
+        }
+        // The hand of the clock begins at a place of its own for each key.
+        let hand = (key.hash(0) % slots.len() as u64) as usize;
+        let around = || slots[hand..].iter().chain(&slots[..hand]);
+        for slot in around().filter(|(_, state)| state.is_multiple_of(2)) {
+            if !slot.0.is_used() {
+                return Some(*slot);
+            }
+            slot.0.set_used(false);
+        }
+        around().find(|(_, state)| state.is_multiple_of(2)).copied()
+    }
+}
+
+/// The right of this process to write one slot. Dropping it leaves the slot empty.
+#[derive(Debug)]
+pub struct Fill {
+    cache: Cache,
+    slot: u64,
+    state: u64,
+    key: Key,
+}
+
+impl Fill {
+    /// The block.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// Writes the block. Nothing is synced: after a power cut its checksums tell whether it is there.
+    ///
+    /// # Errors
+    /// Returns an error if the disk refuses; the slot is empty then.
+    ///
+    /// # Panics
+    /// Panics if the block is empty or longer than [`BLOCK`].
+    pub fn finish(self, block: &[u8]) -> Result<()> {
+        assert!(!block.is_empty() && block.len() <= BLOCK, "a block of {} bytes", block.len());
+        let inner = &self.cache.inner;
+        let entry = self.cache.entry(self.slot);
+        if entry.state() != self.state {
+            return Ok(()); // another process has taken the slot over
+        }
+        if let Err(e) = inner.file.write_all_at(block, inner.layout.slot(self.slot)) {
+            self.cache.count(Counter::Errors, 1);
+            return Err(Error::machine(&inner.path, "cannot write to the cache", e));
+        }
+        entry.describe(self.key, block);
+        if entry.change(self.state, self.state + 1) {
+            self.cache.count(Counter::Fills, 1);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Fill {
+    fn drop(&mut self) {
+        let entry = self.cache.entry(self.slot);
+        if entry.state() == self.state {
+            entry.clear();
+            entry.change(self.state, self.state + 1);
+        }
+    }
+}
