@@ -133,7 +133,7 @@ pub use crate::range::tell_profilers_by;
 pub use crate::remote::Storage;
 pub use crate::size::Size;
 pub use crate::source::Source;
-pub use crate::source::fetch_stats::FetchStats;
+pub use crate::source::fetch_stats::{CacheStats, FetchStats};
 pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};

@@ -4,9 +4,13 @@
 //! nothing makes one, and a URL is an error that says so.
 
 #[cfg(feature = "remote")]
+mod cached;
+#[cfg(feature = "remote")]
 mod fetch;
 #[cfg(feature = "remote")]
 mod folder;
+#[cfg(feature = "remote")]
+mod latency;
 #[cfg(feature = "remote")]
 pub(crate) mod listing;
 pub(crate) mod name;

@@ -2,7 +2,6 @@
 //!
 //! A sidecar is named by its digest, so it is never out of date and data sets can share it.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -45,9 +44,8 @@ impl RemoteDataset {
         })?;
         let parsed = Manifest::from_json(&manifest).map_err(Error::from);
         let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
-        let lengths: HashMap<String, u64> =
-            parsed.shards.iter().map(|entry| (entry.name.clone(), entry.bytes)).collect();
-        let opener = RemoteOpener::new(store.clone(), lengths, storage.readahead_bytes());
+        let (readahead, cache) = (storage.readahead_bytes(), storage.open_cache()?);
+        let opener = RemoteOpener::new(store.clone(), &parsed.shards, readahead, cache)?;
         let url = store.url().to_string();
         let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
         Ok(RemoteDataset { manifest: parsed, url, sidecars, opener: Arc::new(opener) })

@@ -5,10 +5,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use tarflume_cache::Cache;
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::manifest::ShardEntry;
 use tarflume_store::{Object, Store};
 
 use crate::error::Result;
+use crate::remote::cached::{BlockCache, CachedShard};
 use crate::remote::fetch::Fetcher;
 use crate::remote::place::{fetch_stats, of_store};
 use crate::remote::source::RemoteSource;
@@ -20,11 +23,12 @@ use crate::source::open::Open;
 /// Opens shards below one URL.
 pub(crate) struct RemoteOpener {
     store: Store,
-    /// Lengths that the manifest lists.
-    lengths: HashMap<String, u64>,
+    /// Lengths and digests that the manifest lists.
+    shards: HashMap<String, (u64, Option<[u8; 32]>)>,
     /// Every shard that was opened: a shard that is opened again must have the same state.
     objects: Mutex<HashMap<PathBuf, Object>>,
     fetcher: Arc<Fetcher>,
+    cache: Option<Arc<BlockCache>>,
 }
 
 impl fmt::Debug for RemoteOpener {
@@ -34,38 +38,68 @@ impl fmt::Debug for RemoteOpener {
 }
 
 impl RemoteOpener {
-    pub(crate) fn new(store: Store, lengths: HashMap<String, u64>, readahead: u64) -> RemoteOpener {
+    /// `entries`: the shards that the manifest lists. Those without a digest are not cached.
+    ///
+    /// # Errors
+    /// Returns an error if a digest of the manifest is none.
+    pub(crate) fn new(
+        store: Store,
+        entries: &[ShardEntry],
+        readahead: u64,
+        cache: Option<Cache>,
+    ) -> Result<RemoteOpener> {
+        let mut shards = HashMap::new();
+        for entry in entries {
+            let digest = entry.digest()?.map(|digest| *digest.as_bytes());
+            shards.insert(entry.name.clone(), (entry.bytes, digest));
+        }
+        let lengths = shards.values().filter(|(_, digest)| digest.is_some()).map(|(n, _)| *n);
+        let cache = cache.map(|cache| Arc::new(BlockCache::new(cache, lengths)));
         let (objects, fetcher) = (Mutex::default(), Arc::new(Fetcher::new(readahead)));
-        RemoteOpener { store, lengths, objects, fetcher }
+        Ok(RemoteOpener { store, shards, objects, fetcher, cache })
     }
 
-    fn object(&self, path: &Path) -> Result<Object> {
+    /// The name of a shard below the URL.
+    fn name<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(self.store.url()).unwrap_or(path).trim_start_matches('/')
+    }
+
+    fn object(&self, path: &Path, name: &str) -> Result<Object> {
         let mut objects = self.objects.lock().ignore_poison();
         if let Some(object) = objects.get(path) {
             return Ok(object.clone());
         }
-        let text = path.to_string_lossy();
-        let name = text.strip_prefix(self.store.url()).unwrap_or(&text).trim_start_matches('/');
-        let object = match self.lengths.get(name) {
+        let object = match self.shards.get(name) {
             // The first answer pins the state.
-            Some(length) => self.store.object_of(name, *length),
+            Some((length, _)) => self.store.object_of(name, *length),
             None => self.store.object(name).map_err(|e| of_store(&e))?,
         };
         objects.insert(path.to_path_buf(), object.clone());
         Ok(object)
     }
+
+    /// The blocks of a shard in the cache, if there is one.
+    fn cached(&self, name: &str) -> Option<CachedShard> {
+        let (length, digest) = self.shards.get(name)?;
+        Some(CachedShard::new(self.cache.clone()?, (*digest)?, *length))
+    }
 }
 
 impl Open for RemoteOpener {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
-        let object = self.object(path)?;
+        let text = path.to_string_lossy();
+        let name = self.name(&text);
+        let object = self.object(path, name)?;
         let identity = Identity::of_object(object.url(), object.length());
-        let source = RemoteSource::new(object, self.fetcher.clone());
+        let source = RemoteSource::new(object, self.cached(name), self.fetcher.clone());
         Ok((Arc::new(source), identity))
     }
 
     fn begin_epoch(&self) {
         self.fetcher.clear();
+        if let Some(cache) = &self.cache {
+            cache.clear();
+        }
     }
 
     fn is_remote(&self) -> bool {
@@ -77,6 +111,7 @@ impl Open for RemoteOpener {
     }
 
     fn fetch_stats(&self) -> Option<FetchStats> {
-        Some(fetch_stats(self.store.stats(), self.fetcher.hedges()))
+        let cache = self.cache.as_ref().map(|cache| cache.stats());
+        Some(FetchStats { cache, ..fetch_stats(self.store.stats(), self.fetcher.hedges()) })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_cache::{Cache, Settings};
 use tarflume_store::{Options, Store, StoreStats};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -30,11 +31,20 @@ pub struct Storage {
     store: Option<Store>,
     readahead: u64,
     sidecars: Option<PathBuf>,
+    cache: Option<u64>,
+    cache_folder: Option<PathBuf>,
 }
 
 impl Default for Storage {
     fn default() -> Storage {
-        Storage { pairs: Vec::new(), store: None, readahead: READAHEAD, sidecars: None }
+        Storage {
+            pairs: Vec::new(),
+            store: None,
+            readahead: READAHEAD,
+            sidecars: None,
+            cache: None,
+            cache_folder: None,
+        }
     }
 }
 
@@ -73,6 +83,23 @@ impl Storage {
         self
     }
 
+    /// Keeps blocks of shards in a cache on a local disk that all processes of this machine share. It is one file
+    /// of this size, allocated when it is first used; a cache that exists keeps its size. The default is
+    /// `TARFLUME_CACHE_SIZE`, or no cache. Shards without a digest in `dataset.json` are not cached.
+    #[must_use]
+    pub fn cache(mut self, size: Size) -> Storage {
+        self.cache = Some(size.bytes());
+        self
+    }
+
+    /// The folder of the cache, on a disk of this machine. The default is `TARFLUME_CACHE`, or
+    /// `/var/tmp/tarflume-UID`.
+    #[must_use]
+    pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Storage {
+        self.cache_folder = Some(folder.into());
+        self
+    }
+
     /// Reads through a store that the caller has opened, at the URL of the data set.
     #[must_use]
     pub fn store(mut self, store: Store) -> Storage {
@@ -96,6 +123,27 @@ impl Storage {
             false => Store::open(url, &options),
         };
         opened.map_err(|e| of_store(&e))
+    }
+
+    /// Opens the cache, or makes it; `None` if none was asked for.
+    ///
+    /// # Errors
+    /// Returns an error if the space cannot be reserved, or the folder is not on a local disk.
+    pub(crate) fn open_cache(&self) -> Result<Option<Cache>> {
+        let variable = std::env::var("TARFLUME_CACHE_SIZE").ok().filter(|text| !text.is_empty());
+        let size = match (self.cache, variable) {
+            (Some(bytes), _) => bytes,
+            (None, None) => return Ok(None),
+            (None, Some(text)) => {
+                let size: Result<Size> = text.parse();
+                size.map_err(|e| Error::usage(format!("TARFLUME_CACHE_SIZE: {e}")))?.bytes()
+            }
+        };
+        let mut settings = Settings::new(size);
+        if let Some(folder) = &self.cache_folder {
+            settings = settings.folder(folder);
+        }
+        Cache::open(&settings).map(Some).map_err(|e| of_cache(&e))
     }
 
     pub(crate) fn readahead_bytes(&self) -> u64 {
@@ -129,7 +177,17 @@ pub(crate) fn fetch_stats(store: StoreStats, hedges: u64) -> FetchStats {
         bytes: store.bytes_received,
         first_byte_p50: store.first_byte_p50,
         first_byte_p95: store.first_byte_p95,
+        cache: None,
     }
+}
+
+/// Converts an error of a cache.
+pub(crate) fn of_cache(error: &tarflume_cache::Error) -> Error {
+    let kind = match error.is_machine() {
+        true => ErrorKind::Machine,
+        false => ErrorKind::Usage,
+    };
+    Error::new(kind, error.text()).with_path(error.path())
 }
 
 /// Converts an error of a store. Nothing that a store says is the fault of a sample.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tarflume_store::Object;
 
 use crate::error::Result;
-use crate::remote::fetch::Fetcher;
+use crate::remote::cached::CachedShard;
+use crate::remote::fetch::{Fetcher, RemoteFile};
 use crate::remote::place::of_store;
 use crate::source::Source;
 
@@ -17,40 +18,44 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// read. Every request asks for the state that was opened, so no check is needed after a read.
 #[derive(Debug)]
 pub(crate) struct RemoteSource {
-    object: Object,
+    file: Arc<RemoteFile>,
     fetcher: Arc<Fetcher>,
-    number: u64,
 }
 
 impl RemoteSource {
-    pub(crate) fn new(object: Object, fetcher: Arc<Fetcher>) -> RemoteSource {
+    pub(crate) fn new(
+        object: Object,
+        cached: Option<CachedShard>,
+        fetcher: Arc<Fetcher>,
+    ) -> RemoteSource {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        fetcher.open(number, &object);
-        RemoteSource { object, fetcher, number }
+        let file = Arc::new(RemoteFile { number, object, cached });
+        fetcher.open(&file);
+        RemoteSource { file, fetcher }
     }
 }
 
 impl Source for RemoteSource {
     fn len(&self) -> u64 {
-        self.object.length()
+        self.file.object.length()
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.fetcher.read(self.number, &self.object, at, into).map_err(|e| of_store(&e))
+        self.fetcher.read(&self.file, at, into).map_err(|e| of_store(&e))
     }
 
     fn read_again(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.fetcher.read_again(&self.object, at, into).map_err(|e| of_store(&e))
+        self.fetcher.read_again(&self.file, at, into).map_err(|e| of_store(&e))
     }
 
     fn advise(&self, at: u64, length: u64) {
         let length = length.min(self.len().saturating_sub(at));
-        self.fetcher.advise(self.number, at, length);
+        self.fetcher.advise(&self.file, at, length);
     }
 }
 
 impl Drop for RemoteSource {
     fn drop(&mut self) {
-        self.fetcher.forget(self.number);
+        self.fetcher.forget(self.file.number);
     }
 }

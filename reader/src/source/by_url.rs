@@ -54,6 +54,10 @@ impl Open for OpenByUrl {
             bytes: a.bytes + b.bytes,
             first_byte_p50: a.first_byte_p50.max(b.first_byte_p50),
             first_byte_p95: a.first_byte_p95.max(b.first_byte_p95),
+            cache: match (a.cache, b.cache) {
+                (Some(one), Some(other)) => Some(one.plus(other)),
+                (one, other) => one.or(other),
+            },
         })
     }
 }

@@ -21,6 +21,55 @@ pub struct FetchStats {
     pub first_byte_p50: Duration,
     /// 95 % of the answers began within this time.
     pub first_byte_p95: Duration,
+    /// The cache of this machine; `None` if none is used.
+    pub cache: Option<CacheStats>,
+}
+
+/// What one process did with the cache of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Bytes of the cache's file.
+    pub bytes: u64,
+    /// Reads that the cache answered.
+    pub hits: u64,
+    /// Bytes of these reads.
+    pub hit_bytes: u64,
+    /// Reads of blocks that it should keep and did not have yet.
+    pub misses: u64,
+    /// Blocks of 1 MiB that were written.
+    pub fills: u64,
+    /// Blocks that were replaced by others.
+    pub evictions: u64,
+    /// Blocks that were dropped because their bytes were wrong.
+    pub damaged: u64,
+    /// Errors of the disk.
+    pub errors: u64,
+}
+
+impl CacheStats {
+    /// The sum of the counters of two data sets that use the same cache.
+    pub(crate) fn plus(self, other: CacheStats) -> CacheStats {
+        CacheStats {
+            bytes: self.bytes.max(other.bytes),
+            hits: self.hits + other.hits,
+            hit_bytes: self.hit_bytes + other.hit_bytes,
+            misses: self.misses + other.misses,
+            fills: self.fills + other.fills,
+            evictions: self.evictions + other.evictions,
+            damaged: self.damaged + other.damaged,
+            errors: self.errors + other.errors,
+        }
+    }
+}
+
+impl fmt::Display for CacheStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CacheStats { hits, misses, fills, evictions, damaged, errors, .. } = self;
+        let (megabytes, size) = (self.hit_bytes as f64 / 1e6, self.bytes as f64 / (1 << 30) as f64);
+        write!(f, "cache of {size:.1} GiB: {hits} hits, {megabytes:.1} MB, {misses} misses, ")?;
+        write!(f, "{fills} blocks written, {evictions} replaced, {damaged} damaged, {errors} errors")
+    }
 }
 
 impl fmt::Display for FetchStats {
@@ -37,6 +86,7 @@ impl fmt::Display for FetchStats {
             f,
             "{throttled} answers asked for a pause; {megabytes:.1} MB; first byte after {half:.0} ms (half), "
         )?;
-        write!(f, "{most:.0} ms (95 %)")
+        write!(f, "{most:.0} ms (95 %)")?;
+        self.cache.map_or(Ok(()), |cache| write!(f, "; {cache}"))
     }
 }

@@ -1,6 +1,7 @@
 //! Data sets in a store: the same epochs as from files, whatever the network does.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cache;
 mod places;
 
 use std::collections::HashMap;
@@ -19,7 +20,12 @@ const SHARDS: u64 = 3;
 const SAMPLES: u64 = 40;
 
 fn content(ordinal: u64) -> Vec<u8> {
-    (0..2000 + ordinal % 700).map(|n| (n * 7 + ordinal) as u8).collect()
+    content_of(ordinal, 2000)
+}
+
+/// The content of a sample of about `length` bytes.
+fn content_of(ordinal: u64, length: u64) -> Vec<u8> {
+    (0..length + ordinal % 700).map(|n| (n * 7 + (n >> 8) + ordinal) as u8).collect()
 }
 
 /// A folder with a manifest, and a server with the same objects below `set/`.
@@ -35,6 +41,11 @@ impl Set {
     }
 
     fn on(server: Server) -> Set {
+        Set::with(server, 2000)
+    }
+
+    /// A set of samples of about `length` bytes.
+    fn with(server: Server, length: u64) -> Set {
         let folder = tempfile::tempdir().unwrap();
         let mut entries = Vec::new();
         for number in 0..SHARDS {
@@ -42,7 +53,7 @@ impl Set {
             let mut shard = ShardWriter::create(folder.path(), &name).unwrap();
             for ordinal in number * SAMPLES..(number + 1) * SAMPLES {
                 shard.begin(format!("{ordinal:06}").as_bytes());
-                let bytes = content(ordinal);
+                let bytes = content_of(ordinal, length);
                 shard.part(b"bin", bytes.len() as u64).unwrap().copy_from_slice(&bytes);
                 shard.part(b"txt", 6).unwrap().copy_from_slice(format!("{ordinal:06}").as_bytes());
                 shard.commit(None).unwrap();
