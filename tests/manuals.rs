@@ -4,9 +4,9 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "build", "append", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat",
-    "unpack", "tokens", "export", "bench", "doctor",
+    "unpack", "tokens", "export", "cache", "bench", "doctor",
 ];
 
 #[test]

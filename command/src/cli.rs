@@ -17,6 +17,8 @@ mod args;
 mod bench;
 mod bucket;
 mod build;
+#[cfg(feature = "remote")]
+mod cache;
 mod cat;
 mod completions;
 mod doctor;
@@ -73,6 +75,7 @@ Examples:
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
                                              tokenize text and pack it into blocks
   pack export shards/ --to mds -o mds/       write the format of another loader
+  pack cache stat                            show the cache of this machine
   pack bench shards/                         measure reading and decoding on this machine
   pack doctor                                check that this machine can feed its GPUs
 
@@ -104,6 +107,8 @@ enum Command {
     Unpack(unpack::Args),
     Tokens(tokens::Args),
     Export(export::Args),
+    #[cfg(feature = "remote")]
+    Cache(cache::Args),
     Bench(bench::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -171,6 +176,8 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Unpack(args) => unpack::run(args),
         Command::Tokens(args) => tokens::run(args),
         Command::Export(args) => export::run(args),
+        #[cfg(feature = "remote")]
+        Command::Cache(args) => cache::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),

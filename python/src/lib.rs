@@ -37,6 +37,7 @@ mod dlpack;
 mod epoch;
 mod errors;
 mod failures;
+mod fetch_stats;
 mod gate;
 mod json;
 mod keywords;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tarflume::{FetchStats, IdleStats, LoaderState, Stats};
+use tarflume::{IdleStats, LoaderState, Stats};
 
 use crate::any_loader::AnyLoader;
 use crate::epoch::Epoch;
@@ -15,7 +15,7 @@ use crate::ledger::Ledger;
 use crate::selecting::Selection;
 use crate::settings::{Keywords, Settings};
 use crate::shards::class_names;
-use crate::{keywords, resident};
+use crate::{fetch_stats, keywords, resident};
 use tarflume_formats::IgnorePoison;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
@@ -32,7 +32,8 @@ use tarflume_formats::IgnorePoison;
 ///
 /// - `shards`: a folder, a `dataset.json`, a tar, a pattern, a list of these, or a `Dataset`. A list of
 ///   pairs, `[(shards, weight), ...]`, is a mixture; weights are whole numbers. A data set in an object store
-///   is named by its URL (`"s3://bucket/set"`); `storage` is a dict of how the store is reached: see `Dataset`.
+///   is named by its URL (`"s3://bucket/set"`); `storage` is a dict of how the store is reached, `cache` the size of
+///   a cache on a local disk ("200GiB"): see `Dataset`.
 /// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` with more options: column `image`.
 /// - `label`: `"/pointer"` into the JSON part, or a part that contains a number, such as `"cls"`: column
 ///   `label`.
@@ -148,7 +149,7 @@ impl Loader {
            num_threads=None, prefetch=4, memory_limit=None, device=None, device_slots=3, resident=None, on_bad='error', bad_budget=1000, \
            verify=None, source='file', buffer_size=10000, block_size=256, window=64, exclude=None, \
            skip=0, take=None, repeat=1, epoch_length=None, deliver='batch', collate=None, \
-           select=None, weights=None, classes=None, storage=None)")]
+           select=None, weights=None, classes=None, storage=None, cache=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
@@ -415,23 +416,13 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     functions.set_item("busy_s", stats.calls.busy.as_secs_f64())?;
     functions.set_item("waiting_s", stats.calls.waiting.as_secs_f64())?;
     facts.set_item("functions", functions)?;
-    facts.set_item("fetch", stats.fetch.as_ref().map(|fetch| fetched(py, fetch)).transpose()?)?;
+    facts.set_item(
+        "fetch",
+        stats.fetch.as_ref().map(|fetch| fetch_stats::fetched(py, fetch)).transpose()?,
+    )?;
     facts.set_item("reread", stats.reread)?;
     facts.set_item("reread_texts", &stats.reread_texts)?;
     facts.set_item("warning", stats.warning.as_deref().map(keywords::of_setters))?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     Ok(facts)
-}
-
-/// Requests to a store.
-fn fetched<'py>(py: Python<'py>, fetch: &FetchStats) -> PyResult<Bound<'py, PyDict>> {
-    let of = PyDict::new(py);
-    of.set_item("requests", fetch.requests)?;
-    of.set_item("retries", fetch.retries)?;
-    of.set_item("hedges", fetch.hedges)?;
-    of.set_item("throttled", fetch.throttled)?;
-    of.set_item("bytes", fetch.bytes)?;
-    of.set_item("first_byte_p50_s", fetch.first_byte_p50.as_secs_f64())?;
-    of.set_item("first_byte_p95_s", fetch.first_byte_p95.as_secs_f64())?;
-    Ok(of)
 }

@@ -121,7 +121,8 @@ impl Settings {
         shards: &Bound<'_, PyAny>,
         given: Keywords<'_>,
     ) -> PyResult<Settings> {
-        let storage = storage::pairs(py, given.object("storage")?.as_ref())?;
+        let (store, cache) = (given.object("storage")?, given.object("cache")?);
+        let storage = storage::pairs_with_cache(py, store.as_ref(), cache.as_ref())?;
         let mut datasets = datasets(py, shards, &storage)?;
         let part = DataPart {
             split: given.value("split", "the name of a split")?,

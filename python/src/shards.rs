@@ -31,7 +31,8 @@ use crate::url;
 /// `https://`; a file `NAME.urls` is a list of presigned URLs. Credentials and
 /// endpoints come from the environment, as the tools of the stores read them; `storage` is a dict of what to use instead,
 /// such as `{"endpoint": ..., "profile": ..., "anonymous": True}`; its `readahead` limits the bytes that are fetched
-/// ahead ("256MiB"). Pickling includes it.
+/// ahead ("256MiB"). Pickling includes it. `cache`: the size of a cache on a local disk ("200GiB") that all processes of
+/// this machine share; its folder is `TARFLUME_CACHE`, or `"cache_folder"` of `storage`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
     pub(crate) dataset: tarflume::Dataset,
@@ -151,17 +152,18 @@ impl Dataset {
 #[pymethods]
 impl Dataset {
     #[new]
-    #[pyo3(signature = (shards, split=None, version=None, storage=None))]
+    #[pyo3(signature = (shards, split=None, version=None, storage=None, cache=None))]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
         split: Option<String>,
         version: Option<Number<usize>>,
         storage: Option<&Bound<'_, PyAny>>,
+        cache: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dataset> {
         let named = paths(py, shards).ok();
         let part = DataPart { split, version: version.map(|n| n.0) };
-        let storage = storage::pairs(py, storage)?;
+        let storage = storage::pairs_with_cache(py, storage, cache)?;
         let dataset = part.of(&open(py, shards, &storage)?).or_raise(py)?;
         Ok(Dataset { dataset, named, part, storage })
     }

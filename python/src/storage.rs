@@ -27,14 +27,29 @@ pub(crate) fn pairs(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResul
     Ok(pairs)
 }
 
-/// The storage that the pairs describe: `readahead` and `sidecars` are of the reader, all others of
-/// the store.
+/// Reads the `storage` and `cache` arguments of a data set or a loader.
+pub(crate) fn pairs_with_cache(
+    py: Python<'_>,
+    storage: Option<&Bound<'_, PyAny>>,
+    cache: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Pairs> {
+    let mut pairs = pairs(py, storage)?;
+    if let Some(size) = cache.filter(|size| !size.is_none()) {
+        pairs.push(("cache".into(), size.str()?.to_string()));
+    }
+    Ok(pairs)
+}
+
+/// The storage that the pairs describe: `readahead`, `sidecars`, `cache` and `cache_folder` are of the reader,
+/// all others of the store.
 pub(crate) fn storage(py: Python<'_>, pairs: &[(String, String)]) -> PyResult<Storage> {
     let mut storage = Storage::new();
     for (name, value) in pairs {
         storage = match name.as_str() {
             "readahead" => storage.readahead(value.parse().or_raise(py)?),
             "sidecars" => storage.sidecars(value),
+            "cache" => storage.cache(value.parse().or_raise(py)?),
+            "cache_folder" => storage.cache_folder(value),
             _ => storage.option(name, value).or_raise(py)?,
         };
     }

@@ -131,6 +131,8 @@ pub use crate::picture::resize::Filter;
 pub use crate::range::tell_profilers_by;
 #[cfg(feature = "remote")]
 pub use crate::remote::Storage;
+#[cfg(feature = "remote")]
+pub use crate::remote::warm::{Warmed, warm_cache};
 pub use crate::size::Size;
 pub use crate::source::Source;
 pub use crate::source::fetch_stats::{CacheStats, FetchStats};

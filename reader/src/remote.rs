@@ -22,6 +22,8 @@ mod pieces;
 mod place;
 #[cfg(feature = "remote")]
 mod source;
+#[cfg(feature = "remote")]
+pub(crate) mod warm;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -216,12 +216,7 @@ impl Fetcher {
 
     /// Copies what the piece at byte `at` has, once it is here. Returns the number of bytes; `None`
     /// if there is no such piece.
-    fn take(
-        self: &Arc<Self>,
-        file: &RemoteFile,
-        at: u64,
-        into: &mut [u8],
-    ) -> Option<usize> {
+    fn take(self: &Arc<Self>, file: &RemoteFile, at: u64, into: &mut [u8]) -> Option<usize> {
         let start = Instant::now();
         let mut hedged = false;
         let mut pieces = self.pieces.lock().ignore_poison();

@@ -31,25 +31,33 @@ impl RemoteDataset {
     /// # Errors
     /// Returns an error if there is no manifest, or the store refuses or does not answer.
     pub(crate) fn open(url: &str, storage: &Storage) -> Result<RemoteDataset> {
-        let folder = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
-        if folder.ends_with(".tar") {
-            let text =
-                "name the folder of the shards, which has dataset.json; `pack index` makes one";
-            return Err(Error::usage(text).with_path(url));
-        }
-        let store = storage.open(folder)?;
-        let (manifest, _) = store.get(FILE_NAME).map_err(|e| match e.is_missing() {
-            false => of_store(&e),
-            true => no_manifest(&store),
-        })?;
-        let parsed = Manifest::from_json(&manifest).map_err(Error::from);
-        let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
+        let (store, manifest) = find(url, storage)?;
         let (readahead, cache) = (storage.readahead_bytes(), storage.open_cache()?);
-        let opener = RemoteOpener::new(store.clone(), &parsed.shards, readahead, cache)?;
+        let opener = RemoteOpener::new(store.clone(), &manifest.shards, readahead, cache)?;
         let url = store.url().to_string();
         let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
-        Ok(RemoteDataset { manifest: parsed, url, sidecars, opener: Arc::new(opener) })
+        Ok(RemoteDataset { manifest, url, sidecars, opener: Arc::new(opener) })
     }
+}
+
+/// Opens the store of a data set, and reads its manifest.
+///
+/// # Errors
+/// As [`RemoteDataset::open`].
+pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
+    let folder = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
+    if folder.ends_with(".tar") {
+        let text = "name the folder of the shards, which has dataset.json; `pack index` makes one";
+        return Err(Error::usage(text).with_path(url));
+    }
+    let store = storage.open(folder)?;
+    let (manifest, _) = store.get(FILE_NAME).map_err(|e| match e.is_missing() {
+        false => of_store(&e),
+        true => no_manifest(&store),
+    })?;
+    let parsed = Manifest::from_json(&manifest).map_err(Error::from);
+    let parsed = parsed.map_err(|e| e.with_path(store.place(FILE_NAME)))?;
+    Ok((store, parsed))
 }
 
 /// The error of a data set without a manifest.

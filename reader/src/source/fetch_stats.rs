@@ -68,7 +68,10 @@ impl fmt::Display for CacheStats {
         let CacheStats { hits, misses, fills, evictions, damaged, errors, .. } = self;
         let (megabytes, size) = (self.hit_bytes as f64 / 1e6, self.bytes as f64 / (1 << 30) as f64);
         write!(f, "cache of {size:.1} GiB: {hits} hits, {megabytes:.1} MB, {misses} misses, ")?;
-        write!(f, "{fills} blocks written, {evictions} replaced, {damaged} damaged, {errors} errors")
+        write!(
+            f,
+            "{fills} blocks written, {evictions} replaced, {damaged} damaged, {errors} errors"
+        )
     }
 }
 

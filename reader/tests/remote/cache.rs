@@ -1,8 +1,9 @@
 //! The cache of a machine: the rows of the files, each block from the store once, and no wrong byte that stays.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 
-use tarflume::{Dataset, Loader, Shuffle, Size, Storage};
+use tarflume::{Dataset, Loader, Shuffle, Size, Storage, Warmed, warm_cache};
 use tarflume_store::simulated::{Asked, Fault, Server};
 use tempfile::TempDir;
 
@@ -124,9 +125,10 @@ fn a_store_with_errors_leaves_no_claims() {
     let shuffle = Shuffle::Full { seed: 1 };
     let files = epoch(loader(machine.set.local(), shuffle));
     let refused = |asked: &Asked| asked.range.is_some_and(|(at, _)| at > 0);
-    machine.set.server.plan(move |asked| {
-        refused(asked).then_some(Fault::Refused(403, "ExpiredToken"))
-    });
+    machine
+        .set
+        .server
+        .plan(move |asked| refused(asked).then_some(Fault::Refused(403, "ExpiredToken")));
     let failing = loader(machine.open(64), shuffle).build().unwrap();
     assert!(failing.epoch(0).any(|batch| batch.is_err()));
     drop(failing);
@@ -156,11 +158,40 @@ fn processes_at_the_same_time_share_the_work() {
 }
 
 #[test]
+fn a_cache_is_warmed_before_a_job() {
+    let machine = Machine::new();
+    let watched = Mutex::new(Vec::new());
+    let watch = |now: &Warmed| {
+        watched.lock().unwrap().push(now.fetched);
+        true
+    };
+    let warmed = warm_cache("s3://bucket/set", &machine.storage(64), &watch).unwrap();
+    assert_eq!((warmed.blocks, warmed.kept, warmed.fetched), (12, 12, 12));
+    assert_eq!((warmed.present, bytes(&machine.ranges())), (0, warmed.bytes));
+    assert_eq!(watched.into_inner().unwrap().last(), Some(&12));
+    let again = warm_cache("s3://bucket/set", &machine.storage(64), &|_| true).unwrap();
+    assert_eq!((again.kept, again.present, again.fetched), (12, 12, 0));
+    let shuffle = Shuffle::Full { seed: 1 };
+    let files = epoch(loader(machine.set.local(), shuffle));
+    assert_eq!(epoch(loader(machine.open(64), shuffle)), files);
+    assert!(machine.ranges().is_empty());
+    // Stopped, and with a store that fails.
+    let other = Machine::new();
+    let stopped = warm_cache("s3://bucket/set", &other.storage(64), &|_| false).unwrap();
+    assert!(stopped.stopped);
+    let third = Machine::new();
+    third.set.server.plan(|asked| asked.range.map(|_| Fault::Refused(403, "AccessDenied")));
+    let error = warm_cache("s3://bucket/set", &third.storage(64), &|_| true).unwrap_err();
+    assert!(error.to_string().contains("shard-"), "{error}");
+    let none = warm_cache("s3://bucket/set", &third.set.storage(), &|_| true).unwrap_err();
+    assert!(none.to_string().contains("TARFLUME_CACHE_SIZE"), "{none}");
+}
+
+#[test]
 fn a_cache_that_cannot_be_made_says_what_to_do() {
     let machine = Machine::new();
-    let refused = |storage: Storage| {
-        Dataset::open_with("s3://bucket/set", &storage).unwrap_err().to_string()
-    };
+    let refused =
+        |storage: Storage| Dataset::open_with("s3://bucket/set", &storage).unwrap_err().to_string();
     let text = refused(machine.storage(64).cache(Size::new(1 << 59)));
     assert!(text.contains("cannot reserve") && text.contains("TARFLUME_CACHE"), "{text}");
     let text = refused(machine.storage(64).cache(Size::new(1 << 20)));
