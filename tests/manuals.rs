@@ -45,6 +45,8 @@ fn each_command_has_a_man_page() {
     place.pack("man -o man").succeeds();
     let mut pages: Vec<_> = COMMANDS.iter().map(|name| format!("pack-{name}.1")).collect();
     pages.extend(["pack.1".into(), "pack-completions.1".into()]);
+    let actions = ["drop", "stat", "verify", "warm"];
+    pages.extend(actions.map(|action| format!("pack-cache-{action}.1")));
     pages.sort();
     assert_eq!(place.names("man"), pages);
     let build = fs::read_to_string(place.at("man/pack-build.1")).unwrap();
