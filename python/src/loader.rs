@@ -87,7 +87,7 @@ use tarflume_formats::IgnorePoison;
 /// - `num_threads`: by default one for each core. `prefetch`: batches in preparation at once.
 /// - `memory_limit`: of batches, buffers and decoders, as "2GiB". By default 2 GiB, or 48 MiB for each
 ///   thread and room for the batches if that is more.
-/// - `source`: "file" reads shards, "mapped" maps them.
+/// - `source`: "file" reads shards, "mapped" maps them, "threads" reads them ahead by threads (for NFS, Lustre, FUSE).
 /// - `device`: "cuda:1", or "cuda" for the GPU of this process (`stats()["device"]` contains which, and
 ///   why). Batches are decoded into pinned memory and copied to the GPU before they are needed, into
 ///   `device_slots` slots. Their columns are `DeviceColumn`s.

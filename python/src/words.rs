@@ -77,7 +77,12 @@ pub(crate) fn verify(py: Python<'_>, word: &str) -> PyResult<Verify> {
 }
 
 pub(crate) fn source(py: Python<'_>, word: &str) -> PyResult<SourceKind> {
-    one_of(py, "source", word, &[("file", SourceKind::File), ("mapped", SourceKind::Mapped)])
+    let known = [
+        ("file", SourceKind::File),
+        ("mapped", SourceKind::Mapped),
+        ("threads", SourceKind::Threads),
+    ];
+    one_of(py, "source", word, &known)
 }
 
 /// The form of a batch, before `collate=`.

@@ -501,7 +501,7 @@ class Loader:
         on_bad: Literal["error", "skip", "substitute"] = "error",
         bad_budget: int = 1000,
         verify: Literal["off", "sampled", "all"] | None = None,
-        source: Literal["file", "mapped"] = "file",
+        source: Literal["file", "mapped", "threads"] = "file",
         buffer_size: int = 10000,
         block_size: int = 256,
         window: int = 64,

@@ -121,7 +121,7 @@ impl Open for Way {
         let file = File::open(path).map_err(failed)?;
         let _ = fadvise(&file, 0, None, Advice::Random);
         let map = match self.kind {
-            SourceKind::File => None,
+            SourceKind::File | SourceKind::Threads => None,
             SourceKind::Mapped => Some(Mapped::open(path)?),
         };
         map.iter().for_each(|map| map.advise(Access::Random));

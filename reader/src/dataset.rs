@@ -275,7 +275,7 @@ impl Dataset {
     /// The same data set, whose tars on local disks are opened as `kind`. Open sidecars stay open.
     #[must_use]
     pub fn with_source(&self, kind: SourceKind) -> Dataset {
-        self.with_access(FileAccess { opener: Arc::new(kind), ..self.0.access.clone() })
+        self.with_access(FileAccess { opener: kind.opener(), ..self.0.access.clone() })
     }
 
     /// The same data set, whose tars are opened by `opener`, those in stores, too.

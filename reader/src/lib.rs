@@ -135,6 +135,7 @@ pub use crate::remote::Storage;
 pub use crate::remote::warm::{Warmed, warm_cache};
 pub use crate::size::Size;
 pub use crate::source::Source;
+pub use crate::source::ahead::threads::Readahead;
 pub use crate::source::fetch_stats::{CacheStats, FetchStats};
 pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;

@@ -6,18 +6,12 @@
 #[cfg(feature = "remote")]
 mod cached;
 #[cfg(feature = "remote")]
-mod fetch;
-#[cfg(feature = "remote")]
 mod folder;
-#[cfg(feature = "remote")]
-mod latency;
 #[cfg(feature = "remote")]
 pub(crate) mod listing;
 pub(crate) mod name;
 #[cfg(feature = "remote")]
 mod opener;
-#[cfg(feature = "remote")]
-mod pieces;
 #[cfg(feature = "remote")]
 mod place;
 #[cfg(feature = "remote")]

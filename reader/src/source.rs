@@ -2,6 +2,7 @@
 //!
 //! The trait; the implementations are in the files below. A source knows nothing of samples.
 
+pub(crate) mod ahead;
 pub(crate) mod by_url;
 pub(crate) mod cache;
 pub(crate) mod fetch_stats;

@@ -93,8 +93,12 @@ enum ShuffleChoice {
 /// The values of `--source`.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum SourceChoice {
+    /// Read with pread
     File,
+    /// Map into memory
     Mapped,
+    /// Read ahead by threads: for NFS, Lustre and FUSE
+    Threads,
 }
 
 impl SourceChoice {
@@ -103,6 +107,7 @@ impl SourceChoice {
         match SourceKind::default() {
             SourceKind::File => SourceChoice::File,
             SourceKind::Mapped => SourceChoice::Mapped,
+            SourceKind::Threads => SourceChoice::Threads,
         }
     }
 }
@@ -150,6 +155,7 @@ impl Args {
             source: match self.source {
                 SourceChoice::File => SourceKind::File,
                 SourceChoice::Mapped => SourceKind::Mapped,
+                SourceChoice::Threads => SourceKind::Threads,
             },
             verify: match self.verify {
                 VerifyChoice::Off => Verify::Off,

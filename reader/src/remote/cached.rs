@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use bytes::Bytes;
 use tarflume_cache::{BLOCK, Begun, Cache, Fill, Key, Lookup, Share};
 use tarflume_formats::IgnorePoison;
-use tarflume_store::Bytes;
 
+use crate::source::ahead::{Blocks, Keep, Kept};
 use crate::source::fetch_stats::CacheStats;
 
 /// Blocks that wait to be written. They are in memory, beside the readahead.
@@ -114,21 +115,6 @@ impl CachedShard {
         (range.start / BYTES..range.end.div_ceil(BYTES)).map(|number| self.block(number * BYTES))
     }
 
-    /// What has to be fetched of a range: whole blocks if the cache should keep them, nothing of those that
-    /// are there or that another process fetches. The ranges are in order and do not touch each other.
-    pub(crate) fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for (key, block) in self.blocks(range.clone()) {
-            let wanted = block.start.max(range.start)..block.end.min(range.end);
-            let Some(fetched) = self.fetched(key, &block, wanted) else { continue };
-            match ranges.last_mut().filter(|last| last.end == fetched.start) {
-                Some(last) => last.end = fetched.end,
-                None => ranges.push(fetched),
-            }
-        }
-        ranges
-    }
-
     /// What has to be fetched of a block.
     fn fetched(&self, key: Key, block: &Range<u64>, wanted: Range<u64>) -> Option<Range<u64>> {
         let BlockCache { cache, share, pending, .. } = &*self.blocks;
@@ -148,10 +134,27 @@ impl CachedShard {
             }
         }
     }
+}
 
-    /// Gives back the right to write the blocks of a range that nobody will fetch. `is_planned` tells whether
-    /// a request has all bytes of a range.
-    pub(crate) fn release(&self, range: Range<u64>, is_planned: impl Fn(Range<u64>) -> bool) {
+impl Blocks for CachedShard {
+    fn grain(&self) -> u64 {
+        BYTES
+    }
+
+    fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (key, block) in self.blocks(range.clone()) {
+            let wanted = block.start.max(range.start)..block.end.min(range.end);
+            let Some(fetched) = self.fetched(key, &block, wanted) else { continue };
+            match ranges.last_mut().filter(|last| last.end == fetched.start) {
+                Some(last) => last.end = fetched.end,
+                None => ranges.push(fetched),
+            }
+        }
+        ranges
+    }
+
+    fn release(&self, range: Range<u64>, is_planned: &dyn Fn(Range<u64>) -> bool) {
         let mut pending = self.blocks.pending.lock().ignore_poison();
         for (key, block) in self.blocks(range) {
             if pending.contains_key(&key) && !is_planned(block) {
@@ -160,8 +163,7 @@ impl CachedShard {
         }
     }
 
-    /// Bytes have arrived from byte `at`: the blocks that they have whole are written.
-    pub(crate) fn arrived(&self, at: u64, bytes: &Bytes) {
+    fn arrived(&self, at: u64, bytes: &Bytes) {
         let end = at + bytes.len() as u64;
         for (key, block) in self.blocks(at..end).filter(|(_, b)| b.start >= at && b.end <= end) {
             let fill = self.blocks.pending.lock().ignore_poison().remove(&key);
@@ -172,32 +174,29 @@ impl CachedShard {
         }
     }
 
-    /// Reads the bytes from `at`, up to the end of their block. Returns how many there are.
-    pub(crate) fn read(&self, at: u64, into: &mut [u8]) -> (Lookup, usize) {
+    fn read(&self, at: u64, into: &mut [u8]) -> Kept {
         let (key, block) = self.block(at);
         let length = into.len().min((block.end - at) as usize);
         let BlockCache { cache, share, .. } = &*self.blocks;
-        match share.has(key) {
-            true => (cache.read(key, (at - block.start) as usize, &mut into[..length]), length),
-            false => (Lookup::Miss, length),
+        if !share.has(key) {
+            return Kept::No;
+        }
+        match cache.read(key, (at - block.start) as usize, &mut into[..length]) {
+            Lookup::Hit => Kept::Here(length),
+            Lookup::Filling => Kept::Coming,
+            Lookup::Miss => Kept::No,
         }
     }
 
-    /// The block that has byte `at`, if the cache should keep it and nobody writes it.
-    pub(crate) fn claim(&self, at: u64) -> Option<(Fill, Range<u64>)> {
+    fn claim(&self, at: u64) -> Option<(Range<u64>, Keep)> {
         let (key, block) = self.block(at);
         let is_kept = self.blocks.share.has(key);
         let fill = is_kept.then(|| self.blocks.cache.begin(key).fill()).flatten()?;
-        Some((fill, block))
+        let blocks = self.blocks.clone();
+        Some((block, Box::new(move |bytes| blocks.write(fill, bytes))))
     }
 
-    /// Keeps a block that was claimed.
-    pub(crate) fn keep(&self, fill: Fill, bytes: Bytes) {
-        self.blocks.write(fill, bytes);
-    }
-
-    /// Drops the blocks of a range, because its bytes are wrong.
-    pub(crate) fn forget(&self, range: Range<u64>) {
+    fn forget(&self, range: Range<u64>) {
         self.blocks(range).for_each(|(key, _)| self.blocks.cache.forget(key));
     }
 }

@@ -12,13 +12,16 @@ use tarflume_store::{Object, Store};
 
 use crate::error::Result;
 use crate::remote::cached::{BlockCache, CachedShard};
-use crate::remote::fetch::Fetcher;
 use crate::remote::place::{fetch_stats, of_store};
 use crate::remote::source::RemoteSource;
 use crate::source::Source;
+use crate::source::ahead::fetcher::{Fetcher, Limits};
 use crate::source::fetch_stats::FetchStats;
 use crate::source::identity::Identity;
 use crate::source::open::Open;
+
+/// One process has at most so many requests under way. A small range that is late is asked for again.
+const LIMITS: Limits = Limits { at_once: 256, hedged: 1 << 20 };
 
 /// Opens shards below one URL.
 pub(crate) struct RemoteOpener {
@@ -55,7 +58,7 @@ impl RemoteOpener {
         }
         let lengths = shards.values().filter(|(_, digest)| digest.is_some()).map(|(n, _)| *n);
         let cache = cache.map(|cache| Arc::new(BlockCache::new(cache, lengths)));
-        let (objects, fetcher) = (Mutex::default(), Arc::new(Fetcher::new(readahead)));
+        let (objects, fetcher) = (Mutex::default(), Arc::new(Fetcher::new(readahead, LIMITS)));
         Ok(RemoteOpener { store, shards, objects, fetcher, cache })
     }
 

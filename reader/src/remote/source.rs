@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use tarflume_store::Object;
 
 use crate::error::Result;
 use crate::remote::cached::CachedShard;
-use crate::remote::fetch::{Fetcher, RemoteFile};
 use crate::remote::place::of_store;
 use crate::source::Source;
+use crate::source::ahead::fetcher::{AheadFile, Fetcher};
+use crate::source::ahead::{Background, Blocks, Done};
 
 /// The next number of a source.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -18,7 +20,8 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// read. Every request asks for the state that was opened, so no check is needed after a read.
 #[derive(Debug)]
 pub(crate) struct RemoteSource {
-    file: Arc<RemoteFile>,
+    length: u64,
+    file: Arc<AheadFile>,
     fetcher: Arc<Fetcher>,
 }
 
@@ -28,24 +31,41 @@ impl RemoteSource {
         cached: Option<CachedShard>,
         fetcher: Arc<Fetcher>,
     ) -> RemoteSource {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(RemoteFile { number, object, cached });
+        let (number, length) = (NEXT.fetch_add(1, Ordering::Relaxed), object.length());
+        let blocks = cached.map(|cached| Box::new(cached) as Box<dyn Blocks>);
+        let reads = Box::new(ReadByRequest(object));
+        let file = Arc::new(AheadFile { number, reads, blocks });
         fetcher.open(&file);
-        RemoteSource { file, fetcher }
+        RemoteSource { length, file, fetcher }
+    }
+}
+
+/// An object whose ranges the runtime of the store reads.
+#[derive(Debug)]
+struct ReadByRequest(Object);
+
+impl Background for ReadByRequest {
+    fn read(&self, at: u64, length: u64) -> Result<Bytes> {
+        self.0.read(at, length).map_err(|e| of_store(&e))
+    }
+
+    fn begin(&self, at: u64, length: u64, done: Done) {
+        // A refusal to begin drops `done`.
+        let _ = self.0.begin(at, length, move |read| done(read.ok()));
     }
 }
 
 impl Source for RemoteSource {
     fn len(&self) -> u64 {
-        self.file.object.length()
+        self.length
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.fetcher.read(&self.file, at, into).map_err(|e| of_store(&e))
+        self.fetcher.read(&self.file, at, into)
     }
 
     fn read_again(&self, at: u64, into: &mut [u8]) -> Result<()> {
-        self.fetcher.read_again(&self.file, at, into).map_err(|e| of_store(&e))
+        self.fetcher.read_again(&self.file, at, into)
     }
 
     fn advise(&self, at: u64, length: u64) {

@@ -59,7 +59,7 @@ pub trait Open: fmt::Debug + Send + Sync {
     }
 }
 
-/// The two ways to read a file. The default is that of loaders. A data set without a loader maps its files.
+/// The ways to read a file. The default is that of loaders. A data set without a loader maps its files.
 ///
 /// ```
 /// use tarflume::{Loader, SourceKind};
@@ -78,12 +78,15 @@ pub enum SourceKind {
     File,
     /// A memory map: no copy.
     Mapped,
+    /// As `File`, read ahead by 64 threads: for NFS, Lustre, FUSE and other file systems that take milliseconds to
+    /// answer. [`Readahead`](crate::Readahead) has options. As an opener of its own it has no threads.
+    Threads,
 }
 
 impl Open for SourceKind {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
         Ok(match self {
-            SourceKind::File => {
+            SourceKind::File | SourceKind::Threads => {
                 let source = FileSource::open(path)?;
                 let identity = source.identity();
                 (Arc::new(source), identity)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tarflume_store::{Bytes, Error};
+use bytes::Bytes;
 
 /// A piece: number of its shard, first byte.
 pub(crate) type PieceId = (u64, u64);
@@ -15,8 +15,10 @@ pub(crate) enum PieceState {
     Queued,
     /// Its request was sent.
     Sent,
-    /// Its bytes, or why there are none.
-    Here(Result<Bytes, Error>),
+    /// Its bytes.
+    Here(Bytes),
+    /// It could not be read. Its reader asks by itself, and gets the error.
+    Failed,
 }
 
 #[derive(Debug)]
@@ -139,19 +141,29 @@ impl Pieces {
         }
     }
 
-    /// A request has ended. Returns true if it was the first answer for the piece. Bytes of another length answer a
-    /// request for an earlier piece that began at the same byte: they are ignored.
-    pub(crate) fn arrived(&mut self, id: PieceId, result: Result<Bytes, Error>) -> bool {
+    /// A request has ended, with the bytes or without. Returns true if it was the first answer for the piece. Bytes
+    /// of another length answer a request for an earlier piece that began at the same byte: they are ignored.
+    pub(crate) fn arrived(&mut self, id: PieceId, read: Option<Bytes>) -> bool {
         let fits = |piece: &Piece| {
-            result.as_ref().map_or(true, |bytes| bytes.len() as u64 == piece.end - id.1)
+            read.as_ref().is_none_or(|bytes| bytes.len() as u64 == piece.end - id.1)
         };
         match self.pieces.get_mut(&id) {
             Some(piece) if matches!(piece.state, PieceState::Sent) && fits(piece) => {
-                piece.state = PieceState::Here(result);
+                piece.state = read.map_or(PieceState::Failed, PieceState::Here);
                 true
             }
             _ => false,
         }
+    }
+
+    /// True if pieces wait for a free connection.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Changes the number of requests at the same time.
+    pub(crate) fn allow(&mut self, at_once: usize) {
+        self.at_once = at_once;
     }
 
     /// A connection is free again.
@@ -200,7 +212,7 @@ mod tests {
 
     fn here(pieces: &mut Pieces, id: PieceId) {
         let length = (pieces.pieces[&id].end - id.1) as usize;
-        assert!(pieces.arrived(id, Ok(vec![0; length].into())));
+        assert!(pieces.arrived(id, Some(vec![0; length].into())));
         pieces.released();
     }
 
@@ -252,9 +264,9 @@ mod tests {
         pieces.plan(0, 0, 10);
         pieces.next();
         here(&mut pieces, (0, 0));
-        assert!(!pieces.arrived((0, 0), Ok(Bytes::new())));
+        assert!(!pieces.arrived((0, 0), Some(Bytes::new())));
         pieces.forget(0);
-        assert!(!pieces.arrived((0, 0), Ok(Bytes::new())));
+        assert!(!pieces.arrived((0, 0), Some(Bytes::new())));
         assert_eq!(pieces.bytes(), 0);
     }
 
@@ -266,8 +278,8 @@ mod tests {
         pieces.clear(); // the next epoch
         pieces.plan(0, 0, 30);
         pieces.next();
-        assert!(!pieces.arrived((0, 0), Ok(vec![0; 10].into())), "it would be read past its end");
-        assert!(pieces.arrived((0, 0), Ok(vec![0; 30].into())));
+        assert!(!pieces.arrived((0, 0), Some(vec![0; 10].into())), "it would be read past its end");
+        assert!(pieces.arrived((0, 0), Some(vec![0; 30].into())));
     }
 
     #[test]

@@ -10,20 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use tarflume_cache::{BLOCK, Lookup};
+use bytes::Bytes;
 use tarflume_formats::IgnorePoison;
-use tarflume_store::{Bytes, Error, Object};
 
-use crate::remote::cached::CachedShard;
-use crate::remote::latency::Latencies;
-use crate::remote::pieces::{PieceId, PieceState, Pieces};
+use crate::error::Result;
+use crate::source::ahead::depth::Depth;
+use crate::source::ahead::latency::Latencies;
+use crate::source::ahead::pieces::{PieceId, PieceState, Pieces};
+use crate::source::ahead::{Background, Blocks, Kept};
 
-/// Requests at the same time.
-const AT_ONCE: usize = 256;
+/// The least requests at the same time, however slow the answers are.
+const LEAST: usize = 8;
 /// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
 const MOST: u64 = 8 << 20;
-/// Longer reads are not asked for a second time.
-const HEDGED: u64 = 1 << 20;
 /// No request is repeated sooner than after this time.
 const SOONEST: Duration = Duration::from_millis(20);
 /// At most one of so many requests is repeated because it is late.
@@ -33,23 +32,35 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A shard that is open.
-#[derive(Debug)]
-pub(crate) struct RemoteFile {
-    pub(crate) number: u64,
-    pub(crate) object: Object,
-    /// Its blocks in the cache of this machine, if there is one.
-    pub(crate) cached: Option<CachedShard>,
+/// What may be under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The most requests at the same time.
+    pub(crate) at_once: usize,
+    /// Late ranges of at most so many bytes are asked for a second time; 0 for none.
+    pub(crate) hedged: u64,
 }
 
-/// Fetches ranges of the shards of one data set.
+/// A file that is open.
+#[derive(Debug)]
+pub(crate) struct AheadFile {
+    /// Differs from those of all other files of the fetcher.
+    pub(crate) number: u64,
+    pub(crate) reads: Box<dyn Background>,
+    /// Its blocks in the cache of this machine, if there is one.
+    pub(crate) blocks: Option<Box<dyn Blocks>>,
+}
+
+/// Fetches ranges of the files of one data set.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     pieces: Mutex<Pieces>,
+    depth: Mutex<Depth>,
+    limits: Limits,
     budget: u64,
     changed: Condvar,
-    /// The shards that are open, by number.
-    files: Mutex<HashMap<u64, Arc<RemoteFile>>>,
+    /// The files that are open, by number.
+    files: Mutex<HashMap<u64, Arc<AheadFile>>>,
     latencies: Mutex<Latencies>,
     requests: AtomicU64,
     hedges: AtomicU64,
@@ -57,9 +68,12 @@ pub(crate) struct Fetcher {
 
 impl Fetcher {
     /// `budget` limits the bytes of all pieces.
-    pub(crate) fn new(budget: u64) -> Fetcher {
+    pub(crate) fn new(budget: u64, limits: Limits) -> Fetcher {
+        let depth = Depth::new(LEAST, limits.at_once);
         Fetcher {
-            pieces: Mutex::new(Pieces::new(budget, AT_ONCE)),
+            pieces: Mutex::new(Pieces::new(budget, depth.now())),
+            depth: Mutex::new(depth),
+            limits,
             budget,
             changed: Condvar::new(),
             files: Mutex::default(),
@@ -78,15 +92,15 @@ impl Fetcher {
         self.hedges.load(Ordering::Relaxed)
     }
 
-    /// Takes a shard into account. Its pieces are forgotten with [`Fetcher::forget`].
-    pub(crate) fn open(&self, file: &Arc<RemoteFile>) {
+    /// Takes a file into account. Its pieces are forgotten with [`Fetcher::forget`].
+    pub(crate) fn open(&self, file: &Arc<AheadFile>) {
         self.files.lock().ignore_poison().insert(file.number, file.clone());
     }
 
-    /// Drops a shard and its pieces.
-    pub(crate) fn forget(&self, shard: u64) {
-        self.pieces.lock().ignore_poison().forget(shard);
-        self.files.lock().ignore_poison().remove(&shard);
+    /// Drops a file and its pieces.
+    pub(crate) fn forget(&self, number: u64) {
+        self.pieces.lock().ignore_poison().forget(number);
+        self.files.lock().ignore_poison().remove(&number);
     }
 
     /// Drops what an earlier epoch has left.
@@ -96,16 +110,16 @@ impl Fetcher {
     }
 
     /// Begins to fetch a range.
-    pub(crate) fn advise(self: &Arc<Self>, file: &RemoteFile, at: u64, length: u64) {
+    pub(crate) fn advise(self: &Arc<Self>, file: &AheadFile, at: u64, length: u64) {
         let range = at..at + length;
-        match &file.cached {
+        match &file.blocks {
             None => self.plan(file, range, 1),
-            Some(cached) => {
-                for missing in cached.missing(range.clone()) {
-                    self.plan(file, missing, BLOCK as u64);
+            Some(blocks) => {
+                for missing in blocks.missing(range.clone()) {
+                    self.plan(file, missing, blocks.grain());
                 }
                 let pieces = self.pieces.lock().ignore_poison();
-                cached.release(range, |block| {
+                blocks.release(range, &|block| {
                     let piece = pieces.with_byte(file.number, block.start);
                     piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
                 });
@@ -115,7 +129,7 @@ impl Fetcher {
     }
 
     /// Plans pieces for a range, whose ends are multiples of `grain`.
-    fn plan(&self, file: &RemoteFile, range: Range<u64>, grain: u64) {
+    fn plan(&self, file: &AheadFile, range: Range<u64>, grain: u64) {
         let mut pieces = self.pieces.lock().ignore_poison();
         let mut start = range.start;
         while start < range.end {
@@ -133,39 +147,31 @@ impl Fetcher {
             let file = self.files.lock().ignore_poison().get(&id.0).cloned();
             match file {
                 Some(file) => self.request(file, id, end),
-                None => self.ended(id, None), // the shard was closed
+                None => self.ended(id, None), // the file was closed
             }
         }
     }
 
-    fn request(self: &Arc<Self>, file: Arc<RemoteFile>, id: PieceId, end: u64) {
+    fn request(self: &Arc<Self>, file: Arc<AheadFile>, id: PieceId, end: u64) {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (fetcher, start, object) = (self.clone(), Instant::now(), file.object.clone());
-        let request = Request { fetcher, file, id, end, start, ended: false };
+        let (fetcher, start) = (self.clone(), Instant::now());
+        let request = Request { fetcher, file: file.clone(), id, end, start, ended: false };
         // If it cannot be sent, dropping it ends it.
-        let _ = object.begin(id.1, end - id.1, move |read| request.end(read));
+        file.reads.begin(id.1, end - id.1, Box::new(move |read| request.end(read)));
     }
 
     /// A request has ended: its connection is free.
-    fn ended(&self, id: PieceId, read: Option<Result<Bytes, Error>>) {
+    fn ended(&self, id: PieceId, read: Option<Bytes>) {
         let mut pieces = self.pieces.lock().ignore_poison();
         pieces.released();
-        match read {
-            Some(read) => drop(pieces.arrived(id, read)),
-            None => pieces.remove(id),
-        }
+        pieces.arrived(id, read);
         drop(pieces);
         self.changed.notify_all();
     }
 
     /// Fills `into` with the bytes from `at`: from pieces and from the cache where they have them, by requests
     /// of its own where they have not.
-    pub(crate) fn read(
-        self: &Arc<Self>,
-        file: &RemoteFile,
-        at: u64,
-        into: &mut [u8],
-    ) -> Result<(), Error> {
+    pub(crate) fn read(self: &Arc<Self>, file: &AheadFile, at: u64, into: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while filled < into.len() {
             let (place, rest) = (at + filled as u64, &mut into[filled..]);
@@ -180,30 +186,25 @@ impl Fetcher {
     }
 
     /// As [`Fetcher::read`] without pieces and cache: bytes that they have may be the wrong ones.
-    pub(crate) fn read_again(
-        &self,
-        file: &RemoteFile,
-        at: u64,
-        into: &mut [u8],
-    ) -> Result<(), Error> {
-        if let Some(cached) = &file.cached {
-            cached.forget(at..at + into.len() as u64);
+    pub(crate) fn read_again(&self, file: &AheadFile, at: u64, into: &mut [u8]) -> Result<()> {
+        if let Some(blocks) = &file.blocks {
+            blocks.forget(at..at + into.len() as u64);
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
-        into.copy_from_slice(&file.object.read(at, into.len() as u64)?);
+        into.copy_from_slice(&file.reads.read_again(at, into.len() as u64)?);
         Ok(())
     }
 
     /// Copies what the cache has at byte `at`. Returns the number of bytes. A block that another process fetches
     /// is waited for as long as most requests take, and no longer: that process may be gone.
-    fn take_cached(&self, file: &RemoteFile, at: u64, into: &mut [u8]) -> Option<usize> {
-        let cached = file.cached.as_ref()?;
+    fn take_cached(&self, file: &AheadFile, at: u64, into: &mut [u8]) -> Option<usize> {
+        let blocks = file.blocks.as_ref()?;
         let start = Instant::now();
         loop {
-            match cached.read(at, into) {
-                (Lookup::Hit, length) => return Some(length),
-                (Lookup::Miss, _) => return None,
-                (Lookup::Filling, _) => {
+            match blocks.read(at, into) {
+                Kept::Here(length) => return Some(length),
+                Kept::No => return None,
+                Kept::Coming => {
                     let slowest = self.latencies.lock().ignore_poison().slowest();
                     if start.elapsed() > slowest.unwrap_or(PATIENCE) {
                         return None;
@@ -216,14 +217,14 @@ impl Fetcher {
 
     /// Copies what the piece at byte `at` has, once it is here. Returns the number of bytes; `None`
     /// if there is no such piece.
-    fn take(self: &Arc<Self>, file: &RemoteFile, at: u64, into: &mut [u8]) -> Option<usize> {
+    fn take(self: &Arc<Self>, file: &AheadFile, at: u64, into: &mut [u8]) -> Option<usize> {
         let start = Instant::now();
         let mut hedged = false;
         let mut pieces = self.pieces.lock().ignore_poison();
         loop {
             let (id, end) = pieces.with_byte(file.number, at)?;
             match pieces.state(id)? {
-                PieceState::Here(Ok(bytes)) => {
+                PieceState::Here(bytes) => {
                     let length = into.len().min((end - at) as usize);
                     match at == id.1 && at + length as u64 == end {
                         true => pieces.remove(id),
@@ -234,7 +235,7 @@ impl Fetcher {
                     into[..length].copy_from_slice(&bytes[from..from + length]);
                     return Some(length);
                 }
-                PieceState::Here(Err(_)) => {
+                PieceState::Failed => {
                     // The piece may be longer than what is read here: that alone is asked for again.
                     pieces.remove(id);
                     return None;
@@ -244,12 +245,12 @@ impl Fetcher {
                     pieces = self.changed.wait(pieces).ignore_poison();
                 }
                 PieceState::Sent => {
-                    let late = self.late().filter(|_| end - id.1 <= HEDGED && !hedged);
+                    let late = self.late().filter(|_| end - id.1 <= self.limits.hedged && !hedged);
                     let left = late.map(|late| late.saturating_sub(start.elapsed()));
                     if left == Some(Duration::ZERO) {
                         hedged = true;
                         drop(pieces);
-                        self.hedge(&file.object, id, end);
+                        self.hedge(file, id, end);
                         pieces = self.pieces.lock().ignore_poison();
                         continue;
                     }
@@ -262,17 +263,16 @@ impl Fetcher {
         }
     }
 
-    /// Asks for bytes that no piece has, up to the next piece, or for the whole block if the cache should keep
-    /// it. Returns their number.
-    fn ask(&self, file: &RemoteFile, at: u64, into: &mut [u8]) -> Result<usize, Error> {
-        if let Some((cached, (fill, block))) =
-            file.cached.as_ref().and_then(|cached| Some((cached, cached.claim(at)?)))
-        {
+    /// Asks for bytes that no piece has, up to the next piece, or for the whole block if it should be kept.
+    /// Returns their number.
+    fn ask(&self, file: &AheadFile, at: u64, into: &mut [u8]) -> Result<usize> {
+        let claimed = file.blocks.as_ref().and_then(|blocks| blocks.claim(at));
+        if let Some((block, keep)) = claimed {
             let bytes = self.answer(file, block.start, block.end - block.start)?;
             let from = (at - block.start) as usize;
             let length = into.len().min(bytes.len() - from);
             into[..length].copy_from_slice(&bytes[from..from + length]);
-            cached.keep(fill, bytes);
+            keep(bytes);
             return Ok(length);
         }
         let next = self.pieces.lock().ignore_poison().next_start(file.number, at + 1);
@@ -283,27 +283,37 @@ impl Fetcher {
     }
 
     /// A request that the caller waits for.
-    fn answer(&self, file: &RemoteFile, at: u64, length: u64) -> Result<Bytes, Error> {
+    fn answer(&self, file: &AheadFile, at: u64, length: u64) -> Result<Bytes> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
-        let bytes = file.object.read(at, length)?;
+        let bytes = file.reads.read(at, length)?;
         self.latencies.lock().ignore_poison().add(start.elapsed());
         Ok(bytes)
     }
 
     /// Asks for a late piece a second time; the first answer counts.
-    fn hedge(self: &Arc<Self>, object: &Object, id: PieceId, end: u64) {
+    fn hedge(self: &Arc<Self>, file: &AheadFile, id: PieceId, end: u64) {
         self.hedges.fetch_add(1, Ordering::Relaxed);
         let fetcher = self.clone();
-        let done = move |read: Result<Bytes, Error>| {
+        let done = move |read: Option<Bytes>| {
             // An error of the second request leaves the first one to be waited for.
-            if read.is_ok() {
+            if read.is_some() {
                 fetcher.pieces.lock().ignore_poison().arrived(id, read);
                 fetcher.changed.notify_all();
             }
         };
-        // A refusal to start leaves the first request, too.
-        let _ = object.begin(id.1, end - id.1, done);
+        file.reads.begin(id.1, end - id.1, Box::new(done));
+    }
+
+    /// Learns from a request how many should be under way.
+    fn measured(&self, bytes: u64, took: Duration) {
+        self.latencies.lock().ignore_poison().add(took);
+        let waiting = self.pieces.lock().ignore_poison().is_waiting();
+        let mut depth = self.depth.lock().ignore_poison();
+        depth.ended(bytes, took, waiting);
+        let now = depth.now();
+        drop(depth);
+        self.pieces.lock().ignore_poison().allow(now);
     }
 
     /// How long a request may take before it is repeated; `None` if enough were repeated.
@@ -319,7 +329,7 @@ impl Fetcher {
 /// A request that was sent. It ends once, whatever becomes of the task that waits for the answer.
 struct Request {
     fetcher: Arc<Fetcher>,
-    file: Arc<RemoteFile>,
+    file: Arc<AheadFile>,
     id: PieceId,
     end: u64,
     start: Instant,
@@ -327,16 +337,16 @@ struct Request {
 }
 
 impl Request {
-    fn end(mut self, read: Result<Bytes, Error>) {
+    fn end(mut self, read: Option<Bytes>) {
         self.ended = true;
-        if let Some(cached) = &self.file.cached {
+        if let Some(blocks) = &self.file.blocks {
             match &read {
-                Ok(bytes) => cached.arrived(self.id.1, bytes),
-                Err(_) => cached.release(self.id.1..self.end, |_| false),
+                Some(bytes) => blocks.arrived(self.id.1, bytes),
+                None => blocks.release(self.id.1..self.end, &|_| false),
             }
         }
-        self.fetcher.latencies.lock().ignore_poison().add(self.start.elapsed());
-        self.fetcher.ended(self.id, Some(read));
+        self.fetcher.measured(self.end - self.id.1, self.start.elapsed());
+        self.fetcher.ended(self.id, read);
         self.fetcher.send();
     }
 }
@@ -345,8 +355,8 @@ impl Drop for Request {
     /// The piece is dropped: its reader asks by itself, and gets the error, if there is one.
     fn drop(&mut self) {
         if !self.ended {
-            if let Some(cached) = &self.file.cached {
-                cached.release(self.id.1..self.end, |_| false);
+            if let Some(blocks) = &self.file.blocks {
+                blocks.release(self.id.1..self.end, &|_| false);
             }
             self.fetcher.ended(self.id, None);
         }
