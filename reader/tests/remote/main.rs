@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cache;
+mod faults;
 mod places;
 
 use std::collections::HashMap;
