@@ -25,6 +25,7 @@
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
 //!   machine are not faults of samples;
 //! - `tokens`: text packed into blocks of token ids;
+//! - `sync`: copies of a data set;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -62,6 +63,7 @@ mod restart;
 mod sources;
 mod splits;
 mod streams;
+mod sync;
 mod terminal;
 mod tokens;
 mod verify;

@@ -4,9 +4,9 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "build", "append", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat",
-    "unpack", "tokens", "export", "cache", "bench", "doctor",
+    "unpack", "tokens", "export", "sync", "cache", "bench", "doctor",
 ];
 
 #[test]

@@ -38,6 +38,7 @@ mod source_args;
 mod status;
 mod storage;
 mod summary;
+mod sync;
 mod tokens;
 mod unpack;
 mod verify;
@@ -75,6 +76,7 @@ Examples:
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
                                              tokenize text and pack it into blocks
   pack export shards/ --to mds -o mds/       write the format of another loader
+  pack sync shards/ s3://bucket/photos       copy a data set, or what is new of it
   pack cache stat                            show the cache of this machine
   pack bench shards/                         measure reading and decoding on this machine
   pack doctor                                check that this machine can feed its GPUs
@@ -107,6 +109,7 @@ enum Command {
     Unpack(unpack::Args),
     Tokens(tokens::Args),
     Export(export::Args),
+    Sync(sync::Args),
     #[cfg(feature = "remote")]
     Cache(cache::Args),
     Bench(bench::Args),
@@ -176,6 +179,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Unpack(args) => unpack::run(args),
         Command::Tokens(args) => tokens::run(args),
         Command::Export(args) => export::run(args),
+        Command::Sync(args) => sync::run(args),
         #[cfg(feature = "remote")]
         Command::Cache(args) => cache::run(args),
         Command::Bench(args) => bench::run(args),

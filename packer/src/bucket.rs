@@ -52,6 +52,11 @@ pub struct Bucket {
 }
 
 impl Bucket {
+    /// The objects below its URL.
+    pub(crate) fn objects(&self) -> Arc<dyn Objects> {
+        self.objects.clone()
+    }
+
     /// Uses the objects of one prefix. Asks nothing.
     pub fn new(objects: Arc<dyn Objects>) -> Bucket {
         Bucket { objects }

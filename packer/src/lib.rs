@@ -36,6 +36,7 @@
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`index`] | makes sidecars for tars of other tools |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
+//! | [`mod@sync`] | copies a data set between folders and stores |
 //! | [`unpack`] | restores files from shards |
 //! | [`text_column`] | reads texts of a Parquet file; needs the feature `tables` |
 //! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
@@ -71,6 +72,7 @@ mod sorter;
 mod source;
 mod stop;
 pub mod survey;
+pub mod sync;
 mod table;
 pub mod text_column;
 pub mod units;

@@ -249,6 +249,26 @@ def test_builds_that_are_killed_publish_one_right_set(
     assert [key for key in uploads(s3) if key.startswith("killed/")] == []
 
 
+def test_sync_copies_between_folders_and_buckets(
+    s3: dict[str, str], source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    assert "4 shards, 4 copied" in run("sync", local, "s3://data/synced", options=s3)
+    assert "4 shards, 0 copied" in run("sync", local, "s3://data/synced", options=s3)
+    assert epoch("s3://data/synced", storage=s3) == epoch(local)
+    run("verify", "s3://data/synced", options=s3)
+    assert "4 shards, 4 copied" in run("sync", "s3://data/synced", "s3://data/again", options=s3)
+    assert names(s3, "again") == names(s3, "synced")
+    assert "4 shards, 4 copied" in run("sync", "s3://data/again", tmp_path / "back", options=s3)
+    for path in local.iterdir():
+        if path.is_file():
+            assert (tmp_path / "back" / path.name).read_bytes() == path.read_bytes()
+    tarflume.pack.build(pairs(tmp_path / "other", 5), tmp_path / "others")
+    assert "another data set" in run("sync", tmp_path / "others", "s3://data/synced", options=s3, code=2)
+    with servers.http_files(local) as url:
+        assert "4 shards, 4 copied" in run("sync", url, tmp_path / "fetched")
+        assert "takes no shards" in run("sync", local, url, code=2)
+
+
 def test_an_object_that_is_replaced_ends_the_epoch(s3: dict[str, str], source: pathlib.Path) -> None:
     url = "s3://data/replaced"
     tarflume.pack.build(source, url, shards=2, storage=s3)

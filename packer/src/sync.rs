@@ -1,0 +1,270 @@
+//! `sync`: copies a data set from one place to another: folders and stores. Shards that are there are not copied again,
+//! and the manifest comes last.
+
+mod folder;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::url::url_of;
+use tarflume_formats::{Digest, Manifest, files, index_path};
+
+use crate::bucket::{Bucket, Objects, Put, UploadHooks};
+use crate::failure::Failure;
+use crate::index::in_parallel;
+use crate::remote_folder::{Copied, RemoteFolder};
+use crate::stop::Stop;
+use folder::FolderObjects;
+
+/// Bytes that are hashed at a time.
+const PIECE: usize = 1 << 20;
+
+/// How a data set is copied.
+#[derive(Debug)]
+pub struct Options {
+    /// Shards that are copied at the same time.
+    pub jobs: usize,
+    /// Replaces another data set.
+    pub force: bool,
+    /// Ends the work between two ranges.
+    pub stop: Stop,
+    /// Options of the stores, as names and values.
+    pub storage: Vec<(String, String)>,
+}
+
+/// What [`sync`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Synced {
+    /// Shards of the data set.
+    pub shards: u64,
+    /// Those that were copied.
+    pub copied: u64,
+    /// Bytes of their tars.
+    pub bytes: u64,
+}
+
+/// Copies the data set in `from` to `to`, each a folder or a URL. A shard is in its place if its tar has the length and
+/// its sidecar the digest of the manifest. Every tar that is copied is compared with its digest. `on_bytes` is called
+/// with the bytes of each copied tar.
+///
+/// # Errors
+/// Returns an error if there is no data set in `from`, if another one is in `to` (one whose shards are all in `from`
+/// is extended), if a shard does not have its digest, the errors of stores and disks, and after an interruption.
+pub fn sync(
+    from: &Path,
+    to: &Path,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Synced, Failure> {
+    let from = From::open(from, &options.storage)?;
+    let bytes = from.small(FILE_NAME)?.ok_or_else(|| {
+        let place = from.place(FILE_NAME);
+        Failure::usage(format!("{}: there is no data set to copy", place.shown()))
+    })?;
+    let parsed = Manifest::from_json(&bytes);
+    let manifest = parsed.map_err(|e| e.with_path(from.place(FILE_NAME)))?;
+    let to: Arc<dyn Objects> = match url_of(to) {
+        Some(url) => Bucket::open(url, &options.storage)?.objects(),
+        None => Arc::new(FolderObjects::open(to)?),
+    };
+    let old = to.get(FILE_NAME)?.map(|old| old.bytes);
+    if let Some(old) = &old {
+        expect_extension(&*to, old, &bytes, &manifest, options.force)?;
+    }
+    let (copied, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let work = Work { from: &from, to: &*to, options };
+    let entries: Vec<&ShardEntry> = manifest.shards.iter().collect();
+    let done = in_parallel(options.jobs, entries, |entry| -> Result<(), Failure> {
+        if work.copy(entry)? {
+            copied.fetch_add(1, Ordering::Relaxed);
+            total.fetch_add(entry.bytes, Ordering::Relaxed);
+            on_bytes(entry.bytes);
+        }
+        Ok(())
+    })?;
+    done.into_iter().collect::<Result<(), Failure>>()?;
+    publish(&*to, old.as_deref(), &bytes)?;
+    let shards = manifest.shards.len() as u64;
+    Ok(Synced { shards, copied: copied.into_inner(), bytes: total.into_inner() })
+}
+
+/// Checks that the data set in the target is an earlier state of the one that is copied.
+fn expect_extension(
+    to: &dyn Objects,
+    old: &[u8],
+    new: &[u8],
+    manifest: &Manifest,
+    force: bool,
+) -> Result<(), Failure> {
+    if force || old == new {
+        return Ok(());
+    }
+    let is_part = Manifest::from_json(old).is_ok_and(|old| {
+        old.shards.iter().all(|entry| manifest.shards.iter().any(|other| same(entry, other)))
+    });
+    match is_part {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "{}/{FILE_NAME}: this is another data set; copy to another place, or replace it with --force",
+            to.url()
+        ))),
+    }
+}
+
+fn same(one: &ShardEntry, other: &ShardEntry) -> bool {
+    one.name == other.name && one.index_blake3 == other.index_blake3 && one.bytes == other.bytes
+}
+
+/// Writes the manifest. Readers see the old data set or the new one.
+fn publish(to: &dyn Objects, old: Option<&[u8]>, new: &[u8]) -> Result<(), Failure> {
+    match old {
+        Some(old) if old == new => Ok(()),
+        Some(_) => to.replace(FILE_NAME, new).map(drop),
+        None => match to.create(FILE_NAME, new)? {
+            Put::Written => Ok(()),
+            Put::Exists if to.get(FILE_NAME)?.is_some_and(|found| found.bytes == new) => Ok(()),
+            Put::Exists => Err(Failure::try_again(format!(
+                "{}/{FILE_NAME}: another command has published a data set here meanwhile",
+                to.url()
+            ))),
+        },
+    }
+}
+
+struct Work<'a> {
+    from: &'a From,
+    to: &'a dyn Objects,
+    options: &'a Options,
+}
+
+impl Work<'_> {
+    /// Copies a shard, the sidecar last. Returns false if it was there.
+    fn copy(&self, entry: &ShardEntry) -> Result<bool, Failure> {
+        if self.options.stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        let sidecar = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
+        if self.is_there(entry, &sidecar)? {
+            return Ok(false);
+        }
+        let index = self.from.small(&sidecar)?;
+        let index = index.ok_or_else(|| missing(&self.from.place(&sidecar)))?;
+        if blake3::hash(&index).to_hex().as_str() != entry.index_blake3 {
+            return Err(self.other(&sidecar));
+        }
+        let (tar, _copy) = self.from.tar(&entry.name, &self.options.stop)?;
+        self.expect_digest(&tar, entry)?;
+        let stopped = || self.options.stop.requested();
+        let hooks = UploadHooks { began: &mut |_| Ok(()), stopped: &stopped };
+        self.to.upload(&entry.name, &tar, hooks)?;
+        self.to.replace(&sidecar, &index)?;
+        Ok(true)
+    }
+
+    /// True if the tar has the length and the sidecar the digest of the manifest. The sidecar is written after the
+    /// tar, and names its parts with their checksums.
+    fn is_there(&self, entry: &ShardEntry, sidecar: &str) -> Result<bool, Failure> {
+        let length = self.to.facts(&entry.name)?.map(|facts| facts.length);
+        if length != Some(entry.bytes) {
+            return Ok(false);
+        }
+        let found = self.to.get(sidecar)?;
+        Ok(found.is_some_and(|f| blake3::hash(&f.bytes).to_hex().as_str() == entry.index_blake3))
+    }
+
+    fn expect_digest(&self, tar: &Path, entry: &ShardEntry) -> Result<(), Failure> {
+        let (file, found) = files::open(tar)?;
+        if found.len() != entry.bytes {
+            return Err(self.other(&entry.name));
+        }
+        let Some(digest) = entry.digest()? else { return Ok(()) };
+        match hash(&file, found.len(), tar, &self.options.stop)? == digest {
+            true => Ok(()),
+            false => Err(self.other(&entry.name)),
+        }
+    }
+
+    fn other(&self, name: &str) -> Failure {
+        let place = self.from.place(name);
+        Failure::bad_data(format!(
+            "{}: this file is not the one that dataset.json lists; `pack verify` tells what is wrong with it",
+            place.shown()
+        ))
+    }
+}
+
+/// The failure for a file that the manifest lists.
+fn missing(place: &Path) -> Failure {
+    Failure::bad_data(format!("{}: dataset.json lists this file, and it is missing", place.shown()))
+}
+
+/// The digest of a file.
+fn hash(file: &std::fs::File, length: u64, path: &Path, stop: &Stop) -> Result<Digest, Failure> {
+    let (mut hasher, mut bytes, mut at) = (blake3::Hasher::new(), vec![0; PIECE], 0);
+    while at < length {
+        if stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        let piece = &mut bytes[..PIECE.min((length - at) as usize)];
+        files::read_exact_at(file, piece, at).map_err(|e| Failure::io(e, "read", path))?;
+        hasher.update(piece);
+        at += piece.len() as u64;
+    }
+    Ok(hasher.finalize())
+}
+
+/// Where a data set is copied from.
+enum From {
+    Folder(PathBuf),
+    Store(RemoteFolder),
+}
+
+impl From {
+    fn open(path: &Path, storage: &[(String, String)]) -> Result<From, Failure> {
+        Ok(match url_of(path) {
+            Some(url) => From::Store(RemoteFolder::open(url.trim_end_matches('/'), storage)?),
+            None => From::Folder(path.into()),
+        })
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        match self {
+            From::Folder(folder) => folder.join(name),
+            From::Store(store) => store.place(name),
+        }
+    }
+
+    /// Reads a manifest or a sidecar; `None` if it does not exist.
+    fn small(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let path = match self {
+            From::Folder(folder) => folder.join(name),
+            From::Store(store) => match store.copy_small(name)? {
+                true => store.copy_of(name),
+                false => return Ok(None),
+            },
+        };
+        match files::read_whole(&path, "read") {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The local path of a tar, and its copy if it is one.
+    fn tar(&self, name: &str, stop: &Stop) -> Result<(PathBuf, Option<Copied>), Failure> {
+        let found = match self {
+            From::Folder(folder) => {
+                let path = folder.join(name);
+                files::exists(&path)?.then_some((path, None))
+            }
+            From::Store(store) => {
+                store.copy_tar(name, stop)?.map(|copy| (store.copy_of(name), Some(copy)))
+            }
+        };
+        found.ok_or_else(|| missing(&self.place(name)))
+    }
+}
