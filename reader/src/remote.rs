@@ -19,7 +19,9 @@ mod opener;
 #[cfg(feature = "remote")]
 mod pieces;
 #[cfg(feature = "remote")]
-mod place;
+pub(crate) mod place;
+#[cfg(feature = "remote")]
+pub(crate) mod sequential;
 #[cfg(feature = "remote")]
 mod source;
 #[cfg(feature = "remote")]
