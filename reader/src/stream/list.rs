@@ -332,5 +332,11 @@ mod tests {
         assert_eq!(told("http://h/a.tar?x={1..2}"), "remote: http://h/a.tar?x={1..2}");
         assert_eq!(told("{s3,gs}://b/a.tar"), "remote: s3://b/a.tar");
         assert_eq!(told("folder/train.urls"), "remote: folder/train.urls");
+        #[cfg(not(feature = "remote"))]
+        for url in ["s3://b/a.tar", "http://h/a.tar?sig=1", "ftp://h/{0..1}.tar", "train.urls"] {
+            let error = shards(&[url], &mut NoStores).err().unwrap().to_string();
+            assert!(error.contains("without the feature `remote`"), "{error}");
+            assert!(!error.contains("sig="), "{error}");
+        }
     }
 }

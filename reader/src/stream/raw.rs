@@ -67,6 +67,13 @@ impl Origin {
     pub(super) fn is_interruptible(&self) -> bool {
         !matches!(self, Origin::Read(_))
     }
+
+    fn is_object(&self) -> bool {
+        #[cfg(feature = "remote")]
+        return matches!(self, Origin::Object(_));
+        #[cfg(not(feature = "remote"))]
+        false
+    }
 }
 
 /// Bytes in order, counted.
@@ -144,7 +151,9 @@ impl Read for RawReader {
             }
             Err(error) => {
                 let text = error.text().to_string();
-                self.failed = Some(error.with_byte(self.at));
+                // At the start of an object it is about the whole: it is missing, or refused.
+                let is_whole = self.at == 0 && self.origin.is_object();
+                self.failed = Some(if is_whole { error } else { error.with_byte(self.at) });
                 Err(io::Error::other(text))
             }
         }

@@ -3,6 +3,7 @@
 
 mod cache;
 mod places;
+mod stream;
 
 use std::collections::HashMap;
 use std::path::Path;
