@@ -432,8 +432,5 @@ fn open_url(url: &str) -> Result<RemoteDataset> {
     #[cfg(feature = "remote")]
     return RemoteDataset::open(url, &Storage::new());
     #[cfg(not(feature = "remote"))]
-    Err(Error::usage(
-        "this program was built without the feature `remote`, so it reads local files alone",
-    )
-    .with_path(url.split('?').next().unwrap_or(url))) // a query may be a secret
+    Err(crate::remote::name::not_built(url))
 }

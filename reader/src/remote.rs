@@ -13,7 +13,9 @@ pub(crate) mod name;
 #[cfg(feature = "remote")]
 mod opener;
 #[cfg(feature = "remote")]
-mod place;
+pub(crate) mod place;
+#[cfg(feature = "remote")]
+pub(crate) mod sequential;
 #[cfg(feature = "remote")]
 mod source;
 #[cfg(feature = "remote")]

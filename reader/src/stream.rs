@@ -1,7 +1,7 @@
 //! `Stream`: samples of tars without sidecars, read once from front to back.
 //!
-//! Reads plain tars, `.tar.gz`, `.tar.zst`, standard input, pipes, sockets and any `Read`. Never seeks, so it
-//! cannot provide what needs an index: see [`Refusal`]. Does not decode or batch.
+//! Reads plain tars, `.tar.gz`, `.tar.zst`, in files and in object stores, standard input, pipes, sockets and
+//! any `Read`. Never seeks, so it cannot provide what needs an index: see [`Refusal`]. Does not decode or batch.
 //!
 //! ```
 //! # fn main() -> tarflume::Result<()> {
@@ -30,6 +30,8 @@ mod refusal;
 mod reservoir;
 mod sample;
 mod samples;
+#[cfg(feature = "remote")]
+mod stores;
 mod tar;
 mod unpack;
 
@@ -39,7 +41,7 @@ use std::iter::FusedIterator;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use self::list::StreamShard;
+use self::list::{FindRemote, StreamShard};
 use self::memory_limits::MemoryLimits;
 pub(crate) use self::queue::Item;
 pub use self::queue::Next;
@@ -53,6 +55,8 @@ use crate::error::{Error, Result};
 use crate::order::Key;
 use crate::order::Permutation;
 use crate::order::Shuffle;
+#[cfg(feature = "remote")]
+use crate::remote::Storage;
 use crate::size::Size;
 
 /// Shards without an index, and the options for reading them.
@@ -86,9 +90,15 @@ impl Stream {
     /// (`{000..765}`), or `-` for standard input. The compression is detected from a shard's first bytes, not
     /// from its name.
     ///
+    /// With the feature `remote`, a URL names a tar in an object store (`s3://bucket/train-000.tar`), several
+    /// by braces in any place, or the tars of a folder by a slash at its end. A file `*.urls` lists URLs. All
+    /// options come from the environment; `Stream::open_with` takes others. Each shard is read by ranges of 4
+    /// MiB, at most eight at once: 32 MiB for each epoch in progress, which are not part of the memory limit.
+    /// An epoch reads a shard in the state that the shard has when the epoch comes to it.
+    ///
     /// # Errors
-    /// Returns an error if the pattern is malformed or matches nothing, or if a folder cannot be read. A
-    /// file that cannot be opened is an error at its position in the epoch.
+    /// Returns an error if the pattern is malformed or matches nothing, or if a folder cannot be read or
+    /// listed. A file or an object that cannot be opened is an error at its position in the epoch.
     pub fn open(pattern: impl AsRef<str>) -> Result<Stream> {
         Stream::list([pattern])
     }
@@ -98,9 +108,49 @@ impl Stream {
     /// # Errors
     /// As [`Stream::open`].
     pub fn list<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Stream> {
+        #[cfg(feature = "remote")]
+        return Stream::list_with(patterns, &Storage::new());
+        #[cfg(not(feature = "remote"))]
+        Stream::find(patterns, &mut list::NoStores)
+    }
+
+    /// As [`Stream::open`], with the options of a store. `storage` applies to URLs only. Its readahead limits
+    /// the ranges in memory, too; its cache is not used.
+    ///
+    /// ```no_run
+    /// use tarflume::{Storage, Stream};
+    ///
+    /// let storage = Storage::new().option("anonymous", "true")?;
+    /// let stream = Stream::open_with("s3://bucket/train-{000..099}.tar", &storage)?;
+    /// # Ok::<(), tarflume::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Stream::open`], and if an option is wrong.
+    #[cfg(feature = "remote")]
+    pub fn open_with(pattern: impl AsRef<str>, storage: &Storage) -> Result<Stream> {
+        Stream::list_with([pattern], storage)
+    }
+
+    /// As [`Stream::list`], with the options of a store.
+    ///
+    /// # Errors
+    /// As [`Stream::open_with`].
+    #[cfg(feature = "remote")]
+    pub fn list_with<P: AsRef<str>>(
+        patterns: impl IntoIterator<Item = P>,
+        storage: &Storage,
+    ) -> Result<Stream> {
+        Stream::find(patterns, &mut stores::Stores::new(storage))
+    }
+
+    fn find<P: AsRef<str>>(
+        patterns: impl IntoIterator<Item = P>,
+        remote: &mut dyn FindRemote,
+    ) -> Result<Stream> {
         let patterns: Vec<P> = patterns.into_iter().collect();
         let patterns: Vec<&str> = patterns.iter().map(AsRef::as_ref).collect();
-        Ok(Stream::of(list::shards(&patterns)?))
+        Ok(Stream::of(list::shards(&patterns, remote)?))
     }
 
     /// One shard, read from `read` to its end, in one epoch only. `name` is used in place of a path.
@@ -185,7 +235,7 @@ impl Stream {
 
     /// The error for an operation that a stream does not support, with the remedy for these shards.
     pub fn refuse(&self, what: Refusal) -> Error {
-        let Some(first) = self.shards.iter().find(|shard| !shard.is_file()) else {
+        let Some(first) = self.shards.iter().find(|shard| !shard.is_indexable()) else {
             let Some(first) = self.shards.first() else { return what.error(RefusalRemedy::Save) };
             let dir = first.name.parent().unwrap_or(Path::new(""));
             let plain = self.shards.iter().all(|s| s.name.extension().is_some_and(|e| e == "tar"));
@@ -264,7 +314,7 @@ impl fmt::Debug for Stream {
 /// The samples of one epoch. An error takes the position of the sample or shard that it is about. The
 /// next sample follows it, or the next shard if the rest of the shard cannot be read.
 ///
-/// Dropping this value ends the reading thread, immediately for files and for [`Stream::from_fd`].
+/// Dropping this value ends the reading thread, immediately for files, URLs and [`Stream::from_fd`].
 ///
 /// ```
 /// use tarflume::Stream;

@@ -45,6 +45,26 @@ impl Store {
         Ok(Object::new(self, name, facts))
     }
 
+    /// As [`Store::object`], without waiting. `done` is called once, on a thread of the store: it should
+    /// be short.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] in a forked child; `done` is not called then. All other errors go to
+    /// `done`.
+    pub fn begin_object(
+        &self,
+        name: &str,
+        done: impl FnOnce(Result<Object>) + Send + 'static,
+    ) -> Result<()> {
+        let (store, name) = (self.clone(), name.to_string());
+        let task = async move {
+            let facts = store.facts_later(&name).await;
+            done(facts.map(|facts| Object::new(&store, &name, facts)));
+        };
+        runtime(self.url())?.spawn(task);
+        Ok(())
+    }
+
     /// An object whose length is known. Asks nothing: the first read pins it to the state that it
     /// finds, if that has the same length.
     pub fn object_of(&self, name: &str, length: u64) -> Object {

@@ -152,26 +152,29 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn facts(&self, name: &str) -> Result<Facts> {
+        wait(&self.place(name), self.facts_later(name))
+    }
+
+    /// As [`Store::facts`], without waiting.
+    pub(crate) async fn facts_later(&self, name: &str) -> Result<Facts> {
         let (url, path) = (self.place(name), self.path(name));
-        wait(&url, async {
-            let failed = |e| Error::of(&e, "examine", &url);
-            if self.inner.scheme == Scheme::Http {
-                // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
-                let first = GetRange::Bounded(0..1);
-                let options = GetOptions { range: Some(first), ..GetOptions::default() };
-                match self.inner.client.objects.get_opts(&path, options).await {
-                    Ok(got) => return Ok(facts(&got.meta)),
-                    Err(error) => {
-                        let error = failed(error);
-                        if !error.text().contains("416") {
-                            return Err(error);
-                        }
+        let failed = |e| Error::of(&e, "examine", &url);
+        if self.inner.scheme == Scheme::Http {
+            // Some servers refuse HEAD, and ranges must work anyway. An empty object has no byte.
+            let first = GetRange::Bounded(0..1);
+            let options = GetOptions { range: Some(first), ..GetOptions::default() };
+            match self.inner.client.objects.get_opts(&path, options).await {
+                Ok(got) => return Ok(facts(&got.meta)),
+                Err(error) => {
+                    let error = failed(error);
+                    if !error.text().contains("416") {
+                        return Err(error);
                     }
                 }
             }
-            let meta = self.inner.client.objects.head(&path).await;
-            meta.map(|meta| facts(&meta)).map_err(failed)
-        })
+        }
+        let meta = self.inner.client.objects.head(&path).await;
+        meta.map(|meta| facts(&meta)).map_err(failed)
     }
 
     /// Lists the objects whose names start with `prefix`, up to a slash or a whole name, sorted.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tarflume_cache::{Cache, Settings};
-use tarflume_store::{Options, Store, StoreStats};
+use tarflume_store::{Options, Store, StoreStats, UrlList};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
@@ -112,17 +112,38 @@ impl Storage {
         if let Some(store) = &self.store {
             return Ok(store.clone());
         }
-        let pairs = self.pairs.iter().map(|(name, value)| (name, value.clone()));
-        let mut options = Options::from_pairs(pairs).map_err(|e| of_store(&e))?;
-        // Only a repository of the Hub uses it, and works without it.
-        if let Ok(folder) = self.folder() {
-            options = options.with_folder(folder);
-        }
+        let options = self.options()?;
         let opened = match is_url_list(url) {
             true => Store::open_list(url, &options),
             false => Store::open(url, &options),
         };
         opened.map_err(|e| of_store(&e))
+    }
+
+    /// Opens the objects of a list of URLs that is in memory. `place` names it in messages.
+    pub(crate) fn open_urls(&self, place: &str, list: UrlList) -> Result<Store> {
+        Store::of_list(place, list, &self.options()?).map_err(|e| of_store(&e))
+    }
+
+    /// Reads a list of URLs from a file, or from an http or https URL.
+    pub(crate) fn read_list(&self, place: &str) -> Result<UrlList> {
+        UrlList::read(place, &self.options()?).map_err(|e| of_store(&e))
+    }
+
+    /// The store that the caller has opened.
+    pub(crate) fn given_store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// The options of a store.
+    fn options(&self) -> Result<Options> {
+        let pairs = self.pairs.iter().map(|(name, value)| (name, value.clone()));
+        let options = Options::from_pairs(pairs).map_err(|e| of_store(&e))?;
+        // Only a repository of the Hub uses it, and works without it.
+        Ok(match self.folder() {
+            Ok(folder) => options.with_folder(folder),
+            Err(_) => options,
+        })
     }
 
     /// Opens the cache, or makes it; `None` if none was asked for.

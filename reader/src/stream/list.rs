@@ -1,5 +1,5 @@
-//! The shards of a stream: a folder, a file, a pattern, a list of them, or a source that can be read once
-//! (standard input, a pipe, a user's `Read`). Opens them, but does not read.
+//! The shards of a stream: a folder, a file, a pattern, a URL, a list of them, or a source that can be read
+//! once (standard input, a pipe, a user's `Read`). Opens them, but does not read.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,11 @@ use tarflume_formats::files::{self, Kind};
 
 use super::raw::Origin;
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::name::is_url_list;
+#[cfg(feature = "remote")]
+use crate::remote::sequential::RemoteTar;
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::url::is_url;
 
 /// Extensions of the shards in a folder.
 const ENDINGS: [&[u8]; 5] = [b".tar", b".tar.gz", b".tgz", b".tar.zst", b".tzst"];
@@ -23,22 +27,37 @@ const MOST_NAMES: usize = 1 << 24;
 /// One shard: its name and the source of its bytes.
 #[derive(Clone)]
 pub(super) struct StreamShard {
-    /// The path, or a name if there is no path.
+    /// The path or the URL, or a name if there is neither.
     pub(super) name: Arc<Path>,
-    /// A source that can be read only once.
-    once: Option<Arc<Mutex<Option<Origin>>>>,
-    interruptible: bool,
+    place: ShardPlace,
+}
+
+#[derive(Clone)]
+enum ShardPlace {
+    File,
+    /// A tar in a store.
+    #[cfg(feature = "remote")]
+    Object(RemoteTar),
+    /// A source that can be read only once, and whether a read ends soon after the stream is dropped.
+    Once(Arc<Mutex<Option<Origin>>>, bool),
 }
 
 impl StreamShard {
     fn file(path: &Path) -> StreamShard {
-        StreamShard { name: Arc::from(path), once: None, interruptible: true }
+        StreamShard { name: Arc::from(path), place: ShardPlace::File }
+    }
+
+    /// A tar in a store.
+    #[cfg(feature = "remote")]
+    pub(super) fn object(tar: RemoteTar) -> StreamShard {
+        let name = PathBuf::from(tar.url());
+        StreamShard { name: Arc::from(name), place: ShardPlace::Object(tar) }
     }
 
     fn once(name: &Path, origin: Origin) -> StreamShard {
         let interruptible = origin.is_interruptible();
-        let once = Some(Arc::new(Mutex::new(Some(origin))));
-        StreamShard { name: Arc::from(name), once, interruptible }
+        let place = ShardPlace::Once(Arc::new(Mutex::new(Some(origin))), interruptible);
+        StreamShard { name: Arc::from(name), place }
     }
 
     /// A shard read by a user's `Read`.
@@ -63,8 +82,14 @@ impl StreamShard {
     /// # Errors
     /// Returns an error if the system refuses, or if the shard can be read only once and was read.
     pub(super) fn open(&self) -> Result<Origin> {
-        let Some(once) = &self.once else {
-            return Origin::open(&self.name).map_err(|e| cannot("open", e).with_path(&self.name));
+        let once = match &self.place {
+            ShardPlace::File => {
+                let opened = Origin::open(&self.name);
+                return opened.map_err(|e| cannot("open", e).with_path(&self.name));
+            }
+            #[cfg(feature = "remote")]
+            ShardPlace::Object(tar) => return Ok(Origin::Object(Box::new(tar.open()?))),
+            ShardPlace::Once(once, _) => once,
         };
         let taken = once.lock().ignore_poison().take();
         taken.ok_or_else(|| {
@@ -76,12 +101,17 @@ impl StreamShard {
 
     /// True if a read ends soon after the stream is dropped.
     pub(super) fn is_interruptible(&self) -> bool {
-        self.interruptible
+        !matches!(self.place, ShardPlace::Once(_, false))
     }
 
-    /// True if it can be opened in every epoch.
-    pub(super) fn is_file(&self) -> bool {
-        self.once.is_none()
+    /// True if `pack index` can write a sidecar beside it.
+    pub(super) fn is_indexable(&self) -> bool {
+        match &self.place {
+            ShardPlace::File => true,
+            #[cfg(feature = "remote")]
+            ShardPlace::Object(tar) => tar.is_writable(),
+            ShardPlace::Once(..) => false,
+        }
     }
 }
 
@@ -89,32 +119,77 @@ fn cannot(doing: &str, cause: io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("cannot {doing}")).with_source(cause)
 }
 
+/// Finds the shards of a URL, or of a list of URLs.
+pub(super) trait FindRemote {
+    /// Prepares for all names of a stream, of which some are local.
+    ///
+    /// # Errors
+    /// Returns an error if a URL cannot be understood.
+    fn expect(&mut self, _names: &[String]) -> Result<()> {
+        Ok(())
+    }
+
+    /// The shards that `name` names, in their order. Its braces were expanded.
+    ///
+    /// # Errors
+    /// Returns an error if nothing reads such URLs, a folder cannot be listed, or a list cannot be read.
+    fn shards(&mut self, name: &str) -> Result<Vec<StreamShard>>;
+}
+
+/// Finds none: for a program without the feature `remote`.
+#[cfg(not(feature = "remote"))]
+pub(super) struct NoStores;
+
+#[cfg(not(feature = "remote"))]
+impl FindRemote for NoStores {
+    fn shards(&mut self, name: &str) -> Result<Vec<StreamShard>> {
+        Err(crate::remote::name::not_built(name))
+    }
+}
+
 /// The shards that `patterns` name, in their order. Those of a folder or glob are sorted by the bytes of
-/// their names.
+/// their names. `remote` finds those of URLs.
 ///
 /// # Errors
 /// Returns an error if a pattern is malformed or matches nothing, or if a folder cannot be read.
-pub(super) fn shards(patterns: &[&str]) -> Result<Vec<StreamShard>> {
-    let mut found = Vec::new();
+pub(super) fn shards(patterns: &[&str], remote: &mut dyn FindRemote) -> Result<Vec<StreamShard>> {
+    let mut all = Vec::new();
     for pattern in patterns {
-        if *pattern == "-" {
+        all.extend(names(pattern)?);
+    }
+    remote.expect(&all)?;
+    let mut found = Vec::new();
+    for name in all {
+        if name == "-" {
             found.push(StreamShard::stdin()?);
-            continue;
-        }
-        let names = if files::exists(Path::new(pattern))? {
-            vec![(*pattern).to_string()]
+        } else if is_url(&name) || is_url_list(&name) {
+            found.extend(remote.shards(&name)?);
         } else {
-            braces(pattern)?
-        };
-        for name in names {
-            let paths = paths(&name)?;
-            found.extend(paths.iter().map(|path| StreamShard::file(path)));
+            found.extend(paths(&name)?.iter().map(|path| StreamShard::file(path)));
         }
     }
     if found.is_empty() {
         return Err(Error::usage("the list of shards to stream is empty"));
     }
     Ok(found)
+}
+
+/// The names that a pattern with braces stands for.
+fn names(pattern: &str) -> Result<Vec<String>> {
+    if is_url(pattern) {
+        // What follows is a secret of a presigned URL, and no pattern.
+        let (place, query) = pattern.split_at(pattern.find('?').unwrap_or(pattern.len()));
+        return Ok(braces(place)?.into_iter().map(|place| place + query).collect());
+    }
+    match files::exists(Path::new(pattern))? {
+        true => Ok(vec![pattern.to_string()]),
+        false => braces(pattern),
+    }
+}
+
+/// True if this is the name of a shard in a folder: the end of a tar's name, and not hidden.
+pub(super) fn is_shard(name: &[u8]) -> bool {
+    !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 /// The shards of a folder or glob, or else the name itself.
@@ -148,8 +223,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(path).map_err(unreadable)? {
         let name = entry.map_err(unreadable)?.file_name();
-        let bytes = name.as_bytes();
-        if !bytes.starts_with(b".") && ENDINGS.iter().any(|end| bytes.ends_with(end)) {
+        if is_shard(name.as_bytes()) {
             paths.push(path.join(&name));
         }
     }
@@ -209,6 +283,14 @@ fn range(low: &str, high: &str) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    struct NoRemote;
+
+    impl FindRemote for NoRemote {
+        fn shards(&mut self, name: &str) -> Result<Vec<StreamShard>> {
+            Err(Error::usage(format!("remote: {name}")))
+        }
+    }
+
     #[test]
     fn braces_are_written_out() {
         assert_eq!(
@@ -229,7 +311,7 @@ mod tests {
             fs::write(dir.path().join(name), "").unwrap();
         }
         let names = |pattern: &str| -> Vec<String> {
-            let found = shards(&[pattern]).unwrap();
+            let found = shards(&[pattern], &mut NoRemote).unwrap();
             let name = |s: &StreamShard| s.name.file_name().unwrap().to_str().unwrap().to_string();
             found.iter().map(name).collect()
         };
@@ -237,8 +319,24 @@ mod tests {
         assert_eq!(names(root), ["a.tar", "b.tar.gz", "c.tar.zst", "d.tgz"]);
         assert_eq!(names(&format!("{root}/*.t*z*")), ["b.tar.gz", "c.tar.zst", "d.tgz"]);
         assert_eq!(names(&format!("{root}/{{a,zz}}.tar")), ["a.tar", "zz.tar"]);
-        let nothing = shards(&[&format!("{root}/*.none")]).err().unwrap();
+        let nothing = shards(&[&format!("{root}/*.none")], &mut NoRemote).err().unwrap();
         assert!(nothing.text().contains("matches no file"), "{nothing}");
-        assert!(shards(&[]).is_err());
+        assert!(shards(&[], &mut NoRemote).is_err());
+    }
+
+    #[test]
+    fn urls_are_never_paths() {
+        let told =
+            |pattern: &str| shards(&[pattern], &mut NoRemote).err().unwrap().text().to_string();
+        assert_eq!(told("s3://b/{7..8}/a.tar"), "remote: s3://b/7/a.tar");
+        assert_eq!(told("http://h/a.tar?x={1..2}"), "remote: http://h/a.tar?x={1..2}");
+        assert_eq!(told("{s3,gs}://b/a.tar"), "remote: s3://b/a.tar");
+        assert_eq!(told("folder/train.urls"), "remote: folder/train.urls");
+        #[cfg(not(feature = "remote"))]
+        for url in ["s3://b/a.tar", "http://h/a.tar?sig=1", "ftp://h/{0..1}.tar", "train.urls"] {
+            let error = shards(&[url], &mut NoStores).err().unwrap().to_string();
+            assert!(error.contains("without the feature `remote`"), "{error}");
+            assert!(!error.contains("sig="), "{error}");
+        }
     }
 }

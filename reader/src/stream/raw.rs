@@ -1,4 +1,4 @@
-//! `Raw`: the bytes of one shard in order, from a file, a pipe, a socket or a user's `Read`.
+//! `Raw`: the bytes of one shard in order, from a file, a pipe, a socket, a store or a user's `Read`.
 //!
 //! Does not interpret them. Sources that can block are polled with a short timeout, so that dropping the stream
 //! does not wait. Only a user's `Read` cannot be interrupted.
@@ -11,15 +11,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, OFlags, fadvise};
 use tarflume_formats::files::{self, Patient};
 
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "remote")]
+use crate::remote::sequential::SequentialReader;
 
-/// Timeout of a poll in nanoseconds, after which the cancellation flag is checked.
-const TURN: i64 = 20_000_000;
+/// Timeout of a poll, after which the cancellation flag is checked.
+const TURN: Duration = Duration::from_millis(20);
 
 /// The source of the bytes.
 pub(super) enum Origin {
@@ -27,6 +30,9 @@ pub(super) enum Origin {
     File(File),
     /// A pipe, a socket or a terminal.
     Waiting(File),
+    /// An object in a store.
+    #[cfg(feature = "remote")]
+    Object(Box<SequentialReader>),
     /// A user's reader.
     Read(Box<dyn Read + Send>),
 }
@@ -60,6 +66,13 @@ impl Origin {
     /// True if a read ends soon after the stream is dropped.
     pub(super) fn is_interruptible(&self) -> bool {
         !matches!(self, Origin::Read(_))
+    }
+
+    fn is_object(&self) -> bool {
+        #[cfg(feature = "remote")]
+        return matches!(self, Origin::Object(_));
+        #[cfg(not(feature = "remote"))]
+        false
     }
 }
 
@@ -99,6 +112,11 @@ impl RawReader {
                     Ok(false) => continue,
                     Err(e) => Err(e),
                 },
+                #[cfg(feature = "remote")]
+                Origin::Object(object) => match object.read(into, TURN)? {
+                    Some(bytes) => Ok(bytes),
+                    None => continue,
+                },
                 Origin::Read(read) => read_guarded(read.as_mut(), into)?,
             };
             match read {
@@ -133,7 +151,9 @@ impl Read for RawReader {
             }
             Err(error) => {
                 let text = error.text().to_string();
-                self.failed = Some(error.with_byte(self.at));
+                // At the start of an object it is about the whole: it is missing, or refused.
+                let is_whole = self.at == 0 && self.origin.is_object();
+                self.failed = Some(if is_whole { error } else { error.with_byte(self.at) });
                 Err(io::Error::other(text))
             }
         }
@@ -143,7 +163,7 @@ impl Read for RawReader {
 /// True if a read would not block: bytes are available, or the end is reached.
 fn is_ready(file: &File) -> io::Result<bool> {
     let mut fds = [PollFd::new(file, PollFlags::IN)];
-    match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: TURN })) {
+    match poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: i64::from(TURN.subsec_nanos()) })) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(e) => Err(e.into()),

@@ -4,6 +4,7 @@
 mod cache;
 mod faults;
 mod places;
+mod stream;
 
 use std::collections::HashMap;
 use std::path::Path;
