@@ -433,5 +433,6 @@ fn fetched<'py>(py: Python<'py>, fetch: &FetchStats) -> PyResult<Bound<'py, PyDi
     of.set_item("bytes", fetch.bytes)?;
     of.set_item("first_byte_p50_s", fetch.first_byte_p50.as_secs_f64())?;
     of.set_item("first_byte_p95_s", fetch.first_byte_p95.as_secs_f64())?;
+    of.set_item("usd", fetch.usd())?;
     Ok(of)
 }

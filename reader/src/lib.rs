@@ -137,6 +137,7 @@ pub use crate::source::fetch_stats::FetchStats;
 pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};
+pub use crate::source::price::{Cost, Price};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;

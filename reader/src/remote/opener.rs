@@ -77,6 +77,6 @@ impl Open for RemoteOpener {
     }
 
     fn fetch_stats(&self) -> Option<FetchStats> {
-        Some(fetch_stats(self.store.stats(), self.fetcher.hedges()))
+        Some(fetch_stats(&self.store, self.fetcher.hedges()))
     }
 }

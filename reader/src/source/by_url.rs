@@ -54,6 +54,8 @@ impl Open for OpenByUrl {
             bytes: a.bytes + b.bytes,
             first_byte_p50: a.first_byte_p50.max(b.first_byte_p50),
             first_byte_p95: a.first_byte_p95.max(b.first_byte_p95),
+            // A store without a known price adds nothing.
+            nano_usd: a.nano_usd.into_iter().chain(b.nano_usd).reduce(|a, b| a + b),
         })
     }
 }
