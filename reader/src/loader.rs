@@ -6,6 +6,7 @@
 mod bad_samples;
 mod config;
 mod epoch;
+mod forecast;
 mod gpu;
 mod indexed;
 mod metrics;
@@ -22,6 +23,7 @@ pub use crate::loader::bad_samples::{BadSample, OnBad};
 pub use crate::loader::config::builder::LoaderBuilder;
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
 pub use crate::loader::config::weights::{Numbers, Weights};
+pub use crate::loader::forecast::{Forecast, ForecastOptions};
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
 pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};

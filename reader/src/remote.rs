@@ -12,8 +12,7 @@ pub(crate) mod listing;
 pub(crate) mod name;
 #[cfg(feature = "remote")]
 mod opener;
-#[cfg(feature = "remote")]
-mod pieces;
+pub(crate) mod pieces;
 #[cfg(feature = "remote")]
 mod place;
 #[cfg(feature = "remote")]

@@ -12,12 +12,8 @@ use std::time::{Duration, Instant};
 use tarflume_formats::IgnorePoison;
 use tarflume_store::{Bytes, Error, Object};
 
-use crate::remote::pieces::{PieceId, PieceState, Pieces};
+use crate::remote::pieces::{AT_ONCE, PieceId, PieceState, Pieces};
 
-/// Requests at the same time.
-const AT_ONCE: usize = 256;
-/// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
-const MOST: u64 = 8 << 20;
 /// Longer reads are not asked for a second time.
 const HEDGED: u64 = 1 << 20;
 /// No request is repeated sooner than after this time.
@@ -27,10 +23,13 @@ const RARELY: u64 = 50;
 /// Latencies that the estimate of the slowest 5 % is made from.
 const LATENCIES: usize = 256;
 
+/// The bytes of a piece, or why there are none.
+type Answer = Result<Bytes, Error>;
+
 /// Fetches ranges of the shards of one data set.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
-    pieces: Mutex<Pieces>,
+    pieces: Mutex<Pieces<Answer>>,
     budget: u64,
     changed: Condvar,
     /// The shards that are open, by number.
@@ -82,14 +81,7 @@ impl Fetcher {
 
     /// Begins to fetch a range.
     pub(crate) fn advise(self: &Arc<Self>, shard: u64, at: u64, length: u64) {
-        let mut pieces = self.pieces.lock().ignore_poison();
-        let mut start = at;
-        while start < at + length {
-            let piece = MOST.min(at + length - start);
-            pieces.plan(shard, start, piece);
-            start += piece;
-        }
-        drop(pieces);
+        self.pieces.lock().ignore_poison().advise(shard, at, length);
         self.send();
     }
 
@@ -118,7 +110,7 @@ impl Fetcher {
         let mut pieces = self.pieces.lock().ignore_poison();
         pieces.released();
         match read {
-            Some(read) => drop(pieces.arrived(id, read)),
+            Some(read) => drop(pieces.arrived(id, length_of(&read), read)),
             None => pieces.remove(id),
         }
         drop(pieces);
@@ -175,10 +167,7 @@ impl Fetcher {
             match pieces.state(id)? {
                 PieceState::Here(Ok(bytes)) => {
                     let length = into.len().min((end - at) as usize);
-                    match at == id.1 && at + length as u64 == end {
-                        true => pieces.remove(id),
-                        false => pieces.used(id),
-                    }
+                    pieces.used(id, at, length as u64);
                     drop(pieces);
                     let from = (at - id.1) as usize;
                     into[..length].copy_from_slice(&bytes[from..from + length]);
@@ -214,13 +203,12 @@ impl Fetcher {
 
     /// Asks for bytes that no piece has, up to the next piece. Returns their number.
     fn ask(&self, shard: u64, object: &Object, at: u64, into: &mut [u8]) -> Result<usize, Error> {
-        let next = self.pieces.lock().ignore_poison().next_start(shard, at + 1);
-        let free = next.map_or(u64::MAX, |next| next - at);
-        let length = into.len().min(usize::try_from(free).unwrap_or(usize::MAX));
+        let length = self.pieces.lock().ignore_poison().lacking(shard, at, into.len() as u64);
         self.requests.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
-        let bytes = object.read(at, length as u64)?;
+        let bytes = object.read(at, length)?;
         self.latencies.lock().ignore_poison().add(start.elapsed());
+        let length = length as usize; // at most `into.len()`
         into[..length].copy_from_slice(&bytes);
         Ok(length)
     }
@@ -232,7 +220,7 @@ impl Fetcher {
         let done = move |read: Result<Bytes, Error>| {
             // An error of the second request leaves the first one to be waited for.
             if read.is_ok() {
-                fetcher.pieces.lock().ignore_poison().arrived(id, read);
+                fetcher.pieces.lock().ignore_poison().arrived(id, length_of(&read), read);
                 fetcher.changed.notify_all();
             }
         };
@@ -248,6 +236,10 @@ impl Fetcher {
         }
         self.latencies.lock().ignore_poison().slowest().map(|slow| slow.max(SOONEST))
     }
+}
+
+fn length_of(read: &Answer) -> Option<u64> {
+    read.as_ref().ok().map(|bytes| bytes.len() as u64)
 }
 
 /// A request that was sent. It ends once, whatever becomes of the task that waits for the answer.

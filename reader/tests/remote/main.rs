@@ -1,6 +1,7 @@
 //! Data sets in a store: the same epochs as from files, whatever the network does.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod forecast;
 mod places;
 
 use std::collections::HashMap;
