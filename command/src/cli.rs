@@ -29,6 +29,7 @@ mod man;
 mod out;
 mod packing;
 mod plan;
+mod plan_epoch;
 mod preparation;
 mod progress;
 mod run;
@@ -74,6 +75,7 @@ Examples:
                                              tokenize text and pack it into blocks
   pack export shards/ --to mds -o mds/       write the format of another loader
   pack bench shards/                         measure reading and decoding on this machine
+  pack plan-epoch s3://bucket/photos         requests, bytes and cost of an epoch, before it runs
   pack doctor                                check that this machine can feed its GPUs
 
 The command is also installed as `tarflume`.
@@ -105,6 +107,7 @@ enum Command {
     Tokens(tokens::Args),
     Export(export::Args),
     Bench(bench::Args),
+    PlanEpoch(plan_epoch::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -172,6 +175,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Tokens(args) => tokens::run(args),
         Command::Export(args) => export::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::PlanEpoch(args) => plan_epoch::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),
         Command::Man(args) => man::run(args, Cli::command(), name),

@@ -121,8 +121,9 @@ pub use crate::fetch::verify::Verify;
 pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
-    Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
-    SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Weights,
+    Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
+    ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
+    StreamLoaderBuilder, Weights,
 };
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 pub use crate::picture::output::{Layout, Normalize};

@@ -1,7 +1,6 @@
 //! `Forecast`: what an epoch will ask of a store, before anything is read. From the manifest and the sidecars.
 
 use crate::error::Result;
-use crate::loader::Loader;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::readahead::{Readahead, stride};
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
@@ -86,37 +85,8 @@ struct Stretch {
 /// Rows that one group of sampled steps has at least.
 const GROUP: u64 = 4096;
 
-impl Loader {
-    /// What an epoch of all ranks of this job will ask of a store. Walks the order of the epoch with the loader's own rules;
-    /// sidecars are opened, no tar is read.
-    ///
-    /// ```
-    /// use tarflume::{ForecastOptions, Loader, Shuffle, Split};
-    ///
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards)
-    ///     .shuffle(Shuffle::Full { seed: 42 })
-    ///     .split(Split::new(0, 2)?)
-    ///     .bytes("jpg")
-    ///     .batch(4)
-    ///     .build()?;
-    /// let forecast = loader.forecast(&ForecastOptions::default())?;
-    /// assert_eq!((forecast.steps, forecast.rows), (2, 16));
-    /// assert!(forecast.requests <= 16, "neighbors are read together");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if a sidecar cannot be opened, or a sample lacks a part that is needed.
-    pub fn forecast(&self, options: &ForecastOptions) -> Result<Forecast> {
-        Forecaster::new(&self.shared, options)?.forecast()
-    }
-}
-
-struct Forecaster<'a> {
+/// What makes a forecast for the loader of one rank.
+pub(crate) struct Forecaster<'a> {
     shared: &'a LoaderShared,
     options: &'a ForecastOptions,
     /// Steps of each rank.
@@ -125,11 +95,13 @@ struct Forecaster<'a> {
 }
 
 impl<'a> Forecaster<'a> {
-    fn new(shared: &'a LoaderShared, options: &'a ForecastOptions) -> Result<Forecaster<'a>> {
+    pub(crate) fn new(
+        shared: &'a LoaderShared,
+        options: &'a ForecastOptions,
+    ) -> Result<Forecaster<'a>> {
         let world = shared.share.split().world();
-        let steps = (0..world).map(|rank| {
-            Ok(share_of(shared, rank)?.steps(0, shared.batch, shared.remainder)?)
-        });
+        let steps = (0..world)
+            .map(|rank| Ok(share_of(shared, rank)?.steps(0, shared.batch, shared.remainder)?));
         let steps = steps.collect::<Result<Vec<_>>>()?;
         let only = match shared.reach {
             0 => subset(shared, options.sidecars.bytes()),
@@ -138,7 +110,7 @@ impl<'a> Forecaster<'a> {
         Ok(Forecaster { shared, options, steps, only })
     }
 
-    fn forecast(&self) -> Result<Forecast> {
+    pub(crate) fn forecast(&self) -> Result<Forecast> {
         let rows: u64 = self.steps.iter().map(rows_of).sum();
         let dataset = &self.shared.source.dataset;
         let mut new_shards = NewShards::new(dataset.shards().len());

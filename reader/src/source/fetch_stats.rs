@@ -81,7 +81,10 @@ mod tests {
         let priced = stats.priced(Price::named("s3-standard"));
         assert_eq!((priced.nano_usd, priced.usd()), (Some(100_000_000), Some(0.1)));
         let text = priced.to_string();
-        assert!(text.ends_with("; 0.1000 USD at list price, free transfer within the region"), "{text}");
+        assert!(
+            text.ends_with("; 0.1000 USD at list price, free transfer within the region"),
+            "{text}"
+        );
         let unknown = stats.priced(None);
         assert_eq!(unknown.usd(), None);
         assert!(!unknown.to_string().contains("USD"));

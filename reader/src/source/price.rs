@@ -129,7 +129,10 @@ mod tests {
     fn each_price_is_found_by_its_name_and_says_where_it_is_from() {
         for price in Price::all() {
             assert_eq!(Price::named(price.name), Some(price));
-            assert!(price.source.contains("list price") && price.source.contains("20"), "{price:?}");
+            assert!(
+                price.source.contains("list price") && price.source.contains("20"),
+                "{price:?}"
+            );
             assert!(price.per_1000_requests > 0.0);
         }
         assert_eq!(Price::named("s3"), None);
