@@ -4,9 +4,24 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 16] = [
-    "build", "append", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat",
-    "unpack", "tokens", "export", "bench", "doctor",
+const COMMANDS: [&str; 17] = [
+    "build",
+    "append",
+    "plan",
+    "run",
+    "status",
+    "finalize",
+    "verify",
+    "index",
+    "info",
+    "ls",
+    "cat",
+    "unpack",
+    "tokens",
+    "export",
+    "bench",
+    "plan-epoch",
+    "doctor",
 ];
 
 #[test]

@@ -125,8 +125,8 @@ fn notes(forecast: &Forecast, options: &Options) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(bytes) = forecast.too_long {
         notes.push(format!(
-            "a window takes {}, more than half of the readahead, so each sample is a request; give --readahead {}, \
-             or a smaller --window",
+            "what is shuffled together takes {}, more than half of the readahead, so each batch is requested by \
+             itself; give --readahead {}, or a smaller --window or --buffer-size",
             units::bytes(bytes),
             Size::new(2 * bytes).at_least()
         ));

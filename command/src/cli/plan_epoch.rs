@@ -1,6 +1,6 @@
 //! `pack plan-epoch`: the requests, bytes and cost of an epoch, and whether a storage feeds it.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -24,16 +24,23 @@ pub(super) fn blocks(
     step_ms: f64,
 ) -> Result<Option<Suggestion>, Failure> {
     let seed = options.job.shuffle.seed();
-    for block_size in BLOCKS.into_iter().filter(|size| *size <= dataset.len()) {
-        let Some(window) = window(dataset, &options.job, block_size)? else { break };
-        let shuffle = Shuffle::Blocks { block: block_size, window, seed };
-        let job = Job { shuffle, ..options.job.clone() };
-        let forecast = forecast(dataset, &job, LOOKED_UP.min(options.samples))?;
-        let needs = StepNeeds::of(&forecast, &job);
-        let shortest = shortest(&bounds(&forecast, &needs, &options.storage_limits, scheme));
-        if forecast.too_long.is_none() && shortest <= step_ms {
+    for block in BLOCKS.into_iter().filter(|size| *size <= dataset.len()) {
+        let Some(mut window) = window(dataset, &options.job, block)? else { break };
+        while window >= WINDOWS.1 {
+            let shuffle = Shuffle::Blocks { block, window, seed };
+            let job = Job { shuffle, ..options.job.clone() };
+            let forecast = forecast(dataset, &job, LOOKED_UP.min(options.samples))?;
+            if forecast.too_long.is_some() {
+                window /= 2; // bytes between neighbors are read, too
+                continue;
+            }
+            let needs = StepNeeds::of(&forecast, &job);
+            let shortest = shortest(&bounds(&forecast, &needs, &options.storage_limits, scheme));
+            if shortest > step_ms {
+                break; // larger blocks need fewer requests
+            }
             return Ok(Some(Suggestion {
-                block_size,
+                block_size: block,
                 window,
                 requests: forecast.requests,
                 bytes: forecast.bytes,

@@ -132,8 +132,8 @@ fn rates(to: &mut impl Write, rate: &Rate) -> io::Result<()> {
         format!("{} a rank, {} a node, {} in all", show(of.rank), show(of.node), show(of.world))
     };
     let text = format!(
-        "an epoch takes {:.0} s with steps of {} ms: {} samples a second",
-        rate.epoch_seconds,
+        "an epoch takes {} s with steps of {} ms: {} samples a second",
+        number(rate.epoch_seconds),
         rate.step_ms,
         units::count(rate.samples_per_s.round() as u64)
     );
