@@ -114,6 +114,7 @@ fn blocks_are_suggested_where_they_feed_the_job() {
     let found = &report["suggestion"];
     let (block, window) =
         (found["block_size"].as_u64().unwrap(), found["window"].as_u64().unwrap());
+    assert_eq!(found["split"], "position", "there is one rank");
     assert!(number(found, "/utilization_percent") <= 100.0);
     let blocks = format!("--shuffle blocks --block-size {block} --window {window}");
     let report = planned(&place, &format!("{words} {blocks} --readahead 4MiB"));
@@ -126,6 +127,19 @@ fn blocks_are_suggested_where_they_feed_the_job() {
     assert_eq!((&narrow["feeds"], &narrow["suggestion"]), (&false.into(), &Value::Null));
     let note = narrow["notes"][0].as_str().unwrap();
     assert!(note.contains("more than half of the readahead") && note.contains("--readahead "));
+}
+
+#[test]
+fn no_shuffle_is_suggested_where_the_parts_alone_need_more_than_the_bandwidth() {
+    let place = pairs(200);
+    let words = "--batch-size 50 --step-ms 10 --bandwidth 100kB";
+    let report = planned(&place, words);
+    assert_eq!(report["bandwidth_is_too_low"], true);
+    assert_eq!((&report["feeds"], &report["suggestion"]), (&false.into(), &Value::Null));
+    place
+        .pack(&format!("plan-epoch shards {words}"))
+        .succeeds()
+        .says("need more than the bandwidth, whatever the shuffle");
 }
 
 #[test]

@@ -19,7 +19,10 @@ use self::bounds::{StepNeeds, bounds, shortest};
 use self::cost::cost;
 use self::loading::{forecast, open};
 use self::options::{Job, Options};
-use self::report::{Epoch, JobReport, LookedUp, NodeCache, Opening, Rate, Readahead, Report};
+use self::report::{
+    Bound, Epoch, JobReport, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
+};
+use self::suggestion::Search;
 use crate::bench::report::as_flags;
 
 /// Bytes of a slot of a cache.
@@ -45,8 +48,16 @@ fn planned(options: &Options) -> Result<Report, Failure> {
         bounds = bounds.into_iter().map(|bound| bound.used_by(step_ms)).collect();
     }
     let feeds = step_ms.map(|step_ms| shortest <= step_ms);
+    let parts = forecast.part_bytes as f64 / forecast.bytes.max(1) as f64;
+    let too_low = |bound: &Bound| {
+        let least = bound.shortest_step_ms * parts;
+        bound.unit == "bytes" && step_ms.is_some_and(|step_ms| least > step_ms)
+    };
+    let bandwidth_is_too_low = bounds.iter().any(too_low);
     let suggestion = match (feeds, step_ms) {
-        (Some(false), Some(step_ms)) => suggestion::blocks(&dataset, options, scheme, step_ms)?,
+        (Some(false), Some(step_ms)) if !bandwidth_is_too_low => {
+            Search { dataset: &dataset, options, scheme, step_ms }.blocks()?
+        }
         _ => None,
     };
     let sizes = dataset.shards().iter().map(|shard| shard.bytes());
@@ -81,6 +92,7 @@ fn planned(options: &Options) -> Result<Report, Failure> {
         shortest_step_ms: shortest,
         bounds,
         feeds,
+        bandwidth_is_too_low,
         suggestion,
         notes: notes(&forecast, options),
     })

@@ -30,6 +30,8 @@ pub(crate) struct Report {
     pub(crate) bounds: Vec<Bound>,
     /// Whether the storage feeds the job; `None` without `--step-ms`.
     pub(crate) feeds: Option<bool>,
+    /// True if the parts alone, without any other byte, need more than the bandwidth: no shuffle helps.
+    pub(crate) bandwidth_is_too_low: bool,
     /// Blocks that feed it, if the chosen shuffle does not.
     pub(crate) suggestion: Option<Suggestion>,
     pub(crate) notes: Vec<String>,
@@ -149,6 +151,8 @@ pub(crate) struct Bound {
 pub(crate) struct Suggestion {
     pub(crate) block_size: u64,
     pub(crate) window: u64,
+    /// `position` or `shard`.
+    pub(crate) split: &'static str,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) utilization_percent: f64,

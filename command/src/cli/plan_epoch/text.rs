@@ -182,28 +182,36 @@ fn verdict(to: &mut impl Write, report: &Report) -> io::Result<()> {
             let used = used.fold(0.0, f64::max);
             writeln!(to, "This storage feeds the job, at {used:.1} % of what it allows.")
         }
-        (Some(false), Some(found)) => suggested(to, shortest, found),
-        (Some(false), None) => {
+        (Some(false), found) => {
             writeln!(
                 to,
                 "This storage does not feed the job: steps take {shortest:.1} ms or more."
             )?;
-            writeln!(
-                to,
-                "No blocks that have room in the readahead change that; give more --readahead, or a copy nearer."
-            )
+            writeln!(to, "{}", remedy(report, found))
         }
     }
 }
 
-fn suggested(to: &mut impl Write, shortest: f64, found: &Suggestion) -> io::Result<()> {
-    let Suggestion { block_size, window, requests, utilization_percent, .. } = found;
-    writeln!(to, "This storage does not feed the job: steps take {shortest:.1} ms or more.")?;
-    writeln!(
-        to,
-        "--shuffle blocks --block-size {block_size} --window {window} needs {} an epoch, {utilization_percent:.1} % of what it allows.",
-        units::counted(*requests, "request", "requests")
-    )
+/// What would feed the job.
+fn remedy(report: &Report, found: &Option<Suggestion>) -> String {
+    match found {
+        Some(found) => {
+            let Suggestion { block_size, window, split, requests, utilization_percent, .. } = found;
+            format!(
+                "--shuffle blocks --block-size {block_size} --window {window} --split {split} needs {} an epoch, \
+                 {utilization_percent:.1} % of what it allows.",
+                units::counted(*requests, "request", "requests")
+            )
+        }
+        None if report.bandwidth_is_too_low => {
+            "The parts alone need more than the bandwidth, whatever the shuffle: more nodes help, fewer --parts, \
+             or a copy on the nodes."
+                .into()
+        }
+        None => "No blocks that have room in the readahead change that: give more --readahead, or read a copy on \
+                 the nodes."
+            .into(),
+    }
 }
 
 #[cfg(test)]
