@@ -21,7 +21,8 @@
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `missing_sources`; `streams`: output that cannot be written;
-//! - `bench`: measurements of a data set; `exclude`: a list of keys whose samples are left out;
+//! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
+//!   list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
 //!   machine are not faults of samples;
 //! - `tokens`: text packed into blocks of token ids;
@@ -58,6 +59,7 @@ mod manuals;
 mod missing_sources;
 mod names;
 mod numbers;
+mod plan_epoch;
 mod problems;
 mod restart;
 mod sources;

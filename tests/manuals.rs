@@ -4,9 +4,26 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 18] = [
-    "build", "append", "plan", "run", "status", "finalize", "verify", "index", "info", "ls", "cat",
-    "unpack", "tokens", "export", "sync", "cache", "bench", "doctor",
+const COMMANDS: [&str; 19] = [
+    "build",
+    "append",
+    "plan",
+    "run",
+    "status",
+    "finalize",
+    "verify",
+    "index",
+    "info",
+    "ls",
+    "cat",
+    "unpack",
+    "tokens",
+    "export",
+    "sync",
+    "cache",
+    "bench",
+    "plan-epoch",
+    "doctor",
 ];
 
 #[test]

@@ -31,6 +31,7 @@ mod man;
 mod out;
 mod packing;
 mod plan;
+mod plan_epoch;
 mod preparation;
 mod progress;
 mod run;
@@ -79,6 +80,7 @@ Examples:
   pack sync shards/ s3://bucket/photos       copy a data set, or what is new of it
   pack cache stat                            show the cache of this machine
   pack bench shards/                         measure reading and decoding on this machine
+  pack plan-epoch s3://bucket/photos         requests, bytes and cost of an epoch, before it runs
   pack doctor                                check that this machine can feed its GPUs
 
 The command is also installed as `tarflume`.
@@ -113,6 +115,7 @@ enum Command {
     #[cfg(feature = "remote")]
     Cache(cache::Args),
     Bench(bench::Args),
+    PlanEpoch(plan_epoch::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -183,6 +186,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         #[cfg(feature = "remote")]
         Command::Cache(args) => cache::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::PlanEpoch(args) => plan_epoch::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, Cli::command(), name),
         Command::Man(args) => man::run(args, Cli::command(), name),

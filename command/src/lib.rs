@@ -1,5 +1,5 @@
 //! The command `pack`, also installed as `tarflume`: command line, progress bar, signals, and the
-//! two commands that only measure, `bench` and `doctor`.
+//! commands that only measure or plan: `bench`, `doctor` and `plan-epoch`.
 //!
 //! [`main`] runs the command line of the process; [`run`] runs a given one, for a program that
 //! embeds the command. The work of the other commands is in `tarflume-packer`, which prints
@@ -8,6 +8,7 @@
 mod bench;
 mod cli;
 mod doctor;
+mod plan_epoch;
 mod signals;
 
 pub use cli::{main, run};

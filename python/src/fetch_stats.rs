@@ -14,6 +14,7 @@ pub(crate) fn fetched<'py>(py: Python<'py>, fetch: &FetchStats) -> PyResult<Boun
     of.set_item("bytes", fetch.bytes)?;
     of.set_item("first_byte_p50_s", fetch.first_byte_p50.as_secs_f64())?;
     of.set_item("first_byte_p95_s", fetch.first_byte_p95.as_secs_f64())?;
+    of.set_item("usd", fetch.usd())?;
     of.set_item("cache", fetch.cache.map(|cache| cached(py, &cache)).transpose()?)?;
     Ok(of)
 }

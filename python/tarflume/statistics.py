@@ -31,7 +31,8 @@ class Stats(dict[str, Any]):
       `jpeg_blocks_skipped`, `warning` (None without one).
     - `fetch`: requests to an object store since the data set was opened, None for files (`requests`, `retries`, `hedges`:
       second requests for late bytes, `throttled`: answers that asked for a pause, `bytes`, `first_byte_p50_s`,
-      `first_byte_p95_s`). `reread`, `reread_texts`: parts that were read again because their checksum differed.
+      `first_byte_p95_s`, `usd`: requests and retrieval at list price, transfer within the region being free; None if
+      the price is not known, as with an endpoint of your own). `reread`, `reread_texts`: parts that were read again because their checksum differed.
     - With a GPU, otherwise None: `device` (which one, and why), `hidden` (a lower bound of the share of the copies'
       time that was hidden), `device_slots` (`requests`: of a batch, `missing`: those that found no slot ready,
       `occupancy`: the share of the slots that were ready), `decoder` (the GPU's JPEG decoder: `about`, `decoded`,

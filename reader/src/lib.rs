@@ -46,6 +46,7 @@
 //! | make columns | [`Image`], [`Json`], [`Text`], [`Class`], [`Npy`], [`Raw`], [`Sequence`], [`Tokens`]; your own: [`Decode`] |
 //! | cut and resize images | [`RandomResizedCrop`], [`Resize`], [`CenterCrop`], [`ResizeCenterCrop`], [`Whole`]; your own: [`Transform`] |
 //! | find what limits the rate | [`Stats`], [`Bottleneck`] |
+//! | know what an epoch asks of a store | [`Forecast`], [`Price`] |
 //! | read from another storage | [`Open`], [`Source`] |
 //!
 //! # Features
@@ -120,8 +121,9 @@ pub use crate::fetch::verify::Verify;
 pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
-    IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency, ResidentSize, RingStats,
-    SampledTime, StageStats, Stats, StreamEpoch, StreamLoader, StreamLoaderBuilder, Weights,
+    Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
+    ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
+    StreamLoaderBuilder, Weights,
 };
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 pub use crate::picture::output::{Layout, Normalize};
@@ -140,6 +142,7 @@ pub use crate::source::fetch_stats::{CacheStats, FetchStats};
 pub use crate::source::identity::Identity;
 pub use crate::source::memory::MemorySource;
 pub use crate::source::open::{Open, SourceKind};
+pub use crate::source::price::{Cost, Price};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;

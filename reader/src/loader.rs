@@ -6,6 +6,7 @@
 mod bad_samples;
 mod config;
 mod epoch;
+mod forecast;
 mod gpu;
 mod indexed;
 mod metrics;
@@ -22,6 +23,7 @@ pub use crate::loader::bad_samples::{BadSample, OnBad};
 pub use crate::loader::config::builder::LoaderBuilder;
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
 pub use crate::loader::config::weights::{Numbers, Weights};
+pub use crate::loader::forecast::{Forecast, ForecastOptions};
 pub use crate::loader::gpu::epoch::{DeviceEpoch, end_device_epochs};
 pub use crate::loader::gpu::loader::DeviceLoader;
 pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
@@ -35,6 +37,7 @@ pub use epoch::Epoch;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
 use crate::error::Result;
+use crate::loader::forecast::Forecaster;
 use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
 use crate::stream::Stream;
@@ -208,6 +211,34 @@ impl Loader {
     /// The data set.
     pub fn dataset(&self) -> &Dataset {
         &self.shared.source.dataset
+    }
+
+    /// What an epoch of all ranks of this job will ask of a store. Walks the order of the epoch with the loader's own rules;
+    /// sidecars are opened, no tar is read.
+    ///
+    /// ```
+    /// use tarflume::{ForecastOptions, Loader, Shuffle, Split};
+    ///
+    /// # fn main() -> tarflume::Result<()> {
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let loader = Loader::builder(shards)
+    ///     .shuffle(Shuffle::Full { seed: 42 })
+    ///     .split(Split::new(0, 2)?)
+    ///     .bytes("jpg")
+    ///     .batch(4)
+    ///     .build()?;
+    /// let forecast = loader.forecast(&ForecastOptions::default())?;
+    /// assert_eq!((forecast.steps, forecast.rows), (2, 16));
+    /// assert!(forecast.requests <= 16, "neighbors are read together");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if a sidecar cannot be opened, or a sample lacks a part that is needed.
+    pub fn forecast(&self, options: &ForecastOptions) -> Result<Forecast> {
+        Forecaster::new(&self.shared, options)?.forecast()
     }
 
     /// The time of each stage, and the bottleneck.

@@ -12,6 +12,7 @@ mod limit;
 pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod open;
+pub(crate) mod price;
 
 use std::fmt;
 

@@ -18,6 +18,9 @@ use crate::location::{Location, Scheme};
 use crate::metrics::Metrics;
 use crate::options::Options;
 
+/// Variables that name the server of S3.
+const S3_ENDPOINT: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+
 /// The two faces of a client.
 pub(crate) struct Client {
     pub(crate) objects: Arc<dyn ObjectStore>,
@@ -54,6 +57,20 @@ impl Client {
             }
         };
         made.map_err(|e| Error::of(&e, "open the store", url).into_usage())
+    }
+}
+
+/// True if an option, a variable or a profile names another server than that of the store's operator.
+pub(crate) fn is_elsewhere(scheme: Scheme, options: &Options) -> bool {
+    let own = |endpoint: String| endpoint.contains(".amazonaws.com");
+    match scheme {
+        Scheme::S3 => {
+            let profile = || credentials::Profile::chosen(options).ok().flatten();
+            let endpoint = options.get("endpoint", &S3_ENDPOINT);
+            endpoint.or_else(|| profile()?.value("endpoint_url")).is_some_and(|at| !own(at))
+        }
+        Scheme::Gcs | Scheme::Azure => options.get("endpoint", &[]).is_some(),
+        Scheme::Http | Scheme::Hub | Scheme::List => true,
     }
 }
 
@@ -97,7 +114,7 @@ fn s3(
     if let Some(region) = region.or_else(|| profile.as_ref()?.value("region")) {
         builder = builder.with_region(region);
     }
-    let endpoint = get("endpoint", &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
+    let endpoint = get("endpoint", &S3_ENDPOINT);
     if let Some(endpoint) = endpoint.or_else(|| profile.as_ref()?.value("endpoint_url")) {
         builder = builder.with_endpoint(endpoint);
     }

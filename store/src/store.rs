@@ -13,7 +13,7 @@ use object_store::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
-use crate::open::Client;
+use crate::open::{Client, is_elsewhere};
 use crate::options::Options;
 use crate::runtime::wait;
 use crate::url_list::{UrlList, shown};
@@ -57,6 +57,7 @@ pub(crate) struct Inner {
     pub(crate) scheme: Scheme,
     prefix: String,
     url: String,
+    elsewhere: bool,
 }
 
 impl fmt::Debug for Store {
@@ -80,7 +81,8 @@ impl Store {
         let metrics = Arc::new(Metrics::default());
         let client = Client::open(&at, url, options, &metrics)?;
         let url = url.trim_end_matches('/').to_string();
-        let inner = Inner { client, metrics, scheme: at.scheme, prefix: at.path, url };
+        let elsewhere = is_elsewhere(at.scheme, options);
+        let inner = Inner { client, metrics, scheme: at.scheme, prefix: at.path, url, elsewhere };
         Ok(Store { inner: Arc::new(inner) })
     }
 
@@ -103,13 +105,18 @@ impl Store {
         let metrics = Arc::new(Metrics::default());
         let client = Client::reading(list.open(place, options, &metrics)?);
         let (url, prefix) = (shown(place).to_string(), String::new());
-        let inner = Inner { client, metrics, scheme: Scheme::List, prefix, url };
+        let inner = Inner { client, metrics, scheme: Scheme::List, prefix, url, elsewhere: true };
         Ok(Store { inner: Arc::new(inner) })
     }
 
     /// The URL of the prefix, without a slash at its end; of a list, its path or URL.
     pub fn url(&self) -> &str {
         &self.inner.url
+    }
+
+    /// True if another server than that of the store's operator answers: `endpoint`, or a list of URLs.
+    pub fn is_elsewhere(&self) -> bool {
+        self.inner.elsewhere
     }
 
     /// The URL of an object.

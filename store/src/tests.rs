@@ -202,3 +202,18 @@ fn urls_that_name_no_folder_are_refused() {
     let presigned = refused("https://host/a.tar?X-Amz-Signature=secret");
     assert!(!presigned.to_string().contains("secret"), "{presigned}");
 }
+
+#[test]
+fn another_endpoint_than_the_operators_is_known() {
+    let elsewhere = |url: &str, pairs: &[(&str, &str)]| {
+        let keys = [("access_key_id", "AK"), ("secret_access_key", "SK"), ("region", "r")];
+        let options = Options::from_pairs(keys.iter().chain(pairs).copied()).unwrap();
+        Store::open(url, &options).unwrap().is_elsewhere()
+    };
+    let vpc = "https://bucket.vpce-1.s3.us-east-1.vpce.amazonaws.com";
+    assert!(!elsewhere("s3://bucket/set", &[]));
+    assert!(!elsewhere("s3://bucket/set", &[("endpoint", vpc)]));
+    assert!(elsewhere("s3://bucket/set", &[("endpoint", "https://s3.lab")]));
+    assert!(elsewhere("https://host/set", &[]));
+    assert!(store(&Server::new()).is_elsewhere());
+}

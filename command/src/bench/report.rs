@@ -121,7 +121,7 @@ impl Account {
 
 /// Replaces setters of the library by flags of the command: `.memory_limit()` is `--memory`, `.threads()`
 /// is `--jobs`.
-pub(super) fn as_flags(text: &str) -> String {
+pub(crate) fn as_flags(text: &str) -> String {
     let mut text = text.to_string();
     let flags = [
         ("memory_limit", "memory"),

@@ -1,7 +1,10 @@
 //! Arguments that several commands share, and the values of their choices.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tarflume::Shuffle;
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice};
@@ -15,6 +18,42 @@ pub(super) enum Format {
     Text,
     /// For programs
     Json,
+}
+
+/// The values of `--shuffle`.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(super) enum ShuffleChoice {
+    None,
+    Shards,
+    Buffer,
+    Blocks,
+    Full,
+}
+
+/// Samples of the buffer of `--shuffle buffer`, unless it is given.
+pub(super) const BUFFER: u64 = 1000;
+/// Samples of a block of `--shuffle blocks`, and blocks of a window, unless they are given.
+pub(super) const BLOCKS: (u64, u64) = (64, 16);
+
+impl ShuffleChoice {
+    /// Returns the shuffle with its parameters.
+    pub(super) fn with(self, seed: u64, size: u64, (block, window): (u64, u64)) -> Shuffle {
+        match self {
+            ShuffleChoice::None => Shuffle::None,
+            ShuffleChoice::Shards => Shuffle::Shards { seed },
+            ShuffleChoice::Buffer => Shuffle::Buffer { size, seed },
+            ShuffleChoice::Blocks => Shuffle::Blocks { block, window, seed },
+            ShuffleChoice::Full => Shuffle::Full { seed },
+        }
+    }
+}
+
+/// Parses the milliseconds of a step.
+pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(ms) if (0.01..=60_000.0).contains(&ms) => Ok(Duration::from_secs_f64(ms / 1e3)),
+        _ => Err("expected milliseconds from 0.01 to 60000, such as 30".into()),
+    }
 }
 
 /// `--jobs`, the same for every command that has it.

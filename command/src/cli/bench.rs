@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use console::Term;
-use tarflume::{Shuffle, Size, SourceKind, Verify};
+use tarflume::{Size, SourceKind, Verify};
 use tarflume_formats::shown;
 use tarflume_packer::{Exit, Outcome, size, units};
 
-use super::args::{self, Format};
+use super::args::{self, BLOCKS, BUFFER, Format, ShuffleChoice};
 use super::out;
 use crate::bench;
 use crate::bench::options::{Options, Until};
@@ -42,7 +42,7 @@ pub(super) struct Args {
     #[arg(long)]
     raw: bool,
     /// Simulate an accelerator that computes MS milliseconds on each batch
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", value_parser = args::milliseconds)]
     step_ms: Option<Duration>,
     /// Measure each part for S seconds
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
@@ -78,16 +78,6 @@ pub(super) struct Args {
     /// Compare checksums of these parts: `sampled` is one sample in 64
     #[arg(long, value_enum, default_value_t = VerifyChoice::Off, help_heading = "Loader")]
     verify: VerifyChoice,
-}
-
-/// The values of `--shuffle`.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum ShuffleChoice {
-    None,
-    Shards,
-    Buffer,
-    Blocks,
-    Full,
 }
 
 /// The values of `--source`.
@@ -129,25 +119,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn milliseconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(ms) if (0.01..=60_000.0).contains(&ms) => Ok(Duration::from_secs_f64(ms / 1e3)),
-        _ => Err("expected milliseconds from 0.01 to 60000, such as 30".into()),
-    }
-}
-
 impl Args {
     fn options(&self) -> Options {
-        let seed = self.seed;
         Options {
             path: self.path.clone(),
-            shuffle: match self.shuffle {
-                ShuffleChoice::None => Shuffle::None,
-                ShuffleChoice::Shards => Shuffle::Shards { seed },
-                ShuffleChoice::Buffer => Shuffle::Buffer { size: 1000, seed },
-                ShuffleChoice::Blocks => Shuffle::Blocks { block: 64, window: 16, seed },
-                ShuffleChoice::Full => Shuffle::Full { seed },
-            },
+            shuffle: self.shuffle.with(self.seed, BUFFER, BLOCKS),
             batch: self.batch,
             threads: self.jobs,
             prefetch: self.prefetch,

@@ -198,6 +198,30 @@ impl Shard {
         self.facts.samples
     }
 
+    /// Length of the tar in bytes, as the manifest states it, or else the sidecar.
+    ///
+    /// ```
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let dataset = tarflume::Dataset::open(shards)?;
+    /// assert!(dataset.shard(0).bytes()? > 1024);
+    /// # Ok::<(), tarflume::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Shard::index`], if there is no manifest.
+    pub fn bytes(&self) -> Result<u64> {
+        match &self.facts.listed {
+            Some((_, entry)) => Ok(entry.bytes),
+            None => Ok(self.index()?.tar().length),
+        }
+    }
+
+    /// Length of the sidecar in bytes.
+    pub fn sidecar_bytes(&self) -> u64 {
+        self.facts.sidecar_bytes()
+    }
+
     /// The sidecar. The first call opens it and compares it with the tar's length and the manifest.
     ///
     /// # Errors

@@ -7,4 +7,5 @@ pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod substitute;
 pub(crate) mod tasks;
+pub(crate) mod walk;
 pub(crate) mod worker;

@@ -16,12 +16,13 @@ use crate::remote::place::{fetch_stats, of_store};
 use crate::remote::source::RemoteSource;
 use crate::source::Source;
 use crate::source::ahead::fetcher::{Fetcher, Limits};
+use crate::source::ahead::pieces::AT_ONCE;
 use crate::source::fetch_stats::FetchStats;
 use crate::source::identity::Identity;
 use crate::source::open::Open;
 
 /// One process has at most so many requests under way. A small range that is late is asked for again.
-const LIMITS: Limits = Limits { at_once: 256, hedged: 1 << 20 };
+const LIMITS: Limits = Limits { at_once: AT_ONCE, hedged: 1 << 20 };
 
 /// Opens shards below one URL.
 pub(crate) struct RemoteOpener {
@@ -115,6 +116,6 @@ impl Open for RemoteOpener {
 
     fn fetch_stats(&self) -> Option<FetchStats> {
         let cache = self.cache.as_ref().map(|cache| cache.stats());
-        Some(FetchStats { cache, ..fetch_stats(self.store.stats(), self.fetcher.hedges()) })
+        Some(FetchStats { cache, ..fetch_stats(&self.store, self.fetcher.hedges()) })
     }
 }

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use tarflume_cache::{Cache, Settings};
-use tarflume_store::{Options, Store, StoreStats, UrlList};
+use tarflume_store::{Options, Store, UrlList};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
 use crate::size::Size;
 use crate::source::fetch_stats::FetchStats;
+use crate::source::price::Price;
 
 /// Bytes of shards that are fetched ahead and were not used yet, unless the user says otherwise.
 const READAHEAD: u64 = 256 << 20;
@@ -188,8 +189,11 @@ impl Storage {
     }
 }
 
-/// The counters of a store and of hedged requests together.
-pub(crate) fn fetch_stats(store: StoreStats, hedges: u64) -> FetchStats {
+/// The counters of a store and of hedged requests together, and their cost.
+pub(crate) fn fetch_stats(store: &Store, hedges: u64) -> FetchStats {
+    // Another server with the protocol has another price.
+    let price = Price::of_url(store.url()).filter(|_| !store.is_elsewhere());
+    let store = store.stats();
     FetchStats {
         requests: store.requests,
         retries: store.retries,
@@ -199,7 +203,9 @@ pub(crate) fn fetch_stats(store: StoreStats, hedges: u64) -> FetchStats {
         first_byte_p50: store.first_byte_p50,
         first_byte_p95: store.first_byte_p95,
         cache: None,
+        nano_usd: None,
     }
+    .priced(price)
 }
 
 /// Converts an error of a cache.

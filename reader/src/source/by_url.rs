@@ -58,6 +58,8 @@ impl Open for OpenByUrl {
                 (Some(one), Some(other)) => Some(one.plus(other)),
                 (one, other) => one.or(other),
             },
+            // A store without a known price adds nothing.
+            nano_usd: a.nano_usd.into_iter().chain(b.nano_usd).reduce(|a, b| a + b),
         })
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::source::price::Price;
+
 /// Counters of a data set in a store, since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -23,6 +25,30 @@ pub struct FetchStats {
     pub first_byte_p95: Duration,
     /// The cache of this machine; `None` if none is used.
     pub cache: Option<CacheStats>,
+    /// What the requests and the retrieval of the bytes cost at list price, in 10^-9 USD; `None` if the price is not
+    /// known, as with an endpoint of your own. Transfer is not counted: it is free within the region of the bucket.
+    pub nano_usd: Option<u64>,
+}
+
+impl FetchStats {
+    /// [`FetchStats::nano_usd`] in USD.
+    ///
+    /// ```
+    /// use tarflume::FetchStats;
+    ///
+    /// assert_eq!(FetchStats::default().usd(), None);
+    /// ```
+    pub fn usd(&self) -> Option<f64> {
+        self.nano_usd.map(|nano| nano as f64 / 1e9)
+    }
+
+    /// Sets what the requests cost at this price.
+    #[cfg_attr(not(feature = "remote"), allow(dead_code))]
+    pub(crate) fn priced(self, price: Option<&Price>) -> FetchStats {
+        let cost = price.map(|price| price.cost(self.requests, self.bytes));
+        let nano = cost.map(|cost| ((cost.requests + cost.retrieval) * 1e9).round() as u64);
+        FetchStats { nano_usd: nano, ..self }
+    }
 }
 
 /// What one process did with the cache of a machine.
@@ -90,6 +116,29 @@ impl fmt::Display for FetchStats {
             "{throttled} answers asked for a pause; {megabytes:.1} MB; first byte after {half:.0} ms (half), "
         )?;
         write!(f, "{most:.0} ms (95 %)")?;
+        if let Some(usd) = self.usd() {
+            write!(f, "; {usd:.4} USD at list price, free transfer within the region")?;
+        }
         self.cache.map_or(Ok(()), |cache| write!(f, "; {cache}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_requests_cost_is_shown_if_the_price_is_known() {
+        let stats = FetchStats { requests: 250_000, bytes: 10 << 30, ..FetchStats::default() };
+        let priced = stats.priced(Price::named("s3-standard"));
+        assert_eq!((priced.nano_usd, priced.usd()), (Some(100_000_000), Some(0.1)));
+        let text = priced.to_string();
+        assert!(
+            text.ends_with("; 0.1000 USD at list price, free transfer within the region"),
+            "{text}"
+        );
+        let unknown = stats.priced(None);
+        assert_eq!(unknown.usd(), None);
+        assert!(!unknown.to_string().contains("USD"));
     }
 }

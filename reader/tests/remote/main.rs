@@ -3,6 +3,7 @@
 
 mod cache;
 mod faults;
+mod forecast;
 mod places;
 mod stream;
 

@@ -35,4 +35,12 @@ impl NewShards {
         self.unseen -= new.len();
         dataset.open_ahead(&new);
     }
+
+    /// The number of shards that were opened, and the bytes of their sidecars.
+    pub(crate) fn opened(&self, dataset: &Dataset) -> (usize, u64) {
+        let opened = dataset.shards().iter().zip(&self.seen).filter(|(_, seen)| **seen);
+        opened.fold((0, 0), |(shards, bytes), (shard, _)| {
+            (shards + 1, bytes + shard.facts().sidecar_bytes())
+        })
+    }
 }

@@ -14,7 +14,7 @@ use crate::loader::indexed::tasks::TaskMinimum;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow, RowLists};
 use crate::loader::pipeline::source::Planned;
-use crate::order::{Cursor, Steps};
+use crate::order::{Cursor, Draw, Steps};
 use tarflume_formats::IgnorePoison;
 
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
@@ -86,7 +86,7 @@ impl IndexedPlanner {
         let BatchWorkspace { rows, source: lists } = &mut *batch.workspace;
         self.draw(rows, &mut lists.draws)?;
         rows.reset_outcomes();
-        let limits = self.limits(source.writer.threads);
+        let limits = read_limits(self.batch_bytes, source.writer.threads, &self.budget);
         self.new_shards.open_ahead(dataset, &lists.draws);
         lists.plan.fill(dataset, &lists.draws, &columns.wanted, limits)?;
         let bad = lists.bad.get_mut().ignore_poison();
@@ -113,29 +113,13 @@ impl IndexedPlanner {
     fn draw(&mut self, rows: &mut RowLists, draws: &mut Vec<RowDraw>) -> Result<()> {
         rows.planned.clear();
         draws.clear();
-        let step = self.steps.rows(self.step);
-        let count = step.size_hint().0;
+        let count = self.steps.rows(self.step).len();
         rows.planned.reserve(count);
         draws.reserve(count);
-        for (position, padding) in step {
-            if self.cursor.position() != position {
-                self.cursor.seek(position);
-            }
-            let draw = self.cursor.next().ok_or_else(|| {
-                Error::usage(format!("position {position} is past the end of the epoch"))
-            })?;
+        draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
             draws.push(RowDraw { slot: rows.planned.len(), ordinal: draw.ordinal });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
-        }
-        Ok(())
-    }
-
-    /// How long reads may be, and how much memory entry points may take. A batch that is large enough is read in four
-    /// pieces for each thread. The size of the last batch is the estimate for this one.
-    fn limits(&self, threads: usize) -> Limits {
-        let piece = self.batch_bytes / (4 * threads as u64);
-        let run = self.budget.run.min(piece.max(SHORT));
-        Limits { run, gap: GAP, entry_points: self.budget.entry_points }
+        })
     }
 
     /// The most samples of a task with which every thread has a part of the batch. Only a batch that no other batch is
@@ -185,6 +169,36 @@ impl IndexedPlanner {
         });
         self.budget.allow(bytes, (self.epoch, self.step), 4)
     }
+}
+
+/// Draws the samples of a step; `each` gets them, and whether a row is padding.
+///
+/// # Errors
+/// The step is past the end of the epoch.
+pub(crate) fn draw_step(
+    steps: &Steps,
+    cursor: &mut Cursor,
+    step: u64,
+    mut each: impl FnMut(Draw, bool),
+) -> Result<()> {
+    for (position, padding) in steps.rows(step) {
+        if Cursor::position(cursor) != position {
+            cursor.seek(position);
+        }
+        let draw = cursor.next().ok_or_else(|| {
+            Error::usage(format!("position {position} is past the end of the epoch"))
+        })?;
+        each(draw, padding);
+    }
+    Ok(())
+}
+
+/// How long reads may be, and how much memory entry points may take. A batch that is large enough is read in four
+/// pieces for each thread. The size of the last batch is the estimate for this one.
+pub(crate) fn read_limits(batch_bytes: u64, threads: usize, budget: &MemoryBudget) -> Limits {
+    let piece = batch_bytes / (4 * threads as u64);
+    let run = budget.run.min(piece.max(SHORT));
+    Limits { run, gap: GAP, entry_points: budget.entry_points }
 }
 
 /// How many samples of `cost` take `time`; at least one.

@@ -26,6 +26,11 @@ pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
     }
 }
 
+/// How many steps of `samples` samples are looked up together; at most 1 if one batch covers them.
+pub(crate) fn stride(reach: u64, samples: u64) -> u64 {
+    reach.div_ceil(samples.max(1))
+}
+
 /// The readahead of one epoch.
 pub(crate) struct Readahead {
     steps: Steps,
@@ -41,7 +46,7 @@ pub(crate) struct Readahead {
 impl Readahead {
     /// Looks up `reach` samples together, `samples` of them a step. Returns `None` if one batch covers them.
     pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
-        let stride = reach.div_ceil(samples.max(1));
+        let stride = stride(reach, samples);
         let (draws, plan) = (Vec::new(), ReadPlan::default());
         (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
     }
@@ -55,34 +60,60 @@ impl Readahead {
         wanted: &PartNeeds,
         new_shards: &mut NewShards,
     ) {
-        // A quarter of a stretch before it begins, so that the kernel has time to read.
-        while self.next < self.steps.count() && step + self.stride / 4 >= self.next {
-            let end = self.steps.count().min(self.next + self.stride);
-            self.draws.clear();
-            for step in self.next..end {
-                for (position, _) in self.steps.rows(step).filter(|(_, padding)| !padding) {
-                    if self.cursor.position() != position {
-                        self.cursor.seek(position);
-                    }
-                    let slot = self.draws.len();
-                    self.draws
-                        .extend(self.cursor.next().map(|d| RowDraw { slot, ordinal: d.ordinal }));
-                }
-            }
-            self.next = end;
-            new_shards.open_ahead(dataset, &self.draws);
-            if self.plan.fill(dataset, &self.draws, wanted, LIMITS).is_ok() && self.fits(dataset) {
+        while self.is_due(step) {
+            new_shards.open_ahead(dataset, self.draw());
+            let room = dataset.readahead();
+            if self.look_up(dataset, wanted).is_some_and(|bytes| fits(bytes, room)) {
                 self.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
             }
         }
     }
 
-    /// True if the stretch and the one before it have room where advised bytes are kept. If not, the samples of
-    /// each batch are advised alone.
-    fn fits(&self, dataset: &Dataset) -> bool {
-        let bytes = || self.plan.runs().iter().map(|run| run.bytes).sum::<u64>();
-        dataset.readahead().is_none_or(|room| bytes() <= room / 2)
+    /// Begins with another step than the first one.
+    pub(crate) fn begin(&mut self, step: u64) {
+        self.next = step;
     }
+
+    /// True if a stretch is looked up before step `step` is planned: a quarter of a stretch before it begins, so that the
+    /// kernel has time to read.
+    pub(crate) fn is_due(&self, step: u64) -> bool {
+        self.next < self.steps.count() && step + self.stride / 4 >= self.next
+    }
+
+    /// Draws the samples of the next stretch.
+    pub(crate) fn draw(&mut self) -> &[RowDraw] {
+        let end = self.steps.count().min(self.next + self.stride);
+        self.draws.clear();
+        for step in self.next..end {
+            for (position, _) in self.steps.rows(step).filter(|(_, padding)| !padding) {
+                if self.cursor.position() != position {
+                    self.cursor.seek(position);
+                }
+                let slot = self.draws.len();
+                self.draws.extend(self.cursor.next().map(|d| RowDraw { slot, ordinal: d.ordinal }));
+            }
+        }
+        self.next = end;
+        &self.draws
+    }
+
+    /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does
+    /// not exist.
+    pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: &PartNeeds) -> Option<u64> {
+        self.plan.fill(dataset, &self.draws, wanted, LIMITS).ok()?;
+        Some(self.plan.runs().iter().map(|run| run.bytes).sum())
+    }
+
+    /// What the stretch reads.
+    pub(crate) fn planned(&self) -> &ReadPlan {
+        &self.plan
+    }
+}
+
+/// True if a stretch of so many bytes and the one before it have room where advised bytes are kept. If not, the samples
+/// of each batch are advised alone.
+pub(crate) fn fits(bytes: u64, room: Option<u64>) -> bool {
+    room.is_none_or(|room| bytes <= room / 2)
 }
 
 #[cfg(test)]

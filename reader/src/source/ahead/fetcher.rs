@@ -21,8 +21,6 @@ use crate::source::ahead::{Background, Blocks, Kept};
 
 /// The least requests at the same time, however slow the answers are.
 const LEAST: usize = 8;
-/// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
-const MOST: u64 = 8 << 20;
 /// No request is repeated sooner than after this time.
 const SOONEST: Duration = Duration::from_millis(20);
 /// At most one of so many requests is repeated because it is late.
@@ -54,7 +52,7 @@ pub(crate) struct AheadFile {
 /// Fetches ranges of the files of one data set.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
-    pieces: Mutex<Pieces>,
+    pieces: Mutex<Pieces<Option<Bytes>>>,
     depth: Mutex<Depth>,
     limits: Limits,
     budget: u64,
@@ -128,15 +126,8 @@ impl Fetcher {
         self.send();
     }
 
-    /// Plans pieces for a range, whose ends are multiples of `grain`.
     fn plan(&self, file: &AheadFile, range: Range<u64>, grain: u64) {
-        let mut pieces = self.pieces.lock().ignore_poison();
-        let mut start = range.start;
-        while start < range.end {
-            let end = ((start + MOST) / grain * grain).min(range.end);
-            pieces.plan(file.number, start, end - start);
-            start = end;
-        }
+        self.pieces.lock().ignore_poison().advise(file.number, range, grain);
     }
 
     /// Sends requests while connections are free.
@@ -164,7 +155,7 @@ impl Fetcher {
     fn ended(&self, id: PieceId, read: Option<Bytes>) {
         let mut pieces = self.pieces.lock().ignore_poison();
         pieces.released();
-        pieces.arrived(id, read);
+        pieces.arrived(id, length_of(&read), read);
         drop(pieces);
         self.changed.notify_all();
     }
@@ -224,18 +215,15 @@ impl Fetcher {
         loop {
             let (id, end) = pieces.with_byte(file.number, at)?;
             match pieces.state(id)? {
-                PieceState::Here(bytes) => {
+                PieceState::Here(Some(bytes)) => {
                     let length = into.len().min((end - at) as usize);
-                    match at == id.1 && at + length as u64 == end {
-                        true => pieces.remove(id),
-                        false => pieces.used(id),
-                    }
+                    pieces.used(id, at, length as u64);
                     drop(pieces);
                     let from = (at - id.1) as usize;
                     into[..length].copy_from_slice(&bytes[from..from + length]);
                     return Some(length);
                 }
-                PieceState::Failed => {
+                PieceState::Here(None) => {
                     // The piece may be longer than what is read here: that alone is asked for again.
                     pieces.remove(id);
                     return None;
@@ -275,11 +263,11 @@ impl Fetcher {
             keep(bytes);
             return Ok(length);
         }
-        let next = self.pieces.lock().ignore_poison().next_start(file.number, at + 1);
-        let free = next.map_or(u64::MAX, |next| next - at);
-        let length = into.len().min(usize::try_from(free).unwrap_or(usize::MAX));
-        into[..length].copy_from_slice(&self.answer(file, at, length as u64)?);
-        Ok(length)
+        let wanted = into.len() as u64;
+        let length = self.pieces.lock().ignore_poison().lacking(file.number, at, wanted);
+        let bytes = self.answer(file, at, length)?;
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
     }
 
     /// A request that the caller waits for.
@@ -298,7 +286,7 @@ impl Fetcher {
         let done = move |read: Option<Bytes>| {
             // An error of the second request leaves the first one to be waited for.
             if read.is_some() {
-                fetcher.pieces.lock().ignore_poison().arrived(id, read);
+                fetcher.pieces.lock().ignore_poison().arrived(id, length_of(&read), read);
                 fetcher.changed.notify_all();
             }
         };
@@ -324,6 +312,10 @@ impl Fetcher {
         }
         self.latencies.lock().ignore_poison().slowest().map(|slow| slow.max(SOONEST))
     }
+}
+
+fn length_of(read: &Option<Bytes>) -> Option<u64> {
+    read.as_ref().map(|bytes| bytes.len() as u64)
 }
 
 /// A request that was sent. It ends once, whatever becomes of the task that waits for the answer.

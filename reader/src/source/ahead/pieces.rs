@@ -1,40 +1,43 @@
 //! `Pieces`: which ranges of shards are on their way or here, within a budget. Pure: no I/O, no
-//! clock, no thread; bytes come in as arguments.
+//! clock, no thread. Answers come in as arguments; their type is the caller's, so a forecast of requests runs
+//! the same rules without bytes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
-use bytes::Bytes;
+/// The most requests to a store at the same time.
+pub(crate) const AT_ONCE: usize = 256;
+/// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
+pub(crate) const MOST: u64 = 8 << 20;
 
 /// A piece: number of its shard, first byte.
 pub(crate) type PieceId = (u64, u64);
 
 /// What became of a piece.
 #[derive(Debug, Clone)]
-pub(crate) enum PieceState {
+pub(crate) enum PieceState<A> {
     /// Waits for a free connection.
     Queued,
     /// Its request was sent.
     Sent,
-    /// Its bytes.
-    Here(Bytes),
-    /// It could not be read. Its reader asks by itself, and gets the error.
-    Failed,
+    /// The answer.
+    Here(A),
 }
 
 #[derive(Debug)]
-struct Piece {
+struct Piece<A> {
     end: u64,
-    state: PieceState,
+    state: PieceState<A>,
     /// True if a reader has taken bytes of it.
     touched: bool,
     /// The order of planning, for the choice of what is dropped.
     age: u64,
 }
 
-/// The pieces of all shards of a data set.
+/// The pieces of all shards of a data set, whose answers are of type `A`.
 #[derive(Debug)]
-pub(crate) struct Pieces {
-    pieces: BTreeMap<PieceId, Piece>,
+pub(crate) struct Pieces<A> {
+    pieces: BTreeMap<PieceId, Piece<A>>,
     queue: VecDeque<PieceId>,
     /// The pieces in the order of planning.
     by_age: BTreeMap<u64, PieceId>,
@@ -46,9 +49,9 @@ pub(crate) struct Pieces {
     ages: u64,
 }
 
-impl Pieces {
+impl<A: Clone> Pieces<A> {
     /// At most `budget` bytes of pieces, and `at_once` requests at the same time.
-    pub(crate) fn new(budget: u64, at_once: usize) -> Pieces {
+    pub(crate) fn new(budget: u64, at_once: usize) -> Pieces<A> {
         let (pieces, queue, by_age) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
         Pieces { pieces, queue, by_age, bytes: 0, budget, sent: 0, at_once, ages: 0 }
     }
@@ -65,8 +68,18 @@ impl Pieces {
         (id.0 == shard).then_some(id.1)
     }
 
-    pub(crate) fn state(&self, id: PieceId) -> Option<PieceState> {
+    pub(crate) fn state(&self, id: PieceId) -> Option<PieceState<A>> {
         self.pieces.get(&id).map(|piece| piece.state.clone())
+    }
+
+    /// Plans to fetch a range, in pieces of at most [`MOST`] bytes, which end at multiples of `grain`.
+    pub(crate) fn advise(&mut self, shard: u64, range: Range<u64>, grain: u64) {
+        let mut start = range.start;
+        while start < range.end {
+            let end = ((start + MOST) / grain * grain).min(range.end);
+            self.plan(shard, start, end - start);
+            start = end;
+        }
     }
 
     /// Plans to fetch what no piece has of a range, as far as there is room: advice is a hint. Pieces that were
@@ -141,15 +154,13 @@ impl Pieces {
         }
     }
 
-    /// A request has ended, with the bytes or without. Returns true if it was the first answer for the piece. Bytes
-    /// of another length answer a request for an earlier piece that began at the same byte: they are ignored.
-    pub(crate) fn arrived(&mut self, id: PieceId, read: Option<Bytes>) -> bool {
-        let fits = |piece: &Piece| {
-            read.as_ref().is_none_or(|bytes| bytes.len() as u64 == piece.end - id.1)
-        };
+    /// A request has ended, with so many bytes unless it failed. Returns true if it was the first answer for the piece.
+    /// Bytes of another length answer a request for an earlier piece that began at the same byte: they are ignored.
+    pub(crate) fn arrived(&mut self, id: PieceId, length: Option<u64>, answer: A) -> bool {
+        let fits = |piece: &Piece<A>| length.is_none_or(|length| length == piece.end - id.1);
         match self.pieces.get_mut(&id) {
             Some(piece) if matches!(piece.state, PieceState::Sent) && fits(piece) => {
-                piece.state = read.map_or(PieceState::Failed, PieceState::Here);
+                piece.state = PieceState::Here(answer);
                 true
             }
             _ => false,
@@ -171,11 +182,18 @@ impl Pieces {
         self.sent -= 1;
     }
 
-    /// Bytes of a piece were read.
-    pub(crate) fn used(&mut self, id: PieceId) {
-        if let Some(piece) = self.pieces.get_mut(&id) {
-            piece.touched = true;
+    /// `length` bytes of a piece were read, from byte `at` on. A piece that was read at once is dropped.
+    pub(crate) fn used(&mut self, id: PieceId, at: u64, length: u64) {
+        match self.pieces.get_mut(&id) {
+            Some(piece) if at != id.1 || at + length != piece.end => piece.touched = true,
+            Some(_) => self.remove(id),
+            None => {}
         }
+    }
+
+    /// Of `length` bytes from `at` on, where no piece is, how many a reader asks for: up to the next piece.
+    pub(crate) fn lacking(&self, shard: u64, at: u64, length: u64) -> u64 {
+        self.next_start(shard, at + 1).map_or(length, |next| length.min(next - at))
     }
 
     pub(crate) fn remove(&mut self, id: PieceId) {
@@ -210,9 +228,11 @@ impl Pieces {
 mod tests {
     use super::*;
 
+    type Pieces = super::Pieces<()>;
+
     fn here(pieces: &mut Pieces, id: PieceId) {
-        let length = (pieces.pieces[&id].end - id.1) as usize;
-        assert!(pieces.arrived(id, Some(vec![0; length].into())));
+        let length = pieces.pieces[&id].end - id.1;
+        assert!(pieces.arrived(id, Some(length), ()));
         pieces.released();
     }
 
@@ -252,7 +272,7 @@ mod tests {
         assert_eq!(pieces.next(), Some(((0, 60), 90)));
         pieces.plan(1, 0, 30);
         assert_eq!(pieces.with_byte(1, 0), None, "no piece was read from, so none gives way");
-        pieces.used((0, 0));
+        pieces.used((0, 0), 0, 5);
         pieces.plan(1, 0, 30);
         assert_eq!(pieces.with_byte(1, 0), Some(((1, 0), 30)), "what was read from gave way");
         assert_eq!(pieces.with_byte(0, 10), None);
@@ -264,9 +284,9 @@ mod tests {
         pieces.plan(0, 0, 10);
         pieces.next();
         here(&mut pieces, (0, 0));
-        assert!(!pieces.arrived((0, 0), Some(Bytes::new())));
+        assert!(!pieces.arrived((0, 0), None, ()));
         pieces.forget(0);
-        assert!(!pieces.arrived((0, 0), Some(Bytes::new())));
+        assert!(!pieces.arrived((0, 0), None, ()));
         assert_eq!(pieces.bytes(), 0);
     }
 
@@ -278,8 +298,8 @@ mod tests {
         pieces.clear(); // the next epoch
         pieces.plan(0, 0, 30);
         pieces.next();
-        assert!(!pieces.arrived((0, 0), Some(vec![0; 10].into())), "it would be read past its end");
-        assert!(pieces.arrived((0, 0), Some(vec![0; 30].into())));
+        assert!(!pieces.arrived((0, 0), Some(10), ()), "it would be read past its end");
+        assert!(pieces.arrived((0, 0), Some(30), ()));
     }
 
     #[test]
@@ -290,5 +310,20 @@ mod tests {
         }
         pieces.hurry((0, 20));
         assert_eq!(pieces.next(), Some(((0, 20), 30)));
+    }
+
+    #[test]
+    fn long_ranges_are_divided_and_pieces_that_were_read_at_once_are_dropped() {
+        let mut pieces = Pieces::new(100 << 20, 4);
+        pieces.advise(0, 100..101 + 2 * MOST, 1);
+        assert_eq!(pieces.next(), Some(((0, 100), 100 + MOST)));
+        assert_eq!(pieces.next(), Some(((0, 100 + MOST), 100 + 2 * MOST)));
+        assert_eq!(pieces.next(), Some(((0, 100 + 2 * MOST), 101 + 2 * MOST)));
+        here(&mut pieces, (0, 100));
+        pieces.used((0, 100), 200, 50);
+        assert!(pieces.with_byte(0, 100).is_some(), "a part of it was read");
+        pieces.used((0, 100), 100, MOST);
+        assert_eq!(pieces.with_byte(0, 100), None);
+        assert_eq!((pieces.lacking(0, 90, 5), pieces.lacking(0, 90, 2 * MOST)), (5, MOST + 10));
     }
 }

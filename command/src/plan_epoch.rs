@@ -1,0 +1,150 @@
+//! `pack plan-epoch`: what an epoch asks of a storage, and whether the storage feeds it, before anything runs.
+//!
+//! The requests are those of the loader, which forecasts them by its own rules; this file divides them among ranks, nodes
+//! and seconds. Prints nothing. Floors: `options report` (data) < `bounds cost loading` <
+//! `suggestion` < this file.
+
+mod bounds;
+mod cost;
+mod loading;
+pub(crate) mod options;
+pub(crate) mod report;
+mod suggestion;
+
+use tarflume::{Dataset, Forecast, Size};
+use tarflume_formats::url::url_of;
+use tarflume_packer::{Failure, units};
+
+use self::bounds::{StepNeeds, bounds, shortest};
+use self::cost::cost;
+use self::loading::{forecast, open};
+use self::options::{Job, Options};
+use self::report::{
+    Bound, Epoch, JobReport, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
+};
+use self::suggestion::Search;
+use crate::bench::report::as_flags;
+
+/// Bytes of a slot of a cache.
+const SLOT: u64 = 1 << 20;
+
+/// Plans an epoch.
+///
+/// # Errors
+/// Returns an error if the data set cannot be opened, or the loader refuses the options.
+pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
+    planned(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
+}
+
+fn planned(options: &Options) -> Result<Report, Failure> {
+    let dataset = open(options)?;
+    let forecast = forecast(&dataset, &options.job, options.samples)?;
+    let scheme = url_of(&options.path).and_then(|url| url.split_once("://")).map(|(s, _)| s);
+    let needs = StepNeeds::of(&forecast, &options.job);
+    let mut bounds = bounds(&forecast, &needs, &options.storage_limits, scheme);
+    let shortest = shortest(&bounds);
+    let step_ms = options.step.map(|step| step.as_secs_f64() * 1e3);
+    if let Some(step_ms) = step_ms {
+        bounds = bounds.into_iter().map(|bound| bound.used_by(step_ms)).collect();
+    }
+    let feeds = step_ms.map(|step_ms| shortest <= step_ms);
+    let parts = forecast.part_bytes as f64 / forecast.bytes.max(1) as f64;
+    let too_low = |bound: &Bound| {
+        let least = bound.shortest_step_ms * parts;
+        bound.unit == "bytes" && step_ms.is_some_and(|step_ms| least > step_ms)
+    };
+    let bandwidth_is_too_low = bounds.iter().any(too_low);
+    let suggestion = match (feeds, step_ms) {
+        (Some(false), Some(step_ms)) if !bandwidth_is_too_low => {
+            Search { dataset: &dataset, options, scheme, step_ms }.blocks()?
+        }
+        _ => None,
+    };
+    let sizes = dataset.shards().iter().map(|shard| shard.bytes());
+    let sizes = sizes.collect::<Result<Vec<u64>, _>>()?;
+    let opening = opening(&dataset);
+    let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
+    let nodes = options.job.world.div_ceil(options.job.ranks_per_node);
+    Ok(Report {
+        path: options.path.display().to_string(),
+        samples: dataset.len(),
+        shards: dataset.shards().len() as u64,
+        bytes: sizes.iter().sum(),
+        job: JobReport {
+            world_size: options.job.world,
+            nodes,
+            ranks_per_node: options.job.ranks_per_node,
+            batch_size: options.job.batch,
+            epochs: options.epochs,
+        },
+        epoch: epoch(&forecast),
+        looked_up: LookedUp {
+            samples: forecast.looked_up,
+            shards: forecast.shards,
+            exact: forecast.uncertainty.is_none(),
+            uncertainty_percent: forecast.uncertainty.map(|share| 100.0 * share),
+        },
+        readahead: readahead(&forecast, &options.job),
+        node_cache: NodeCache { bytes: slots * SLOT, slots },
+        cost: cost(&forecast, &opening, options, nodes),
+        opening,
+        rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
+        shortest_step_ms: shortest,
+        bounds,
+        feeds,
+        bandwidth_is_too_low,
+        suggestion,
+        notes: notes(&forecast, options),
+    })
+}
+
+fn epoch(forecast: &Forecast) -> Epoch {
+    Epoch {
+        steps: forecast.steps,
+        samples: forecast.rows,
+        dropped: forecast.dropped,
+        requests: forecast.requests,
+        requests_per_rank: forecast.requests.div_ceil(forecast.ranks.max(1)),
+        bytes: forecast.bytes,
+        part_bytes: forecast.part_bytes,
+    }
+}
+
+/// The manifest and all sidecars.
+fn opening(dataset: &Dataset) -> Opening {
+    let sidecars = dataset.shards().iter().map(|shard| shard.sidecar_bytes());
+    Opening { requests_per_node: 1 + dataset.shards().len() as u64, bytes_per_node: sidecars.sum() }
+}
+
+fn readahead(forecast: &Forecast, job: &Job) -> Readahead {
+    Readahead {
+        limit: job.readahead,
+        bytes_per_rank: forecast.ahead_bytes,
+        bytes_per_node: forecast.ahead_bytes * job.ranks_per_node,
+        requests_at_once: forecast.at_once,
+    }
+}
+
+fn rate(forecast: &Forecast, needs: &StepNeeds, step_ms: f64) -> Rate {
+    let (requests_per_s, bytes_per_s) = needs.per_second(step_ms / 1e3);
+    let epoch_seconds = forecast.steps as f64 * step_ms / 1e3;
+    let samples_per_s = forecast.rows as f64 / epoch_seconds.max(1e-9);
+    Rate { step_ms, epoch_seconds, samples_per_s, requests_per_s, bytes_per_s }
+}
+
+/// What a reader of the numbers needs.
+fn notes(forecast: &Forecast, options: &Options) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(bytes) = forecast.too_long {
+        notes.push(format!(
+            "what is shuffled together takes {}, more than half of the readahead, so each batch is requested by \
+             itself; give --readahead {}, or a smaller --window or --buffer-size",
+            units::bytes(bytes),
+            Size::new(2 * bytes).at_least()
+        ));
+    }
+    if url_of(&options.path).is_none() {
+        notes.push("this is a folder: it is planned as if it were in S3".into());
+    }
+    notes
+}

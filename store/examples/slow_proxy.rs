@@ -1,0 +1,71 @@
+//! A proxy that makes a server on this machine as slow as one far away: each answer begins late, and a connection has
+//! a limited rate. For measurements of several clients against the same server.
+//!
+//!     slow_proxy TARGET_PORT LATENCY_MS MB_PER_S
+//!
+//! Prints its port. For each line on standard input, it prints the requests and the bytes of answers since the last one.
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use std::io::{BufRead, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn main() {
+    let words: Vec<u64> = std::env::args().skip(1).map(|word| word.parse().unwrap()).collect();
+    let [target, latency, rate] = words[..] else { panic!("TARGET_PORT LATENCY_MS MB_PER_S") };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        for client in listener.incoming().map(Result::unwrap) {
+            let Ok(server) = TcpStream::connect(("127.0.0.1", target as u16)) else { continue };
+            join(client, server, Duration::from_millis(latency), rate as f64 * 1e6);
+        }
+    });
+    for _ in std::io::stdin().lock().lines() {
+        println!("{} {}", REQUESTS.swap(0, Ordering::Relaxed), BYTES.swap(0, Ordering::Relaxed));
+    }
+}
+
+fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64) {
+    let (mut up_from, mut up_to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let (mut down_from, mut down_to) = (server, client);
+    for stream in [&up_to, &down_to] {
+        stream.set_nodelay(true).unwrap();
+    }
+    // When the answer to the last request may begin; and whether bytes of an answer came since.
+    let due = Arc::new(Mutex::new(Instant::now()));
+    let answered = Arc::new(AtomicBool::new(true));
+    let (due_of, answered_of) = (due.clone(), answered.clone());
+    std::thread::spawn(move || {
+        let mut bytes = vec![0; 64 << 10];
+        while let Ok(read @ 1..) = up_from.read(&mut bytes) {
+            if answered_of.swap(false, Ordering::SeqCst) {
+                REQUESTS.fetch_add(1, Ordering::Relaxed);
+                *due_of.lock().unwrap() = Instant::now() + latency;
+            }
+            if up_to.write_all(&bytes[..read]).is_err() {
+                break;
+            }
+        }
+        let _ = up_to.shutdown(std::net::Shutdown::Both);
+    });
+    std::thread::spawn(move || {
+        let (mut bytes, mut free) = (vec![0; 64 << 10], Instant::now());
+        while let Ok(read @ 1..) = down_from.read(&mut bytes) {
+            answered.store(true, Ordering::SeqCst);
+            BYTES.fetch_add(read as u64, Ordering::Relaxed);
+            let begin = free.max(*due.lock().unwrap());
+            std::thread::sleep(begin.saturating_duration_since(Instant::now()));
+            free = begin.max(Instant::now()) + Duration::from_secs_f64(read as f64 / rate);
+            if down_to.write_all(&bytes[..read]).is_err() {
+                break;
+            }
+        }
+        let _ = down_to.shutdown(std::net::Shutdown::Both);
+    });
+}
