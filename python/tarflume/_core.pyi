@@ -222,7 +222,13 @@ class TarStream:
     """The samples of one tar, read once from front to back: dicts of `"__key__"`, `"__url__"` and `bytes`."""
 
     def __new__(
-        cls, path: str, *, url: str | None = None, local_path: str | None = None, memory_limit: int | None = None
+        cls,
+        path: str,
+        *,
+        url: str | None = None,
+        local_path: str | None = None,
+        memory_limit: int | None = None,
+        storage: dict[str, object] | None = None,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import DamagedError
@@ -19,16 +19,18 @@ def tarfile_samples(
     rename_files: Callable[[str], str] | None = None,
     allow: Collection[str] = (),
     memory_limit: int | None = None,
+    storage: Mapping[str, object] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
     select_files: selects parts by their names in the tar. rename_files: renames them. Both receive extensions in lower
-    case. memory_limit: bytes that reading may use; a sample may use an eighth.
+    case. memory_limit: bytes that reading may use; a sample may use an eighth. storage: how the stores of URLs are
+    reached, as for `tarflume.Dataset`.
     """
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
-            with opened(url, allow, memory_limit) as samples:
+            with opened(url, allow, memory_limit, storage) as samples:
                 found = _guarded(samples, handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)
