@@ -218,6 +218,12 @@ class Ledger:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class TarStores:
+    """The clients of stores that `TarStream`s share, for one pass over a data set."""
+
+    def __new__(cls, storage: dict[str, object] | None = None) -> Self: ...
+
+@final
 class TarStream:
     """The samples of one tar, read once from front to back: dicts of `"__key__"`, `"__url__"` and `bytes`."""
 
@@ -228,7 +234,7 @@ class TarStream:
         url: str | None = None,
         local_path: str | None = None,
         memory_limit: int | None = None,
-        storage: dict[str, object] | None = None,
+        stores: TarStores | None = None,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...

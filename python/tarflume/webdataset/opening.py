@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from .._core import TarStream
-from ..arguments import dict_of
+from .._core import TarStores, TarStream
 from ..errors import TruncatedError, UsageError
 from .commands import PATIENCE, Command, Words, command_of
 
@@ -25,14 +24,14 @@ def opened(
     url: str,
     allow: Collection[str],
     memory_limit: int | None,
-    storage: Mapping[str, object] | None = None,
+    stores: TarStores | None = None,
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """The samples of the tar at `url`, as dicts of bytes."""
     if url.partition("://")[0] in _STORES:
         place = url.partition("?")[0]  # the rest may be a secret
         if place.endswith("/"):
             raise UsageError(f"{place}: this is a folder: name its shards, such as by braces ({{000..099}})", path=place)
-        with TarStream(url, url=url, memory_limit=memory_limit, storage=dict_of(storage)) as samples:
+        with TarStream(url, url=url, memory_limit=memory_limit, stores=stores) as samples:
             yield samples
         return
     words = command_of(url, allow)

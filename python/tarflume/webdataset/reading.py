@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from .._core import TarStores
+from ..arguments import dict_of
 from ..errors import DamagedError
 from .handlers import Handler, reraise_exception, told
 from .opening import opened
@@ -27,10 +29,11 @@ def tarfile_samples(
     case. memory_limit: bytes that reading may use; a sample may use an eighth. storage: how the stores of URLs are
     reached, as for `tarflume.Dataset`.
     """
+    stores = TarStores(dict_of(storage))
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
-            with opened(url, allow, memory_limit, storage) as samples:
+            with opened(url, allow, memory_limit, stores) as samples:
                 found = _guarded(samples, handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)
