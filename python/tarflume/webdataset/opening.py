@@ -30,7 +30,7 @@ def opened(
     if url.partition("://")[0] in _STORES:
         place = url.partition("?")[0]  # the rest may be a secret
         if place.endswith("/"):
-            raise UsageError(f"{place}: this is a folder: name its shards, such as by braces ({{000..099}})", path=place)
+            raise UsageError(f"{place}: this is a folder: name its shards, for example by braces", path=place)
         with TarStream(url, url=url, memory_limit=memory_limit, stores=stores) as samples:
             yield samples
         return
