@@ -45,7 +45,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::sidecar::write_sidecar;
     #[pymodule_export]
-    use crate::stream::TarStream;
+    use crate::stream::{TarStores, TarStream};
     #[pymodule_export]
     use crate::table::{RecordBatch, Table};
     #[pymodule_export]

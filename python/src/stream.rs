@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use tarflume::internal::Next;
+use tarflume::internal::{Next, Stores};
 use tarflume::{Samples, Stream, StreamSample};
 
 use crate::batch::key_text;
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
+use crate::storage;
 use tarflume_formats::IgnorePoison;
 
 /// The interval at which a wait checks for Ctrl-C.
@@ -42,13 +43,28 @@ impl Notification {
     }
 }
 
+/// The clients of stores that `TarStream`s share, for one pass over a data set.
+#[pyclass(frozen, module = "tarflume._core")]
+pub struct TarStores(Mutex<Stores>);
+
+#[pymethods]
+impl TarStores {
+    #[new]
+    #[pyo3(signature = (storage = None))]
+    fn new(py: Python<'_>, storage: Option<&Bound<'_, PyAny>>) -> PyResult<TarStores> {
+        let storage = storage::storage(py, &storage::pairs(py, storage)?)?;
+        Ok(TarStores(Mutex::new(Stores::new(storage))))
+    }
+}
+
 /// The samples of one tar (plain, gzip or Zstandard, detected by its first bytes), read once from front to
 /// back by a thread in Rust, ahead of the caller: an iterator over dicts of `"__key__"`, `"__url__"`,
 /// `"__local_path__"` and the bytes of each part by its extension in lower case.
 ///
-/// `path` is a file or a named pipe, or "-" for standard input. Samples contain `url` instead of it, and
-/// `local_path`, too, if it is given. At most 64 MiB of samples wait for the caller. `memory_limit`, in
-/// bytes, bounds all memory (default 1 GiB); a sample may take an eighth of it. A bad sample raises an
+/// `path` is a file, a named pipe, the URL of a tar in a store, or "-" for standard input. Samples contain `url`
+/// instead of it, and `local_path`, too, if it is given. At most 64 MiB of samples wait for the caller.
+/// `memory_limit`, in bytes, bounds all memory (default 1 GiB); a sample may take an eighth of it. Of a URL, up to
+/// 32 MiB are fetched ahead, which it does not bound; `stores` says how its store is reached. A bad sample raises an
 /// error in its place: continue iterating for the rest.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
@@ -86,18 +102,23 @@ impl TarStream {
 #[pymethods]
 impl TarStream {
     #[new]
-    #[pyo3(signature = (path, *, url = None, local_path = None, memory_limit = None))]
+    #[pyo3(signature = (path, *, url = None, local_path = None, memory_limit = None, stores = None))]
     fn new(
         py: Python<'_>,
         path: &str,
         url: Option<String>,
         local_path: Option<String>,
         memory_limit: Option<Number<u64>>,
+        stores: Option<&TarStores>,
     ) -> PyResult<TarStream> {
         let notified = Arc::new(Notification::default());
         let notify = Arc::clone(&notified);
         let begin = || {
-            let stream = Stream::open(path)?.ahead(AHEAD);
+            let stream = match stores {
+                Some(stores) => Stream::open_among(path, &mut stores.0.lock().ignore_poison())?,
+                None => Stream::open(path)?,
+            };
+            let stream = stream.ahead(AHEAD);
             let stream =
                 memory_limit.into_iter().fold(stream, |stream, n| stream.memory_limit(n.0.into()));
             stream.samples_with_notify(0, Arc::new(move || notify.set()))

@@ -218,11 +218,23 @@ class Ledger:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class TarStores:
+    """The clients of stores that `TarStream`s share, for one pass over a data set."""
+
+    def __new__(cls, storage: dict[str, object] | None = None) -> Self: ...
+
+@final
 class TarStream:
     """The samples of one tar, read once from front to back: dicts of `"__key__"`, `"__url__"` and `bytes`."""
 
     def __new__(
-        cls, path: str, *, url: str | None = None, local_path: str | None = None, memory_limit: int | None = None
+        cls,
+        path: str,
+        *,
+        url: str | None = None,
+        local_path: str | None = None,
+        memory_limit: int | None = None,
+        stores: TarStores | None = None,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...

@@ -183,15 +183,18 @@ def server(tars):
         serving.shutdown()
 
 
-def test_urls_are_read_by_curl_where_commands_are_allowed(tars, server, monkeypatch):
+def test_gopen_reads_urls_by_curl_where_commands_are_allowed(tars, server, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    here = list(ours.WebDataset(tars[0], shardshuffle=False).to_tuple("__key__"))
     url = f"{server}/{pathlib.Path(tars[0]).name}"
-    assert list(ours.WebDataset(url, shardshuffle=False, allow=("pipe",)).to_tuple("__key__")) == here
+    with ours.gopen(url, allow=("pipe",)) as stream:
+        assert stream.read() == pathlib.Path(tars[0]).read_bytes()
+    here = list(ours.WebDataset(tars[0], shardshuffle=False).to_tuple("__key__"))
+    there = list(ours.WebDataset(f"pipe:curl -sSf {url}", shardshuffle=False, allow=("pipe",)).to_tuple("__key__"))
+    assert there == here
     with pytest.raises(ours.RefusedError, match="curl"):
-        list(ours.WebDataset(url, shardshuffle=False))
-    with pytest.raises(OSError, match="exit code 22"):
-        list(ours.WebDataset(f"{server}/none.tar", shardshuffle=False, allow=("pipe",)))
+        ours.gopen(url)
+    with pytest.raises(OSError, match="exit code 22"), ours.gopen(f"{server}/none.tar", allow=("pipe",)) as stream:
+        stream.read()
 
 
 def test_the_steps_between_shards_and_samples_are_webdatasets(tars):

@@ -51,6 +51,8 @@ use self::read_ahead::{ReadAhead, Task};
 pub use self::refusal::Refusal;
 use self::refusal::RefusalRemedy;
 pub use self::sample::StreamSample;
+#[cfg(feature = "remote")]
+pub use self::stores::Stores;
 use crate::error::{Error, Result};
 use crate::order::Key;
 use crate::order::Permutation;
@@ -141,7 +143,17 @@ impl Stream {
         patterns: impl IntoIterator<Item = P>,
         storage: &Storage,
     ) -> Result<Stream> {
-        Stream::find(patterns, &mut stores::Stores::new(storage))
+        Stream::find(patterns, &mut Stores::new(storage.clone()))
+    }
+
+    /// As [`Stream::open_with`], by the clients of earlier streams.
+    ///
+    /// # Errors
+    /// As [`Stream::open_with`].
+    #[cfg(feature = "remote")]
+    #[doc(hidden)]
+    pub fn open_among(pattern: impl AsRef<str>, stores: &mut Stores) -> Result<Stream> {
+        Stream::find([pattern], stores)
     }
 
     fn find<P: AsRef<str>>(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import UsageError
@@ -23,8 +23,9 @@ Splitter = Callable[[Iterable[Any]], Iterator[Any]]
 class WebDataset(FluidInterface):
     """Samples of tars as dicts: `__key__`, `__url__`, `__local_path__`, and bytes by extension in lower case.
 
-    urls: text with braces and `::` ("a/{000..765}.tar::b/{000..099}.tar"), a folder, or a list of shards. Tars may
-        be compressed with gzip or Zstandard.
+    urls: text with braces and `::` ("a/{000..765}.tar::s3://b/{000..099}.tar"), a folder, or a list of shards. Shards
+        are files, or URLs of S3, Google Cloud, Azure, the Hugging Face Hub (`hf://datasets/...`) and web servers. Tars
+        may be compressed with gzip or Zstandard.
     handler: handles errors: one of the handlers of `tarflume.webdataset`, or a function.
     resampled: draws shards with replacement, without end.
     shardshuffle: the number of shards in the shuffle buffer; False or 0 for none. seed: of an order that is the same in
@@ -32,11 +33,13 @@ class WebDataset(FluidInterface):
     nodesplitter, workersplitter: select the shards of this rank and of this worker.
     select_files, rename_files: select parts by their names, and rename them.
     empty_check: raises an error if there is no sample.
-    allow: unsafe operations to allow: "pickle" (runs code that is stored in shards), "pipe" (runs commands in `urls`, and
-        curl for `http:` and `https:`). `TARFLUME_WEBDATASET_ALLOW=pickle,pipe` in the environment allows them for
+    allow: unsafe operations to allow: "pickle" (runs code that is stored in shards), "pipe" (runs commands in
+        `urls`). `TARFLUME_WEBDATASET_ALLOW=pickle,pipe` in the environment allows them for
         programs without `allow=`.
     memory_limit: bytes that reading may use, 1 GiB by default; a sample may use an eighth. At most 64 MiB of samples
         wait for the caller.
+    storage: how the stores of URLs are reached, as for `tarflume.Dataset`; by default, as the environment says. Up to 32
+        MiB of a shard are fetched ahead, beside `memory_limit`.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class WebDataset(FluidInterface):
         *,
         allow: Collection[str] = (),
         memory_limit: int | None = None,
+        storage: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__()
         self.allow = allowed(allow)
@@ -80,7 +84,8 @@ class WebDataset(FluidInterface):
                 self.append(splitter)
         self._mix(100 if shardshuffle is True else shardshuffle, detshuffle)
         reading = {"handler": handler, "select_files": select_files, "rename_files": rename_files}
-        self.append(filters.tarfile_to_samples(**reading, allow=self.allow, memory_limit=memory_limit))
+        limits = {"allow": self.allow, "memory_limit": memory_limit, "storage": storage}
+        self.append(filters.tarfile_to_samples(**reading, **limits))
         if empty_check:
             self.append(non_empty)
 

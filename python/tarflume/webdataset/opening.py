@@ -1,4 +1,4 @@
-"""Opens a shard by its URL: a file, standard input, or, if allowed, the output of a command."""
+"""Opens a shard by its URL: a file, standard input, an object in a store, or, if allowed, the output of a command."""
 
 from __future__ import annotations
 
@@ -9,16 +9,31 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from .._core import TarStream
-from ..errors import TruncatedError
+from .._core import TarStores, TarStream
+from ..errors import TruncatedError, UsageError
 from .commands import PATIENCE, Command, Words, command_of
 
 __all__ = ["opened"]
 
+#: Schemes that the stores in Rust read, without a command.
+_STORES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "http", "https", "hf")
+
 
 @contextlib.contextmanager
-def opened(url: str, allow: Collection[str], memory_limit: int | None) -> Iterator[Iterator[dict[str, Any]]]:
+def opened(
+    url: str,
+    allow: Collection[str],
+    memory_limit: int | None,
+    stores: TarStores | None = None,
+) -> Iterator[Iterator[dict[str, Any]]]:
     """The samples of the tar at `url`, as dicts of bytes."""
+    if url.partition("://")[0] in _STORES:
+        place = url.partition("?")[0]  # the rest may be a secret
+        if place.endswith("/"):
+            raise UsageError(f"{place}: this is a folder: name its shards, for example by braces", path=place)
+        with TarStream(url, url=url, memory_limit=memory_limit, stores=stores) as samples:
+            yield samples
+        return
     words = command_of(url, allow)
     if words is not None:
         with _printed(words, url) as path, TarStream(path, url=url, memory_limit=memory_limit) as samples:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from .._core import TarStores
+from ..arguments import dict_of
 from ..errors import DamagedError
 from .handlers import Handler, reraise_exception, told
 from .opening import opened
@@ -19,16 +21,19 @@ def tarfile_samples(
     rename_files: Callable[[str], str] | None = None,
     allow: Collection[str] = (),
     memory_limit: int | None = None,
+    storage: Mapping[str, object] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
     select_files: selects parts by their names in the tar. rename_files: renames them. Both receive extensions in lower
-    case. memory_limit: bytes that reading may use; a sample may use an eighth.
+    case. memory_limit: bytes that reading may use; a sample may use an eighth. storage: how the stores of URLs are
+    reached, as for `tarflume.Dataset`.
     """
+    stores = TarStores(dict_of(storage))
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
-            with opened(url, allow, memory_limit) as samples:
+            with opened(url, allow, memory_limit, stores) as samples:
                 found = _guarded(samples, handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)

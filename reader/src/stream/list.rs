@@ -25,14 +25,14 @@ const ENDINGS: [&[u8]; 5] = [b".tar", b".tar.gz", b".tgz", b".tar.zst", b".tzst"
 const MOST_NAMES: usize = 1 << 24;
 
 /// One shard: its name and the source of its bytes.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct StreamShard {
     /// The path or the URL, or a name if there is neither.
     pub(super) name: Arc<Path>,
     place: ShardPlace,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 enum ShardPlace {
     File,
     /// A tar in a store.

@@ -3,6 +3,7 @@
 //! Does not interpret them. Sources that can block are polled with a short timeout, so that dropping the stream
 //! does not wait. Only a user's `Read` cannot be interrupted.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -35,6 +36,12 @@ pub(super) enum Origin {
     Object(Box<SequentialReader>),
     /// A user's reader.
     Read(Box<dyn Read + Send>),
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Origin")
+    }
 }
 
 impl Origin {

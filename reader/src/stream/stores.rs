@@ -14,17 +14,19 @@ use crate::remote::name::is_url_list;
 use crate::remote::place::of_store;
 use crate::remote::sequential::RemoteTar;
 
-/// Finds shards by the options of a [`Storage`].
-pub(super) struct Stores<'a> {
-    storage: &'a Storage,
+/// The stores that streams have opened by the options of a [`Storage`].
+#[derive(Debug)]
+pub struct Stores {
+    storage: Storage,
     /// Stores that were opened, by their URLs.
     opened: HashMap<String, Store>,
     /// Shards by their URLs, where queries and encoded characters are kept as they are.
     exact: HashMap<String, StreamShard>,
 }
 
-impl<'a> Stores<'a> {
-    pub(super) fn new(storage: &'a Storage) -> Stores<'a> {
+impl Stores {
+    /// Opens none yet.
+    pub fn new(storage: Storage) -> Stores {
         Stores { storage, opened: HashMap::new(), exact: HashMap::new() }
     }
 
@@ -98,8 +100,9 @@ impl<'a> Stores<'a> {
     }
 }
 
-impl FindRemote for Stores<'_> {
+impl FindRemote for Stores {
     fn expect(&mut self, names: &[String]) -> Result<()> {
+        self.exact.clear();
         // URLs that differ in their queries alone are in different groups.
         let mut groups: HashMap<&str, Vec<BTreeMap<&str, &str>>> = HashMap::new();
         for url in names.iter().map(String::as_str).filter(|name| self.is_exact(name)) {
