@@ -12,6 +12,8 @@ pub(crate) mod listing;
 pub(crate) mod name;
 #[cfg(feature = "remote")]
 mod opener;
+// Without a store, forecasts use a part of it.
+#[cfg_attr(not(feature = "remote"), allow(dead_code))]
 pub(crate) mod pieces;
 #[cfg(feature = "remote")]
 mod place;
