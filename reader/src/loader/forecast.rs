@@ -82,6 +82,10 @@ struct Stretch {
     end: u64,
 }
 
+/// Bytes of a row before one was looked up.
+const ROW_BYTES: u64 = 100_000;
+/// Shards that are opened for a sample of batches: a process may map some 65,000 files.
+const SHARDS: u64 = 10_000;
 /// Rows that one group of sampled steps has at least.
 const GROUP: u64 = 4096;
 
@@ -116,12 +120,14 @@ impl<'a> Forecaster<'a> {
         let mut new_shards = NewShards::new(dataset.shards().len());
         let exact = rows <= self.options.samples && self.only.is_none();
         let groups = if exact { self.all() } else { self.sample() };
-        let mut tallies = Vec::new();
+        let mut tallies: Vec<Tally> = Vec::new();
         for group in &groups {
-            tallies.push(self.walk(group, &mut new_shards)?);
-            let (_, bytes) = new_shards.opened(dataset);
-            let enough = !exact && dataset.is_remote() && tallies.len() >= 4;
-            if enough && bytes > self.options.sidecars.bytes() {
+            let last = tallies.iter().rfind(|tally| tally.rows > 0);
+            let row_bytes = last.map_or(ROW_BYTES, |tally| tally.part_bytes / tally.rows);
+            tallies.push(self.walk(group, row_bytes, &mut new_shards)?);
+            let (shards, bytes) = new_shards.opened(dataset);
+            let fetched = dataset.is_remote() && bytes > self.options.sidecars.bytes();
+            if !exact && tallies.len() >= 4 && (fetched || shards as u64 > SHARDS) {
                 break;
             }
         }
@@ -217,7 +223,7 @@ impl<'a> Forecaster<'a> {
         (0..groups).map(group).collect()
     }
 
-    fn walk(&self, group: &Stretch, new_shards: &mut NewShards) -> Result<Tally> {
+    fn walk(&self, group: &Stretch, row_bytes: u64, new_shards: &mut NewShards) -> Result<Tally> {
         let shared = self.shared;
         let share = share_of(shared, group.rank)?;
         let steps = &self.steps[group.rank as usize];
@@ -235,6 +241,7 @@ impl<'a> Forecaster<'a> {
             threads: shared.source.writer.threads,
             room: self.options.readahead.bytes(),
             only: self.only.as_ref(),
+            row_bytes,
         };
         let mut walk = RankWalk::new(rules, steps.clone(), cursor()?, readahead);
         let mut before = Tally::default();
@@ -263,16 +270,18 @@ fn rows_of(steps: &Steps) -> u64 {
     }
 }
 
-/// Evenly spread shards whose sidecars take at most `most` bytes; `None` if all do, or if they are local.
+/// Evenly spread shards, so few that they can be opened and, of a store, that their sidecars take at most `most` bytes;
+/// `None` if these are all.
 fn subset(shared: &LoaderShared, most: u64) -> Option<ShardSubset> {
     let dataset = &shared.source.dataset;
-    let sizes: Vec<u64> = dataset.shards().iter().map(|s| s.facts().sidecar_bytes()).collect();
-    let all: u64 = sizes.iter().sum();
-    if !dataset.is_remote() || all <= most {
+    let shards = dataset.shards();
+    let bytes: u64 = shards.iter().map(|shard| shard.facts().sidecar_bytes()).sum();
+    let by_bytes = if dataset.is_remote() { bytes.div_ceil(most.max(1)) } else { 1 };
+    let every = by_bytes.max((shards.len() as u64).div_ceil(SHARDS)) as usize;
+    if every <= 1 {
         return None;
     }
-    let every = (all / most.max(1) + 1) as usize;
-    let chosen: Vec<bool> = (0..sizes.len()).map(|number| number % every == 0).collect();
+    let chosen: Vec<bool> = (0..shards.len()).map(|number| number % every == 0).collect();
     let pairs = dataset.counts().iter().zip(&chosen);
     let samples: u64 = pairs.filter(|(_, chosen)| **chosen).map(|(count, _)| count).sum();
     let factor = dataset.len() as f64 / samples.max(1) as f64;

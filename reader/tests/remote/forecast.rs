@@ -1,9 +1,11 @@
 //! A forecast against the requests that the loader makes. Both run the same rules, so they are equal if each batch is
 //! read before the next is planned. With several batches in preparation, a range that touches what another batch is
-//! reading is asked for in one request or in two: of these tiny samples, some percent more or fewer.
+//! reading is asked for in one request or in two: of samples of 2 kB, which nearly touch each other, up to a third more;
+//! of samples of 20 kB, no more than 2 %. The bytes are the same.
 
 use tarflume::{Dataset, ForecastOptions, Loader, LoaderBuilder, Remainder, Shuffle, Size, Split};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
+use tarflume_order::By;
 
 use crate::{SAMPLES, SHARDS, SHUFFLES, Set, epoch, loader};
 
@@ -16,12 +18,13 @@ fn asked(set: &Set) -> (u64, u64) {
 }
 
 /// Requests and bytes of an epoch of this loader, rank after rank; repeated requests are left out.
-fn made(set: &Set, world: u64, options: &dyn Fn(LoaderBuilder) -> LoaderBuilder) -> (u64, u64) {
+fn made(set: &Set, split: Split, options: &dyn Fn(LoaderBuilder) -> LoaderBuilder) -> (u64, u64) {
     let mut sum = (0, 0);
-    for rank in 0..world {
+    for rank in 0..split.world() {
         let dataset = set.remote();
         dataset.open_all().unwrap();
-        let split = Split::new(rank, world).unwrap();
+        let own = Split::new(rank, split.world()).unwrap();
+        let split = if split.by() == By::Shard { own.by_shard() } else { own };
         let built = options(Loader::from_dataset(dataset).split(split)).build().unwrap();
         asked(set);
         built.epoch(0).for_each(|batch| drop(batch.unwrap()));
@@ -40,17 +43,18 @@ fn within(found: u64, expected: u64, percent: u64) -> bool {
 fn each_shuffle_makes_the_requests_of_its_forecast() {
     let set = Set::new();
     for shuffle in SHUFFLES {
-        for world in [1, 2, 3] {
+        let by_position = [1, 2, 3].map(|world| Split::new(0, world).unwrap());
+        for split in by_position.into_iter().chain([Split::new(0, 3).unwrap().by_shard()]) {
+            let world = split.world();
             let options =
                 |builder: LoaderBuilder| builder.shuffle(shuffle).bytes("bin").batch(8).threads(1);
-            let split = Split::new(0, world).unwrap();
             let local = options(Loader::from_dataset(set.local()).split(split)).build().unwrap();
             let forecast = local.forecast(&ForecastOptions::default()).unwrap();
-            let made_by = |prefetch| made(&set, world, &|b| options(b).prefetch(prefetch));
+            let made_by = |prefetch| made(&set, split, &|b| options(b).prefetch(prefetch));
             let (one, four) = (made_by(1), made_by(4));
-            let what = format!("{shuffle:?}, {world} ranks: {one:?}, {four:?}; {forecast:?}");
+            let what = format!("{shuffle:?}, {split:?}: {one:?}, {four:?}; {forecast:?}");
             assert_eq!(one, (forecast.requests, forecast.bytes), "{what}");
-            assert!(within(four.0, forecast.requests, 15), "{what}");
+            assert!(within(four.0, forecast.requests, 33), "{what}");
             assert!(within(four.1, forecast.bytes, 2), "{what}");
             assert_eq!(forecast.rows, SHARDS * SAMPLES / (8 * world) * 8 * world, "{what}");
             assert_eq!((forecast.ranks, forecast.uncertainty), (world, None), "{what}");
@@ -102,8 +106,8 @@ fn blocks_need_fewer_requests_than_an_exact_shuffle_and_both_are_forecast() {
     let full = Shuffle::Full { seed: 3 };
     let blocks = Shuffle::Blocks { block: 16, window: 4, seed: 3 };
     let (exact, near) = (forecast(full, 64 << 20), forecast(blocks, 64 << 20));
-    let made_full = made(&set, 1, &options(full));
-    let made_blocks = made(&set, 1, &options(blocks));
+    let made_full = made(&set, Split::alone(), &options(full));
+    let made_blocks = made(&set, Split::alone(), &options(blocks));
     assert!(within(made_full.0, exact.requests, 2), "{made_full:?} {exact:?}");
     assert!(within(made_blocks.0, near.requests, 2), "{made_blocks:?} {near:?}");
     assert!(exact.requests > 200 && near.requests < 40, "{exact:?} {near:?}");

@@ -16,8 +16,8 @@ use tarflume::{
     Dataset, ErrorKind, Loader, LoaderBuilder, OnBad, Shuffle, Size, Split, Storage, Verify,
 };
 use tarflume_formats::{Durability, Manifest, ShardWriter, index_path};
-use tarflume_store::Store;
 use tarflume_store::simulated::{Asked, Fault, Server};
+use tarflume_store::{Options, Store};
 
 const SHARDS: u64 = 3;
 const SAMPLES: u64 = 40;
@@ -314,4 +314,25 @@ fn what_cannot_be_opened_says_what_to_do() {
     let error = set.remote().open_all().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stale);
     assert!(error.to_string().contains("not the one that dataset.json lists"), "{error}");
+}
+
+#[test]
+fn requests_to_a_store_with_a_known_price_are_paid_for() {
+    let set = Set::new();
+    let spent = |options: Options| {
+        let store = Store::open("s3://bucket/set", &options).unwrap();
+        let storage = Storage::new().store(store).sidecars(set.sidecars.path());
+        let dataset = Dataset::open_with("s3://bucket/set", &storage).unwrap();
+        let built = loader(dataset, Shuffle::Full { seed: 1 }).build().unwrap();
+        built.epoch(0).for_each(|batch| drop(batch.unwrap()));
+        (built.stats().fetch.unwrap(), built.stats().to_string())
+    };
+    let keys = [("access_key_id", "AK"), ("secret_access_key", "SK"), ("region", "us-east-1")];
+    let of_s3 = Options::from_pairs(keys).unwrap().with_connector(Arc::new(set.server.clone()));
+    let (fetch, table) = spent(of_s3);
+    let usd = fetch.usd().unwrap();
+    assert!((usd - fetch.requests as f64 * 0.0004 / 1000.0).abs() < 1e-9, "{fetch:?}");
+    assert!(table.contains("USD at list price, free transfer within the region"), "{table}");
+    let (fetch, table) = spent(set.server.options());
+    assert!(fetch.usd().is_none() && !table.contains("USD"), "another server: {fetch:?}");
 }

@@ -85,6 +85,8 @@ pub(crate) struct WalkRules<'a> {
     pub(crate) room: u64,
     /// Samples of other shards are drawn, and not looked up.
     pub(crate) only: Option<&'a ShardSubset>,
+    /// Bytes of a row, as far as they are known before the walk.
+    pub(crate) row_bytes: u64,
 }
 
 /// A range of a shard.
@@ -113,13 +115,14 @@ impl<'a> RankWalk<'a> {
         // Of some shards, the room that their share of the pieces has is unknown; a shuffle whose samples are read one by
         // one asks for each of them once, with and without room.
         let room = if rules.only.is_some() { u64::MAX / 2 } else { rules.room };
+        let last_bytes = rules.only.map_or(0, |_| rules.row_bytes.saturating_mul(steps.batch()));
         RankWalk {
             rules,
             steps,
             cursor,
             readahead,
             pieces: Pieces::new(room, AT_ONCE),
-            last_bytes: 0,
+            last_bytes,
             draws: Vec::new(),
             plan: ReadPlan::default(),
             tally: Tally::default(),
@@ -137,7 +140,7 @@ impl<'a> RankWalk<'a> {
     pub(crate) fn step(&mut self, step: u64, new_shards: &mut NewShards) -> Result<()> {
         self.look_ahead(step, new_shards);
         self.draw(step)?;
-        let WalkRules { dataset, wanted, budget, threads, only, .. } = self.rules;
+        let WalkRules { dataset, wanted, budget, threads, .. } = self.rules;
         new_shards.open_ahead(dataset, &self.draws);
         let mut limits = read_limits(self.last_bytes, threads, &budget);
         limits.entry_points = 0; // they are in the sidecar
@@ -145,12 +148,11 @@ impl<'a> RankWalk<'a> {
         if let Some(bad) = self.plan.take_bad().next() {
             return Err(bad.error);
         }
-        let bytes: u64 = self.plan.runs().iter().map(|run| run.bytes).sum();
-        self.last_bytes = only.map_or(bytes, |only| (bytes as f64 * only.factor) as u64);
-        self.tally.batch_bytes = self.tally.batch_bytes.max(self.last_bytes);
         self.tally.part_bytes += self.plan.parts().iter().map(|part| part.length).sum::<u64>();
         self.tally.rows += self.draws.len() as u64;
         self.tally.steps += 1;
+        self.last_bytes = self.batch_bytes(step);
+        self.tally.batch_bytes = self.tally.batch_bytes.max(self.last_bytes);
         let reads = ranges(&self.plan);
         reads
             .iter()
@@ -158,6 +160,14 @@ impl<'a> RankWalk<'a> {
         self.send();
         reads.into_iter().for_each(|range| self.read(range));
         Ok(())
+    }
+
+    /// Bytes that the planned batch reads. Of some shards only, a batch may have no row: the usual row counts.
+    fn batch_bytes(&self, step: u64) -> u64 {
+        match self.rules.only {
+            None => self.plan.runs().iter().map(|run| run.bytes).sum(),
+            Some(_) => self.rules.row_bytes.saturating_mul(self.steps.rows(step).len() as u64),
+        }
     }
 
     fn look_ahead(&mut self, step: u64, new_shards: &mut NewShards) {
