@@ -27,7 +27,7 @@ fn key(block: u32) -> Key {
 }
 
 /// Reads random ranges, and writes blocks that are missing, until it is killed. A wrong byte or a call that
-/// lasts two seconds ends it with a message.
+/// lasts 20 seconds (a claim is void after 30) ends it with a message.
 #[test]
 #[ignore = "a process of the test below"]
 fn worker() {
@@ -58,7 +58,7 @@ fn worker() {
                 }
             }
         }
-        assert!(start.elapsed() < Duration::from_secs(2), "LATE: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(20), "LATE: {:?}", start.elapsed());
         assert_eq!(cache.stats().errors, 0, "ERROR of the disk");
     }
 }
@@ -79,24 +79,32 @@ fn kill(mut child: Child) {
     assert!(ended.is_none(), "a process ended by itself: {}", text.concat());
 }
 
+/// True once blocks were read and replaced often.
+fn is_enough(folder: &Path) -> bool {
+    let cache = Cache::find(&settings(folder)).unwrap();
+    let total = cache.map(|cache| cache.total_stats());
+    total.is_some_and(|total| total.hits > 100 && total.evictions > 100)
+}
+
 #[test]
 fn killed_processes_leave_a_cache_that_is_right() {
     let folder = tempfile::tempdir().unwrap();
     // In a folder without files yet: the processes also make the cache at the same time.
     let mut processes: Vec<Child> = (0..PROCESSES).map(|_| start(folder.path())).collect();
-    let end = Instant::now() + Duration::from_secs(6);
+    let begin = Instant::now();
     let (mut kills, mut oldest) = (0, 0);
-    while Instant::now() < end {
+    // On a busy machine it takes longer until enough has happened.
+    while kills < 40 || !is_enough(folder.path()) {
+        assert!(begin.elapsed() < Duration::from_secs(120), "{kills} kills");
         std::thread::sleep(Duration::from_millis(50));
         kill(std::mem::replace(&mut processes[oldest], start(folder.path())));
         (kills, oldest) = (kills + 1, (oldest + 1) % PROCESSES);
     }
     processes.into_iter().for_each(kill);
     let cache = Cache::find(&settings(folder.path())).unwrap().expect("the cache");
-    let (contents, total) = (cache.contents(), cache.total_stats());
+    let contents = cache.contents();
     assert_eq!(std::fs::metadata(cache.path()).unwrap().len(), cache.bytes());
     assert_eq!(contents.filling, 0, "the claims of killed processes are void");
-    assert!(kills >= 20 && total.hits > 100 && total.evictions > 100, "{kills} kills, {total:?}");
     // What is left is right, and each slot can be written again.
     let found = cache.scrub(&|| false);
     assert!(found.unread.is_empty());
