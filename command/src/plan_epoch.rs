@@ -20,7 +20,7 @@ use self::cost::cost;
 use self::loading::{forecast, open};
 use self::options::{Job, Options};
 use self::report::{
-    Bound, Epoch, JobReport, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
+    Bound, Epoch, JobReport, Judged, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
 };
 use self::suggestion::Search;
 use crate::bench::report::as_flags;
@@ -39,63 +39,83 @@ pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
 fn planned(options: &Options) -> Result<Report, Failure> {
     let dataset = open(options)?;
     let forecast = forecast(&dataset, &options.job, options.samples)?;
-    let scheme = url_of(&options.path).and_then(|url| url.split_once("://")).map(|(s, _)| s);
+    // Another server with the protocol of a store has another price, and other limits.
+    let own = dataset.fetch_stats().is_none_or(|fetch| fetch.usd().is_some());
     let needs = StepNeeds::of(&forecast, &options.job);
-    let mut bounds = bounds(&forecast, &needs, &options.storage_limits, scheme);
-    let shortest = shortest(&bounds);
     let step_ms = options.step.map(|step| step.as_secs_f64() * 1e3);
-    if let Some(step_ms) = step_ms {
-        bounds = bounds.into_iter().map(|bound| bound.used_by(step_ms)).collect();
-    }
-    let feeds = step_ms.map(|step_ms| shortest <= step_ms);
-    let parts = forecast.part_bytes as f64 / forecast.bytes.max(1) as f64;
-    let too_low = |bound: &Bound| {
-        let least = bound.shortest_step_ms * parts;
-        bound.unit == "bytes" && step_ms.is_some_and(|step_ms| least > step_ms)
-    };
-    let bandwidth_is_too_low = bounds.iter().any(too_low);
-    let suggestion = match (feeds, step_ms) {
-        (Some(false), Some(step_ms)) if !bandwidth_is_too_low => {
-            Search { dataset: &dataset, options, scheme, step_ms }.blocks()?
-        }
-        _ => None,
-    };
+    let judged = judge(&dataset, &forecast, options, own)?;
     let sizes = dataset.shards().iter().map(|shard| shard.bytes());
     let sizes = sizes.collect::<Result<Vec<u64>, _>>()?;
-    let opening = opening(&dataset);
     let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
-    let nodes = options.job.world.div_ceil(options.job.ranks_per_node);
+    let (opening, job) = (opening(&dataset), job_report(options));
     Ok(Report {
         path: options.path.display().to_string(),
         samples: dataset.len(),
         shards: dataset.shards().len() as u64,
         bytes: sizes.iter().sum(),
-        job: JobReport {
-            world_size: options.job.world,
-            nodes,
-            ranks_per_node: options.job.ranks_per_node,
-            batch_size: options.job.batch,
-            epochs: options.epochs,
-        },
         epoch: epoch(&forecast),
-        looked_up: LookedUp {
-            samples: forecast.looked_up,
-            shards: forecast.shards,
-            exact: forecast.uncertainty.is_none(),
-            uncertainty_percent: forecast.uncertainty.map(|share| 100.0 * share),
-        },
+        looked_up: looked_up(&forecast),
         readahead: readahead(&forecast, &options.job),
         node_cache: NodeCache { bytes: slots * SLOT, slots },
-        cost: cost(&forecast, &opening, options, nodes),
+        cost: cost(&forecast, &opening, options, (job.nodes, own)),
+        job,
         opening,
         rate: step_ms.map(|step_ms| rate(&forecast, &needs, step_ms)),
-        shortest_step_ms: shortest,
-        bounds,
-        feeds,
-        bandwidth_is_too_low,
-        suggestion,
+        judged,
         notes: notes(&forecast, options),
     })
+}
+
+/// Compares the job with what the storage allows.
+fn judge(
+    dataset: &Dataset,
+    forecast: &Forecast,
+    options: &Options,
+    own: bool,
+) -> Result<Judged, Failure> {
+    let scheme = url_of(&options.path).and_then(|url| url.split_once("://")).map(|(s, _)| s);
+    let scheme = scheme.map(|scheme| if own { scheme } else { "" });
+    let needs = StepNeeds::of(forecast, &options.job);
+    let mut bounds = bounds(forecast, &needs, &options.storage_limits, scheme);
+    let shortest_step_ms = shortest(&bounds);
+    let mut judged = Judged {
+        shortest_step_ms,
+        bounds: Vec::new(),
+        feeds: None,
+        bandwidth_is_too_low: false,
+        suggestion: None,
+    };
+    if let Some(step_ms) = options.step.map(|step| step.as_secs_f64() * 1e3) {
+        bounds = bounds.into_iter().map(|bound| bound.used_by(step_ms)).collect();
+        let parts = forecast.part_bytes as f64 / forecast.bytes.max(1) as f64;
+        let too_low =
+            |bound: &Bound| bound.unit == "bytes" && bound.shortest_step_ms * parts > step_ms;
+        judged.bandwidth_is_too_low = bounds.iter().any(too_low);
+        judged.feeds = Some(shortest_step_ms <= step_ms);
+        if judged.feeds == Some(false) && !judged.bandwidth_is_too_low {
+            judged.suggestion = Search { dataset, options, scheme, step_ms }.blocks()?;
+        }
+    }
+    Ok(Judged { bounds, ..judged })
+}
+
+fn job_report(options: &Options) -> JobReport {
+    JobReport {
+        world_size: options.job.world,
+        nodes: options.job.world.div_ceil(options.job.ranks_per_node),
+        ranks_per_node: options.job.ranks_per_node,
+        batch_size: options.job.batch,
+        epochs: options.epochs,
+    }
+}
+
+fn looked_up(forecast: &Forecast) -> LookedUp {
+    LookedUp {
+        samples: forecast.looked_up,
+        shards: forecast.shards,
+        exact: forecast.uncertainty.is_none(),
+        uncertainty_percent: forecast.uncertainty.map(|share| 100.0 * share),
+    }
 }
 
 fn epoch(forecast: &Forecast) -> Epoch {

@@ -6,14 +6,15 @@ use tarflume_formats::url::url_of;
 use super::options::{Options, PriceChoice};
 use super::report::{CostReport, Opening};
 
-/// What all epochs cost; `None` if the price of the store is not known.
+/// What all epochs cost, on so many nodes; `None` if the price of the store is not known. `own` is true if the server is
+/// that of the store's operator.
 pub(super) fn cost(
     forecast: &Forecast,
     opening: &Opening,
     options: &Options,
-    nodes: u64,
+    (nodes, own): (u64, bool),
 ) -> Option<CostReport> {
-    let (price, source) = price(options)?;
+    let (price, source) = price(options.price, url_of(&options.path).map(|url| (url, own)))?;
     let epoch = price.cost(forecast.requests, forecast.bytes);
     let opened = price.cost(opening.requests_per_node * nodes, opening.bytes_per_node * nodes);
     let epochs = options.epochs as f64;
@@ -32,11 +33,10 @@ pub(super) fn cost(
 
 /// The price that is named, or else that of the store of the URL; a folder has that of S3, where it may be put. Numbers of
 /// the command line replace it.
-fn price(options: &Options) -> Option<(Price, String)> {
-    let PriceChoice { listed, per_1000_requests, egress_per_gb } = options.price;
-    let url = url_of(&options.path);
+fn price(choice: PriceChoice, url: Option<(&str, bool)>) -> Option<(Price, String)> {
+    let PriceChoice { listed, per_1000_requests, egress_per_gb } = choice;
     let usual = || match url {
-        Some(url) => Price::of_url(url),
+        Some((url, own)) => Price::of_url(url).filter(|_| own),
         None => Price::named("s3-standard"),
     };
     let listed = listed.or_else(usual);
@@ -71,3 +71,28 @@ const FREE: Price = Price {
     retrieval_per_gb: 0.0,
     egress_per_gb: 0.0,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_is_that_of_the_store_unless_another_server_answers() {
+        let usual = |url| price(PriceChoice::default(), url).map(|(price, _)| price.name);
+        assert_eq!(usual(None), Some("s3-standard"));
+        assert_eq!(usual(Some(("gs://bucket/set", true))), Some("gcs-standard"));
+        assert_eq!(usual(Some(("s3://bucket/set", false))), None);
+        assert_eq!(usual(Some(("hf://datasets/a/b", false))), None);
+    }
+
+    #[test]
+    fn numbers_of_the_command_line_replace_the_list_and_say_so() {
+        let choice = PriceChoice { egress_per_gb: Some(0.02), ..PriceChoice::default() };
+        let (found, source) = price(choice, None).unwrap();
+        assert_eq!((found.egress_per_gb, found.per_1000_requests), (0.02, 0.0004));
+        assert!(source.starts_with("--egress-price; otherwise list price of Amazon"), "{source}");
+        let (found, source) = price(choice, Some(("s3://lab/set", false))).unwrap();
+        assert_eq!((found.egress_per_gb, found.per_1000_requests), (0.02, 0.0));
+        assert_eq!(source, "--egress-price");
+    }
+}

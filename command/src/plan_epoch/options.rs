@@ -9,8 +9,8 @@ use tarflume::{Price, Remainder, Shuffle};
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) path: PathBuf,
-    /// Options of the store of a URL.
-    #[cfg_attr(not(feature = "remote"), allow(dead_code, reason = "URLs are refused without it"))]
+    /// Options of the store of a URL; a program without stores opens none.
+    #[cfg_attr(not(feature = "remote"), allow(dead_code))]
     pub(crate) storage: Vec<(String, String)>,
     pub(crate) job: Job,
     pub(crate) storage_limits: StorageLimits,

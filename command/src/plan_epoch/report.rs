@@ -25,6 +25,14 @@ pub(crate) struct Report {
     pub(crate) cost: Option<CostReport>,
     /// With `--step-ms`.
     pub(crate) rate: Option<Rate>,
+    #[serde(flatten)]
+    pub(crate) judged: Judged,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The job, compared with what the storage allows.
+#[derive(Debug, Serialize)]
+pub(crate) struct Judged {
     /// The shortest time of a step that the storage allows.
     pub(crate) shortest_step_ms: f64,
     pub(crate) bounds: Vec<Bound>,
@@ -34,7 +42,6 @@ pub(crate) struct Report {
     pub(crate) bandwidth_is_too_low: bool,
     /// Blocks that feed it, if the chosen shuffle does not.
     pub(crate) suggestion: Option<Suggestion>,
-    pub(crate) notes: Vec<String>,
 }
 
 /// The settings.

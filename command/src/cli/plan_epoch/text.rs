@@ -32,7 +32,7 @@ pub(super) fn write(to: &mut impl Write, report: &Report, settings: &str) -> io:
         rates(to, rate)?;
     }
     writeln!(to)?;
-    table(to, &report.bounds)?;
+    table(to, &report.judged.bounds)?;
     verdict(to, report)
 }
 
@@ -168,9 +168,9 @@ fn table(to: &mut impl Write, bounds: &[Bound]) -> io::Result<()> {
 }
 
 fn verdict(to: &mut impl Write, report: &Report) -> io::Result<()> {
-    let shortest = report.shortest_step_ms;
+    let shortest = report.judged.shortest_step_ms;
     writeln!(to)?;
-    match (report.feeds, &report.suggestion) {
+    match (report.judged.feeds, &report.judged.suggestion) {
         (None, _) => {
             writeln!(
                 to,
@@ -178,7 +178,7 @@ fn verdict(to: &mut impl Write, report: &Report) -> io::Result<()> {
             )
         }
         (Some(true), _) => {
-            let used = report.bounds.iter().filter_map(|bound| bound.utilization_percent);
+            let used = report.judged.bounds.iter().filter_map(|bound| bound.utilization_percent);
             let used = used.fold(0.0, f64::max);
             writeln!(to, "This storage feeds the job, at {used:.1} % of what it allows.")
         }
@@ -203,7 +203,7 @@ fn remedy(report: &Report, found: &Option<Suggestion>) -> String {
                 units::counted(*requests, "request", "requests")
             )
         }
-        None if report.bandwidth_is_too_low => {
+        None if report.judged.bandwidth_is_too_low => {
             "The parts alone need more than the bandwidth, whatever the shuffle: more nodes help, fewer --parts, \
              or a copy on the nodes."
                 .into()
