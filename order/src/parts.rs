@@ -196,6 +196,35 @@ impl Cursor {
     pub fn seek(&mut self, position: u64) {
         self.at = self.first.saturating_add(position);
     }
+
+    /// The position at which the window of [`Shuffle::Blocks`](crate::Shuffle::Blocks) ends that holds the next sample: the
+    /// samples before it and those from it on have no block in common. `None` for other shuffles, for an order of several
+    /// data sets or classes, and past the end of the epoch.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tarflume_order::{Contents, Fingerprint, Order, Selection, Shuffle};
+    ///
+    /// # fn main() -> tarflume_order::Result<()> {
+    /// let contents = Arc::new(Contents::new(Fingerprint::of("data", ["v1"]), [1000])?);
+    /// let shuffle = Shuffle::Blocks { block: 10, window: 8, seed: 42 };
+    /// let order = Order::new(contents, Selection::all(1000), shuffle)?;
+    /// assert_eq!(order.cursor(0, 100)?.window_end(), Some(160));
+    /// assert_eq!(order.cursor(0, 990)?.window_end(), Some(1000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn window_end(&mut self) -> Option<u64> {
+        let [stream] = &self.parts.streams[..] else { return None };
+        if self.at >= self.end {
+            return None;
+        }
+        let (part, index) = self.parts.place(self.at, &mut self.round);
+        let cursor = self.cursors[part].get_or_insert_with(|| StreamCursor::new(stream, index));
+        cursor.seek(stream, index);
+        let end = cursor.window_end(stream)?;
+        Some((self.at + (end - index)).min(self.end) - self.first)
+    }
 }
 
 impl Iterator for Cursor {

@@ -144,6 +144,17 @@ impl PassCursor {
         self.position
     }
 
+    /// The position at which the window of `Shuffle::Blocks` ends that holds the next index; `None` for other shuffles and
+    /// at the end of the pass.
+    pub(crate) fn window_end(&self) -> Option<u64> {
+        match &self.pass.plan {
+            Plan::Blocks(blocks) if self.position < self.pass.len => {
+                Some(blocks.window_end(self.position))
+            }
+            _ => None,
+        }
+    }
+
     /// Samples of the whole pass, whatever the position.
     pub fn len(&self) -> u64 {
         self.pass.len

@@ -150,6 +150,15 @@ impl StreamCursor {
         }
     }
 
+    /// The stream position at which the window ends that holds the next sample, if the shuffle has windows.
+    pub(super) fn window_end(&mut self, stream: &Stream) -> Option<u64> {
+        if self.pass.position() == self.pass.len() {
+            *self = StreamCursor::new(stream, self.at);
+        }
+        let start = self.number * stream.len();
+        self.pass.window_end().map(|end| start + end)
+    }
+
     pub(super) fn next(&mut self, stream: &Stream) -> Draw {
         loop {
             if let Some(index) = self.pass.next() {

@@ -57,6 +57,13 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Announces that these bytes will be read soon. A hint: never fails and does not wait for I/O.
     fn advise(&self, _at: u64, _length: u64) {}
 
+    /// Announces `length` bytes from `at` that have several samples, each of which will be read once, possibly much later.
+    /// `starts` are the first bytes of the samples, ascending. A source that keeps bytes reads them when it has room and
+    /// drops them after the last sample. A hint, as [`Source::advise`].
+    fn expect(&self, at: u64, length: u64, _starts: &[u64]) {
+        self.advise(at, length);
+    }
+
     /// Checks that the source is the file that was opened, unchanged.
     ///
     /// # Errors

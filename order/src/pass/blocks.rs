@@ -69,6 +69,12 @@ impl Blocks {
         Window { number, start, order: Permutation::new(end - start, self.key.sub(number)) }
     }
 
+    /// Where the window that holds `position` ends.
+    pub(super) fn window_end(&self, position: u64) -> u64 {
+        let window = self.window(position);
+        window.start + window.order.len()
+    }
+
     /// The index at `position`, which is in `window`.
     pub(super) fn index(&self, window: &Window, position: u64) -> u64 {
         match self.locate(window, position) {

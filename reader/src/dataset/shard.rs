@@ -118,6 +118,11 @@ impl ShardFacts {
         self.listed.as_ref().map(|(folder, _)| &**folder)
     }
 
+    /// Size of the tar in bytes, if a manifest lists it.
+    pub(crate) fn listed_bytes(&self) -> Option<u64> {
+        self.listed.as_ref().map(|(_, entry)| entry.bytes)
+    }
+
     /// Size of the sidecar in bytes. Opens nothing.
     pub(crate) fn sidecar_bytes(&self) -> u64 {
         let listed = self.listed.as_ref().map(|(_, entry)| entry.index_bytes);

@@ -69,6 +69,21 @@ impl RunBytes {
         }
     }
 
+    /// Announces the bytes of `run`, each of whose samples will be read once, possibly much later. A source that keeps bytes
+    /// fetches them when it has room; for others it is [`RunBytes::advise`].
+    pub fn expect(dataset: &Dataset, run: RunView<'_>) {
+        let Ok(source) = dataset.shard(run.shard()).source() else { return };
+        let (mut starts, mut first) = (Vec::new(), run.starts().peekable());
+        for read in run.reads() {
+            let end = read.start + read.length;
+            starts.clear();
+            while let Some(start) = first.next_if(|start| *start < end) {
+                starts.push(start);
+            }
+            source.expect(read.start, read.length, &starts);
+        }
+    }
+
     /// Releases the source. Keeps the buffer unless it is larger than [`RunBytes::KEEP`].
     pub fn clear(&mut self) {
         self.source = None;

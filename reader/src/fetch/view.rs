@@ -120,6 +120,14 @@ impl<'a> RunView<'a> {
         self.run.bytes
     }
 
+    /// The first byte of each of its samples that has bytes, ascending.
+    pub(crate) fn starts(self) -> impl Iterator<Item = u64> {
+        let first = |item: ItemView<'a>| {
+            item.parts().iter().filter(|part| part.length > 0).map(|part| part.at).min()
+        };
+        self.items().filter_map(first)
+    }
+
     /// Its shard.
     pub fn shard(self) -> usize {
         self.run.shard

@@ -2,10 +2,11 @@
 
 use crate::error::Result;
 use crate::loader::indexed::new_shards::NewShards;
-use crate::loader::indexed::readahead::{Readahead, stride};
+use crate::loader::indexed::reach::Reach;
+use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
 use crate::loader::shared::LoaderShared;
-use crate::order::{By, Share, Split, Steps};
+use crate::order::{By, Share, Shuffle, Split, Steps};
 use crate::size::Size;
 use crate::source::ahead::pieces::AT_ONCE;
 
@@ -96,6 +97,7 @@ pub(crate) struct Forecaster<'a> {
     /// Steps of each rank.
     steps: Vec<Steps>,
     only: Option<ShardSubset>,
+    reach: Reach,
 }
 
 impl<'a> Forecaster<'a> {
@@ -107,11 +109,12 @@ impl<'a> Forecaster<'a> {
         let steps = (0..world)
             .map(|rank| Ok(share_of(shared, rank)?.steps(0, shared.batch, shared.remainder)?));
         let steps = steps.collect::<Result<Vec<_>>>()?;
-        let only = match shared.reach {
-            0 => subset(shared, options.sidecars.bytes()),
-            _ => None, // stretches have few shards
+        let only = match shared.shuffle {
+            Shuffle::Blocks { .. } | Shuffle::Buffer { .. } => None, // stretches have few shards
+            _ => subset(shared, options.sidecars.bytes()),
         };
-        Ok(Forecaster { shared, options, steps, only })
+        let reach = shared.reach(Some(options.readahead.bytes()));
+        Ok(Forecaster { shared, options, steps, only, reach })
     }
 
     pub(crate) fn forecast(&self) -> Result<Forecast> {
@@ -156,7 +159,7 @@ impl<'a> Forecaster<'a> {
         let depth = self.shared.budget.depth as u64;
         let fits = sum.stretches > 0 && sum.fitting == sum.stretches;
         let (ahead_bytes, ahead_steps) = match fits {
-            true => (2 * sum.stretch_bytes, self.stride()),
+            true => (2 * sum.stretch_bytes, self.stride().max(depth)),
             false => (depth * sum.batch_bytes, depth),
         };
         let at_once = (per_step * ahead_steps as f64).ceil() as u64;
@@ -173,7 +176,10 @@ impl<'a> Forecaster<'a> {
             part_bytes: whole(sum.part_bytes),
             ahead_bytes: ahead_bytes.min(self.options.readahead.bytes()),
             at_once: at_once.clamp(1, room.min(AT_ONCE as u64)),
-            too_long: (sum.fitting < sum.stretches).then_some(sum.stretch_bytes),
+            too_long: match self.reach.too_long {
+                None if sum.fitting < sum.stretches => Some(sum.stretch_bytes),
+                too_long => too_long,
+            },
             looked_up: sum.rows,
             shards,
             uncertainty,
@@ -182,14 +188,7 @@ impl<'a> Forecaster<'a> {
 
     /// Steps that the readahead looks up together; 1 if it looks up none.
     fn stride(&self) -> u64 {
-        let samples = self.shared.batch.saturating_mul(self.ranks_together());
-        stride(self.shared.reach, samples).max(1)
-    }
-
-    /// Ranks whose batches are neighbors in the order.
-    fn ranks_together(&self) -> u64 {
-        let split = self.shared.share.split();
-        if split.by() == By::Position { split.world() } else { 1 }
+        self.reach.steps(self.shared.stride())
     }
 
     /// All steps of all ranks.
@@ -229,8 +228,8 @@ impl<'a> Forecaster<'a> {
         let steps = &self.steps[group.rank as usize];
         let first = steps.rows(group.from).next().map_or(0, |(position, _)| position);
         let cursor = || share.order().cursor(self.options.epoch, first);
-        let samples = shared.batch.saturating_mul(self.ranks_together());
-        let mut readahead = Readahead::new(shared.reach, samples, steps.clone(), cursor()?);
+        let stride = shared.stride();
+        let mut readahead = Readahead::new(self.reach, stride, steps.clone(), cursor()?);
         if let Some(readahead) = &mut readahead {
             readahead.begin(group.from);
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod new_shards;
 pub(crate) mod planner;
+pub(crate) mod reach;
 pub(crate) mod readahead;
 pub(crate) mod sample;
 pub(crate) mod source;

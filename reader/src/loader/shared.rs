@@ -7,13 +7,14 @@ use crate::batch::{BatchPool, Names};
 use crate::error::Result;
 use crate::loader::bad_samples::BadList;
 use crate::loader::indexed::planner::IndexedPlanner;
+use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
-use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Steps};
+use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, Steps};
 use crate::pool::ThreadPool;
 use crate::slab::HostMemory;
 use tarflume_formats::IgnorePoison;
@@ -35,8 +36,8 @@ pub(crate) struct LoaderShared {
     pub(crate) share: Share,
     pub(crate) remainder: Remainder,
     pub(crate) batch: u64,
-    /// How many samples of the order the shuffle mixes; see `readahead`.
-    pub(crate) reach: u64,
+    /// The shuffle of the order, for [`LoaderShared::reach`].
+    pub(crate) shuffle: Shuffle,
     pub(crate) budget: MemoryBudget,
     /// What the memory limit costs.
     pub(crate) warning: Option<String>,
@@ -97,13 +98,27 @@ impl LoaderShared {
     fn planner(&self, epoch: u64, steps: Steps) -> Result<IndexedPlanner> {
         self.source.dataset.begin_epoch();
         let cursor = || self.share.order().cursor(epoch, steps.covered().start);
-        let split = self.share.split();
-        let ranks = if split.by() == By::Position { split.world() } else { 1 };
-        let samples = self.batch.saturating_mul(ranks);
+        let reach = self.reach(self.source.dataset.readahead());
         // Readahead moves a separate cursor, far before that of the planner.
-        let readahead = Readahead::new(self.reach, samples, steps.clone(), cursor()?);
+        let readahead = Readahead::new(reach, self.stride(), steps.clone(), cursor()?);
         let (shards, cursor) = (self.source.dataset.shards().len(), cursor()?);
         Ok(IndexedPlanner::new(shards, steps, cursor, readahead, self.budget, epoch))
+    }
+
+    /// Ranks whose batches are neighbors in the order.
+    fn ranks_together(&self) -> u64 {
+        let split = self.share.split();
+        if split.by() == By::Position { split.world() } else { 1 }
+    }
+
+    /// Positions of a step of these ranks.
+    pub(crate) fn stride(&self) -> u64 {
+        self.batch.saturating_mul(self.ranks_together())
+    }
+
+    /// How far ahead samples are looked up, with `room` bytes for what is read ahead.
+    pub(crate) fn reach(&self, room: Option<u64>) -> Reach {
+        Reach::new(&self.shuffle, self.ranks_together(), room, &self.source.dataset)
     }
 
     /// Where the time goes, on the host.

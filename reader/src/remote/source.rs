@@ -72,6 +72,11 @@ impl Source for RemoteSource {
         let length = length.min(self.len().saturating_sub(at));
         self.fetcher.advise(&self.file, at, length);
     }
+
+    fn expect(&self, at: u64, length: u64, starts: &[u64]) {
+        let end = (at + length).min(self.len());
+        self.fetcher.expect(&self.file, at..end.max(at), starts);
+    }
 }
 
 impl Drop for RemoteSource {

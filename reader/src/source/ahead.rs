@@ -7,6 +7,7 @@
 pub(crate) mod depth;
 pub(crate) mod fetcher;
 mod latency;
+pub(crate) mod offers;
 pub(crate) mod pieces;
 pub(crate) mod threads;
 

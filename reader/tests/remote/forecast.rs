@@ -1,6 +1,6 @@
 //! A forecast against the requests that the loader makes. Both run the same rules, so they are equal if each batch is
 //! read before the next is planned. With several batches in preparation, a range that touches what another batch is
-//! reading is asked for in one request or in two: of samples of 2 kB, which nearly touch each other, up to a third more;
+//! reading is asked for in one request or in two: of samples of 2 kB, which nearly touch each other, up to a half more;
 //! of samples of 20 kB, no more than 2 %. The bytes are the same.
 
 use tarflume::{Dataset, ForecastOptions, Loader, LoaderBuilder, Remainder, Shuffle, Size, Split};
@@ -54,7 +54,7 @@ fn each_shuffle_makes_the_requests_of_its_forecast() {
             let (one, four) = (made_by(1), made_by(4));
             let what = format!("{shuffle:?}, {split:?}: {one:?}, {four:?}; {forecast:?}");
             assert_eq!(one, (forecast.requests, forecast.bytes), "{what}");
-            assert!(within(four.0, forecast.requests, 33), "{what}");
+            assert!(within(four.0, forecast.requests, 50), "{what}");
             assert!(within(four.1, forecast.bytes, 2), "{what}");
             assert_eq!(forecast.rows, SHARDS * SAMPLES / (8 * world) * 8 * world, "{what}");
             assert_eq!((forecast.ranks, forecast.uncertainty), (world, None), "{what}");
@@ -110,7 +110,7 @@ fn blocks_need_fewer_requests_than_an_exact_shuffle_and_both_are_forecast() {
     let made_blocks = made(&set, Split::alone(), &options(blocks));
     assert!(within(made_full.0, exact.requests, 2), "{made_full:?} {exact:?}");
     assert!(within(made_blocks.0, near.requests, 2), "{made_blocks:?} {near:?}");
-    assert!(exact.requests > 200 && near.requests < 40, "{exact:?} {near:?}");
+    assert!(exact.requests > 150 && near.requests <= 20, "{exact:?} {near:?}");
     assert!(exact.bytes < exact.part_bytes * 11 / 10 && near.part_bytes == exact.part_bytes);
     // Four blocks of 16 samples of 20 kB have no room in half of a megabyte.
     let narrow = forecast(blocks, 1 << 20);

@@ -12,7 +12,6 @@ use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
 use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
-use crate::loader::indexed::readahead::reach;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
@@ -90,7 +89,7 @@ impl LoaderBuilder {
             share,
             remainder: self.remainder,
             batch,
-            reach: reach(&self.shuffle),
+            shuffle: self.shuffle,
             budget,
             warning: [fewer, warning].into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
             pool: ThreadPool::of_process(threads)?,

@@ -1,54 +1,59 @@
-//! `Readahead`: announces reads to the kernel before the batches that need them are planned.
+//! `Readahead`: announces reads before the batches that need them are planned, and without their memory.
 //!
-//! `Blocks` and `Buffer` take their samples from stretches of the shards that are read from front to back, but one batch
-//! holds only a few scattered samples of a stretch. So the samples of a whole stretch are looked up together, and the
-//! kernel gets hints for long runs before the first of its batches is planned. Reads nothing: errors
-//! occur when the batches are read.
+//! The samples of a *stretch* of the order are looked up together. `Blocks` and `Buffer` take their samples from stretches
+//! of the shards that are read from front to back, while one batch holds only a few scattered samples of them: so the
+//! stretch of `Blocks` is one window or several. Local files get hints for the kernel. A source that keeps bytes
+//! fetches them as soon as it has room, in the order of the stretches. Reads nothing: errors occur when the batches
+//! are read.
 
 use crate::dataset::Dataset;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::{Limits, ReadPlan, RowDraw};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
-use crate::order::{Cursor, Shuffle, Steps};
+use crate::loader::indexed::reach::{EXACT_GAP, Reach};
+use crate::order::{Cursor, Steps};
 
-/// The most samples that are looked up together.
-const MOST: u64 = 1 << 16;
-/// Runs are as long as a disk or a network file system likes, and holes are filled for it.
-const LIMITS: Limits = Limits { gap: 256 << 10, run: 8 << 20, entry_points: 0 };
-
-/// How many samples of the order a shuffle mixes; 0 if readahead gains nothing.
-pub(crate) fn reach(shuffle: &Shuffle) -> u64 {
-    match *shuffle {
-        Shuffle::Blocks { block, window, .. } => block.saturating_mul(window).min(MOST),
-        Shuffle::Buffer { size, .. } => size.min(MOST),
-        Shuffle::None | Shuffle::Shards { .. } | Shuffle::Full { .. } => 0,
-    }
-}
-
-/// How many steps of `samples` samples are looked up together; at most 1 if one batch covers them.
-pub(crate) fn stride(reach: u64, samples: u64) -> u64 {
-    reach.div_ceil(samples.max(1))
-}
+/// Runs are as long as a disk or a network file system likes.
+const RUN: u64 = 8 << 20;
+/// If holes make the reads so many times as long as their parts, the parts are read alone.
+const WASTE: u64 = 8;
 
 /// The readahead of one epoch.
 pub(crate) struct Readahead {
     steps: Steps,
     cursor: Cursor,
-    /// Steps that are looked up together.
-    stride: u64,
-    /// The first step that was not looked up.
-    next: u64,
+    reach: Reach,
+    /// Positions that are looked up next, if there are no windows: fewer in the beginning, so that the first batch waits for
+    /// few.
+    positions: u64,
+    /// Where the last stretch begins, and where it ends.
+    from: u64,
+    to: u64,
+    /// The first step with rows that were not looked up.
+    step: u64,
     draws: Vec<RowDraw>,
     plan: ReadPlan,
 }
 
 impl Readahead {
-    /// Looks up `reach` samples together, `samples` of them a step. Returns `None` if one batch covers them.
-    pub(crate) fn new(reach: u64, samples: u64, steps: Steps, cursor: Cursor) -> Option<Readahead> {
-        let stride = stride(reach, samples);
+    /// Looks up as many positions together as `reach` has; a step of all ranks has `stride` of them. Returns `None` if that
+    /// gains nothing.
+    pub(crate) fn new(
+        reach: Reach,
+        stride: u64,
+        steps: Steps,
+        cursor: Cursor,
+    ) -> Option<Readahead> {
+        let useful = if reach.room.is_some() { 0 } else { stride };
+        let positions = match reach.room {
+            Some(_) => stride.clamp(1, reach.positions.max(1)),
+            None => reach.positions,
+        };
         let (draws, plan) = (Vec::new(), ReadPlan::default());
-        (stride > 1).then_some(Readahead { steps, cursor, stride, next: 0, draws, plan })
+        let (from, to, step) = (0, 0, 0);
+        let ahead = Readahead { steps, cursor, reach, positions, from, to, step, draws, plan };
+        (reach.positions > useful).then_some(ahead)
     }
 
     /// Looks ahead, if it is time; call it before step `step` is planned. A look-up opens sidecars one after the other, so
@@ -61,59 +66,107 @@ impl Readahead {
         new_shards: &mut NewShards,
     ) {
         while self.is_due(step) {
-            new_shards.open_ahead(dataset, self.draw());
-            let room = dataset.readahead();
-            if self.look_up(dataset, wanted).is_some_and(|bytes| fits(bytes, room)) {
-                self.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
+            new_shards.open_ahead(dataset, self.draw(|_| true));
+            if self.look_up(dataset, wanted).is_some_and(|bytes| self.fits(bytes)) {
+                self.plan.run_views().for_each(|run| RunBytes::expect(dataset, run));
             }
         }
     }
 
     /// Begins with another step than the first one.
     pub(crate) fn begin(&mut self, step: u64) {
-        self.next = step;
+        self.step = step;
+        self.to = self.first_position(step).unwrap_or(0);
+        self.from = self.to;
     }
 
-    /// True if a stretch is looked up before step `step` is planned: a quarter of a stretch before it begins, so that the
-    /// kernel has time to read.
+    /// True if a stretch is looked up before step `step` is planned: if the step has rows that were not looked up; a quarter
+    /// of a stretch before that, so that the kernel has time to read; and if there is room for the stretches that
+    /// wait, as soon as the stretch before has been begun.
     pub(crate) fn is_due(&self, step: u64) -> bool {
-        self.next < self.steps.count() && step + self.stride / 4 >= self.next
+        if self.step >= self.steps.count() {
+            return false;
+        }
+        let Some(position) = self.first_position(step) else { return false };
+        self.step <= step
+            || match self.reach.room {
+                Some(_) => position > self.from,
+                None => position + self.reach.positions / 4 >= self.to,
+            }
     }
 
-    /// Draws the samples of the next stretch.
-    pub(crate) fn draw(&mut self) -> &[RowDraw] {
-        let end = self.steps.count().min(self.next + self.stride);
+    /// Draws the samples of the next stretch, of those whose ordinals are wanted.
+    pub(crate) fn draw(&mut self, wanted: impl Fn(u64) -> bool) -> &[RowDraw] {
         self.draws.clear();
-        for step in self.next..end {
-            for (position, _) in self.steps.rows(step).filter(|(_, padding)| !padding) {
+        self.from = self.first_position(self.step).map_or(self.to, |first| first.max(self.to));
+        self.to = self.stretch_end();
+        while self.step < self.steps.count() {
+            let rows = self.steps.rows(self.step).filter(|(_, padding)| !padding);
+            for (position, _) in rows.skip_while(|(position, _)| *position < self.from) {
+                if position >= self.to {
+                    return &self.draws;
+                }
                 if self.cursor.position() != position {
                     self.cursor.seek(position);
                 }
                 let slot = self.draws.len();
-                self.draws.extend(self.cursor.next().map(|d| RowDraw { slot, ordinal: d.ordinal }));
+                let drawn = self.cursor.next().filter(|drawn| wanted(drawn.ordinal));
+                self.draws.extend(drawn.map(|drawn| RowDraw { slot, ordinal: drawn.ordinal }));
             }
+            self.step += 1;
         }
-        self.next = end;
         &self.draws
+    }
+
+    /// Where the stretch from `from` on ends: behind the window that holds it and further ones that have room, or after so
+    /// many positions.
+    fn stretch_end(&mut self) -> u64 {
+        let most = self.from.saturating_add(self.positions);
+        if self.reach.room.is_some() {
+            self.positions = self.positions.saturating_mul(2).min(self.reach.positions);
+        }
+        let mut window_end = |position| {
+            self.cursor.seek(position);
+            self.reach.windows.then(|| self.cursor.window_end()).flatten()
+        };
+        let Some(mut end) = window_end(self.from) else { return most };
+        while let Some(next) = window_end(end).filter(|next| *next <= most) {
+            end = next;
+        }
+        end
     }
 
     /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does
     /// not exist.
     pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: &PartNeeds) -> Option<u64> {
-        self.plan.fill(dataset, &self.draws, wanted, LIMITS).ok()?;
+        let bytes = self.fill(dataset, wanted, self.reach.gap)?;
+        let parts: u64 = self.plan.parts().iter().map(|part| part.length).sum();
+        match self.reach.room.is_some() && bytes > parts.saturating_mul(WASTE) {
+            true => self.fill(dataset, wanted, EXACT_GAP),
+            false => Some(bytes),
+        }
+    }
+
+    fn fill(&mut self, dataset: &Dataset, wanted: &PartNeeds, gap: u64) -> Option<u64> {
+        let limits = Limits { gap, run: RUN, entry_points: 0 };
+        self.plan.fill(dataset, &self.draws, wanted, limits).ok()?;
         Some(self.plan.runs().iter().map(|run| run.bytes).sum())
+    }
+
+    /// True if a stretch of so many bytes and the one before it have room where announced bytes are kept. If not, the samples
+    /// of each batch are announced alone.
+    pub(crate) fn fits(&self, bytes: u64) -> bool {
+        self.reach.room.is_none_or(|room| bytes <= room / 2)
     }
 
     /// What the stretch reads.
     pub(crate) fn planned(&self) -> &ReadPlan {
         &self.plan
     }
-}
 
-/// True if a stretch of so many bytes and the one before it have room where advised bytes are kept. If not, the samples
-/// of each batch are advised alone.
-pub(crate) fn fits(bytes: u64, room: Option<u64>) -> bool {
-    room.is_none_or(|room| bytes <= room / 2)
+    fn first_position(&self, step: u64) -> Option<u64> {
+        self.steps.rows(step).next().map(|(position, _)| position)
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +178,7 @@ mod tests {
 
     use super::*;
     use crate::error::Result;
-    use crate::order::{Contents, Order, Remainder, Selection, Share, Split};
+    use crate::order::{Contents, Order, Remainder, Selection, Share, Shuffle, Split};
     use crate::source::Source;
     use crate::source::identity::Identity;
     use crate::source::open::concurrent::ConcurrentOpen;
@@ -185,7 +238,8 @@ mod tests {
         let order = Order::new(Arc::new(contents), selection, shuffle).unwrap();
         let share = Share::new(&order, Split::alone()).unwrap();
         let steps = share.steps(0, 16, Remainder::Drop).unwrap();
-        Readahead::new(reach(&shuffle), 16, steps, order.cursor(0, 0).unwrap()).unwrap()
+        let reach = Reach::new(&shuffle, 1, None, dataset);
+        Readahead::new(reach, 16, steps, order.cursor(0, 0).unwrap()).unwrap()
     }
 
     fn wanted() -> PartNeeds {
@@ -221,12 +275,5 @@ mod tests {
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
         readahead.before(30, &dataset, &wanted, &mut new);
         assert!(!advice.lock().unwrap().is_empty(), "the next one is advised in time");
-    }
-
-    #[test]
-    fn shuffles_without_neighbors_have_no_readahead() {
-        assert_eq!(reach(&Shuffle::Full { seed: 1 }), 0);
-        assert_eq!(reach(&Shuffle::None), 0);
-        assert_eq!(reach(&Shuffle::Buffer { size: 1000, seed: 1 }), 1000);
     }
 }

@@ -9,11 +9,13 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::{ReadPlan, RowDraw};
+use crate::fetch::view::RunView;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::planner::{draw_step, read_limits};
-use crate::loader::indexed::readahead::{Readahead, fits};
+use crate::loader::indexed::readahead::Readahead;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::order::{Cursor, Steps};
+use crate::source::ahead::offers::Offer;
 use crate::source::ahead::pieces::{AT_ONCE, Pieces};
 
 /// What was asked for.
@@ -171,20 +173,18 @@ impl<'a> RankWalk<'a> {
     }
 
     fn look_ahead(&mut self, step: u64, new_shards: &mut NewShards) {
-        let WalkRules { dataset, wanted, room, .. } = self.rules;
+        let WalkRules { dataset, wanted, only, .. } = self.rules;
         let Some(mut readahead) = self.readahead.take() else { return };
         while readahead.is_due(step) {
-            new_shards.open_ahead(dataset, readahead.draw());
+            let drawn = readahead.draw(|ordinal| is_chosen(dataset, only, ordinal));
+            new_shards.open_ahead(dataset, drawn);
             // A sample that cannot be looked up is an error of its batch.
             let Some(bytes) = readahead.look_up(dataset, wanted) else { continue };
             self.tally.stretches += 1;
             self.tally.stretch_bytes = self.tally.stretch_bytes.max(bytes);
-            if fits(bytes, Some(room)) {
+            if readahead.fits(bytes) {
                 self.tally.fitting += 1;
-                for (shard, at, length) in ranges(readahead.planned()) {
-                    self.pieces.advise(shard, at..at + length, 1);
-                    self.send();
-                }
+                readahead.planned().run_views().for_each(|run| self.expect(run));
             }
         }
         self.readahead = Some(readahead);
@@ -194,12 +194,28 @@ impl<'a> RankWalk<'a> {
         let RankWalk { draws, rules, .. } = self;
         draws.clear();
         draw_step(&self.steps, &mut self.cursor, step, |draw, _| {
-            let place = || rules.dataset.place(draw.ordinal);
-            let chosen = |only: &ShardSubset| place().is_none_or(|(shard, _)| only.chosen[shard]);
-            if rules.only.is_none_or(chosen) {
+            if is_chosen(rules.dataset, rules.only, draw.ordinal) {
                 draws.push(RowDraw { slot: draws.len(), ordinal: draw.ordinal });
             }
         })
+    }
+
+    /// Announces the samples of a run, as `RunBytes::expect` does.
+    fn expect(&mut self, run: RunView<'_>) {
+        let starts: Vec<u64> = run.starts().collect();
+        for read in run.reads() {
+            let range = read.start..read.start + read.length;
+            let within = starts.iter().copied().filter(|start| range.contains(start));
+            self.pieces.offer(Offer { shard: run.shard() as u64, starts: within.collect(), range });
+        }
+        self.take_offers();
+    }
+
+    fn take_offers(&mut self) {
+        while let Some(offer) = self.pieces.take_offer() {
+            self.pieces.plan_offer(&offer, offer.range.clone(), 1);
+        }
+        self.send();
     }
 
     /// Sends the requests of new pieces. Their answers are there at once.
@@ -221,10 +237,19 @@ impl<'a> RankWalk<'a> {
         let mut from = at;
         while from < at + length {
             let rest = at + length - from;
+            let offer = match self.pieces.with_byte(shard, from) {
+                Some(_) => None,
+                None => self.pieces.demand(shard, from),
+            };
+            if let Some(offer) = offer {
+                self.pieces.plan_offer(&offer, offer.range.clone(), 1);
+                self.send();
+            }
             from += match self.pieces.with_byte(shard, from) {
                 Some((id, end)) => {
                     let taken = rest.min(end - from);
                     self.pieces.used(id, from, taken);
+                    self.take_offers();
                     taken
                 }
                 None => {
@@ -235,6 +260,13 @@ impl<'a> RankWalk<'a> {
             };
         }
     }
+}
+
+/// True if the sample is looked up: it is in one of the shards, if only some are.
+fn is_chosen(dataset: &Dataset, only: Option<&ShardSubset>, ordinal: u64) -> bool {
+    let chosen =
+        |only: &ShardSubset| dataset.place(ordinal).is_none_or(|(shard, _)| only.chosen[shard]);
+    only.is_none_or(chosen)
 }
 
 /// The ranges that a plan reads, in its order.

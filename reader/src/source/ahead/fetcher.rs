@@ -16,6 +16,7 @@ use tarflume_formats::IgnorePoison;
 use crate::error::Result;
 use crate::source::ahead::depth::Depth;
 use crate::source::ahead::latency::Latencies;
+use crate::source::ahead::offers::Offer;
 use crate::source::ahead::pieces::{PieceId, PieceState, Pieces};
 use crate::source::ahead::{Background, Blocks, Kept};
 
@@ -107,27 +108,58 @@ impl Fetcher {
         self.changed.notify_all();
     }
 
-    /// Begins to fetch a range.
+    /// Begins to fetch a range, if there is room.
     pub(crate) fn advise(self: &Arc<Self>, file: &AheadFile, at: u64, length: u64) {
-        let range = at..at + length;
-        match &file.blocks {
-            None => self.plan(file, range, 1),
-            Some(blocks) => {
-                for missing in blocks.missing(range.clone()) {
-                    self.plan(file, missing, blocks.grain());
-                }
-                let pieces = self.pieces.lock().ignore_poison();
-                blocks.release(range, &|block| {
-                    let piece = pieces.with_byte(file.number, block.start);
-                    piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
-                });
+        self.plan(file, at..at + length, |pieces, range, grain| {
+            pieces.advise(file.number, range, grain);
+        });
+        self.send();
+    }
+
+    /// Fetches a range of samples, each of which will be read once, as soon as there is room.
+    pub(crate) fn expect(self: &Arc<Self>, file: &AheadFile, range: Range<u64>, starts: &[u64]) {
+        let offer = Offer { shard: file.number, range, starts: starts.to_vec() };
+        self.pieces.lock().ignore_poison().offer(offer);
+        self.take_offers();
+    }
+
+    /// Plans the offers that have room, and sends requests.
+    fn take_offers(self: &Arc<Self>) {
+        loop {
+            let taken = self.pieces.lock().ignore_poison().take_offer();
+            let Some(offer) = taken else { break };
+            let file = self.files.lock().ignore_poison().get(&offer.shard).cloned();
+            if let Some(file) = file {
+                self.plan_offer(&file, &offer);
             }
         }
         self.send();
     }
 
-    fn plan(&self, file: &AheadFile, range: Range<u64>, grain: u64) {
-        self.pieces.lock().ignore_poison().advise(file.number, range, grain);
+    fn plan_offer(&self, file: &AheadFile, offer: &Offer) {
+        self.plan(file, offer.range.clone(), |pieces, range, grain| {
+            pieces.plan_offer(offer, range, grain);
+        });
+    }
+
+    /// Plans what the cache has not of a range with `each`, which gets a part of it and what its pieces are multiples of.
+    fn plan(
+        &self,
+        file: &AheadFile,
+        range: Range<u64>,
+        each: impl Fn(&mut Pieces<Option<Bytes>>, Range<u64>, u64),
+    ) {
+        let Some(blocks) = &file.blocks else {
+            return each(&mut self.pieces.lock().ignore_poison(), range, 1);
+        };
+        for missing in blocks.missing(range.clone()) {
+            each(&mut self.pieces.lock().ignore_poison(), missing, blocks.grain());
+        }
+        let pieces = self.pieces.lock().ignore_poison();
+        blocks.release(range, &|block| {
+            let piece = pieces.with_byte(file.number, block.start);
+            piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
+        });
     }
 
     /// Sends requests while connections are free.
@@ -213,12 +245,24 @@ impl Fetcher {
         let mut hedged = false;
         let mut pieces = self.pieces.lock().ignore_poison();
         loop {
-            let (id, end) = pieces.with_byte(file.number, at)?;
+            let Some((id, end)) = pieces.with_byte(file.number, at) else {
+                // Either nobody has announced this range, or it waits for room.
+                let offer = pieces.demand(file.number, at)?;
+                drop(pieces);
+                self.plan_offer(file, &offer);
+                self.send();
+                pieces = self.pieces.lock().ignore_poison();
+                continue;
+            };
             match pieces.state(id)? {
                 PieceState::Here(Some(bytes)) => {
                     let length = into.len().min((end - at) as usize);
                     pieces.used(id, at, length as u64);
+                    let has_offers = pieces.has_offers();
                     drop(pieces);
+                    if has_offers {
+                        self.take_offers();
+                    }
                     let from = (at - id.1) as usize;
                     into[..length].copy_from_slice(&bytes[from..from + length]);
                     return Some(length);

@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use crate::source::ahead::offers::{Offer, Offers};
+
 /// The most requests to a store at the same time.
 pub(crate) const AT_ONCE: usize = 256;
 /// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
@@ -28,8 +30,11 @@ pub(crate) enum PieceState<A> {
 struct Piece<A> {
     end: u64,
     state: PieceState<A>,
-    /// True if a reader has taken bytes of it.
-    touched: bool,
+    /// Bytes that readers have taken.
+    used: u64,
+    /// First bytes of the samples that will be read from it, ascending; how many of them were not read yet.
+    starts: Vec<u64>,
+    left: usize,
     /// The order of planning, for the choice of what is dropped.
     age: u64,
 }
@@ -39,6 +44,8 @@ struct Piece<A> {
 pub(crate) struct Pieces<A> {
     pieces: BTreeMap<PieceId, Piece<A>>,
     queue: VecDeque<PieceId>,
+    /// What has no room yet.
+    offers: Offers,
     /// The pieces in the order of planning.
     by_age: BTreeMap<u64, PieceId>,
     /// Bytes of all pieces.
@@ -52,8 +59,17 @@ pub(crate) struct Pieces<A> {
 impl<A: Clone> Pieces<A> {
     /// At most `budget` bytes of pieces, and `at_once` requests at the same time.
     pub(crate) fn new(budget: u64, at_once: usize) -> Pieces<A> {
-        let (pieces, queue, by_age) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
-        Pieces { pieces, queue, by_age, bytes: 0, budget, sent: 0, at_once, ages: 0 }
+        Pieces {
+            pieces: BTreeMap::new(),
+            queue: VecDeque::new(),
+            offers: Offers::default(),
+            by_age: BTreeMap::new(),
+            bytes: 0,
+            budget,
+            sent: 0,
+            at_once,
+            ages: 0,
+        }
     }
 
     /// The piece that has byte `at`, and its end.
@@ -72,65 +88,121 @@ impl<A: Clone> Pieces<A> {
         self.pieces.get(&id).map(|piece| piece.state.clone())
     }
 
-    /// Plans to fetch a range, in pieces of at most [`MOST`] bytes, which end at multiples of `grain`.
-    pub(crate) fn advise(&mut self, shard: u64, range: Range<u64>, grain: u64) {
+    /// Announces a range that will be read. It is planned once it has room; see [`Pieces::take_offer`].
+    pub(crate) fn offer(&mut self, offer: Offer) {
+        if offer.length() <= self.budget {
+            self.offers.push(offer);
+        }
+    }
+
+    /// Takes the next offer, if there is room for it now: plan it with [`Pieces::plan_offer`].
+    pub(crate) fn take_offer(&mut self) -> Option<Offer> {
+        let length = self.offers.first()?.length();
+        if !self.make_room(length) {
+            return None;
+        }
+        self.offers.pop()
+    }
+
+    /// Takes the offer that has byte `at`, because a reader waits for it. The oldest pieces that were read from give way;
+    /// without such a piece, its bytes are held beyond the budget.
+    pub(crate) fn demand(&mut self, shard: u64, at: u64) -> Option<Offer> {
+        let offer = self.offers.take(shard, at)?;
+        while self.bytes + offer.length() > self.budget && self.drop_oldest(|piece| piece.used > 0)
+        {}
+        Some(offer)
+    }
+
+    /// Plans a range of an offer that was taken, in pieces of at most [`MOST`] bytes, which end at multiples of `grain`.
+    pub(crate) fn plan_offer(&mut self, offer: &Offer, range: Range<u64>, grain: u64) {
         let mut start = range.start;
         while start < range.end {
             let end = ((start + MOST) / grain * grain).min(range.end);
-            self.plan(shard, start, end - start);
+            self.plan(offer.shard, start..end, Some(&offer.starts));
             start = end;
         }
     }
 
-    /// Plans to fetch what no piece has of a range, as far as there is room: advice is a hint. Pieces that were
-    /// read from give way, the oldest first. Those that have a part of the range count as new.
-    pub(crate) fn plan(&mut self, shard: u64, at: u64, length: u64) {
-        let (mut from, end) = (at, at + length);
+    /// Plans to fetch a range, as [`Pieces::plan_offer`], as far as there is room: advice is a hint. Ranges that wait for
+    /// room are left to their offers.
+    pub(crate) fn advise(&mut self, shard: u64, range: Range<u64>, grain: u64) {
+        let mut start = range.start;
+        while start < range.end {
+            let end = ((start + MOST) / grain * grain).min(range.end);
+            self.plan(shard, start..end, None);
+            start = end;
+        }
+    }
+
+    /// Plans to fetch what no piece has of a range. Pieces that have a part of it count as new. `starts`: of an offer,
+    /// which has room.
+    fn plan(&mut self, shard: u64, range: Range<u64>, starts: Option<&[u64]>) {
+        let (mut from, end) = (range.start, range.end);
         while from < end {
             if let Some((id, piece_end)) = self.with_byte(shard, from) {
-                self.renew(id);
+                self.renew(id, starts.unwrap_or_default());
                 from = piece_end;
                 continue;
             }
-            let stop = self.next_start(shard, from).map_or(end, |next| next.min(end));
-            if !self.make_room(stop - from) {
-                return;
+            if let Some(offer) = self.offers.with_byte(shard, from).filter(|_| starts.is_none()) {
+                from = offer.range.end;
+                continue;
             }
-            self.add((shard, from), stop);
+            let mut stop = self.next_start(shard, from).map_or(end, |next| next.min(end));
+            if starts.is_none() {
+                stop = self.offers.next_start(shard, from).map_or(stop, |next| next.min(stop));
+                if !self.make_room(stop - from) {
+                    return;
+                }
+            }
+            self.add((shard, from), stop, starts.unwrap_or_default());
             from = stop;
         }
     }
 
-    fn add(&mut self, id: PieceId, end: u64) {
+    fn add(&mut self, id: PieceId, end: u64, starts: &[u64]) {
         self.ages += 1;
-        let piece = Piece { end, state: PieceState::Queued, touched: false, age: self.ages };
-        self.pieces.insert(id, piece);
+        let starts = starts_in(starts, id.1..end).to_vec();
+        let (state, left) = (PieceState::Queued, starts.len());
+        self.pieces.insert(id, Piece { end, state, used: 0, starts, left, age: self.ages });
         self.by_age.insert(self.ages, id);
         self.queue.push_back(id);
         self.bytes += end - id.1;
     }
 
-    fn renew(&mut self, id: PieceId) {
+    fn renew(&mut self, id: PieceId, starts: &[u64]) {
         self.ages += 1;
         if let Some(piece) = self.pieces.get_mut(&id) {
             self.by_age.remove(&piece.age);
             piece.age = self.ages;
             self.by_age.insert(self.ages, id);
+            let more = starts_in(starts, id.1..piece.end);
+            if !more.is_empty() {
+                piece.starts.extend(more);
+                piece.starts.sort_unstable();
+                piece.left += more.len();
+            }
         }
     }
 
-    /// Drops pieces that were read from until `length` more bytes fit; false if they do not. Samples of a
-    /// piece are read in any order and with bytes between them, so only its age says that it is done.
+    /// Drops pieces until `length` more bytes fit; false if they do not. Pieces give way whose samples were all read; of
+    /// pieces without known samples, those that were read from.
     fn make_room(&mut self, length: u64) -> bool {
         while self.bytes + length > self.budget {
-            let is_used = |id: &&PieceId| {
-                let piece = self.pieces.get(id);
-                piece.is_some_and(|p| p.touched && matches!(p.state, PieceState::Here(_)))
-            };
-            let Some(id) = self.by_age.values().find(is_used).copied() else { return false };
-            self.remove(id);
+            if !self.drop_oldest(|piece| piece.used > 0 && piece.left == 0) {
+                return false;
+            }
         }
         true
+    }
+
+    /// Drops the oldest piece that is here and for which `gives_way` is true; false if there is none.
+    fn drop_oldest(&mut self, gives_way: impl Fn(&Piece<A>) -> bool) -> bool {
+        let is_here = |piece: &Piece<A>| matches!(piece.state, PieceState::Here(_));
+        let found = self.by_age.values().copied().find(|id| {
+            self.pieces.get(id).is_some_and(|piece| is_here(piece) && gives_way(piece))
+        });
+        found.map(|id| self.remove(id)).is_some()
     }
 
     /// Takes the next piece to be requested, with its end, if a connection is free.
@@ -182,12 +254,17 @@ impl<A: Clone> Pieces<A> {
         self.sent -= 1;
     }
 
-    /// `length` bytes of a piece were read, from byte `at` on. A piece that was read at once is dropped.
+    /// `length` bytes of a piece were read, from byte `at` on. A piece that was read at once is dropped, and one whose
+    /// samples were all read, unless many of its bytes were not: later samples may need them.
     pub(crate) fn used(&mut self, id: PieceId, at: u64, length: u64) {
-        match self.pieces.get_mut(&id) {
-            Some(piece) if at != id.1 || at + length != piece.end => piece.touched = true,
-            Some(_) => self.remove(id),
-            None => {}
+        let Some(piece) = self.pieces.get_mut(&id) else { return };
+        let samples = starts_in(&piece.starts, at..at + length).len();
+        piece.left = piece.left.saturating_sub(samples);
+        piece.used += length;
+        let all = piece.end - id.1;
+        let is_done = !piece.starts.is_empty() && piece.left == 0 && piece.used >= all - all / 8;
+        if is_done || (at == id.1 && length == all) {
+            self.remove(id);
         }
     }
 
@@ -209,6 +286,7 @@ impl<A: Clone> Pieces<A> {
         (self.bytes, self.queue) = (0, VecDeque::new());
         self.pieces.clear();
         self.by_age.clear();
+        self.offers.clear();
     }
 
     /// Drops the pieces of a shard that was closed.
@@ -216,6 +294,12 @@ impl<A: Clone> Pieces<A> {
         let of_shard: Vec<_> =
             self.pieces.range((shard, 0)..=(shard, u64::MAX)).map(|(id, _)| *id).collect();
         of_shard.into_iter().for_each(|id| self.remove(id));
+        self.offers.forget(shard);
+    }
+
+    /// True if ranges wait for room.
+    pub(crate) fn has_offers(&self) -> bool {
+        !self.offers.is_empty()
     }
 
     #[cfg(test)]
@@ -224,106 +308,11 @@ impl<A: Clone> Pieces<A> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Pieces = super::Pieces<()>;
-
-    fn here(pieces: &mut Pieces, id: PieceId) {
-        let length = pieces.pieces[&id].end - id.1;
-        assert!(pieces.arrived(id, Some(length), ()));
-        pieces.released();
-    }
-
-    #[test]
-    fn a_range_is_fetched_once() {
-        let mut pieces = Pieces::new(1000, 4);
-        pieces.plan(7, 100, 50);
-        pieces.plan(7, 100, 50);
-        pieces.plan(7, 120, 10);
-        assert_eq!(pieces.next(), Some(((7, 100), 150)));
-        assert_eq!(pieces.next(), None);
-        pieces.plan(7, 90, 70);
-        assert_eq!(pieces.next(), Some(((7, 90), 100)), "what is before it");
-        assert_eq!(pieces.next(), Some(((7, 150), 160)), "and behind it");
-        assert_eq!(pieces.next(), None);
-        pieces.remove((7, 90));
-        pieces.remove((7, 150));
-        assert_eq!(pieces.with_byte(7, 149), Some(((7, 100), 150)));
-        assert_eq!(pieces.with_byte(7, 150), None);
-        assert_eq!(pieces.with_byte(8, 110), None);
-        assert_eq!((pieces.next_start(7, 0), pieces.next_start(7, 101)), (Some(100), None));
-        here(&mut pieces, (7, 100));
-        pieces.remove((7, 100));
-        assert_eq!((pieces.bytes(), pieces.with_byte(7, 110)), (0, None));
-    }
-
-    #[test]
-    fn the_budget_and_the_connections_are_bounds() {
-        let mut pieces = Pieces::new(100, 2);
-        for n in 0..5 {
-            pieces.plan(0, n * 30, 30);
-        }
-        assert_eq!(pieces.bytes(), 90, "the other two were not planned");
-        assert!(pieces.next().is_some() && pieces.next().is_some());
-        assert_eq!(pieces.next(), None, "two requests at once");
-        here(&mut pieces, (0, 0));
-        assert_eq!(pieces.next(), Some(((0, 60), 90)));
-        pieces.plan(1, 0, 30);
-        assert_eq!(pieces.with_byte(1, 0), None, "no piece was read from, so none gives way");
-        pieces.used((0, 0), 0, 5);
-        pieces.plan(1, 0, 30);
-        assert_eq!(pieces.with_byte(1, 0), Some(((1, 0), 30)), "what was read from gave way");
-        assert_eq!(pieces.with_byte(0, 10), None);
-    }
-
-    #[test]
-    fn late_and_double_answers_change_nothing() {
-        let mut pieces = Pieces::new(100, 2);
-        pieces.plan(0, 0, 10);
-        pieces.next();
-        here(&mut pieces, (0, 0));
-        assert!(!pieces.arrived((0, 0), None, ()));
-        pieces.forget(0);
-        assert!(!pieces.arrived((0, 0), None, ()));
-        assert_eq!(pieces.bytes(), 0);
-    }
-
-    #[test]
-    fn an_answer_for_an_earlier_piece_is_ignored() {
-        let mut pieces = Pieces::new(1000, 4);
-        pieces.plan(0, 0, 10);
-        pieces.next();
-        pieces.clear(); // the next epoch
-        pieces.plan(0, 0, 30);
-        pieces.next();
-        assert!(!pieces.arrived((0, 0), Some(10), ()), "it would be read past its end");
-        assert!(pieces.arrived((0, 0), Some(30), ()));
-    }
-
-    #[test]
-    fn what_somebody_waits_for_is_requested_next() {
-        let mut pieces = Pieces::new(100, 1);
-        for n in 0..3 {
-            pieces.plan(0, n * 10, 10);
-        }
-        pieces.hurry((0, 20));
-        assert_eq!(pieces.next(), Some(((0, 20), 30)));
-    }
-
-    #[test]
-    fn long_ranges_are_divided_and_pieces_that_were_read_at_once_are_dropped() {
-        let mut pieces = Pieces::new(100 << 20, 4);
-        pieces.advise(0, 100..101 + 2 * MOST, 1);
-        assert_eq!(pieces.next(), Some(((0, 100), 100 + MOST)));
-        assert_eq!(pieces.next(), Some(((0, 100 + MOST), 100 + 2 * MOST)));
-        assert_eq!(pieces.next(), Some(((0, 100 + 2 * MOST), 101 + 2 * MOST)));
-        here(&mut pieces, (0, 100));
-        pieces.used((0, 100), 200, 50);
-        assert!(pieces.with_byte(0, 100).is_some(), "a part of it was read");
-        pieces.used((0, 100), 100, MOST);
-        assert_eq!(pieces.with_byte(0, 100), None);
-        assert_eq!((pieces.lacking(0, 90, 5), pieces.lacking(0, 90, 2 * MOST)), (5, MOST + 10));
-    }
+/// The starts that are in a range.
+fn starts_in(starts: &[u64], range: Range<u64>) -> &[u64] {
+    let place = |byte| starts.partition_point(|start| *start < byte);
+    &starts[place(range.start)..place(range.end)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -149,6 +149,11 @@ impl Source for AheadSource {
         self.fetcher.advise(&self.file, at, length.min(self.len().saturating_sub(at)));
     }
 
+    fn expect(&self, at: u64, length: u64, starts: &[u64]) {
+        let end = (at + length).min(self.len());
+        self.fetcher.expect(&self.file, at..end.max(at), starts);
+    }
+
     fn check(&self) -> Result<()> {
         self.source.check()
     }
