@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use crate::source::ahead::latency::Latencies;
 use crate::source::ahead::offers::Offer;
 use crate::source::ahead::pieces::{PieceId, PieceState, Pieces};
 use crate::source::ahead::{Background, Blocks, Kept};
+use crate::sync::{Condvar, Mutex};
 
 /// The least requests at the same time, however slow the answers are.
 const LEAST: usize = 8;
@@ -53,7 +54,7 @@ pub(crate) struct AheadFile {
 /// Fetches ranges of the files of one data set.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
-    pieces: Mutex<Pieces<Option<Bytes>>>,
+    pieces: Mutex<FetchedPieces>,
     depth: Mutex<Depth>,
     limits: Limits,
     budget: u64,
@@ -100,6 +101,7 @@ impl Fetcher {
     pub(crate) fn forget(&self, number: u64) {
         self.pieces.lock().ignore_poison().forget(number);
         self.files.lock().ignore_poison().remove(&number);
+        self.changed.notify_all();
     }
 
     /// Drops what an earlier epoch has left.
@@ -110,9 +112,7 @@ impl Fetcher {
 
     /// Begins to fetch a range, if there is room.
     pub(crate) fn advise(self: &Arc<Self>, file: &AheadFile, at: u64, length: u64) {
-        self.plan(file, at..at + length, |pieces, range, grain| {
-            pieces.advise(file.number, range, grain);
-        });
+        plan(&mut self.pieces.lock().ignore_poison(), file, at..at + length, None);
         self.send();
     }
 
@@ -123,43 +123,17 @@ impl Fetcher {
         self.take_offers();
     }
 
-    /// Plans the offers that have room, and sends requests.
+    /// Plans the offers that have room, and sends requests. A reader sees an offer or its pieces, never neither.
     fn take_offers(self: &Arc<Self>) {
-        loop {
-            let taken = self.pieces.lock().ignore_poison().take_offer();
-            let Some(offer) = taken else { break };
+        let mut pieces = self.pieces.lock().ignore_poison();
+        while let Some(offer) = pieces.take_offer() {
             let file = self.files.lock().ignore_poison().get(&offer.shard).cloned();
             if let Some(file) = file {
-                self.plan_offer(&file, &offer);
+                plan(&mut pieces, &file, offer.range.clone(), Some(&offer));
             }
         }
+        drop(pieces);
         self.send();
-    }
-
-    fn plan_offer(&self, file: &AheadFile, offer: &Offer) {
-        self.plan(file, offer.range.clone(), |pieces, range, grain| {
-            pieces.plan_offer(offer, range, grain);
-        });
-    }
-
-    /// Plans what the cache has not of a range with `each`, which gets a part of it and what its pieces are multiples of.
-    fn plan(
-        &self,
-        file: &AheadFile,
-        range: Range<u64>,
-        each: impl Fn(&mut Pieces<Option<Bytes>>, Range<u64>, u64),
-    ) {
-        let Some(blocks) = &file.blocks else {
-            return each(&mut self.pieces.lock().ignore_poison(), range, 1);
-        };
-        for missing in blocks.missing(range.clone()) {
-            each(&mut self.pieces.lock().ignore_poison(), missing, blocks.grain());
-        }
-        let pieces = self.pieces.lock().ignore_poison();
-        blocks.release(range, &|block| {
-            let piece = pieces.with_byte(file.number, block.start);
-            piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
-        });
     }
 
     /// Sends requests while connections are free.
@@ -248,8 +222,8 @@ impl Fetcher {
             let Some((id, end)) = pieces.with_byte(file.number, at) else {
                 // Either nobody has announced this range, or it waits for room.
                 let offer = pieces.demand(file.number, at)?;
+                plan(&mut pieces, file, offer.range.clone(), Some(&offer));
                 drop(pieces);
-                self.plan_offer(file, &offer);
                 self.send();
                 pieces = self.pieces.lock().ignore_poison();
                 continue;
@@ -358,6 +332,23 @@ impl Fetcher {
     }
 }
 
+/// The pieces of a fetcher; an answer is `None` if the bytes could not be read.
+type FetchedPieces = Pieces<Option<Bytes>>;
+
+/// Plans what the cache has not of a range: of an offer that was taken, or as far as there is room.
+fn plan(pieces: &mut FetchedPieces, file: &AheadFile, range: Range<u64>, offer: Option<&Offer>) {
+    let mut add = |range, grain| match offer {
+        Some(offer) => pieces.plan_offer(offer, range, grain),
+        None => pieces.advise(file.number, range, grain),
+    };
+    let Some(blocks) = &file.blocks else { return add(range, 1) };
+    blocks.missing(range.clone()).into_iter().for_each(|missing| add(missing, blocks.grain()));
+    blocks.release(range, &|block| {
+        let piece = pieces.with_byte(file.number, block.start);
+        piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
+    });
+}
+
 fn length_of(read: &Option<Bytes>) -> Option<u64> {
     read.as_ref().map(|bytes| bytes.len() as u64)
 }
@@ -398,3 +389,7 @@ impl Drop for Request {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "shuttle")]
+mod explored;
