@@ -16,7 +16,7 @@ impl Dataset {
     /// Returns the first error, in the order of the shards.
     pub fn open_all(&self) -> Result<()> {
         let all: Vec<usize> = (0..self.shards().len()).collect();
-        in_threads(&all, |number| self.shard(number).index().map(drop))
+        in_threads(&all, self.openers(), |number| self.shard(number).index().map(drop))
     }
 
     /// Opens these shards and their sidecars in several threads, because on a network file system each
@@ -26,11 +26,16 @@ impl Dataset {
         if shards.len() > self.0.access.cap {
             return; // the first would be closed before use
         }
-        _ = in_threads(shards, |number| {
+        _ = in_threads(shards, self.openers(), |number| {
             let shard = self.shard(number);
             _ = shard.index().and_then(|_| shard.source());
             Ok(())
         });
+    }
+
+    /// How many threads open shards, and how many shards each has at least.
+    fn openers(&self) -> (usize, usize) {
+        if self.readahead().is_some() { (REQUESTS, 1) } else { LOCAL }
     }
 
     /// Checks in several threads that these shards are the files that were opened.
@@ -38,7 +43,7 @@ impl Dataset {
     /// # Errors
     /// Returns the error of the first shard, in the order of `shards`, that changed or cannot be checked.
     pub(crate) fn expect_unchanged(&self, shards: &[usize]) -> Result<()> {
-        in_threads(shards, |number| self.shard(number).source()?.check())
+        in_threads(shards, LOCAL, |number| self.shard(number).source()?.check())
     }
 
     /// [`Dataset::open_all`], then reads every sidecar in full: all checksums, all rows.
@@ -55,14 +60,21 @@ impl Dataset {
     }
 }
 
-/// Maximum number of threads that wait for the file system at the same time.
-const THREADS: usize = 16;
+/// Threads that wait for the file system at the same time, at most, and the least files for a thread: starting one costs as
+/// much as opening some files on a local disk.
+const LOCAL: (usize, usize) = (16, 8);
+/// Threads if each file is a request to a store or to a server.
+const REQUESTS: usize = 64;
 
-/// Calls `job` for each of `shards`, up to [`THREADS`] at once.
+/// Calls `job` for each of `shards`, with at most `threads` threads, each for at least `each` shards.
 ///
 /// # Errors
 /// Returns the error of the first shard in the order of `shards`, whichever thread encountered it.
-fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+fn in_threads(
+    shards: &[usize],
+    (threads, each): (usize, usize),
+    job: impl Fn(usize) -> Result<()> + Sync,
+) -> Result<()> {
     let next = AtomicUsize::new(0);
     let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let work = || {
@@ -80,8 +92,7 @@ fn in_threads(shards: &[usize], job: impl Fn(usize) -> Result<()> + Sync) -> Res
         }
     };
     thread::scope(|scope| {
-        // Starting a thread costs as much as opening some files on a local disk.
-        for _ in 1..THREADS.min(shards.len().div_ceil(8)) {
+        for _ in 1..threads.min(shards.len().div_ceil(each)) {
             // If no thread can be started, this one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }

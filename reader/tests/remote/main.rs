@@ -336,3 +336,10 @@ fn requests_to_a_store_with_a_known_price_are_paid_for() {
     let (fetch, table) = spent(set.server.options());
     assert!(fetch.usd().is_none() && !table.contains("USD"), "another server: {fetch:?}");
 }
+
+#[test]
+fn sidecars_are_fetched_at_the_same_time() {
+    let set = Set::on(Server::new().with_delay(Duration::from_millis(20)));
+    set.remote().open_all().unwrap();
+    assert!(set.server.most_at_once() >= 3, "{} at once", set.server.most_at_once());
+}
