@@ -27,6 +27,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod written;
 
 use std::sync::Arc;
 

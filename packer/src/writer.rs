@@ -1,69 +1,29 @@
 //! `DatasetWriter`: samples from a program -> shards with sidecars, and a manifest at the end.
 //!
-//! As in a build, the output folder holds nothing before all is complete: finished shards wait in
-//! the working folder. The same samples give the same tars and sidecars as `pack build` of their
-//! files.
+//! As in a build, an output folder holds nothing before all is complete: finished shards wait in the working folder. In
+//! an object store they have their final names, and the manifest is missing. The same samples give the same tars and
+//! sidecars as `pack build` of their files.
 
 mod keys;
+mod options;
+mod place;
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use tarflume_formats::publish::{write_as, write_whole};
-use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{
-    Durability, Manifest, ShardRecord, ShardWriter, WrittenShard, files, name, tar,
-};
+use tarflume_formats::{Manifest, ShardRecord, ShardWriter, name, tar};
+
+pub use self::options::Options;
 
 use self::keys::Keys;
-use crate::build::finalize::move_all;
-use crate::build::options::{SHARD_SIZE, check_prefix};
+use self::place::Place;
+use crate::bucket::Bucket;
+use crate::build::options::check_prefix;
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::rules::NameRules;
-use crate::workdir::staging::{Lock, Staging};
-use crate::workdir::state::published;
-
-/// The field of a record that otherwise holds a plan's hash.
-const NO_PLAN: &str = "written without a plan";
-
-/// The options of a writer.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Shards are named PREFIX-000000.tar.
-    pub prefix: String,
-    /// Limit on a shard's bytes; a larger sample gets its own shard.
-    pub shard_size: u64,
-    /// Limit on a shard's samples.
-    pub shard_samples: Option<u64>,
-    /// The rules for keys.
-    pub names: NameRules,
-    /// The level of the content checks.
-    pub check: CheckLevel,
-    /// Whether JPEGs get entry points.
-    pub entry_points: bool,
-    /// Whether finished shards survive a power failure.
-    pub durability: Durability,
-    /// Discards what an earlier attempt left in the working folder.
-    pub fresh: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            prefix: "shard".into(),
-            shard_size: SHARD_SIZE,
-            shard_samples: None,
-            names: NameRules::default(),
-            check: CheckLevel::Structure,
-            entry_points: true,
-            durability: Durability::Synced,
-            fresh: false,
-        }
-    }
-}
 
 /// Why a sample was not written.
 #[derive(Debug)]
@@ -99,15 +59,14 @@ pub struct Abandoned {
     pub shards: usize,
     /// Samples in them.
     pub samples: u64,
-    /// The folder that holds them.
+    /// The folder, or the URL, that holds them.
     pub folder: PathBuf,
 }
 
 /// Writes a data set sample by sample.
 #[derive(Debug)]
 pub struct DatasetWriter {
-    staging: Staging,
-    _lock: Lock,
+    place: Place,
     options: Options,
     shard: Option<ShardWriter>,
     /// Number of shards begun.
@@ -127,34 +86,29 @@ impl DatasetWriter {
     /// invalid, if another program uses the folder, or if the operating system refuses.
     pub fn create(out: &Path, options: Options) -> Result<DatasetWriter, Failure> {
         check_prefix(&options.prefix)?;
-        let staging = Staging::of(out);
-        let there = || out.display().to_string();
-        if published(&staging)?.is_some() {
-            return Err(Failure::usage(format!(
-                "{} holds a data set already; choose another folder, or remove that one first",
-                there()
-            )));
-        }
-        let lock = staging.lock()?;
-        if options.fresh {
-            staging.clear()?;
-            staging.forget_plan()?;
-        } else if staging.is_begun()? {
-            return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; give --fresh to discard it, or choose another folder",
-                there()
-            )));
-        }
-        let first = out.join(shard_name(&options.prefix, 0));
-        if files::exists(&first)? {
-            return Err(Failure::usage(format!(
-                "{} exists and belongs to no data set; choose another folder or --prefix",
-                first.shown()
-            )));
-        }
-        Ok(DatasetWriter {
-            staging,
-            _lock: lock,
+        let place = Place::folder(out, &options)?;
+        Ok(DatasetWriter::at(place, options))
+    }
+
+    /// Begins a data set in an object store. Each shard is packed in a temporary folder, uploaded, and removed there.
+    /// The store must honor conditions, unless `single_writer` says that no other program writes to this prefix.
+    ///
+    /// # Errors
+    /// Returns an error if the prefix holds a data set or an unfinished attempt, if the store ignores conditions or does not
+    /// answer, or if the operating system refuses.
+    pub fn create_in(
+        bucket: Bucket,
+        options: Options,
+        single_writer: bool,
+    ) -> Result<DatasetWriter, Failure> {
+        check_prefix(&options.prefix)?;
+        let place = Place::bucket(bucket, &options, single_writer)?;
+        Ok(DatasetWriter::at(place, options))
+    }
+
+    fn at(place: Place, options: Options) -> DatasetWriter {
+        DatasetWriter {
+            place,
             options,
             shard: None,
             begun: 0,
@@ -162,7 +116,7 @@ impl DatasetWriter {
             records: Vec::new(),
             keys: Keys::default(),
             tray: Tray::default(),
-        })
+        }
     }
 
     /// Writes a sample: its key, and its parts by extension, which are stored in the order of
@@ -180,7 +134,7 @@ impl DatasetWriter {
         self.make_room(key, &parts)?;
         if self.shard.is_none() {
             let name = shard_name(&self.options.prefix, self.begun);
-            self.shard = Some(ShardWriter::create(&self.staging.shards(), &name)?);
+            self.shard = Some(ShardWriter::create(&self.place.shards(), &name)?);
             self.begun += 1;
         }
         let Some(shard) = &mut self.shard else { return Ok(()) };
@@ -219,17 +173,17 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Ends the shard; it is synced while the next one is written.
+    /// Ends the shard; it is synced or uploaded while the next one is written.
     fn end_shard(&mut self) -> Result<(), Failure> {
         let Some(shard) = self.shard.take().filter(|shard| shard.samples() > 0) else {
             return Ok(());
         };
-        // At most one shard is being published, so that the bytes waiting for a sync stay bounded.
+        // At most one shard is being published, so that the bytes that wait for it stay bounded.
         self.settle()?;
         let written = shard.finish()?;
         let number = self.begun - 1;
-        let (staging, options) = (self.staging.clone(), self.options.clone());
-        let publish = move || publish(&staging, &options, number, written);
+        let (target, options) = (self.place.target(), self.options.clone());
+        let publish = move || target.publish(&options, number, written);
         self.publishing = Some(
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
@@ -247,7 +201,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Ends the last shard, moves all shards out of the working folder, and writes the manifest.
+    /// Ends the last shard, moves all shards out of the working folder if there is one, and writes the manifest.
     ///
     /// # Errors
     /// Returns an error if no sample was written, a file already has a shard's name, or the
@@ -256,20 +210,14 @@ impl DatasetWriter {
         self.end_shard()?;
         self.settle()?;
         if self.records.is_empty() {
-            self.staging.remove()?;
-            let text = format!("no sample was written to {}", self.staging.out().shown());
-            return Err(Failure::usage(text));
+            self.place.remove()?;
+            return Err(Failure::usage(format!("no sample was written to {}", self.place.shown())));
         }
-        // The manifest comes last, so that it never names a file that is not in place.
-        let manifest = move_all(&self.staging, std::mem::take(&mut self.records), None)?;
-        self.staging.sweep()?;
-        write_whole(&self.staging.manifest_path(), &manifest.to_json())?;
-        self.staging.remove()?;
-        Ok(manifest)
+        self.place.publish_all(std::mem::take(&mut self.records))
     }
 
-    /// Abandons the data set: publishes nothing. Finished shards stay in the working folder; if
-    /// there are none, it is removed.
+    /// Abandons the data set: publishes nothing. Finished shards stay in the working folder or in the store; without such a
+    /// shard, nothing stays.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
@@ -277,37 +225,14 @@ impl DatasetWriter {
         self.shard = None; // dropping it removes its temporary file
         self.settle()?;
         if self.records.is_empty() {
-            self.staging.remove()?;
+            self.place.remove()?;
         }
         Ok(Abandoned {
             shards: self.records.len(),
             samples: self.records.iter().map(|record| record.entry.samples).sum(),
-            folder: self.staging.shards(),
+            folder: self.place.finished(),
         })
     }
-}
-
-/// Publishes a shard to the working folder and writes its record.
-fn publish(
-    staging: &Staging,
-    options: &Options,
-    number: u64,
-    written: WrittenShard,
-) -> Result<ShardRecord, Failure> {
-    let name = shard_name(&options.prefix, number);
-    let extensions = written.extensions.clone();
-    let entry = written.publish(&staging.shards(), &name, options.durability)?;
-    let record = ShardRecord {
-        plan: NO_PLAN.into(),
-        shard: number,
-        entry,
-        entry_points: options.entry_points,
-        unsynced: options.durability == Durability::Cached,
-        extensions,
-        problems: Vec::new(),
-    };
-    write_as(&staging.record_path(&name), &record.to_json(), options.durability)?;
-    Ok(record)
 }
 
 /// A sample that is being added to a shard.

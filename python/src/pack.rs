@@ -155,7 +155,7 @@ pub(crate) fn pack_build(
 }
 
 /// The place of a build in a store; `None` if `out` is a local folder.
-fn bucket(
+pub(crate) fn bucket(
     py: Python<'_>,
     out: &Path,
     storage: Option<&Bound<'_, PyAny>>,

@@ -15,10 +15,11 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::json::from_json;
 use crate::numbers::Number;
-use crate::pack::{bytes, choice};
+use crate::pack::{bucket, bytes, choice};
+use crate::url;
 use tarflume_formats::IgnorePoison;
 
-/// Writes shards from the samples of a program; one writer for each data set.
+/// Writes shards from the samples of a program to a folder or an object store; one writer for each data set.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct Writer {
     out: PathBuf,
@@ -44,7 +45,7 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
-           check="structure", entry_points=true, fsync=true, fresh=false))]
+           check="structure", entry_points=true, fsync=true, fresh=false, storage=None, single_writer=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
@@ -57,7 +58,11 @@ impl Writer {
         entry_points: bool,
         fsync: bool,
         fresh: bool,
+        storage: Option<Bound<'_, PyAny>>,
+        single_writer: bool,
     ) -> PyResult<Writer> {
+        let out = url::restored(out);
+        let bucket = bucket(py, &out, storage.as_ref())?;
         let max_samples = max_samples.map(|n| n.0);
         if max_samples == Some(0) {
             return Err(usage(py, "max_samples=0: at least 1 is needed"));
@@ -76,7 +81,10 @@ impl Writer {
             durability: if fsync { Durability::Synced } else { Durability::Cached },
             fresh,
         };
-        let made = py.detach(|| DatasetWriter::create(&out, options));
+        let made = py.detach(|| match bucket {
+            Some(bucket) => DatasetWriter::create_in(bucket, options, single_writer),
+            None => DatasetWriter::create(&out, options),
+        });
         let inner = made.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         Ok(Writer { out, inner: Mutex::new(Some(inner)) })
     }
@@ -126,12 +134,12 @@ impl Writer {
         from_json(py, &manifest)
     }
 
-    /// Stops without publishing; returns the number of finished shards, of samples in them, and their folder.
-    fn abandon(&self, py: Python<'_>) -> PyResult<(usize, u64, PathBuf)> {
+    /// Stops without publishing; returns the number of finished shards, of samples in them, and their folder or URL.
+    fn abandon(&self, py: Python<'_>) -> PyResult<(usize, u64, String)> {
         let writer = self.taken(py)?;
         let left = py.detach(|| writer.abandon());
         let Abandoned { shards, samples, folder } =
             left.map_err(|failure| JobFailure::failure(failure).raised(py))?;
-        Ok((shards, samples, folder))
+        Ok((shards, samples, folder.display().to_string()))
     }
 }

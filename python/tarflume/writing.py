@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import _core
+from .arguments import dict_of
 from .errors import UsageError
 
 __all__ = ["ShardWriter"]
@@ -36,14 +37,15 @@ _PICTURES = {
 class ShardWriter:
     """Writes a data set sample by sample: tars, their sidecars, and at the end the manifest.
 
-    `out` contains no shard before all are complete: finished shards stay in `out/.pack`, and `close()`, or the end of
-    `with`, publishes them. An exception inside `with` publishes nothing and gets a note about that. Parts are in the
+    A folder `out` contains no shard before all are complete: finished shards stay in `out/.pack`, and `close()`, or the
+    end of `with`, publishes them. In an object store, shards are uploaded under their names while others are written,
+    and `close()` writes `dataset.json`, which makes them a data set. An exception inside `with` publishes nothing and gets a note about that. Parts are in the
     order of their extensions, so the tars are equal to those of `pack build` for the same files. Threads may share a
     writer; samples are in the order in which they were written.
 
     Arguments:
 
-    - `out`: the folder of the data set; created if it does not exist.
+    - `out`: the folder of the data set; created if it does not exist. Or a URL: "s3://bucket/set", `gs://`, `az://`.
     - `shard_size`: the maximum size of a shard, "256MiB" or bytes; a larger sample gets a separate shard.
       `max_samples`: the maximum number of samples in a shard; without `shard_size` it is the only limit.
     - `prefix`: the names of shards are PREFIX-000000.tar.
@@ -53,6 +55,8 @@ class ShardWriter:
     - `quality`: of JPEG and WebP encoded from arrays and pictures. `encoders`: `{"ext": callable}`, which convert parts
       with these extensions to bytes.
     - `fsync`: waits until shards are on disk. `fresh`: removes an unfinished data set in `out`.
+    - `storage`: how the store of a URL is reached: see `tarflume.Dataset`. `single_writer`: goes on with a store that
+      ignores conditional writes, if no other program writes to this prefix.
 
     Raises `UsageError` if `out` contains a data set or an unfinished one.
     """
@@ -71,6 +75,8 @@ class ShardWriter:
         encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
         fsync: bool = True,
         fresh: bool = False,
+        storage: Mapping[str, object] | None = None,
+        single_writer: bool = False,
     ) -> None:
         if not isinstance(names, str):
             names = ",".join(f"{rule}={action}" for rule, action in names.items())
@@ -88,6 +94,8 @@ class ShardWriter:
             entry_points=entry_points,
             fsync=fsync,
             fresh=fresh,
+            storage=dict_of(storage),
+            single_writer=single_writer,
         )
 
     def write(self, sample: Mapping[str, Any]) -> None:

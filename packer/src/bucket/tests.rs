@@ -12,6 +12,8 @@ use crate::failure::Failure;
 use crate::run::{RunCounter, RunOptions, run};
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
+use crate::writer::{self, DatasetWriter, Rejected};
+use tarflume_formats::Manifest;
 
 /// A folder of ten samples without images, and the options of a build of four shards.
 fn source() -> tempfile::TempDir {
@@ -160,6 +162,102 @@ fn a_store_that_ignores_conditions_is_named() {
     let refused = Bucket::new(Arc::new(objects)).expect_conditions().unwrap_err();
     assert!(refused.text.contains("ignores the condition If-None-Match"), "{}", refused.text);
     assert!(refused.text.contains("--single-writer"));
+}
+
+/// Writes ten samples in shards of four.
+fn write_all(mut writer: DatasetWriter) -> Result<Manifest, Failure> {
+    for n in 0..10 {
+        let key = format!("{n:03}");
+        let written = writer.write(key.as_bytes(), &[(b"json", format!("{{\"n\": {n}}}").as_bytes())]);
+        match written {
+            Ok(()) => {}
+            Err(Rejected::Failure(failure)) => {
+                writer.abandon()?;
+                return Err(failure);
+            }
+            Err(Rejected::Problem(problem)) => panic!("{problem:?}"),
+        }
+    }
+    writer.finish()
+}
+
+fn writer_options(fresh: bool) -> writer::Options {
+    writer::Options { shard_samples: Some(4), fresh, ..writer::Options::default() }
+}
+
+fn write_in(objects: &Arc<MemoryObjects>, fresh: bool) -> Result<Manifest, Failure> {
+    let bucket = Bucket::new(objects.clone());
+    write_all(DatasetWriter::create_in(bucket, writer_options(fresh), false)?)
+}
+
+/// The files of the same writer in a folder.
+fn written_in_a_folder() -> BTreeMap<String, Vec<u8>> {
+    let out = tempfile::tempdir().unwrap();
+    write_all(DatasetWriter::create(out.path(), writer_options(false)).unwrap()).unwrap();
+    let entries = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap());
+    let read = |f: std::fs::DirEntry| std::fs::read(f.path()).unwrap();
+    entries.map(|f| (f.file_name().into_string().unwrap(), read(f))).collect()
+}
+
+#[test]
+fn a_writer_makes_the_objects_of_one_in_a_folder() {
+    let objects = Arc::new(MemoryObjects::default());
+    write_in(&objects, false).unwrap();
+    assert_eq!(objects.objects(), written_in_a_folder());
+    assert_eq!((objects.objects().len(), objects.open_uploads()), (7, 0));
+    let again = write_in(&objects, false).unwrap_err();
+    assert!(again.text.contains("holds a data set already"), "{}", again.text);
+    assert!(write_in(&objects, true).is_err(), "a published data set is never discarded");
+    assert_eq!(objects.objects(), written_in_a_folder());
+}
+
+#[test]
+fn a_writer_that_is_killed_at_any_call_publishes_all_or_nothing() {
+    let expected = written_in_a_folder();
+    let whole = Arc::new(MemoryObjects::default());
+    write_in(&whole, false).unwrap();
+    let calls = whole.calls();
+    assert!(calls > 25, "{calls} calls");
+    for (from, after_effect) in (0..calls).flat_map(|from| [(from, false), (from, true)]) {
+        let killed = Arc::new(MemoryObjects::default().restarted(Some(from), after_effect));
+        write_in(&killed, false).unwrap_err();
+        let next = Arc::new(killed.restarted(None, false));
+        if killed.objects().contains_key("dataset.json") {
+            let mut left = killed.objects();
+            left.retain(|name, _| !name.starts_with(".pack/"));
+            assert_eq!(left, expected, "killed at call {from}");
+            continue;
+        }
+        write_in(&next, true).unwrap();
+        assert_eq!(next.objects(), expected, "killed at call {from}, effect {after_effect}");
+    }
+}
+
+#[test]
+fn a_writer_disturbs_no_other_attempt() {
+    let source = source();
+    let objects = Arc::new(MemoryObjects::default());
+    build(source.path(), &objects, &[0]).unwrap_err();
+    let refused = write_in(&objects, false).unwrap_err();
+    assert!(refused.text.contains("unfinished data set; give --fresh"), "{}", refused.text);
+    let other = Arc::new(MemoryObjects::default());
+    other.set("shard-000000.tar", b"somebody's");
+    let refused = write_in(&other, true).unwrap_err();
+    assert!(refused.text.contains("belongs to no data set"), "{}", refused.text);
+    // Two writers at once: the one that finishes later publishes nothing.
+    let both = Arc::new(MemoryObjects::default());
+    let writer = |name: &str| {
+        let options = writer::Options { prefix: name.into(), ..writer_options(false) };
+        DatasetWriter::create_in(Bucket::new(both.clone()), options, false).unwrap()
+    };
+    let (first, second) = (writer("first"), writer("second"));
+    write_all(first).unwrap();
+    let refused = write_all(second).unwrap_err();
+    assert!(refused.text.contains("holds another data set"), "{}", refused.text);
+    let abandoned = Arc::new(MemoryObjects::default());
+    let bucket = Bucket::new(abandoned.clone());
+    DatasetWriter::create_in(bucket, writer_options(false), false).unwrap().abandon().unwrap();
+    assert!(abandoned.objects().is_empty());
 }
 
 #[cfg(feature = "remote")]

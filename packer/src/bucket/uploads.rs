@@ -98,7 +98,7 @@ impl Bucket {
 }
 
 /// A word that no other upload has: of this process, this moment, this call.
-fn attempt() -> String {
+pub(super) fn attempt() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let call = CALLS.fetch_add(1, Ordering::Relaxed);

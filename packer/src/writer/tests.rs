@@ -5,6 +5,8 @@ use std::fs;
 
 use tarflume_fixtures::{Photo, PhotoKind};
 
+use tarflume_formats::Durability;
+
 use super::*;
 use crate::exit::Exit;
 use crate::stop::Stop;

@@ -16,8 +16,8 @@ use tarflume_formats::IgnorePoison;
 use crate::error::Result;
 use crate::source::ahead::depth::Depth;
 use crate::source::ahead::latency::Latencies;
-use crate::source::ahead::offers::Offer;
-use crate::source::ahead::pieces::{PieceId, PieceState, Pieces};
+use crate::source::ahead::offers::{Offer, PieceId};
+use crate::source::ahead::pieces::{PieceState, Pieces};
 use crate::source::ahead::{Background, Blocks, Kept};
 use crate::sync::{Condvar, Mutex};
 

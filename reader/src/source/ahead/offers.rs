@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use crate::source::ahead::pieces::PieceId;
+/// A piece: number of its shard, first byte.
+pub(crate) type PieceId = (u64, u64);
 
 /// A range of a shard, and the first byte of each of its samples, ascending. Each sample is read once.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,15 +5,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use crate::source::ahead::offers::{Offer, Offers};
+use crate::source::ahead::offers::{Offer, Offers, PieceId};
 
 /// The most requests to a store at the same time.
 pub(crate) const AT_ONCE: usize = 256;
 /// A longer range is fetched as several pieces: one connection brings some 90 MB a second.
 pub(crate) const MOST: u64 = 8 << 20;
-
-/// A piece: number of its shard, first byte.
-pub(crate) type PieceId = (u64, u64);
 
 /// What became of a piece.
 #[derive(Debug, Clone)]

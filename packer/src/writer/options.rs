@@ -1,0 +1,43 @@
+//! `Options`: how a writer divides and checks what it writes.
+
+use tarflume_formats::Durability;
+
+use crate::build::options::SHARD_SIZE;
+use crate::check::CheckLevel;
+use crate::scan::rules::NameRules;
+
+/// The options of a writer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Shards are named PREFIX-000000.tar.
+    pub prefix: String,
+    /// Limit on a shard's bytes; a larger sample gets its own shard.
+    pub shard_size: u64,
+    /// Limit on a shard's samples.
+    pub shard_samples: Option<u64>,
+    /// The rules for keys.
+    pub names: NameRules,
+    /// The level of the content checks.
+    pub check: CheckLevel,
+    /// Whether JPEGs get entry points.
+    pub entry_points: bool,
+    /// Whether finished shards survive a power failure.
+    pub durability: Durability,
+    /// Discards what an earlier attempt left in the working folder.
+    pub fresh: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            prefix: "shard".into(),
+            shard_size: SHARD_SIZE,
+            shard_samples: None,
+            names: NameRules::default(),
+            check: CheckLevel::Structure,
+            entry_points: true,
+            durability: Durability::Synced,
+            fresh: false,
+        }
+    }
+}

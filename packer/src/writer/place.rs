@@ -1,0 +1,183 @@
+//! `Place`: where a writer's shards go: to a folder, or to an object store.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::publish::{write_as, write_whole};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Durability, Manifest, ShardRecord, WrittenShard, files, index_path};
+
+use super::options::Options;
+use crate::bucket::Bucket;
+use crate::build::finalize::move_all;
+use crate::failure::Failure;
+use crate::plan::naming::shard_name;
+use crate::run::destination::PackedShard;
+use crate::stop::Stop;
+use crate::work_folder::WorkFolder;
+use crate::workdir::staging::{Lock, Staging};
+use crate::workdir::state::published;
+
+/// The field of a record that otherwise holds a plan's hash.
+const NO_PLAN: &str = "written without a plan";
+
+/// The place of one data set, for one writer.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// The lock is held until the writer is dropped.
+    Folder {
+        staging: Staging,
+        _lock: Lock,
+    },
+    /// The store, the folder of the shards in work, and what distinguishes the records of this writer.
+    Bucket(Bucket, WorkFolder, String),
+}
+
+impl Place {
+    /// The folder `out`; made if it does not exist.
+    pub(super) fn folder(out: &Path, options: &Options) -> Result<Place, Failure> {
+        let staging = Staging::of(out);
+        let there = || out.display().to_string();
+        if published(&staging)?.is_some() {
+            return Err(Failure::usage(format!(
+                "{} holds a data set already; choose another folder, or remove that one first",
+                there()
+            )));
+        }
+        let lock = staging.lock()?;
+        if options.fresh {
+            staging.clear()?;
+            staging.forget_plan()?;
+        } else if staging.is_begun()? {
+            return Err(Failure::usage(format!(
+                "{} holds an unfinished data set; give --fresh to discard it, or choose another folder",
+                there()
+            )));
+        }
+        let first = out.join(shard_name(&options.prefix, 0));
+        if files::exists(&first)? {
+            return Err(Failure::usage(format!(
+                "{} exists and belongs to no data set; choose another folder or --prefix",
+                first.shown()
+            )));
+        }
+        Ok(Place::Folder { staging, _lock: lock })
+    }
+
+    /// A prefix of a store.
+    pub(super) fn bucket(
+        bucket: Bucket,
+        options: &Options,
+        single_writer: bool,
+    ) -> Result<Place, Failure> {
+        let first = shard_name(&options.prefix, 0);
+        let word = bucket.begin_writing(&first, options.fresh, single_writer)?;
+        Ok(Place::Bucket(bucket, WorkFolder::new()?, format!("{NO_PLAN}: {word}")))
+    }
+
+    /// The folder in which shards are packed.
+    pub(super) fn shards(&self) -> PathBuf {
+        match self {
+            Place::Folder { staging, .. } => staging.shards(),
+            Place::Bucket(_, work, _) => work.path().to_path_buf(),
+        }
+    }
+
+    /// Where finished shards are before they are published.
+    pub(super) fn finished(&self) -> PathBuf {
+        match self {
+            Place::Folder { staging, .. } => staging.shards(),
+            Place::Bucket(bucket, ..) => bucket.url().into(),
+        }
+    }
+
+    /// The data set, for messages.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Place::Folder { staging, .. } => staging.out().shown().to_string(),
+            Place::Bucket(bucket, ..) => bucket.url().into(),
+        }
+    }
+
+    /// What a thread needs to publish a shard.
+    pub(super) fn target(&self) -> Target {
+        match self {
+            Place::Folder { staging, .. } => Target::Folder(staging.clone()),
+            Place::Bucket(bucket, work, plan) => {
+                Target::Bucket(bucket.clone(), work.path().to_path_buf(), plan.clone())
+            }
+        }
+    }
+
+    /// Removes what was made before the first shard was finished.
+    pub(super) fn remove(&self) -> Result<(), Failure> {
+        match self {
+            Place::Folder { staging, .. } => staging.remove(),
+            Place::Bucket(bucket, ..) => bucket.discard().map(drop),
+        }
+    }
+
+    /// Publishes all shards. The manifest comes last, so that it never names a file that is not in place.
+    pub(super) fn publish_all(&self, records: Vec<ShardRecord>) -> Result<Manifest, Failure> {
+        let staging = match self {
+            Place::Bucket(bucket, ..) => return bucket.publish_written(records),
+            Place::Folder { staging, .. } => staging,
+        };
+        let manifest = move_all(staging, records, None)?;
+        staging.sweep()?;
+        write_whole(&staging.manifest_path(), &manifest.to_json())?;
+        staging.remove()?;
+        Ok(manifest)
+    }
+}
+
+/// Where a finished shard goes.
+pub(super) enum Target {
+    Folder(Staging),
+    /// The store, the folder of the shards in work, and the plan of the records.
+    Bucket(Bucket, PathBuf, String),
+}
+
+impl Target {
+    /// Publishes shard `number`, and writes its record.
+    pub(super) fn publish(
+        self,
+        options: &Options,
+        number: u64,
+        written: WrittenShard,
+    ) -> Result<ShardRecord, Failure> {
+        let name = shard_name(&options.prefix, number);
+        let (folder, durability, plan) = match &self {
+            Target::Folder(staging) => (staging.shards(), options.durability, NO_PLAN),
+            Target::Bucket(_, work, plan) => (work.clone(), Durability::Cached, plan.as_str()),
+        };
+        let extensions = written.extensions.clone();
+        let entry = written.publish(&folder, &name, durability)?;
+        let record = ShardRecord {
+            plan: plan.into(),
+            shard: number,
+            entry,
+            entry_points: options.entry_points,
+            unsynced: durability == Durability::Cached,
+            extensions,
+            problems: Vec::new(),
+        };
+        match &self {
+            Target::Folder(staging) => {
+                write_as(&staging.record_path(&name), &record.to_json(), durability)?;
+                Ok(record)
+            }
+            Target::Bucket(bucket, ..) => upload(bucket, &folder.join(&name), record),
+        }
+    }
+}
+
+/// Uploads a shard and its sidecar, writes its record, and removes the files.
+fn upload(bucket: &Bucket, tar: &Path, record: ShardRecord) -> Result<ShardRecord, Failure> {
+    bucket.claim(&record.entry.name, &record.plan)?;
+    let packed = PackedShard { tar, record };
+    bucket.destination(Stop::new()).deliver(&packed)?;
+    for file in [tar, &index_path(tar)] {
+        std::fs::remove_file(file).map_err(|e| Failure::io(e, "remove", file))?;
+    }
+    Ok(packed.record)
+}
