@@ -29,6 +29,14 @@ pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
 
 /// Opens the data set again: its time counts toward the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
+    #[cfg(feature = "remote")]
+    if let Some(url) = tarflume_formats::url::url_of(&options.path) {
+        let mut storage = tarflume::Storage::new();
+        for (name, value) in &options.storage {
+            storage = storage.option(name, value).map_err(Failure::from)?;
+        }
+        return Ok(Dataset::open_with(url, &storage)?);
+    }
     Dataset::open(&options.path).map_err(|error| match files::exists(&options.path) {
         Ok(false) => Failure::from(error).with_exit(Exit::Usage),
         _ => Failure::from(error),

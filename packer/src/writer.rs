@@ -23,7 +23,6 @@ use crate::check::{CheckLevel, Content, Dimensions, Tray};
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
-use crate::scan::rules::NameRules;
 
 /// Why a sample was not written.
 #[derive(Debug)]

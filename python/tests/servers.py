@@ -59,9 +59,14 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: pathlib.Path) -> N
 
 
 @contextlib.contextmanager
-def server(command: list[str], url: str, folder: pathlib.Path) -> Iterator[None]:
+def server(
+    command: list[str], url: str, folder: pathlib.Path, environment: dict[str, str] | None = None
+) -> Iterator[None]:
     log = folder / "log"
-    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, cwd=folder) as process:
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=environment) as process,
+    ):
         try:
             wait_for(url, process, log)
             yield
@@ -134,6 +139,20 @@ def rclone(folder: pathlib.Path) -> Iterator[dict[str, str]]:
     command += ["--auth-key", ",".join(KEYS), "--config", str(folder / "none")]
     options = s3_options(port)
     with server(command, options["endpoint"], folder):
+        yield options
+
+
+@contextlib.contextmanager
+def juicefs(folder: pathlib.Path) -> Iterator[dict[str, str]]:
+    """An S3 gateway before JuiceFS, with the bucket "data". It ignores If-None-Match, and If-Match never fits."""
+    meta, port = f"sqlite3://{folder / 'meta.db'}", free_port()
+    make = [script("juicefs"), "format", meta, "data", "--storage", "file", "--bucket", f"{folder / 'blocks'}/"]
+    subprocess.run(make, check=True, capture_output=True, cwd=folder)
+    environment = {**os.environ, "MINIO_ROOT_USER": "testuser", "MINIO_ROOT_PASSWORD": "testsecret"}
+    command = [script("juicefs"), "gateway", meta, f"127.0.0.1:{port}", "--cache-dir", str(folder / "cache")]
+    options = {**s3_options(port), "access_key_id": "testuser", "secret_access_key": "testsecret"}
+    with server(command, options["endpoint"], folder, environment):
+        make_bucket(options, "data")
         yield options
 
 

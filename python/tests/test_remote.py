@@ -237,17 +237,61 @@ def test_builds_that_are_killed_publish_one_right_set(
     began = time.monotonic()
     run("build", source, "-o", "s3://data/whole", "--shards", 4, options=s3)
     whole = time.monotonic() - began
-    kills = 0
-    for number in range(20):
+    kills, attempts = 0, int(os.environ.get("TARFLUME_TEST_KILLS", "20"))
+    for number in range(attempts):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            time.sleep(whole * number / 20)
+            time.sleep(whole * (number % 20) / 20)
             kills += process.poll() is None
             process.send_signal(signal.SIGKILL)
+        if "dataset.json" in names(s3, "killed"):
+            assert epoch(url, storage=s3) == epoch(local), "what is published is whole"
+            assert [key for key in uploads(s3) if key.startswith("killed/")] == []
+            client = servers.s3_client(s3)
+            for name in names(s3, "killed"):
+                client.delete_object(Bucket="data", Key=f"killed/{name}")
+    print(f"{kills} of {attempts} builds were killed")
     run("build", source, "-o", url, "--shards", 4, options=s3)
     assert kills > 0, "every build ended before it was killed"
     assert epoch(url, storage=s3) == epoch(local)
     assert [name for name in names(s3, "killed") if name == "dataset.json"] == ["dataset.json"]
     assert [key for key in uploads(s3) if key.startswith("killed/")] == []
+
+
+def test_a_program_writes_samples_to_a_bucket(
+    s3: dict[str, str], source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(out: object, **words: object) -> None:
+        with tarflume.ShardWriter(out, max_samples=16, **words) as writer:
+            for jpeg in sorted(source.glob("*.jpg")):
+                json_part = jpeg.with_suffix(".json").read_bytes()
+                writer.write({"__key__": jpeg.stem, "jpg": jpeg.read_bytes(), "json": json_part})
+        assert writer.manifest["samples"] == 60
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    write("s3://data/written", storage=s3)
+    write(tmp_path / "written")
+    client = servers.s3_client(s3)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "written").iterdir()}
+    stored = {n: client.get_object(Bucket="data", Key=f"written/{n}")["Body"].read() for n in names(s3, "written")}
+    assert stored == files and len(files) == 9
+    assert epoch("s3://data/written", storage=s3)[0] == epoch(local)[0]
+    with pytest.raises(tarflume.errors.UsageError, match="holds a data set already"):
+        tarflume.ShardWriter("s3://data/written", storage=s3)
+    with pytest.raises(ValueError, match="broken") as broken, tarflume.ShardWriter(
+        "s3://data/half", storage=s3, max_samples=1
+    ) as writer:
+        for n in range(3):
+            writer.write({"__key__": str(n), "json": {"n": n}})
+        raise ValueError("broken")
+    assert "2 samples are in s3://data/half; start again with fresh=True" in broken.value.__notes__[0]
+    assert "dataset.json" not in names(s3, "half")
+    with pytest.raises(tarflume.errors.UsageError, match="unfinished data set; give fresh=True"):
+        tarflume.ShardWriter("s3://data/half", storage=s3)
+    with tarflume.ShardWriter("s3://data/half", storage=s3, fresh=True) as writer:
+        writer.write({"__key__": "0", "json": {}})
+    assert sorted(names(s3, "half")) == ["dataset.json", "shard-000000.index", "shard-000000.tar"]
+    with pytest.raises(tarflume.errors.UsageError, match="storage= is for"):
+        tarflume.ShardWriter(tmp_path / "folder", storage=s3)
 
 
 def test_sync_copies_between_folders_and_buckets(
@@ -349,6 +393,17 @@ def test_a_store_that_ignores_conditions_is_refused(
         assert epoch(stored) == epoch(local)
         with pytest.raises(tarflume.Error, match="range"):
             epoch("s3://data/set", storage=options)
+
+
+def test_a_gateway_without_conditions_and_tags_is_refused_or_read_right(
+    source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    with servers.juicefs(tmp_path) as options:
+        text = run("build", source, "-o", "s3://data/set", "--shards", 4, options=options, code=2)
+        assert "If-None-Match" in text and "--single-writer" in text, text
+        run("build", source, "-o", "s3://data/set", "--shards", 4, "--single-writer", options=options)
+        assert epoch("s3://data/set", storage=options) == epoch(local)
+        assert "whole" in run("verify", "s3://data/set", options=options)
 
 
 def test_the_environment_says_where_the_store_is(

@@ -103,7 +103,9 @@ impl Error {
     }
 
     fn other(doing: &str, url: &str, text: &str) -> Error {
-        let (kind, advice) = if text.contains("without LOCATION") {
+        let (kind, advice) = if METADATA.iter().any(|host| text.contains(host)) {
+            (ErrorKind::Refused, NO_CREDENTIALS)
+        } else if text.contains("without LOCATION") {
             (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
         } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w))
         {
@@ -124,6 +126,13 @@ impl Error {
         Error::new(kind, url, format!("cannot {doing}: {text}{advice}"))
     }
 }
+
+/// Where machines of a cloud get their credentials, if nothing else gives them.
+const METADATA: [&str; 2] = ["169.254.169.254", "metadata.google.internal"];
+
+const NO_CREDENTIALS: &str = "; no credentials were found, and the metadata service of cloud machines gives none: set \
+                              AWS_PROFILE or AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS or \
+                              AZURE_STORAGE_ACCOUNT_KEY, or anonymous=true for a public bucket";
 
 /// The text of [`ErrorKind::Changed`].
 pub(crate) const CHANGED: &str =

@@ -10,6 +10,9 @@ use tarflume::{Shuffle, SourceKind, Verify};
 pub(crate) struct Options {
     /// The data set, or one shard.
     pub(crate) path: PathBuf,
+    /// How the store of a URL is reached.
+    #[cfg_attr(not(feature = "remote"), allow(dead_code, reason = "there are folders alone"))]
+    pub(crate) storage: Vec<(String, String)>,
     /// The order of the samples.
     pub(crate) shuffle: Shuffle,
     /// Samples per batch.

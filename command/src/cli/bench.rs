@@ -10,7 +10,7 @@ use tarflume_formats::shown;
 use tarflume_packer::{Exit, Outcome, size, units};
 
 use super::args::{self, BLOCKS, BUFFER, Format, ShuffleChoice};
-use super::out;
+use super::{out, storage};
 use crate::bench;
 use crate::bench::options::{Options, Until};
 use crate::bench::report::{Accelerator, Rate, Report};
@@ -123,6 +123,7 @@ impl Args {
     fn options(&self) -> Options {
         Options {
             path: self.path.clone(),
+            storage: storage::given().to_vec(),
             shuffle: self.shuffle.with(self.seed, BUFFER, BLOCKS),
             batch: self.batch,
             threads: self.jobs,

@@ -10,8 +10,18 @@ use crate::failure::Failure;
 pub struct Facts {
     /// Length in bytes.
     pub length: u64,
-    /// What the store calls this state of the object: its ETag or version. Empty if it has none.
+    /// What the store calls this state of the object: its ETag, or the time of its last change in milliseconds. Empty if it has none.
     pub tag: String,
+}
+
+impl Facts {
+    /// True if these may be facts of the same state of an object. Some gateways tell an ETag when an object is written and
+    /// only the time when it is asked for: then the length decides.
+    pub(super) fn may_be(&self, other: &Facts) -> bool {
+        let is_time = |facts: &Facts| facts.tag.bytes().all(|byte| byte.is_ascii_digit());
+        let same_kind = is_time(self) == is_time(other);
+        self.length == other.length && (!same_kind || self.tag == other.tag)
+    }
 }
 
 /// An object that was read.
