@@ -1,70 +1,99 @@
-"""One client reads one epoch from the store. Prints samples, seconds, and seconds to the first batch, as JSON."""
+"""One client reads one epoch from the store. Prints samples, seconds, and seconds to the first batch, as JSON.
+
+    one.py CLIENT                    measures
+    one.py CLIENT FOLDER [BATCHES]   notes the rows and, after each batch, the state in FOLDER, and goes on with a
+                                     state that is there; kills itself after so many batches
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import pathlib
+import pickle
+import resource
+import signal
 import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 BATCH = 64
 WORKERS = 2
 
+# Batches of rows (bytes), and what returns the state after the last batch; `None` if the client has none.
+Client = tuple[Iterator[list[bytes]], Callable[[], Any] | None]
 
-def tarflume_of(shuffle: str, **words: Any) -> Iterator[int]:
+
+def tarflume_of(shuffle: str, state: Any, **words: Any) -> Client:
     import tarflume
 
     loader = tarflume.Loader(
         "s3://data/wds", batch_size=BATCH, shuffle=shuffle, seed=1, columns=["bin"], num_threads=WORKERS,
-        storage={"endpoint": os.environ["AWS_ENDPOINT_URL"], "allow_http": True}, **words,
+        storage={"endpoint": os.environ["AWS_ENDPOINT_URL"], "allow_http": True}, drop_last="uneven", **words,
     )  # fmt: skip
-    for batch in loader:
-        yield len(batch["key"])
+    if state is not None:
+        loader.load_state_dict(state)
+    return (batch["bin"] for batch in loader), loader.state_dict
 
 
-def loaded(dataset: Any) -> Iterator[int]:
+def loaded(dataset: Any) -> Iterator[list[bytes]]:
     from torch.utils.data import DataLoader
 
-    for batch in DataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=list):
-        yield len(batch)
+    return iter(DataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=list))
 
 
-def webdataset() -> Iterator[int]:
+def webdataset(_: Any) -> Client:
     import webdataset
 
     urls = [f"pipe:curl -s -f '{url}'" for url in json.loads(os.environ["SHARD_URLS"])]
     data = webdataset.WebDataset(urls, shardshuffle=len(urls), nodesplitter=webdataset.split_by_node)
-    return loaded(data.shuffle(1000).to_tuple("bin"))
+    return ([row for (row,) in rows] for rows in loaded(data.shuffle(1000).to_tuple("bin"))), None
 
 
-def mds() -> Iterator[int]:
-    from streaming import StreamingDataset
+def mds(state: Any) -> Client:
+    from streaming import StreamingDataLoader, StreamingDataset
 
-    with tempfile.TemporaryDirectory() as local:
-        yield from loaded(StreamingDataset(remote="s3://data/mds", local=local, shuffle=True, batch_size=BATCH))
+    local = tempfile.TemporaryDirectory()
+    dataset = StreamingDataset(remote="s3://data/mds", local=local.name, shuffle=True, batch_size=BATCH)
+    loader = StreamingDataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=list)
+    if state is not None:
+        loader.load_state_dict(state)
+
+    def batches() -> Iterator[list[bytes]]:
+        with local:
+            for rows in loader:
+                yield [row["bin"] for row in rows]
+
+    return batches(), loader.state_dict
 
 
-def litdata() -> Iterator[int]:
+def litdata(state: Any) -> Client:
     import litdata
 
-    with tempfile.TemporaryDirectory() as local:
-        dataset = litdata.StreamingDataset("s3://data/lit", cache_dir=local, shuffle=True, seed=1)
-        words = {"batch_size": BATCH, "num_workers": WORKERS, "collate_fn": copied}
-        for batch in litdata.StreamingDataLoader(dataset, **words):
-            yield len(batch)
+    local = tempfile.TemporaryDirectory()
+    dataset = litdata.StreamingDataset("s3://data/lit", cache_dir=local.name, shuffle=True, seed=1)
+    loader = litdata.StreamingDataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=copied)
+    if state is not None:
+        loader.load_state_dict(state)
+
+    def batches() -> Iterator[list[bytes]]:
+        with local:
+            yield from loader
+
+    return batches(), loader.state_dict
 
 
-def copied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def copied(rows: list[dict[str, Any]]) -> list[bytes]:
     """LitData gives views, which no process can send to another one."""
-    return [{name: bytes(v) if isinstance(v, memoryview) else v for name, v in row.items()} for row in rows]
+    return [bytes(row["bin"]) for row in rows]
 
 
-def s3torchconnector() -> Iterator[int]:
+def s3torchconnector(_: Any) -> Client:
     """Its iterable data set gives whole objects; the tars are read as its examples do."""
     from s3torchconnector import S3IterableDataset
     from torch.utils.data import IterableDataset
@@ -83,26 +112,55 @@ def s3torchconnector() -> Iterator[int]:
                         if member.name.endswith(".bin"):
                             yield tar.extractfile(member).read()  # type: ignore[union-attr]
 
-    return loaded(Samples())
+    return loaded(Samples()), None
 
 
-CLIENTS = {
-    "tarflume blocks": lambda: tarflume_of("blocks", block_size=64, window=4),
-    "tarflume full": lambda: tarflume_of("full"),
+def hf_datasets(state: Any) -> Client:
+    """Streams the tars by presigned URLs. Its state is that of the data set in this process, so it has no workers then."""
+    from datasets import load_dataset
+
+    urls = {"train": json.loads(os.environ["SHARD_URLS"])}
+    data = load_dataset("webdataset", data_files=urls, split="train", streaming=True)
+    data = data.shuffle(seed=1, buffer_size=1000)
+    if len(sys.argv) == 2:
+        return ([row["bin"] for row in rows] for rows in loaded(data)), None
+    if state is not None:
+        data.load_state_dict(state)
+    return ([*rows["bin"]] for rows in data.iter(BATCH)), data.state_dict
+
+
+CLIENTS: dict[str, Callable[[Any], Client]] = {
+    "tarflume blocks": lambda state: tarflume_of("blocks", state, block_size=64, window=4),
+    "tarflume full": lambda state: tarflume_of("full", state),
     "webdataset pipe:curl": webdataset,
     "mosaicml-streaming": mds,
     "litdata": litdata,
     "s3torchconnector": s3torchconnector,
+    "HF datasets": hf_datasets,
 }
 
 
 def main() -> None:
     begin = time.perf_counter()
     samples, first = 0, 0.0
-    for rows in CLIENTS[sys.argv[1]]():
+    folder = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    kill_after = int(sys.argv[3]) if len(sys.argv) > 3 else None
+    kept = folder / "state" if folder else None
+    state = pickle.loads(kept.read_bytes()) if kept and kept.is_file() else None
+    batches, state_of = CLIENTS[sys.argv[1]](state)
+    for number, rows in enumerate(batches, 1):
         first = first or time.perf_counter() - begin
-        samples += rows
-    print(json.dumps({"samples": samples, "seconds": time.perf_counter() - begin, "first": first}))
+        samples += len(rows)
+        if folder and kept:
+            with (folder / "rows").open("a") as out:
+                out.writelines(f"{zlib.crc32(bytes(row))}\n" for row in rows)
+            if state_of:
+                kept.write_bytes(pickle.dumps(state_of()))
+        if number == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+    facts = {"samples": samples, "seconds": time.perf_counter() - begin, "first": first}
+    peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(json.dumps({**facts, "memory": peak * 1024}))
 
 
 if __name__ == "__main__":

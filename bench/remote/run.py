@@ -6,7 +6,9 @@
     .venv-python/bin/python bench/remote/run.py [--samples 3000] [--rounds 3] [--latency-ms 30] [--mb-per-s 50]
 
 All clients read the same samples with two workers, in rounds. Each process is fresh, and its time begins behind the
-imports of the interpreter alone: opening, listing and imports count.
+imports of the interpreter alone: opening, listing and imports count. Memory is the peak of the process and of its largest
+worker together. Then each client is killed in the middle of an epoch and started again with its state, if it has one; and
+each reads an epoch while 1 % of the answers are 503.
 """
 
 from __future__ import annotations
@@ -56,6 +58,30 @@ def upload(folder: pathlib.Path, options: dict[str, str]) -> list[str]:
     return sorted(f"wds/{path.name}" for path in (folder / "wds").glob("*.tar"))
 
 
+class Proxy:
+    """The slow proxy: its requests, and the environment of clients that use it."""
+
+    def __init__(self, options: dict[str, str], tars: list[str], folder: pathlib.Path, *words: int) -> None:
+        port = options["endpoint"].rsplit(":", 1)[1]
+        command = [str(ROOT / "target/release/examples/slow_proxy"), port, *map(str, words)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        endpoint = f"http://127.0.0.1:{self.process.stdout.readline().strip()}"  # type: ignore[union-attr]
+        signed = servers.s3_client({**options, "endpoint": endpoint})
+        urls = [signed.generate_presigned_url("get_object", {"Bucket": "data", "Key": tar}) for tar in tars]
+        self.environment = {
+            **os.environ, "AWS_ENDPOINT_URL": endpoint, "S3_ENDPOINT_URL": endpoint, "SHARD_URLS": json.dumps(urls),
+            "AWS_ACCESS_KEY_ID": servers.KEYS[0], "AWS_SECRET_ACCESS_KEY": servers.KEYS[1],
+            "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "TARFLUME_SIDECARS": str(folder / "sidecars"),
+            "PYTHONPATH": str(ROOT / "target/rivals"), "HF_HOME": str(folder / "hf"),
+        }  # fmt: skip
+
+    def __enter__(self) -> Proxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     for name, usual in (("samples", 3000), ("rounds", 3), ("latency-ms", 30), ("mb-per-s", 50)):
@@ -66,41 +92,57 @@ def main() -> None:
         folder = pathlib.Path(name)
         prepare(folder, words.samples, pack)
         tars = upload(folder, options)
-        port = options["endpoint"].rsplit(":", 1)[1]
-        command = [str(ROOT / "target/release/examples/slow_proxy"), port, str(words.latency_ms), str(words.mb_per_s)]
-        proxy = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        endpoint = f"http://127.0.0.1:{proxy.stdout.readline().strip()}"  # type: ignore[union-attr]
-        signed = servers.s3_client({**options, "endpoint": endpoint})
-        urls = [signed.generate_presigned_url("get_object", {"Bucket": "data", "Key": tar}) for tar in tars]
-        environment = {
-            **os.environ, "AWS_ENDPOINT_URL": endpoint, "S3_ENDPOINT_URL": endpoint, "SHARD_URLS": json.dumps(urls),
-            "AWS_ACCESS_KEY_ID": servers.KEYS[0], "AWS_SECRET_ACCESS_KEY": servers.KEYS[1],
-            "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "TARFLUME_SIDECARS": str(folder / "sidecars"),
-            "PYTHONPATH": str(ROOT / "target/rivals"),
-        }  # fmt: skip
+        slow = (words.latency_ms, words.mb_per_s)
         found: dict[str, list[dict[str, float]]] = {client: [] for client in CLIENTS}
-        for _ in range(words.rounds):
+        with Proxy(options, tars, folder, *slow) as proxy:
+            for _ in range(words.rounds):
+                for client in CLIENTS:
+                    found[client].append(measure(client, proxy))
+            print("| client | samples/s | first batch, s | requests | MB | memory, MB | samples |")
+            print("|---|---|---|---|---|---|---|")
+            for client, runs in found.items():
+                print(line(client, runs))
+            print("\n| client, killed after 20 batches and started again | lost | repeated |\n|---|---|---|")
             for client in CLIENTS:
-                found[client].append(measure(client, environment, proxy))
-        proxy.kill()
-    print("| client | samples/s | first batch, s | requests | MB | samples |\n|---|---|---|---|---|---|")
-    for client, runs in found.items():
-        print(line(client, runs))
+                print(killed(client, proxy, folder, words.samples), flush=True)
+        print("\n| client, 1 % of answers are 503 | samples | seconds | seconds without |\n|---|---|---|---|")
+        with Proxy(options, tars, folder, *slow, 10) as proxy:
+            for client, runs in found.items():
+                good = [run["seconds"] for run in runs if "failed" not in run]
+                usual = f"{statistics.median(good):.1f}" if good else ""
+                run = measure(client, proxy)
+                ended = f"{run['samples']:,} | {run['seconds']:.1f}" if "failed" not in run else "failed | "
+                print(f"| {client} | {ended} | {usual} |", flush=True)
 
 
-def measure(client: str, environment: dict[str, str], proxy: subprocess.Popen[str]) -> dict[str, float]:
+def measure(client: str, proxy: Proxy, *more: str) -> dict[str, float]:
     """One epoch in a process of its own; `requests` and `bytes` are those of the proxy."""
-    one = [sys.executable, str(ROOT / "bench/remote/one.py"), client]
-    counted(proxy)
+    one = [sys.executable, str(ROOT / "bench/remote/one.py"), client, *more]
+    counted(proxy.process)
     try:
-        done = subprocess.run(one, env=environment, text=True, capture_output=True, timeout=300, check=False)
+        done = subprocess.run(one, env=proxy.environment, text=True, capture_output=True, timeout=300, check=False)
         facts = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.TimeoutExpired, IndexError, json.JSONDecodeError) as error:
-        text = getattr(error, "stderr", None) or (done.stderr if isinstance(error, IndexError) else "")
-        print(f"{client}: {error}\n{text[-1500:] if text else ''}", file=sys.stderr)
+        text = done.stderr if isinstance(error, IndexError) else ""
+        print(f"{client}: {error}\n{text[-1500:]}", file=sys.stderr)
         return {"failed": 1.0}
-    requests, size = counted(proxy)
+    requests, size = counted(proxy.process)
     return {**facts, "requests": requests, "bytes": size}
+
+
+def killed(client: str, proxy: Proxy, folder: pathlib.Path, samples: int) -> str:
+    """Kills a client in the middle of an epoch, and starts it again with the state that it had."""
+    notes = folder / "killed" / client.replace(" ", "-").replace(":", "-")
+    notes.mkdir(parents=True)
+    one = [sys.executable, str(ROOT / "bench/remote/one.py"), client, str(notes)]
+    try:
+        subprocess.run([*one, "20"], env=proxy.environment, capture_output=True, timeout=300, check=False)
+        if "failed" in measure(client, proxy, str(notes)):
+            return f"| {client} | failed | |"
+    except subprocess.TimeoutExpired:
+        return f"| {client} | no end after 300 s | |"
+    rows = (notes / "rows").read_text().split()
+    return f"| {client} | {samples - len(set(rows)):,} | {len(rows) - len(set(rows)):,} |"
 
 
 def counted(proxy: subprocess.Popen[str]) -> tuple[int, int]:
@@ -114,12 +156,13 @@ def counted(proxy: subprocess.Popen[str]) -> tuple[int, int]:
 def line(client: str, runs: list[dict[str, float]]) -> str:
     good = [run for run in runs if "failed" not in run]
     if not good:
-        return f"| {client} | failed | | | | |"
+        return f"| {client} | failed | | | | | |"
     rate = [run["samples"] / run["seconds"] for run in good]
     middle = {name: statistics.median(run[name] for run in good) for name in good[0]}
     return (
         f"| {client} | {statistics.median(rate):,.0f} ({min(rate):,.0f}-{max(rate):,.0f}) | {middle['first']:.2f} "
-        f"| {middle['requests']:,.0f} | {middle['bytes'] / 1e6:,.0f} | {middle['samples']:,.0f} |"
+        f"| {middle['requests']:,.0f} | {middle['bytes'] / 1e6:,.0f} | {middle['memory'] / 1e6:,.0f} "
+        f"| {middle['samples']:,.0f} |"
     )
 
 

@@ -1,7 +1,9 @@
 //! A proxy that makes a server on this machine as slow as one far away: each answer begins late, and a connection has
 //! a limited rate. For measurements of several clients against the same server.
 //!
-//!     slow_proxy TARGET_PORT LATENCY_MS MB_PER_S
+//!     slow_proxy TARGET_PORT LATENCY_MS MB_PER_S [BUSY]
+//!
+//! Of a thousand GET requests, BUSY are answered with 503 SlowDown, evenly spread.
 //!
 //! Prints its port. For each line on standard input, it prints the requests and the bytes of answers since the last one.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -17,13 +19,17 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 
 fn main() {
     let words: Vec<u64> = std::env::args().skip(1).map(|word| word.parse().unwrap()).collect();
-    let [target, latency, rate] = words[..] else { panic!("TARGET_PORT LATENCY_MS MB_PER_S") };
+    let (target, latency, rate, busy) = match words[..] {
+        [target, latency, rate] => (target, latency, rate, 0),
+        [target, latency, rate, busy] => (target, latency, rate, busy),
+        _ => panic!("TARGET_PORT LATENCY_MS MB_PER_S [BUSY]"),
+    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     println!("{}", listener.local_addr().unwrap().port());
     std::thread::spawn(move || {
         for client in listener.incoming().map(Result::unwrap) {
             let Ok(server) = TcpStream::connect(("127.0.0.1", target as u16)) else { continue };
-            join(client, server, Duration::from_millis(latency), rate as f64 * 1e6);
+            join(client, server, Duration::from_millis(latency), rate as f64 * 1e6, busy);
         }
     });
     for _ in std::io::stdin().lock().lines() {
@@ -31,7 +37,11 @@ fn main() {
     }
 }
 
-fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64) {
+const BUSY: &[u8] = b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nContent-Length: 66\r\n\r\n\
+    <Error><Code>SlowDown</Code><Message>Slow down.</Message></Error>\n";
+
+fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64, busy: u64) {
+    let mut refusals = client.try_clone().unwrap();
     let (mut up_from, mut up_to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     let (mut down_from, mut down_to) = (server, client);
     for stream in [&up_to, &down_to] {
@@ -45,7 +55,15 @@ fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64) {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(read @ 1..) = up_from.read(&mut bytes) {
             if answered_of.swap(false, Ordering::SeqCst) {
-                REQUESTS.fetch_add(1, Ordering::Relaxed);
+                let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
+                if bytes.starts_with(b"GET ") && number * 7919 % 1000 < busy {
+                    std::thread::sleep(latency);
+                    answered_of.store(true, Ordering::SeqCst);
+                    if refusals.write_all(BUSY).is_err() {
+                        break;
+                    }
+                    continue;
+                }
                 *due_of.lock().unwrap() = Instant::now() + latency;
             }
             if up_to.write_all(&bytes[..read]).is_err() {
