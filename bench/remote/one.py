@@ -76,7 +76,9 @@ def litdata(state: Any) -> Client:
     import litdata
 
     local = tempfile.TemporaryDirectory()
-    dataset = litdata.StreamingDataset("s3://data/lit", cache_dir=local.name, shuffle=True, seed=1)
+    # A state holds for the folder of the cache that it was made with.
+    cache = str(pathlib.Path(sys.argv[2]) / "cache") if len(sys.argv) > 2 else local.name
+    dataset = litdata.StreamingDataset("s3://data/lit", cache_dir=cache, shuffle=True, seed=1)
     loader = litdata.StreamingDataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=copied)
     if state is not None:
         loader.load_state_dict(state)

@@ -2,9 +2,9 @@
 //! bounds of its latency and bandwidth.
 //!
 //!     store_latency [--samples 20000] [--bytes 16384] [--latency-ms 30] [--mb-per-s 50] [--threads 2]
-//!         [--batch 256] [--prefetch 4]
+//!         [--batch 256] [--prefetch 4] [--block 256] [--window 16] [--link-mb-per-s 0]
 //!
-//! The server is in this process and sends no bytes through sockets, so both sides share the processors.
+//! All connections share the link, if its rate is given. The server is in this process and sends no bytes through sockets, so both sides share the processors.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -29,12 +29,18 @@ fn main() {
     let (samples, bytes) = (number("samples", 20_000), number("bytes", 16_384));
     let latency = Duration::from_millis(number("latency-ms", 30));
     let rate = number("mb-per-s", 50) * 1_000_000;
-    let server = Server::new().with_delay(latency).with_rate(rate);
+    let link = number("link-mb-per-s", 0) * 1_000_000;
+    let mut server = Server::new().with_delay(latency).with_rate(rate);
+    if link > 0 {
+        server = server.with_link(link);
+    }
     let sidecars = tempfile::tempdir().unwrap();
     fill(&server, samples, bytes);
     println!("shuffle requests samples/s bound share first_batch_ms hedges at_once");
+    let (block, window) = (number("block", 256), number("window", 16));
     let shuffles = [
-        ("blocks", Shuffle::Blocks { block: 256, window: 16, seed: 1 }),
+        ("full", Shuffle::Full { seed: 0 }), // its first batch waits for the sidecars, too
+        ("blocks", Shuffle::Blocks { block, window, seed: 1 }),
         ("full", Shuffle::Full { seed: 1 }),
     ];
     for (name, shuffle) in shuffles {
@@ -68,7 +74,10 @@ fn main() {
         let a_request =
             (fetch.bytes as f64 / fetch.requests as f64) / rate as f64 + latency.as_secs_f64();
         let per_request = samples as f64 / fetch.requests as f64;
-        let bound = AT_ONCE / a_request * per_request;
+        let mut bound = AT_ONCE / a_request * per_request;
+        if link > 0 {
+            bound = bound.min(link as f64 * samples as f64 / fetch.bytes as f64);
+        }
         let first = first.unwrap().as_millis();
         let (requests, hedges) = (fetch.requests, fetch.hedges);
         let most = server.most_at_once();

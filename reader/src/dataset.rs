@@ -292,7 +292,8 @@ impl Dataset {
     /// How many bytes may be advised before they are read; `None` if there is no limit.
     /// Mean bytes of a sample in the tars; `None` if no manifest tells.
     pub(crate) fn mean_sample_bytes(&self) -> Option<u64> {
-        let sum = self.shards().iter().map(|shard| shard.facts().listed_bytes()).sum::<Option<u64>>()?;
+        let sum =
+            self.shards().iter().map(|shard| shard.facts().listed_bytes()).sum::<Option<u64>>()?;
         sum.checked_div(self.len())
     }
 

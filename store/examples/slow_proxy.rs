@@ -37,7 +37,8 @@ fn main() {
     }
 }
 
-const BUSY: &[u8] = b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nContent-Length: 66\r\n\r\n\
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Slow Down\r\nContent-Type: application/xml\r\nContent-Length: 66\r\n\r\n\
     <Error><Code>SlowDown</Code><Message>Slow down.</Message></Error>\n";
 
 fn join(client: TcpStream, server: TcpStream, latency: Duration, rate: f64, busy: u64) {

@@ -168,7 +168,8 @@ fn a_store_that_ignores_conditions_is_named() {
 fn write_all(mut writer: DatasetWriter) -> Result<Manifest, Failure> {
     for n in 0..10 {
         let key = format!("{n:03}");
-        let written = writer.write(key.as_bytes(), &[(b"json", format!("{{\"n\": {n}}}").as_bytes())]);
+        let written =
+            writer.write(key.as_bytes(), &[(b"json", format!("{{\"n\": {n}}}").as_bytes())]);
         match written {
             Ok(()) => {}
             Err(Rejected::Failure(failure)) => {

@@ -24,10 +24,7 @@ const NO_PLAN: &str = "written without a plan";
 #[derive(Debug)]
 pub(super) enum Place {
     /// The lock is held until the writer is dropped.
-    Folder {
-        staging: Staging,
-        _lock: Lock,
-    },
+    Folder { staging: Staging, _lock: Lock },
     /// The store, the folder of the shards in work, and what distinguishes the records of this writer.
     Bucket(Bucket, WorkFolder, String),
 }

@@ -8,8 +8,8 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::Durability;
 
 use super::*;
-use crate::scan::rules::NameRules;
 use crate::exit::Exit;
+use crate::scan::rules::NameRules;
 use crate::stop::Stop;
 use crate::verify::{self, Level};
 

@@ -106,7 +106,8 @@ impl<A: Clone> Pieces<A> {
     pub(crate) fn demand(&mut self, shard: u64, at: u64) -> Option<Offer> {
         let offer = self.offers.take(shard, at)?;
         while self.bytes + offer.length() > self.budget && self.drop_oldest(|piece| piece.used > 0)
-        {}
+        {
+        }
         Some(offer)
     }
 
@@ -196,9 +197,10 @@ impl<A: Clone> Pieces<A> {
     /// Drops the oldest piece that is here and for which `gives_way` is true; false if there is none.
     fn drop_oldest(&mut self, gives_way: impl Fn(&Piece<A>) -> bool) -> bool {
         let is_here = |piece: &Piece<A>| matches!(piece.state, PieceState::Here(_));
-        let found = self.by_age.values().copied().find(|id| {
-            self.pieces.get(id).is_some_and(|piece| is_here(piece) && gives_way(piece))
-        });
+        let found =
+            self.by_age.values().copied().find(|id| {
+                self.pieces.get(id).is_some_and(|piece| is_here(piece) && gives_way(piece))
+            });
         found.map(|id| self.remove(id)).is_some()
     }
 
