@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{Digest, Manifest, files, index_path};
 
-use crate::bucket::{Bucket, Objects, Put, UploadHooks};
+use crate::bucket::{Bucket, Leftovers, Objects, Put, UploadHooks};
 use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::remote_folder::{Copied, RemoteFolder};
@@ -36,7 +36,7 @@ pub struct Options {
 }
 
 /// What [`sync`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Synced {
     /// Shards of the data set.
@@ -45,6 +45,8 @@ pub struct Synced {
     pub copied: u64,
     /// Bytes of their tars.
     pub bytes: u64,
+    /// Uploads that killed commands had left in the target.
+    pub leftovers: Leftovers,
 }
 
 /// Copies the data set in `from` to `to`, each a folder or a URL. A shard is in its place if its tar has the length and
@@ -67,16 +69,18 @@ pub fn sync(
     })?;
     let parsed = Manifest::from_json(&bytes);
     let manifest = parsed.map_err(|e| e.with_path(from.place(FILE_NAME)))?;
-    let to: Arc<dyn Objects> = match url_of(to) {
-        Some(url) => Bucket::open(url, &options.storage)?.objects(),
+    let bucket = url_of(to).map(|url| Bucket::open(url, &options.storage)).transpose()?;
+    let to: Arc<dyn Objects> = match &bucket {
+        Some(bucket) => bucket.objects(),
         None => Arc::new(FolderObjects::open(to)?),
     };
     let old = to.get(FILE_NAME)?.map(|old| old.bytes);
     if let Some(old) = &old {
         expect_extension(&*to, old, &bytes, &manifest, options.force)?;
     }
+    let leftovers = bucket.as_ref().map_or(Ok(Leftovers::default()), Bucket::abort_uploads)?;
     let (copied, total) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = Work { from: &from, to: &*to, options };
+    let work = Work { from: &from, to: &*to, bucket: bucket.as_ref(), options };
     let entries: Vec<&ShardEntry> = manifest.shards.iter().collect();
     let done = in_parallel(options.jobs, entries, |entry| -> Result<(), Failure> {
         if work.copy(entry)? {
@@ -89,7 +93,7 @@ pub fn sync(
     done.into_iter().collect::<Result<(), Failure>>()?;
     publish(&*to, old.as_deref(), &bytes)?;
     let shards = manifest.shards.len() as u64;
-    Ok(Synced { shards, copied: copied.into_inner(), bytes: total.into_inner() })
+    Ok(Synced { shards, copied: copied.into_inner(), bytes: total.into_inner(), leftovers })
 }
 
 /// Checks that the data set in the target is an earlier state of the one that is copied.
@@ -138,6 +142,8 @@ fn publish(to: &dyn Objects, old: Option<&[u8]>, new: &[u8]) -> Result<(), Failu
 struct Work<'a> {
     from: &'a From,
     to: &'a dyn Objects,
+    /// The target, if it is a store.
+    bucket: Option<&'a Bucket>,
     options: &'a Options,
 }
 
@@ -158,9 +164,14 @@ impl Work<'_> {
         }
         let (tar, _copy) = self.from.tar(&entry.name, &self.options.stop)?;
         self.expect_digest(&tar, entry)?;
-        let stopped = || self.options.stop.requested();
-        let hooks = UploadHooks { began: &mut |_| Ok(()), stopped: &stopped };
-        self.to.upload(&entry.name, &tar, hooks)?;
+        match self.bucket {
+            Some(bucket) => bucket.upload(&entry.name, &tar, &self.options.stop)?,
+            None => {
+                let stopped = || self.options.stop.requested();
+                let hooks = UploadHooks { began: &mut |_| Ok(()), stopped: &stopped };
+                self.to.upload(&entry.name, &tar, hooks)?
+            }
+        };
         self.to.replace(&sidecar, &index)?;
         Ok(true)
     }

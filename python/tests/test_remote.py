@@ -314,6 +314,20 @@ def test_sync_copies_between_folders_and_buckets(
         assert "takes no shards" in run("sync", local, url, code=2)
 
 
+def test_a_sync_that_was_killed_leaves_no_upload(
+    s3: dict[str, str], local: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    client, url = servers.s3_client(s3), "s3://data/sync-killed"
+    left = client.create_multipart_upload(Bucket="data", Key="sync-killed/shard-000000.tar")
+    note = json.dumps({"object": "shard-000000.tar", "upload": left["UploadId"]})
+    client.put_object(Bucket="data", Key="sync-killed/.pack/uploads/shard-000000.tar-1", Body=note.encode())
+    assert [key for key in uploads(s3) if key.startswith("sync-killed/")]
+    text = run("sync", local, url, options=s3)
+    assert "1 unfinished uploads of killed attempts were aborted" in text, text
+    assert not [key for key in uploads(s3) if key.startswith("sync-killed/")]
+    assert not [name for name in names(s3, "sync-killed") if name.startswith(".pack")]
+
+
 def test_an_object_that_is_replaced_ends_the_epoch(s3: dict[str, str], source: pathlib.Path) -> None:
     url = "s3://data/replaced"
     tarflume.pack.build(source, url, shards=2, storage=s3)

@@ -14,6 +14,7 @@ use object_store::client::{
 };
 use object_store::{ClientOptions, RetryConfig};
 
+use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;
 use crate::options::Options;
 
@@ -80,7 +81,8 @@ impl CountingConnector {
 impl HttpConnector for CountingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = self.inner.connect(options)?;
-        Ok(HttpClient::new(CountingService { client, metrics: self.metrics.clone() }))
+        let (metrics, contact) = (self.metrics.clone(), FirstContact::default());
+        Ok(HttpClient::new(CountingService { client, metrics, contact }))
     }
 }
 
@@ -88,6 +90,7 @@ impl HttpConnector for CountingConnector {
 struct CountingService {
     client: HttpClient,
     metrics: Arc<Metrics>,
+    contact: FirstContact,
 }
 
 #[async_trait]
@@ -95,8 +98,12 @@ impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let start = Instant::now();
         let answer = self.client.execute(request).await;
+        let answer = answer.map_err(|error| self.contact.judged(error, Instant::now()));
         let passing = match &answer {
-            Ok(answer) => is_passing(answer.status()),
+            Ok(answer) => {
+                self.contact.answered();
+                is_passing(answer.status())
+            }
             Err(_) => true,
         };
         self.metrics.answered(start.elapsed(), passing);

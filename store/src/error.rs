@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::first_contact::UNREACHABLE;
+
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -105,6 +107,9 @@ impl Error {
     fn other(doing: &str, url: &str, text: &str) -> Error {
         let (kind, advice) = if METADATA.iter().any(|host| text.contains(host)) {
             (ErrorKind::Refused, NO_CREDENTIALS)
+        } else if [UNREACHABLE, "client error (Connect)"].iter().any(|words| text.contains(words)) {
+            let advice = "; check endpoint= (AWS_ENDPOINT_URL), and the network of this machine";
+            (ErrorKind::Machine, advice)
         } else if text.contains("without LOCATION") {
             (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
         } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w))

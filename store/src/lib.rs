@@ -22,6 +22,7 @@ mod connector;
 mod credentials;
 mod download;
 mod error;
+mod first_contact;
 mod hub;
 mod location;
 mod metrics;

@@ -28,7 +28,7 @@ impl Note {
 }
 
 /// The uploads that killed attempts left behind.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Uploads that were aborted.
     pub aborted: u64,
@@ -56,7 +56,7 @@ impl Leftovers {
 
 impl Bucket {
     /// Uploads a file. A note of the upload exists as long as the upload may be open.
-    pub(super) fn upload(&self, name: &str, file: &Path, stop: &Stop) -> Result<Facts, Failure> {
+    pub(crate) fn upload(&self, name: &str, file: &Path, stop: &Stop) -> Result<Facts, Failure> {
         let path = layout::note(name, &attempt());
         let note = |upload| Note { object: name.into(), upload }.to_json();
         self.objects.replace(&path, &note(None))?;
