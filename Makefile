@@ -6,7 +6,7 @@
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
-#   make explore run the batch queue and the map table under many thread schedules
+#   make explore run the batch queue, the fetcher and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
 #   make site    build the docs site and check every link: target/site/index.html
@@ -53,7 +53,7 @@ test: venv tools
 faults:
 	$(CARGO) test --locked -p tarflume-cli --test commands -- --ignored --nocapture --test-threads 1 faults::every
 
-# shuttle picks the schedule at each lock of the batch queue; tests/models runs all schedules of the map table.
+# shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
 explore:
 	$(CARGO) test --workspace --locked --features tarflume/shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
