@@ -73,6 +73,8 @@ pub struct DatasetWriter {
     /// The shard that is published to the working folder while the next one is written.
     publishing: Option<JoinHandle<Result<ShardRecord, Failure>>>,
     records: Vec<ShardRecord>,
+    /// Why samples that were written are gone, if they are: the data set cannot be published any more.
+    lost: Option<String>,
     keys: Keys,
     tray: Tray,
 }
@@ -113,6 +115,7 @@ impl DatasetWriter {
             begun: 0,
             publishing: None,
             records: Vec::new(),
+            lost: None,
             keys: Keys::default(),
             tray: Tray::default(),
         }
@@ -123,8 +126,10 @@ impl DatasetWriter {
     ///
     /// # Errors
     /// Returns an error if the sample has a fault (a key that repeats or that some reader would
-    /// misread, a part that is empty or damaged) and is left out, or if the machine failed.
+    /// misread, a part that is empty or damaged) and is left out, or if the machine failed. If samples that were written
+    /// before were lost with that, all later calls return an error.
     pub fn write(&mut self, key: &[u8], parts: &[(&[u8], &[u8])]) -> Result<(), Rejected> {
+        self.expect_nothing_lost()?;
         let mut parts: Vec<(Vec<u8>, &[u8])> =
             parts.iter().map(|(ext, bytes)| (name::lower(ext).into_owned(), *bytes)).collect();
         parts.sort_by(|a, b| a.0.cmp(&b.0));
@@ -139,14 +144,30 @@ impl DatasetWriter {
         let Some(shard) = &mut self.shard else { return Ok(()) };
         let mut packing = Packing { shard, tray: &mut self.tray, options: &self.options };
         match packing.all(key, &parts) {
-            Ok(dimensions) => shard.commit(dimensions)?,
+            Ok(dimensions) => {
+                shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string()))?
+            }
             Err(rejected) => {
-                shard.abandon()?;
+                shard.abandon().inspect_err(|e| self.lost = Some(e.to_string()))?;
                 return Err(rejected);
             }
         }
         self.keys.add(key);
         Ok(())
+    }
+
+    /// What a user should know of uploads that killed attempts had left behind, a sentence each.
+    pub fn notices(&self) -> Vec<String> {
+        self.place.notices()
+    }
+
+    fn expect_nothing_lost(&self) -> Result<(), Failure> {
+        let Some(cause) = &self.lost else { return Ok(()) };
+        Err(Failure::try_again(format!(
+            "{}: samples that were written before are lost, so nothing can be published ({cause}); write the data set \
+             again with --fresh",
+            self.place.shown()
+        )))
     }
 
     /// Returns the number of samples written.
@@ -172,8 +193,13 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Ends the shard; it is synced or uploaded while the next one is written.
+    /// Ends the shard. If that fails, its samples are lost.
     fn end_shard(&mut self) -> Result<(), Failure> {
+        self.try_end_shard().inspect_err(|failure| self.lost = Some(failure.text.clone()))
+    }
+
+    /// Ends the shard; it is synced or uploaded while the next one is written.
+    fn try_end_shard(&mut self) -> Result<(), Failure> {
         let Some(shard) = self.shard.take().filter(|shard| shard.samples() > 0) else {
             return Ok(());
         };
@@ -203,9 +229,10 @@ impl DatasetWriter {
     /// Ends the last shard, moves all shards out of the working folder if there is one, and writes the manifest.
     ///
     /// # Errors
-    /// Returns an error if no sample was written, a file already has a shard's name, or the
-    /// operating system refuses.
+    /// Returns an error if no sample was written, samples were lost, a file already has a shard's name, another program
+    /// has discarded shards of this writer in the store, or the operating system or the store refuses.
     pub fn finish(mut self) -> Result<Manifest, Failure> {
+        self.expect_nothing_lost()?;
         self.end_shard()?;
         self.settle()?;
         if self.records.is_empty() {
@@ -222,9 +249,14 @@ impl DatasetWriter {
     /// Returns an error if the operating system refuses.
     pub fn abandon(mut self) -> Result<Abandoned, Failure> {
         self.shard = None; // dropping it removes its temporary file
-        self.settle()?;
+        self.place.stop();
+        // A shard that could not be published is none of those that stay.
+        let settled = self.settle();
         if self.records.is_empty() {
             self.place.remove()?;
+        }
+        if self.place.is_folder() {
+            settled?;
         }
         Ok(Abandoned {
             shards: self.records.len(),

@@ -121,6 +121,12 @@ impl Writer {
         samples.ok_or_else(|| self.closed(py))
     }
 
+    /// What a user should know of uploads that killed writers had left behind.
+    #[getter]
+    fn notices(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.held().as_ref().map(DatasetWriter::notices)).unwrap_or_default()
+    }
+
     #[getter]
     fn is_closed(&self, py: Python<'_>) -> bool {
         py.detach(|| self.held().is_none())

@@ -97,6 +97,8 @@ class ShardWriter:
             storage=dict_of(storage),
             single_writer=single_writer,
         )
+        for notice in self._writer.notices:
+            warnings.warn(notice, stacklevel=2)
 
     def write(self, sample: Mapping[str, Any]) -> None:
         """Writes a sample: its key as `"__key__"`, and its parts by extension.

@@ -292,6 +292,11 @@ def test_a_program_writes_samples_to_a_bucket(
     assert sorted(names(s3, "half")) == ["dataset.json", "shard-000000.index", "shard-000000.tar"]
     with pytest.raises(tarflume.errors.UsageError, match="storage= is for"):
         tarflume.ShardWriter(tmp_path / "folder", storage=s3)
+    # A killed process: its last upload is in no listing of objects, and cannot be aborted without its id.
+    client.put_object(Bucket="data", Key="torn/.pack/uploads/shard-000000.tar-1", Body=b'{"object": "shard-000000.tar"}')
+    with pytest.warns(UserWarning, match="unfinished upload of s3://data/torn/shard-000000.tar"):
+        tarflume.ShardWriter("s3://data/torn", storage=s3, fresh=True).abandon()
+    assert not names(s3, "torn")
 
 
 def test_sync_copies_between_folders_and_buckets(

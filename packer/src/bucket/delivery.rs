@@ -87,21 +87,25 @@ impl Bucket {
         number: usize,
     ) -> Result<Option<ShardRecord>, Failure> {
         let Some(shard) = foot.shards.get(number) else { return Ok(None) };
-        let Some(stored) = self.objects.get(&layout::record(&shard.name))? else {
+        let Some(record) = self.delivered(&shard.name)? else { return Ok(None) };
+        let same_plan = record.plan == foot.content && record.entry_points == foot.entry_points;
+        if !same_plan || record.shard != number as u64 || record.entry.name != shard.name {
+            return Ok(None);
+        }
+        Ok(Some(record))
+    }
+
+    /// Returns the record of a shard whose objects are those that it was written for.
+    pub(super) fn delivered(&self, name: &str) -> Result<Option<ShardRecord>, Failure> {
+        let Some(stored) = self.objects.get(&layout::record(name))? else {
             return Ok(None);
         };
         let Ok(Delivered { record, tar, sidecar }) = serde_json::from_slice(&stored.bytes) else {
             return Ok(None);
         };
-        let same_plan = record.plan == foot.content && record.entry_points == foot.entry_points;
-        if !same_plan || record.shard != number as u64 || record.entry.name != shard.name {
-            return Ok(None);
-        }
         let (bytes, index_bytes) = (record.entry.bytes, record.entry.index_bytes);
-        let places = [
-            (shard.name.clone(), bytes, tar),
-            (layout::sidecar(&shard.name), index_bytes, sidecar),
-        ];
+        let places =
+            [(name.to_string(), bytes, tar), (layout::sidecar(name), index_bytes, sidecar)];
         for (name, length, tag) in places {
             let found = self.objects.facts(&name)?;
             if !found.is_some_and(|found| found.may_be(&Facts { length, tag })) {

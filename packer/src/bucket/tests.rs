@@ -261,6 +261,45 @@ fn a_writer_disturbs_no_other_attempt() {
     assert!(abandoned.objects().is_empty());
 }
 
+#[test]
+fn a_writer_whose_shards_were_discarded_publishes_nothing() {
+    let objects = Arc::new(MemoryObjects::default());
+    let open = |prefix: &str, fresh| {
+        let options = writer::Options { prefix: prefix.into(), ..writer_options(fresh) };
+        DatasetWriter::create_in(Bucket::new(objects.clone()), options, false)
+    };
+    let write = |writer: &mut DatasetWriter, n: usize| {
+        let key = format!("{n:03}");
+        assert!(writer.write(key.as_bytes(), &[(b"json", b"{}")]).is_ok());
+    };
+    let mut first = open("shard", false).unwrap();
+    (0..9).for_each(|n| write(&mut first, n));
+    let is_uploaded = |name: &str| objects.objects().get(name).is_some_and(|note| note[0] == b'{');
+    while !is_uploaded(".pack/records/shard-000001.tar") {
+        std::thread::yield_now(); // until the thread of the first writer has ended
+    }
+    let idle = open("idle", true).unwrap(); // discards the shards of the first
+    let mut second = open("second", false).unwrap();
+    (0..9).for_each(|n| write(&mut second, n));
+    idle.abandon().unwrap(); // and leaves those of the second
+    let refused = first.finish().unwrap_err();
+    assert!(refused.text.contains("another program has discarded"), "{}", refused.text);
+    assert!(!objects.objects().contains_key("dataset.json"));
+    let manifest = second.finish().unwrap();
+    assert!(manifest.shards.iter().all(|entry| entry.name.starts_with("second-")));
+    assert_eq!((manifest.samples, manifest.shards.len()), (9, 3));
+}
+
+#[test]
+fn a_writer_replaces_no_object_of_somebody_else() {
+    let objects = Arc::new(MemoryObjects::default());
+    objects.set("shard-000001.tar", b"somebody's");
+    let refused = write_in(&objects, false).unwrap_err();
+    assert!(refused.text.contains("belongs to no data set"), "{}", refused.text);
+    assert_eq!(objects.objects()["shard-000001.tar"], b"somebody's");
+    assert!(!objects.objects().contains_key("dataset.json"));
+}
+
 #[cfg(feature = "remote")]
 mod in_a_store {
     use tarflume_store::Store;

@@ -25,8 +25,17 @@ const NO_PLAN: &str = "written without a plan";
 pub(super) enum Place {
     /// The lock is held until the writer is dropped.
     Folder { staging: Staging, _lock: Lock },
-    /// The store, the folder of the shards in work, and what distinguishes the records of this writer.
-    Bucket(Bucket, WorkFolder, String),
+    Bucket {
+        bucket: Bucket,
+        /// Holds the shards in work.
+        work: WorkFolder,
+        /// What distinguishes the records of this writer.
+        plan: String,
+        /// Ends an upload.
+        stop: Stop,
+        /// Of uploads of earlier attempts.
+        notices: Vec<String>,
+    },
 }
 
 impl Place {
@@ -67,15 +76,16 @@ impl Place {
         single_writer: bool,
     ) -> Result<Place, Failure> {
         let first = shard_name(&options.prefix, 0);
-        let word = bucket.begin_writing(&first, options.fresh, single_writer)?;
-        Ok(Place::Bucket(bucket, WorkFolder::new()?, format!("{NO_PLAN}: {word}")))
+        let (word, leftovers) = bucket.begin_writing(&first, options.fresh, single_writer)?;
+        let (work, plan) = (WorkFolder::new()?, format!("{NO_PLAN}: {word}"));
+        Ok(Place::Bucket { bucket, work, plan, stop: Stop::new(), notices: leftovers.notices() })
     }
 
     /// The folder in which shards are packed.
     pub(super) fn shards(&self) -> PathBuf {
         match self {
             Place::Folder { staging, .. } => staging.shards(),
-            Place::Bucket(_, work, _) => work.path().to_path_buf(),
+            Place::Bucket { work, .. } => work.path().to_path_buf(),
         }
     }
 
@@ -83,7 +93,7 @@ impl Place {
     pub(super) fn finished(&self) -> PathBuf {
         match self {
             Place::Folder { staging, .. } => staging.shards(),
-            Place::Bucket(bucket, ..) => bucket.url().into(),
+            Place::Bucket { bucket, .. } => bucket.url().into(),
         }
     }
 
@@ -91,7 +101,7 @@ impl Place {
     pub(super) fn shown(&self) -> String {
         match self {
             Place::Folder { staging, .. } => staging.out().shown().to_string(),
-            Place::Bucket(bucket, ..) => bucket.url().into(),
+            Place::Bucket { bucket, .. } => bucket.url().into(),
         }
     }
 
@@ -99,9 +109,12 @@ impl Place {
     pub(super) fn target(&self) -> Target {
         match self {
             Place::Folder { staging, .. } => Target::Folder(staging.clone()),
-            Place::Bucket(bucket, work, plan) => {
-                Target::Bucket(bucket.clone(), work.path().to_path_buf(), plan.clone())
-            }
+            Place::Bucket { bucket, work, plan, stop, .. } => Target::Bucket {
+                bucket: bucket.clone(),
+                work: work.path().to_path_buf(),
+                plan: plan.clone(),
+                stop: stop.clone(),
+            },
         }
     }
 
@@ -109,14 +122,33 @@ impl Place {
     pub(super) fn remove(&self) -> Result<(), Failure> {
         match self {
             Place::Folder { staging, .. } => staging.remove(),
-            Place::Bucket(bucket, ..) => bucket.discard().map(drop),
+            Place::Bucket { bucket, plan, .. } => bucket.remove_written(plan),
+        }
+    }
+
+    /// Ends an upload that is in progress.
+    pub(super) fn stop(&self) {
+        if let Place::Bucket { stop, .. } = self {
+            stop.request();
+        }
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        matches!(self, Place::Folder { .. })
+    }
+
+    /// What became of uploads of earlier attempts.
+    pub(super) fn notices(&self) -> Vec<String> {
+        match self {
+            Place::Folder { .. } => Vec::new(),
+            Place::Bucket { notices, .. } => notices.clone(),
         }
     }
 
     /// Publishes all shards. The manifest comes last, so that it never names a file that is not in place.
     pub(super) fn publish_all(&self, records: Vec<ShardRecord>) -> Result<Manifest, Failure> {
         let staging = match self {
-            Place::Bucket(bucket, ..) => return bucket.publish_written(records),
+            Place::Bucket { bucket, .. } => return bucket.publish_written(records),
             Place::Folder { staging, .. } => staging,
         };
         let manifest = move_all(staging, records, None)?;
@@ -130,8 +162,7 @@ impl Place {
 /// Where a finished shard goes.
 pub(super) enum Target {
     Folder(Staging),
-    /// The store, the folder of the shards in work, and the plan of the records.
-    Bucket(Bucket, PathBuf, String),
+    Bucket { bucket: Bucket, work: PathBuf, plan: String, stop: Stop },
 }
 
 impl Target {
@@ -145,7 +176,7 @@ impl Target {
         let name = shard_name(&options.prefix, number);
         let (folder, durability, plan) = match &self {
             Target::Folder(staging) => (staging.shards(), options.durability, NO_PLAN),
-            Target::Bucket(_, work, plan) => (work.clone(), Durability::Cached, plan.as_str()),
+            Target::Bucket { work, plan, .. } => (work.clone(), Durability::Cached, plan.as_str()),
         };
         let extensions = written.extensions.clone();
         let entry = written.publish(&folder, &name, durability)?;
@@ -163,16 +194,23 @@ impl Target {
                 write_as(&staging.record_path(&name), &record.to_json(), durability)?;
                 Ok(record)
             }
-            Target::Bucket(bucket, ..) => upload(bucket, &folder.join(&name), record),
+            Target::Bucket { bucket, stop, .. } => {
+                upload(bucket, &folder.join(&name), record, stop)
+            }
         }
     }
 }
 
 /// Uploads a shard and its sidecar, writes its record, and removes the files.
-fn upload(bucket: &Bucket, tar: &Path, record: ShardRecord) -> Result<ShardRecord, Failure> {
+fn upload(
+    bucket: &Bucket,
+    tar: &Path,
+    record: ShardRecord,
+    stop: &Stop,
+) -> Result<ShardRecord, Failure> {
     bucket.claim(&record.entry.name, &record.plan)?;
     let packed = PackedShard { tar, record };
-    bucket.destination(Stop::new()).deliver(&packed)?;
+    bucket.destination(stop.clone()).deliver(&packed)?;
     for file in [tar, &index_path(tar)] {
         std::fs::remove_file(file).map_err(|e| Failure::io(e, "remove", file))?;
     }

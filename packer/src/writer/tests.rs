@@ -139,3 +139,24 @@ fn allowed_case_twins_are_reported_once() {
     write(&mut writer, "AB").unwrap();
     assert_eq!(writer.finish().unwrap().samples, 3);
 }
+
+#[test]
+fn a_shard_that_is_lost_is_never_left_out_in_silence() {
+    let out = tempfile::tempdir().unwrap();
+    let options = Options { shard_samples: Some(1), ..small() };
+    let mut writer = DatasetWriter::create(out.path(), options).unwrap();
+    let mut write = |n: u8| writer.write(&[b'a' + n], &[(b"txt", b"text")]);
+    write(0).unwrap();
+    // The name of the first shard is taken, so it cannot be published.
+    let shards = crate::workdir::staging::Staging::of(out.path()).shards();
+    fs::create_dir(shards.join("shard-000000.tar")).unwrap();
+    write(1).unwrap();
+    assert!(matches!(write(2), Err(Rejected::Failure(_))), "the first shard is lost");
+    let Err(Rejected::Failure(again)) = write(3) else {
+        panic!("it goes on without the first shard")
+    };
+    assert!(again.text.contains("are lost, so nothing can be published"), "{}", again.text);
+    let refused = writer.finish().unwrap_err();
+    assert!(refused.text.contains("write the data set again with --fresh"), "{}", refused.text);
+    assert!(!out.path().join("dataset.json").exists());
+}
