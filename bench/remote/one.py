@@ -60,6 +60,9 @@ def mds(state: Any) -> Client:
 
     local = tempfile.TemporaryDirectory()
     dataset = StreamingDataset(remote="s3://data/mds", local=local.name, shuffle=True, batch_size=BATCH)
+    for stream in dataset.streams:
+        # Forked workers would share the connection that has fetched the index, and get each other's answers.
+        stream._downloader.clean_up()
     loader = StreamingDataLoader(dataset, batch_size=BATCH, num_workers=WORKERS, collate_fn=list)
     if state is not None:
         loader.load_state_dict(state)

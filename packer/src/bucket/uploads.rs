@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::objects::{Facts, UploadHooks};
 use super::{Bucket, layout};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::Stop;
 
@@ -60,12 +61,20 @@ impl Bucket {
         let path = layout::note(name, &attempt());
         let note = |upload| Note { object: name.into(), upload }.to_json();
         self.objects.replace(&path, &note(None))?;
-        let mut began = |id: &str| self.objects.replace(&path, &note(Some(id.into()))).map(drop);
+        let mut is_open = false;
+        let mut began = |id: &str| {
+            is_open = true;
+            self.objects.replace(&path, &note(Some(id.into()))).map(drop)
+        };
         let stopped = || stop.requested();
         let hooks = UploadHooks { began: &mut began, stopped: &stopped };
-        let uploaded = self.objects.upload(name, file, hooks)?;
-        self.objects.delete(&path)?;
-        Ok(uploaded)
+        let uploaded = self.objects.upload(name, file, hooks);
+        // What was interrupted before it began has left nothing.
+        let is_nothing = |failure: &Failure| failure.exit == Exit::Interrupted && !is_open;
+        if uploaded.as_ref().map_or_else(is_nothing, |_| true) {
+            self.objects.delete(&path)?;
+        }
+        uploaded
     }
 
     /// Aborts the uploads of attempts that were killed, and deletes their notes. An attempt that is
