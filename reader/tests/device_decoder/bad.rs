@@ -39,9 +39,10 @@ fn child_error() {
         "{text}"
     );
     assert!(batches.next().is_none());
+    // Before the next epoch, whose batches are prepared ahead and meet the damage too.
+    assert_eq!(ours.stats().decoder.unwrap().refused, 1);
     // The loader lives, and so does its decoder.
     assert!(ours.epoch(1).next().unwrap().is_ok());
-    assert_eq!(ours.stats().decoder.unwrap().refused, 1);
 }
 
 #[test]
