@@ -95,7 +95,6 @@ fn shards_are_chosen_by_number_by_range_and_by_rank() {
         ("--shard 6 --shard 0", vec![0, 6]),
         ("--shards 1..3", vec![1, 2]),
         ("--shards 5..99", vec![5, 6]),
-        ("--rank 2 --of 3", vec![2, 5]),
         ("--rank 8 --of 9", vec![]),
         ("", (0..7).collect()),
     ] {
@@ -103,6 +102,22 @@ fn shards_are_chosen_by_number_by_range_and_by_rank() {
         place.pack(&format!("run out {choice}")).succeeds();
         assert_eq!(finished(&place), numbers, "{choice}");
     }
+}
+
+/// Returns the shards of a rank's share.
+fn share(rank: u64, of: u64) -> Vec<u64> {
+    let place = planned();
+    place.pack(&format!("run out --rank {rank} --of {of}")).succeeds();
+    finished(&place)
+}
+
+#[test]
+fn each_shard_is_of_one_share() {
+    let shares: Vec<Vec<u64>> = (0..3).map(|rank| share(rank, 3)).collect();
+    assert!(shares.iter().all(|share| [2, 3].contains(&share.len())), "{shares:?}");
+    let mut all = shares.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..7).collect::<Vec<_>>());
 }
 
 #[test]
@@ -126,12 +141,12 @@ fn invalid_shard_choices_are_refused() {
 
 #[test]
 fn the_rank_comes_from_the_variables_of_launchers() {
-    type Case = (&'static [(&'static str, &'static str)], &'static str, &'static [u64]);
-    let cases: [Case; 7] = [
-        (&[("RANK", "1"), ("WORLD_SIZE", "4")], "", &[1, 5]),
-        (&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")], "", &[3]),
-        (&[("PMI_RANK", "0"), ("PMI_SIZE", "4")], "", &[0, 4]),
-        (&[("SLURM_PROCID", "2"), ("SLURM_NTASKS", "4"), ("SLURM_STEP_ID", "0")], "", &[2, 6]),
+    type Case = (&'static [(&'static str, &'static str)], &'static str, u64);
+    let cases: [Case; 8] = [
+        (&[("RANK", "1"), ("WORLD_SIZE", "4")], "", 1),
+        (&[("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "4")], "", 3),
+        (&[("PMI_RANK", "0"), ("PMI_SIZE", "4")], "", 0),
+        (&[("SLURM_PROCID", "2"), ("SLURM_NTASKS", "4"), ("SLURM_STEP_ID", "0")], "", 2),
         (
             &[
                 ("SLURM_ARRAY_TASK_ID", "11"),
@@ -139,15 +154,17 @@ fn the_rank_comes_from_the_variables_of_launchers() {
                 ("SLURM_ARRAY_TASK_COUNT", "4"),
             ],
             "",
-            &[1, 5],
+            1,
         ),
-        (&[("JOB_COMPLETION_INDEX", "2")], "--of 4", &[2, 6]),
-        (&[("RANK", "1"), ("WORLD_SIZE", "4")], "--rank 3 --of 4", &[3]),
+        (&[("JOB_COMPLETION_INDEX", "2")], "--of 4", 2),
+        (&[("LSB_JOBINDEX", "3"), ("LSB_JOBINDEX_END", "4")], "", 2),
+        (&[("RANK", "1"), ("WORLD_SIZE", "4")], "--rank 3 --of 4", 3),
     ];
-    for (env, words, numbers) in cases {
+    let shares: Vec<Vec<u64>> = (0..4).map(|rank| share(rank, 4)).collect();
+    for (env, words, rank) in cases {
         let place = planned();
         place.pack_in(env, &format!("run out {words}")).succeeds().says("rank ");
-        assert_eq!(finished(&place), numbers, "{env:?} {words}");
+        assert_eq!(finished(&place), shares[rank as usize], "{env:?} {words}");
     }
 }
 
@@ -164,7 +181,7 @@ fn launchers_that_disagree_are_an_error_and_never_a_guess() {
     assert_eq!(finished(&place), [] as [u64; 0]);
     let agreed = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];
     place.pack_in(&[agreed, torch].concat(), "run out").succeeds();
-    assert_eq!(finished(&place), [1, 5]);
+    assert_eq!(finished(&place), share(1, 4));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //!   interpret differently; `terminal`: the exact output;
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, repeated, or
 //!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
-//!   machines;
+//!   machines; `stealing`: machines that take over the shards of others;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
 //!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
 //! - `sources`: NumPy arrays, tars, zips, MDS, LitData and TFRecord as sources;
@@ -64,6 +64,7 @@ mod problems;
 mod restart;
 mod sources;
 mod splits;
+mod stealing;
 mod streams;
 mod sync;
 mod terminal;

@@ -26,13 +26,15 @@ pub struct Remedy {
 }
 
 /// Remedies of a command with the flags `--rank` and `--of`.
-pub const COMMAND: Remedy =
-    Remedy { both: "--rank R --of N", world: "--of with the job's completions" };
+pub const COMMAND: Remedy = Remedy {
+    both: "--rank R --of N",
+    world: "--of with the number of jobs (Kubernetes: the job's completions)",
+};
 
 /// Remedies of a program that uses this library.
 pub const LIBRARY: Remedy = Remedy {
     both: "Split::new(rank, world)",
-    world: "Split::new(rank, world) with the job's completions",
+    world: "Split::new(rank, world) with the number of jobs",
 };
 
 /// The rank of this process.
@@ -44,13 +46,6 @@ pub struct Rank {
     pub world: u64,
     /// The flag or variables that provided it.
     pub source: String,
-}
-
-impl Rank {
-    /// True if shard `number` belongs to this rank. Shards are assigned round-robin.
-    pub fn has(&self, number: usize) -> bool {
-        number as u64 % self.world == self.rank
-    }
 }
 
 /// Pairs of variables that provide rank and world size.
@@ -88,7 +83,9 @@ pub fn find(
         found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
     }
     found.extend(slurm_array(remedy, env)?);
-    found.extend(kubernetes(of, remedy, env)?);
+    for scheduler in &ARRAYS {
+        found.extend(array(scheduler, of, remedy, env)?);
+    }
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
             let describe = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
@@ -170,15 +167,47 @@ fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
     checked(offset / step, count, "SLURM_ARRAY_TASK_ID".into()).map(Some)
 }
 
-fn kubernetes(of: Option<u64>, remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
-    let Some(index) = number("JOB_COMPLETION_INDEX", env)? else { return Ok(None) };
-    let Some(world) = of else {
+/// A scheduler of arrays of jobs that numbers them in the environment.
+struct Array {
+    scheduler: &'static str,
+    index: &'static str,
+    /// The number of the first job.
+    first: u64,
+    /// The number of jobs, if the scheduler tells it.
+    size: Option<&'static str>,
+}
+
+const ARRAYS: [Array; 4] = [
+    Array { scheduler: "Kubernetes", index: "JOB_COMPLETION_INDEX", first: 0, size: None },
+    Array {
+        scheduler: "AWS Batch",
+        index: "AWS_BATCH_JOB_ARRAY_INDEX",
+        first: 0,
+        size: Some("AWS_BATCH_JOB_ARRAY_SIZE"),
+    },
+    Array { scheduler: "PBS", index: "PBS_ARRAY_INDEX", first: 0, size: None },
+    // Arrays of LSF begin with 1; a job that is in no array has the index 0.
+    Array { scheduler: "LSF", index: "LSB_JOBINDEX", first: 1, size: Some("LSB_JOBINDEX_END") },
+];
+
+fn array(
+    array: &Array,
+    of: Option<u64>,
+    remedy: &Remedy,
+    env: Env<'_>,
+) -> Result<Option<Rank>, String> {
+    let Array { scheduler, index, first, size } = array;
+    let Some(rank) = number(index, env)?.and_then(|number| number.checked_sub(*first)) else {
+        return Ok(None);
+    };
+    let told = size.map(|size| number(size, env)).transpose()?.flatten();
+    let Some(world) = of.or(told) else {
         return Err(format!(
-            "JOB_COMPLETION_INDEX gives the rank, but Kubernetes does not provide the world size; pass {}",
+            "{index} gives the rank, but {scheduler} does not provide the world size; pass {}",
             remedy.world
         ));
     };
-    checked(index, world, "JOB_COMPLETION_INDEX".into()).map(Some)
+    checked(rank, world, (*index).into()).map(Some)
 }
 
 #[cfg(test)]
@@ -210,6 +239,12 @@ mod tests {
         ];
         assert_eq!(with(&array, None), Ok(Some((2, 5))));
         assert_eq!(with(&[("JOB_COMPLETION_INDEX", "7")], Some(9)), Ok(Some((7, 9))));
+        assert_eq!(with(&[("PBS_ARRAY_INDEX", "7")], Some(9)), Ok(Some((7, 9))));
+        let batch = [("AWS_BATCH_JOB_ARRAY_INDEX", "0"), ("AWS_BATCH_JOB_ARRAY_SIZE", "4")];
+        assert_eq!(with(&batch, None), Ok(Some((0, 4))));
+        let lsf = [("LSB_JOBINDEX", "16"), ("LSB_JOBINDEX_END", "16")];
+        assert_eq!(with(&lsf, None), Ok(Some((15, 16))));
+        assert_eq!(with(&[("LSB_JOBINDEX", "0")], None), Ok(None), "no array");
     }
 
     #[test]
@@ -243,14 +278,5 @@ mod tests {
         let none = |_: &str| None;
         assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
         assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());
-    }
-
-    #[test]
-    fn ranks_share_all_shards() {
-        let ranks = (0..3).map(|rank| Rank { rank, world: 3, source: String::new() });
-        let ranks: Vec<_> = ranks.collect();
-        for number in 0..100 {
-            assert_eq!(ranks.iter().filter(|r| r.has(number)).count(), 1);
-        }
     }
 }

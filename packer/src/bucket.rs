@@ -6,6 +6,7 @@
 //! PREFIX/.pack/uploads/NAME-WORD     note of an upload that may be open
 //! PREFIX/NAME.tar, NAME.index        finished shards and their sidecars, under their final names
 //! PREFIX/.pack/records/NAME.tar      and their records, written last
+//! PREFIX/.pack/claims/NAME.tar-1     notes of shards that a machine is packing
 //! PREFIX/dataset.json                the manifest, written once all shards are finished
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! [`Objects`].
 
 mod begin;
+mod claims;
 mod delivery;
 mod finalize;
 mod layout;

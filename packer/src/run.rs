@@ -9,17 +9,22 @@ mod folders;
 pub(crate) mod look;
 pub(crate) mod options;
 mod part;
+mod queue;
 mod readahead;
 mod sample;
+mod share;
 mod sources;
+mod steal;
 
 pub use destination::{Destination, PackedShard};
 pub use options::{Checks, RunOptions};
+pub use queue::Stealing;
+pub use share::share;
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
@@ -31,6 +36,7 @@ use tarflume_formats::{
 };
 
 use self::part::Parts;
+use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
@@ -60,7 +66,9 @@ pub struct RunReport {
     pub durability: Durability,
     /// Shards packed by this run.
     pub packed: u64,
-    /// Shards that were finished before.
+    /// Shards packed by this run that are of other machines' shares.
+    pub stolen: u64,
+    /// Shards that were finished before, or by another machine meanwhile.
     pub skipped: u64,
     /// Problems in the order of the plan, including those of skipped shards.
     pub problems: Vec<Problem>,
@@ -76,10 +84,12 @@ enum Outcome {
 }
 
 /// A packed shard to be published.
-struct Finished {
+struct Finished<'a> {
     number: usize,
     written: WrittenShard,
     problems: Vec<Problem>,
+    /// Removed once the shard is published.
+    claim: Option<Claim<'a>>,
 }
 
 /// Packs the `shards` of the plan that are not finished.
@@ -100,29 +110,35 @@ pub fn run(
         options,
         counter,
         stop: AtomicBool::new(false),
+        stolen: AtomicU64::new(0),
         results: Mutex::new(Vec::new()),
         failure: Mutex::new(None),
     };
-    let next = AtomicUsize::new(0);
-    let (send, receive) = sync_channel::<Finished>(options.jobs);
+    let queue = Queue::new(plan.foot(), shards, options.stealing.clone());
+    let (send, receive) = sync_channel::<Finished<'_>>(options.jobs);
     let receive = Mutex::new(receive);
+    let (working, ended) = channel();
     thread::scope(|scope| {
         let thread = |name: &str| Builder::new().name(format!("tarflume-{name}"));
+        if options.stealing.is_some() {
+            let queue = &queue;
+            let beat = thread("claims").spawn_scoped(scope, move || queue.beat(&ended));
+            beat.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
+        }
         // Publishers mostly wait for syncs, so a few serve any number of packers.
         for _ in 0..options.jobs.min(4) {
-            let publisher = thread("publish").spawn_scoped(scope, || job.publish_all(&receive));
+            let (working, job, receive) = (working.clone(), &job, &receive);
+            let publisher = thread("publish").spawn_scoped(scope, move || {
+                job.publish_all(receive);
+                drop(working); // the claims are written until the last publisher has ended
+            });
             publisher.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
         }
+        drop(working);
         for _ in 0..options.jobs {
-            let (send, job, next) = (send.clone(), &job, &next);
+            let (send, job, queue) = (send.clone(), &job, &queue);
             let packer = thread("pack").spawn_scoped(scope, move || {
-                while let Some(&number) = shards.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if job.stopped() {
-                        break;
-                    }
-                    let packed = job.pack(number, &send);
-                    packed.unwrap_or_else(|failure| job.fail(failure));
-                }
+                job.pack_all(queue, &send).unwrap_or_else(|failure| job.fail(failure));
             });
             packer.map_or_else(|e| job.fail(Failure::no_thread(&e)), drop);
             if job.stopped() {
@@ -141,7 +157,9 @@ pub fn run(
     // Threads finish in any order; reports are in the order of the plan.
     results.sort_by_key(|(number, ..)| *number);
     let durability = options.durability;
-    let mut ran = RunReport { durability, packed: 0, skipped: 0, problems: Vec::new(), refused: 0 };
+    let stolen = job.stolen.into_inner();
+    let problems = Vec::new();
+    let mut ran = RunReport { durability, packed: 0, stolen, skipped: 0, problems, refused: 0 };
     for (_, outcome, problems) in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,
@@ -168,6 +186,7 @@ struct Job<'a> {
     options: &'a RunOptions,
     counter: &'a RunCounter,
     stop: AtomicBool,
+    stolen: AtomicU64,
     results: Mutex<Vec<(usize, Outcome, Vec<Problem>)>>,
     failure: Mutex<Option<Failure>>,
 }
@@ -191,7 +210,22 @@ impl Job<'_> {
         results.push((number, outcome, problems));
     }
 
-    fn pack(&self, number: usize, send: &SyncSender<Finished>) -> Result<(), Failure> {
+    /// Packs shards until the queue is empty or the run ends.
+    fn pack_all<'q>(
+        &self,
+        queue: &'q Queue<'q>,
+        send: &SyncSender<Finished<'q>>,
+    ) -> Result<(), Failure> {
+        while !self.stopped()
+            && let Some(work) = queue.next(&|| self.stopped())?
+        {
+            self.pack(work, send)?;
+        }
+        Ok(())
+    }
+
+    fn pack<'q>(&self, work: Work<'q>, send: &SyncSender<Finished<'q>>) -> Result<(), Failure> {
+        let Work { number, claim } = work;
         if let Some(record) = self.finished(number)? {
             return self.skip(number, record);
         }
@@ -200,14 +234,21 @@ impl Job<'_> {
         let name = &self.plan.foot().shards[number].name;
         let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
         let mut problems = Vec::new();
-        if !self.fill(number, &mut writer, &mut problems)? {
-            return Ok(()); // dropping the writer removes the temporary file
+        if !self.fill(number, &mut writer, &mut problems, claim.as_ref())? {
+            drop(writer); // which removes the temporary file
+            return match self.finished(number)? {
+                Some(record) if !self.stopped() => self.skip(number, record),
+                _ => Ok(()),
+            };
         }
         if self.options.policy == Policy::Fail && !problems.is_empty() {
+            if let Some(claim) = &claim {
+                claim.refuse();
+            }
             self.done(number, Outcome::Refused, problems);
             return Ok(());
         }
-        let finished = Finished { number, written: writer.finish()?, problems };
+        let finished = Finished { number, written: writer.finish()?, problems, claim };
         // Publishers outlive the packers, so the channel is open unless a publisher has failed.
         let _ = send.send(finished);
         Ok(())
@@ -234,12 +275,13 @@ impl Job<'_> {
     }
 
     /// Writes all samples of a shard and collects the problems of those left out; returns false if
-    /// it was stopped before the end.
+    /// it was stopped before the end, or if another machine has finished the shard.
     fn fill(
         &self,
         number: usize,
         writer: &mut ShardWriter,
         problems: &mut Vec<Problem>,
+        claim: Option<&Claim<'_>>,
     ) -> Result<bool, Failure> {
         let foot = self.plan.foot();
         let roots = &self.options.roots;
@@ -252,7 +294,7 @@ impl Job<'_> {
                 break;
             }
             for n in 0..taken {
-                if self.stopped() {
+                if self.stopped() || claim.is_some_and(Claim::is_superfluous) {
                     return Ok(false);
                 }
                 let planned = ahead.sample(n);
@@ -261,6 +303,7 @@ impl Job<'_> {
                     Ok(bytes) => {
                         absences.read();
                         self.count(bytes);
+                        claim.inspect(|claim| claim.add(bytes));
                     }
                     Err(Wrong::Failure(failure)) => return Err(failure),
                     Err(Wrong::Problems(of_sample)) => {
@@ -324,7 +367,7 @@ impl Job<'_> {
     }
 
     /// Publishes shards as they arrive, until all packers have ended.
-    fn publish_all(&self, receive: &Mutex<Receiver<Finished>>) {
+    fn publish_all(&self, receive: &Mutex<Receiver<Finished<'_>>>) {
         loop {
             let finished = receive.lock().ignore_poison().recv();
             let Ok(finished) = finished else { return };
@@ -335,8 +378,8 @@ impl Job<'_> {
         }
     }
 
-    fn publish(&self, finished: Finished) -> Result<(), Failure> {
-        let Finished { number, written, problems } = finished;
+    fn publish(&self, finished: Finished<'_>) -> Result<(), Failure> {
+        let Finished { number, written, problems, claim } = finished;
         let foot = self.plan.foot();
         let PlannedShard { name, split, .. } = &foot.shards[number];
         let extensions = written.extensions.clone();
@@ -364,6 +407,9 @@ impl Job<'_> {
                 remove_if_exists(&index_path(&tar))?;
                 delivered?;
             }
+        }
+        if claim.is_some_and(|claim| claim.stolen) {
+            self.stolen.fetch_add(1, Ordering::Relaxed);
         }
         self.done(number, Outcome::Packed, problems);
         Ok(())

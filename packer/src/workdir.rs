@@ -3,10 +3,14 @@
 //!
 //! Every stage reads and writes it; it imports no stage.
 
+mod claim_files;
+pub(crate) mod claims;
 pub(crate) mod quarantine;
 pub(crate) mod staging;
 pub(crate) mod state;
 
+pub use claim_files::claims;
+pub use claims::Claims;
 pub use quarantine::Policy;
 pub use staging::{Lock, Staging};
 pub use state::{OutputState, Progress, output_state, progress, published};

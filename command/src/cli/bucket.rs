@@ -3,13 +3,15 @@
 //! Each shard is packed in a temporary folder (TMPDIR), uploaded, and removed there.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Durability, Plan};
 use tarflume_packer::bucket::{
     Bucket, Concluded, Leftovers, Offered, WorkFolder, expect_no_quarantine,
 };
 use tarflume_packer::build::{Ready, Request};
-use tarflume_packer::run::{RunOptions, RunReport};
+use tarflume_packer::run::{RunOptions, RunReport, Stealing};
 use tarflume_packer::workdir::{OutputState, Policy, Progress, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
@@ -20,8 +22,11 @@ use crate::signals;
 
 /// What `pack run` packs, and how.
 pub(super) struct Chosen<'a> {
-    /// The numbers of the shards, of so many of the plan.
-    pub(super) shards: &'a dyn Fn(usize) -> Result<Vec<usize>, Failure>,
+    /// The numbers of the shards.
+    pub(super) shards: &'a dyn Fn(&PlanFoot) -> Result<Vec<usize>, Failure>,
+    /// After this time without a change of its claim, another machine's shard is taken over; `None` packs the own
+    /// shards alone.
+    pub(super) steal: Option<Duration>,
     /// What is done about problems, if not what the plan has noted.
     pub(super) on_problem: Option<Policy>,
     /// Where the sources are, if not where the plan found them.
@@ -99,7 +104,7 @@ impl BucketBuild<'_> {
             }
         };
         let foot = plan.foot();
-        let shards = (chosen.shards)(foot.shards.len())?;
+        let shards = (chosen.shards)(foot)?;
         let noted = self.bucket.policy()?.and_then(|word| Policy::from_word(word.trim()));
         let policy = chosen.on_problem.or(noted).unwrap_or(Policy::Fail);
         expect_no_quarantine(policy)?;
@@ -107,7 +112,9 @@ impl BucketBuild<'_> {
             [] => foot.roots.iter().map(PathBuf::from).collect(),
             given => RunOptions::roots(given)?,
         };
-        let options = chosen.run.options(policy, chosen.jobs, roots, foot)?;
+        let mut options = chosen.run.options(policy, chosen.jobs, roots, foot)?;
+        options.stealing =
+            chosen.steal.map(|stale| Stealing { claims: self.bucket.claims(), stale });
         let work = WorkFolder::new()?;
         let staging = Staging::of(work.path());
         staging.create()?;

@@ -1,10 +1,13 @@
 //! `pack run`: packs some or all shards of a plan.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
+use tarflume_formats::plan::PlanFoot;
 use tarflume_order::rank;
-use tarflume_packer::run::RunOptions;
-use tarflume_packer::workdir::{self, OutputState, Policy, Staging};
+use tarflume_packer::run::{self, RunOptions, Stealing};
+use tarflume_packer::workdir::{self, Claims, OutputState, Policy, Staging};
 use tarflume_packer::{Choice, Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
@@ -31,12 +34,18 @@ pub(super) struct Args {
     /// Pack shards A to B, without B
     #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with = "rank")]
     shards: Option<(usize, usize)>,
-    /// Pack the shards whose number modulo N is R; needs --of
+    /// Pack share R of the shards, from 0; needs --of. Shares have nearly the same work
     #[arg(long, value_name = "R")]
     rank: Option<u64>,
     /// Share the shards among N machines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     of: Option<u64>,
+    /// Then pack what others have not finished: shards that nobody has begun, those of a machine
+    /// that has not answered for SECONDS, those of a machine that is much slower. Ends when every
+    /// shard is finished. Give it to all machines [default: 60 seconds]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    steal: Option<u64>,
     /// Read the sources from here, in the plan's order: folders, files, or KIND:FILE,FILE as for
     /// `plan` [default: as planned]
     #[arg(long, value_name = "SRC")]
@@ -55,7 +64,8 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   pack run shards/                             all shards, or the launcher's share
-  pack run shards/ --rank 3 --of 16            shards 3, 19, 35, ..
+  pack run shards/ --rank 3 --of 16            the fourth of 16 equal shares
+  pack run shards/ --steal                     on any number of machines: each takes what is left
   pack run shards/ --shards 100..200           for array jobs
   pack run shards/ --of 16                     in a Kubernetes Indexed Job of 16 completions
 
@@ -74,7 +84,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     if let Some(bucket) = storage::bucket(&args.out)? {
         let (out, show) = (&args.out, args.show);
         let chosen = Chosen {
-            shards: &|total| args.chosen(total),
+            shards: &|foot| args.chosen(foot),
+            steal: args.steal.map(Duration::from_secs),
             on_problem: args.on_problem,
             source: &args.source,
             jobs: args.jobs.count(),
@@ -91,14 +102,17 @@ pub(super) fn run(args: &Args) -> Outcome {
         }
     };
     let foot = plan.foot();
-    let shards = args.chosen(foot.shards.len())?;
+    let shards = args.chosen(foot)?;
     let noted = staging.policy()?.and_then(|word| Policy::from_word(word.trim()));
     let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
     let roots = match args.source.as_slice() {
         [] => foot.roots.iter().map(PathBuf::from).collect(),
         given => RunOptions::roots(given)?,
     };
-    let options = args.run.options(policy, args.jobs.count(), roots, foot)?;
+    let mut options = args.run.options(policy, args.jobs.count(), roots, foot)?;
+    if args.steal.is_some() {
+        options.stealing = args.stealing(workdir::claims(&staging)?);
+    }
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Another attempt may have finished every shard and published meanwhile.
@@ -118,7 +132,12 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 impl Args {
-    pub(super) fn chosen(&self, total: usize) -> Result<Vec<usize>, Failure> {
+    fn stealing(&self, claims: Arc<dyn Claims>) -> Option<Stealing> {
+        self.steal.map(|seconds| Stealing { claims, stale: Duration::from_secs(seconds) })
+    }
+
+    fn chosen(&self, foot: &PlanFoot) -> Result<Vec<usize>, Failure> {
+        let total = foot.shards.len();
         let past = |n: usize| Failure::usage(format!("shard {n}: the plan has {total}, from 0"));
         if !self.shard.is_empty() {
             return match self.shard.iter().find(|&&n| n >= total) {
@@ -139,7 +158,7 @@ impl Args {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);
-                Ok((0..total).filter(|&n| rank.has(n)).collect())
+                Ok(run::share(foot, rank.rank, rank.world))
             }
         }
     }

@@ -267,11 +267,15 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
         units::count(ran.skipped),
         if ran.skipped == 1 { "was" } else { "were" }
     );
+    if ran.stolen > 0 {
+        let share = units::counted(ran.stolen, "shard", "shards");
+        text.push_str(&format!(", {share} of them of other machines' shares"));
+    }
     if ran.refused > 0 {
         text.push_str(&format!(", refused {} with problems", units::count(ran.refused)));
     }
     print_either(show, &text, || {
-        json!({"event": "ran", "packed": ran.packed, "skipped": ran.skipped, "refused": ran.refused,
+        json!({"event": "ran", "packed": ran.packed, "stolen": ran.stolen, "skipped": ran.skipped, "refused": ran.refused,
                "problems": ran.problems.len()})
     });
 }

@@ -183,6 +183,9 @@ pub struct PlannedShard {
     pub samples: u64,
     /// Bytes of source files.
     pub source_bytes: u64,
+    /// Bytes of source files that become JPEGs; absent if none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jpeg_bytes: u64,
     /// Bytes of the tar if no sample is left out.
     pub bytes: u64,
     /// Start of its chunks in the plan.
@@ -193,4 +196,8 @@ pub struct PlannedShard {
     pub content: String,
     /// blake3 in hex of its sources: paths and modification times, too.
     pub sources: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -105,6 +105,7 @@ impl<W: Write> PlanWriter<W> {
                 split,
                 samples: 0,
                 source_bytes: 0,
+                jpeg_bytes: 0,
                 bytes: 0,
                 at: self.written,
                 length: 0,
@@ -142,7 +143,14 @@ impl<W: Write> PlanWriter<W> {
         }
         if let Some(shard) = &mut self.shard {
             shard.planned.samples += 1;
-            shard.planned.source_bytes += sample.parts.iter().map(|p| p.size).sum::<u64>();
+            let is_jpeg =
+                |ext: &str| ["jpg", "jpeg"].contains(&ext.rsplit('.').next().unwrap_or(ext));
+            for part in &sample.parts {
+                shard.planned.source_bytes += part.size;
+                if is_jpeg(&self.exts[part.ext as usize].shard) {
+                    shard.planned.jpeg_bytes += part.size;
+                }
+            }
         }
         if self.chunk.len() >= CHUNK { self.close_chunk() } else { Ok(()) }
     }

@@ -10,6 +10,8 @@ pub(super) const POLICY: &str = ".pack/policy";
 pub(super) const UPLOADS: &str = ".pack/uploads/";
 /// Records of finished shards.
 pub(super) const RECORDS: &str = ".pack/records/";
+/// Claims of shards that a machine is packing.
+pub(super) const CLAIMS: &str = ".pack/claims/";
 /// The object with which conditional writes are tried.
 pub(super) const PROBE: &str = ".pack/probe";
 /// The list of problems.

@@ -11,6 +11,7 @@ use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
+use crate::run::queue::Stealing;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
@@ -38,6 +39,8 @@ pub struct RunOptions {
     pub roots: Vec<PathBuf>,
     /// Where finished shards go; `None` leaves them in the working folder.
     pub destination: Option<Arc<dyn Destination>>,
+    /// Whether and how shards of other machines are taken over; `None` packs the own share alone.
+    pub stealing: Option<Stealing>,
     /// Ends the run early.
     pub stop: Stop,
 }
@@ -84,7 +87,7 @@ impl RunOptions {
         }
         let checks = Checks { level, times: true };
         let durability = Durability::Synced;
-        let (destination, stop) = (None, Stop::new());
-        Ok(RunOptions { checks, policy, jobs, durability, roots, destination, stop })
+        let (destination, stealing, stop) = (None, None, Stop::new());
+        Ok(RunOptions { checks, policy, jobs, durability, roots, destination, stealing, stop })
     }
 }

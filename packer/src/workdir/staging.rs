@@ -7,6 +7,7 @@
 //! OUT/.pack/shards/NAME.tar          finished shards,
 //! OUT/.pack/shards/NAME.index    their sidecars,
 //! OUT/.pack/shards/NAME.tar.record   and their records, written last
+//! OUT/.pack/claims/NAME.tar-1        notes of shards that a machine is packing
 //! ```
 //!
 //! Readers of OUT see no shard before the data set is complete. Only `finalize` and a fresh start
@@ -64,6 +65,17 @@ impl Staging {
     /// Returns the folder for shards.
     pub fn shards(&self) -> PathBuf {
         self.root.join("shards")
+    }
+
+    /// Returns the folder for claims of shards.
+    pub(crate) fn claims(&self) -> PathBuf {
+        self.root.join("claims")
+    }
+
+    /// Returns the names of the files in a folder; none if there is no such folder.
+    pub(crate) fn names_in(&self, folder: &Path) -> Result<Vec<String>, Failure> {
+        let entries = leftovers::entries(folder)?;
+        Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 
     /// Returns the path of the later manifest.

@@ -50,6 +50,7 @@ impl Staging {
                 }
             }
         }
+        remove_all(&self.claims())?;
         remove_all(&shards)?;
         self.create()
     }

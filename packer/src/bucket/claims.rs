@@ -1,0 +1,96 @@
+//! `BucketClaims`: claims as objects, for machines that share a bucket and nothing else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::objects::Put;
+use super::{Bucket, layout};
+use crate::failure::Failure;
+use crate::workdir::Claims;
+
+/// The claims of the plan in a bucket.
+#[derive(Debug)]
+struct BucketClaims(Bucket);
+
+impl Bucket {
+    /// Returns the claims of its plan.
+    pub fn claims(&self) -> Arc<dyn Claims> {
+        Arc::new(BucketClaims(self.clone()))
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("{}{name}", layout::CLAIMS)
+}
+
+impl Claims for BucketClaims {
+    fn create(&self, name: &str, note: &[u8]) -> Result<bool, Failure> {
+        Ok(self.0.objects.create(&path(name), note)? == Put::Written)
+    }
+
+    fn update(&self, name: &str, note: &[u8]) -> Result<(), Failure> {
+        // A claim that was removed with its plan must not come back: nobody would delete it.
+        match self.0.objects.facts(&path(name))? {
+            Some(_) => self.0.objects.replace(&path(name), note).map(drop),
+            None => Err(Failure::try_again(format!(
+                "{}: the claim was removed",
+                self.0.place(&path(name))
+            ))),
+        }
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Failure> {
+        self.0.objects.delete(&path(name))
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(self.0.objects.get(&path(name))?.map(|stored| stored.bytes))
+    }
+
+    fn list(&self) -> Result<Vec<String>, Failure> {
+        let names = self.0.objects.list(layout::CLAIMS)?;
+        let own = |name: String| name.strip_prefix(layout::CLAIMS).map(String::from);
+        Ok(names.into_iter().filter_map(own).collect())
+    }
+
+    fn finished(&self) -> Result<HashSet<String>, Failure> {
+        let names = self.0.objects.list(layout::RECORDS)?;
+        let own = |name: String| name.strip_prefix(layout::RECORDS).map(String::from);
+        Ok(names.into_iter().filter_map(own).collect())
+    }
+
+    fn is_finished(&self, shard: &str) -> Result<bool, Failure> {
+        Ok(self.0.objects.facts(&layout::record(shard))?.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::MemoryObjects;
+    use super::*;
+
+    #[test]
+    fn a_claim_is_created_once_and_does_not_come_back_after_its_removal() {
+        let bucket = Bucket::new(Arc::new(MemoryObjects::default()));
+        let claims = bucket.claims();
+        assert!(claims.create("a.tar-1", b"mine").unwrap());
+        assert!(!claims.create("a.tar-1", b"another's").unwrap());
+        assert!(claims.create("a.tar-2", b"another's").unwrap());
+        claims.update("a.tar-1", b"later").unwrap();
+        assert_eq!(claims.read("a.tar-1").unwrap().as_deref(), Some(&b"later"[..]));
+        assert_eq!(claims.list().unwrap(), ["a.tar-1", "a.tar-2"]);
+        claims.remove("a.tar-1").unwrap();
+        assert!(claims.update("a.tar-1", b"late").is_err());
+        assert_eq!(claims.list().unwrap(), ["a.tar-2"]);
+        assert_eq!(claims.read("a.tar-1").unwrap(), None);
+    }
+
+    #[test]
+    fn finished_shards_are_those_with_a_record() {
+        let bucket = Bucket::new(Arc::new(MemoryObjects::default()));
+        bucket.objects.replace(&layout::record("a.tar"), b"{}").unwrap();
+        let claims = bucket.claims();
+        assert!(claims.is_finished("a.tar").unwrap() && !claims.is_finished("b.tar").unwrap());
+        assert_eq!(claims.finished().unwrap(), HashSet::from(["a.tar".to_string()]));
+    }
+}

@@ -1,0 +1,108 @@
+//! `pack run --steal`: machines that take over the shards of others which have died, stopped or refused them.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tarflume_fixtures::Fault;
+
+use crate::harness::Place;
+
+/// A plan of 60 shards in `out`, and the result of one build in `whole`.
+fn planned() -> Place {
+    let place = Place::new();
+    place.folder("photos", 600);
+    place.pack("build photos -o whole --shard-samples 10").succeeds();
+    place.pack("plan photos -o out --shard-samples 10").succeeds();
+    place
+}
+
+fn records(place: &Place) -> usize {
+    let is_record = |name: &&String| name.ends_with(".record");
+    place.names("out/.pack/shards").iter().filter(is_record).count()
+}
+
+fn claims(place: &Place) -> usize {
+    place.names("out/.pack/claims").len()
+}
+
+fn wait_until(what: &str, met: impl Fn() -> bool) {
+    for _ in 0..60_000 {
+        if met() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("waited for a minute: {what}");
+}
+
+/// Stops the process as soon as it has a claim, and while others have work left.
+fn stopped(place: &Place, command: &str) -> crate::harness::Child {
+    let child = place.start(command);
+    wait_until("a claim", || claims(place) > 0);
+    child.signal(Signal::STOP);
+    child
+}
+
+#[test]
+fn the_shards_of_a_killed_machine_are_packed_by_another() {
+    let place = planned();
+    let killed = stopped(&place, "run out --rank 1 --of 2 --jobs 1 --steal");
+    killed.signal(Signal::KILL);
+    killed.ended().exits(137);
+    let ran = place.pack("run out --rank 0 --of 2 --steal").succeeds();
+    ran.says("of other machines' shares");
+    assert_eq!(records(&place), 60);
+    place.pack("finalize out").succeeds();
+    place.same("out", "whole");
+}
+
+#[test]
+fn a_machine_that_does_not_answer_loses_its_shards_and_ends_well_when_it_comes_back() {
+    let place = planned();
+    let slow = stopped(&place, "run out --rank 1 --of 2 --jobs 1 --steal=1");
+    place.pack("run out --rank 0 --of 2 --steal=1").succeeds();
+    assert_eq!(records(&place), 60);
+    slow.signal(Signal::CONT);
+    slow.ended().succeeds();
+    place.pack("status out").succeeds();
+    place.pack("finalize out").succeeds();
+    place.same("out", "whole");
+}
+
+#[test]
+fn machines_without_ranks_share_the_shards_among_themselves() {
+    let place = planned();
+    let machines = [0; 4].map(|_| place.start("run out --jobs 1 --steal"));
+    for machine in machines {
+        machine.ended().succeeds();
+    }
+    assert_eq!((records(&place), claims(&place)), (60, 0));
+    place.pack("finalize out").succeeds();
+    place.same("out", "whole");
+}
+
+#[test]
+fn a_shard_with_bad_data_is_refused_by_one_machine_and_tried_again_later() {
+    let place = Place::new();
+    place.folder("photos", 100);
+    Fault::BadJson.plant(&place.at("photos")).unwrap();
+    place.pack("build photos -o whole --shard-samples 10 --on-problem skip").exits(0);
+    place.pack("plan photos -o out --shard-samples 10").succeeds();
+    place.pack("run out --steal").exits(65).says("refused 1 with problems");
+    // It does not wait for the refused shard, and does not try it.
+    place.pack("run out --rank 5 --of 99 --steal").succeeds();
+    assert_eq!(records(&place), 9);
+    place.pack("run out --steal --on-problem skip").succeeds().says("packed 1 shard");
+    place.pack("finalize out").succeeds();
+    place.same("out", "whole");
+}
+
+#[test]
+fn claims_of_an_earlier_plan_are_forgotten() {
+    let place = planned();
+    let killed = stopped(&place, "run out --jobs 1 --steal");
+    killed.signal(Signal::KILL);
+    killed.ended().exits(137);
+    place.pack("plan photos -o out --shard-samples 9 --fresh").succeeds();
+    assert_eq!(claims(&place), 0);
+}
