@@ -35,6 +35,7 @@ mod plan_epoch;
 mod preparation;
 mod progress;
 mod run;
+mod slurm;
 mod source_args;
 mod status;
 mod storage;
@@ -103,6 +104,7 @@ enum Command {
     Run(run::Args),
     Status(status::Args),
     Finalize(finalize::Args),
+    Slurm(slurm::Args),
     Verify(verify::Args),
     Index(index::Args),
     Info(info::Args),
@@ -174,6 +176,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),
         Command::Finalize(args) => finalize::run(args),
+        Command::Slurm(args) => slurm::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Index(args) => index::run(args),
         Command::Info(args) => info::run(args),

@@ -1,7 +1,7 @@
 //! Checks that a machine is set up to feed its GPUs: reads facts, then judges them. Changes and
 //! prints nothing.
 //!
-//! Floors: `facts surroundings cpulist` < `cgroup gpus` < `machine libraries nvml findings watch` <
+//! Floors: `facts surroundings cpulist ranks` < `cgroup gpus` < `machine libraries nvml findings watch` <
 //! this file.
 
 mod cgroup;
@@ -12,6 +12,7 @@ pub(crate) mod gpus;
 mod libraries;
 mod machine;
 pub(crate) mod nvml;
+pub(crate) mod ranks;
 pub(crate) mod surroundings;
 pub(crate) mod watch;
 

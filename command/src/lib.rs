@@ -10,5 +10,6 @@ mod cli;
 mod doctor;
 mod plan_epoch;
 mod signals;
+mod slurm;
 
 pub use cli::{main, run};

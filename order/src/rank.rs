@@ -33,8 +33,8 @@ pub const COMMAND: Remedy = Remedy {
 
 /// Remedies of a program that uses this library.
 pub const LIBRARY: Remedy = Remedy {
-    both: "Split::new(rank, world)",
-    world: "Split::new(rank, world) with the number of jobs",
+    both: "rank and world size (Rust: Split::new(rank, world); Python: rank= and world_size=)",
+    world: "rank and world size (Rust: Split::new(rank, world); Python: rank= and world_size=), the number of jobs",
 };
 
 /// The rank of this process.

@@ -87,4 +87,5 @@ pub use choice::Choice;
 pub use exit::Exit;
 pub use failure::{Failure, Outcome};
 pub use problem::{Problem, ProblemKind, Problems, counts};
+pub use rows::files_named;
 pub use stop::Stop;

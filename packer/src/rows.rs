@@ -41,6 +41,15 @@ use crate::stop::Stop;
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
 pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
 
+/// Returns the files that a name with braces or wildcards stands for, sorted by bytes; of a folder those
+/// with one of the endings. A name without wildcards need not exist.
+///
+/// # Errors
+/// Returns an error for a pattern or a folder without files, and if the operating system refuses.
+pub fn files_named(name: &str, endings: &'static [&'static str]) -> Result<Vec<PathBuf>, Failure> {
+    find::files(Some(endings), name)
+}
+
 /// An array in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundArray {

@@ -16,6 +16,7 @@
 //!    resident data set; `settings`: the keywords of a
 //!    loader;
 //! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
+//!    `launcher`: the rank of this process;
 //! 7. `failures`: errors of packing; `packing`: running jobs; `pack`: their functions; `writer`: shards from
 //!    samples of a program;
 //! 8. `package`: the Python module.
@@ -41,6 +42,7 @@ mod fetch_stats;
 mod gate;
 mod json;
 mod keywords;
+mod launcher;
 mod ledger;
 mod loader;
 mod memory;

@@ -23,6 +23,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::epoch::Epoch;
     #[pymodule_export]
+    use crate::launcher::launcher_rank;
+    #[pymodule_export]
     use crate::ledger::Ledger;
     #[pymodule_export]
     use crate::loader::Loader;

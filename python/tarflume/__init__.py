@@ -50,6 +50,7 @@ from ._core import (
     Text,
     Tokens,
     __version__,
+    launcher_rank,
 )
 from .arrays import ArrayLoader
 from .diagnosis import Diagnosis, diagnose
@@ -98,6 +99,7 @@ __all__ = [
     "__version__",
     "diagnose",
     "errors",
+    "launcher_rank",
     "pack",
     "token_columns",
 ]

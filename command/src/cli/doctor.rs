@@ -1,10 +1,12 @@
 //! `pack doctor`: checks whether this machine is set up to feed its GPUs, and shows how busy they
 //! are.
 
+mod ranks_output;
 mod report;
 mod watch_output;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tarflume_formats::shown;
@@ -14,6 +16,7 @@ use super::args::Format;
 use super::out;
 use crate::doctor;
 use crate::doctor::nvml::Nvml;
+use crate::doctor::ranks;
 use crate::doctor::surroundings::Surroundings;
 use crate::doctor::watch;
 use crate::signals;
@@ -24,6 +27,7 @@ Examples:
   pack doctor --format json | jq .findings   the same for programs
   pack doctor --watch 1                each GPU every second during a training; the means at Ctrl-C
   pack doctor --watch 0.5 --count 20   ten seconds
+  pack doctor --ranks 'stats/*.jsonl'  which rank of a job waits for data, and why
 
 SM is the share of time in which at least one kernel ran, as in nvidia-smi: a GPU at 100 % may still
 have room. Memory busy is the share of time in which GPU memory was read or written. The command
@@ -41,6 +45,10 @@ pub(super) struct Args {
     /// Stop --watch after N samples instead of at Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
     count: Option<u64>,
+    /// Compare the ranks of a job by the lines that each wrote with `loader.stats().append("stats/")`:
+    /// files, folders, or names with wildcards
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "watch")]
+    ranks: Vec<PathBuf>,
     /// Print text, or one JSON object; with --watch one object per line, the means last
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -55,6 +63,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let format = args.format;
+    if !args.ranks.is_empty() {
+        return compare(&args.ranks, format);
+    }
     let gpus = Nvml::open();
     if let Some(every) = args.watch {
         return watch(gpus, every, args.count, format);
@@ -67,6 +78,17 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(if report.costs_speed() { Exit::Problems } else { Exit::Done })
+}
+
+fn compare(patterns: &[PathBuf], format: Format) -> Outcome {
+    let report = ranks::compare(&ranks_output::read(patterns)?);
+    let mut to = out::screen();
+    let written = match format {
+        Format::Text => ranks_output::text(&mut to, &report),
+        Format::Json => writeln!(to, "{}", shown::json_lines(&report)),
+    };
+    out::printed(written.and_then(|()| to.flush()))?;
+    Ok(if report.slow.is_empty() { Exit::Done } else { Exit::Problems })
 }
 
 fn watch(

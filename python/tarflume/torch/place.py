@@ -7,16 +7,18 @@ from typing import Any
 
 import torch.distributed
 
+from .._core import launcher_rank
 from ..errors import UsageError
 
 __all__ = ["early_rank_and_world_size", "given", "rank_and_world_size", "threads"]
 
 
 def rank_and_world_size() -> tuple[int, int]:
-    """Rank and world size: of the process group, otherwise of torchrun's environment, otherwise (0, 1).
+    """Rank and world size: of the process group, otherwise of torchrun's environment, otherwise of another launcher's
+    (`tarflume.launcher_rank`: Open MPI, MPICH, Slurm), otherwise (0, 1).
 
     Raises:
-        UsageError: there is no process group, and only one of RANK and WORLD_SIZE is set.
+        UsageError: there is no process group, and only one of RANK and WORLD_SIZE is set, or launchers disagree.
     """
     if grouped():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
@@ -27,7 +29,7 @@ def rank_and_world_size() -> tuple[int, int]:
             "and world_size="
         )
     if rank is None or world is None:
-        return 0, 1
+        return launcher_rank()
     try:
         return int(rank), int(world)
     except ValueError:
