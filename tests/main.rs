@@ -7,7 +7,8 @@
 //!   interpret differently; `terminal`: the exact output;
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, repeated, or
 //!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
-//!   machines; `stealing`: machines that take over the shards of others;
+//!   machines; `stealing`: machines that take over the shards of others; `scan_parts`: a scan by
+//!   several machines;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
 //!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
 //! - `sources`: NumPy arrays, tars, zips, MDS, LitData and TFRecord as sources;
@@ -62,6 +63,7 @@ mod numbers;
 mod plan_epoch;
 mod problems;
 mod restart;
+mod scan_parts;
 mod sources;
 mod splits;
 mod stealing;

@@ -35,6 +35,7 @@ mod plan_epoch;
 mod preparation;
 mod progress;
 mod run;
+mod scan;
 mod slurm;
 mod source_args;
 mod status;
@@ -100,6 +101,7 @@ Exit codes:
 enum Command {
     Build(build::Args),
     Append(append::Args),
+    Scan(scan::Args),
     Plan(plan::Args),
     Run(run::Args),
     Status(status::Args),
@@ -172,6 +174,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
         Command::Build(args) => build::run(args),
         Command::Append(args) => append::run(args),
+        Command::Scan(args) => scan::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),

@@ -10,6 +10,7 @@ pub(crate) mod prepare;
 pub(crate) mod publish;
 mod rehearse;
 mod replan;
+mod scan_part;
 mod sources;
 
 pub use append::AppendOptions;
@@ -19,5 +20,7 @@ pub use prepare::{Prepared, Ready, Request, Scanned, prepare};
 pub use publish::{Built, conclude, kept, look_at_contents, mend};
 #[doc(hidden)]
 pub use rehearse::rehearse;
+pub use scan_part::{PartReport, scan_part};
 
 pub use crate::plan::warnings::of as warnings;
+pub use crate::scan::subtree::Subtree;

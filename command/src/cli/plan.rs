@@ -1,5 +1,7 @@
 //! `pack plan`: the first step of packing on several machines.
 
+use std::path::PathBuf;
+
 use tarflume_packer::build::{Prepared, Request, prepare};
 use tarflume_packer::scan::ScanCounter;
 use tarflume_packer::{Exit, Outcome};
@@ -17,6 +19,10 @@ use crate::signals;
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
+    /// Do not read the folders, but what `pack scan` has written of all their parts: files, folders of
+    /// .scan files, or names with wildcards
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Samples")]
+    from_scans: Vec<PathBuf>,
     /// Write to a store that ignores conditional writes: no other command may write there
     #[arg(long, help_heading = "Stores")]
     single_writer: bool,
@@ -28,11 +34,13 @@ Examples:
   pack run shards/ --rank 0 --of 8      on each of 8 machines (or under srun, mpirun, torchrun:
   pack run shards/                      rank and world are taken from the launcher)
   pack status shards/                   show progress
-  pack finalize shards/                 once all shards are finished: publish";
+  pack finalize shards/                 once all shards are finished: publish
+  pack plan photos/ -o shards/ --from-scans scans/   from what `pack scan` found on several machines";
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    let (request, show) = (args.source.request(false)?, args.source.show);
+    let request = args.source.request_from(&args.from_scans, false)?;
+    let show = args.source.show;
     match storage::bucket(&args.source.out)? {
         Some(bucket) => {
             let (out, single_writer) = (&args.source.out, args.single_writer);

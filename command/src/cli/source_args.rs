@@ -206,6 +206,15 @@ impl ShowArgs {
 impl SourceArgs {
     /// Converts the arguments to a request.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
+        self.request_from(&[], dry_run)
+    }
+
+    /// As [`SourceArgs::request`], from the scans of the folders' parts.
+    pub(super) fn request_from(
+        &self,
+        from_scans: &[PathBuf],
+        dry_run: bool,
+    ) -> Result<Request, Failure> {
         let options = BuildOptions {
             sources: self.sources.clone(),
             out: self.out.clone(),
@@ -229,6 +238,7 @@ impl SourceArgs {
             yolo: self.yolo.clone(),
             yolo_names: self.yolo_names.clone(),
             voc: self.voc.clone(),
+            from_scans: from_scans.to_vec(),
             pair: self.pair.clone(),
             follow_links: self.follow_links,
             entry_points: !self.no_entry_points,

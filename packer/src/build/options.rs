@@ -16,7 +16,7 @@ use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
 use crate::plan::split::SplitRule;
-use crate::rows::{self, SourceUrl};
+use crate::rows::{self, SourceUrl, files_named};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
@@ -54,6 +54,7 @@ pub struct BuildOptions {
     pub yolo: Option<String>,
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
+    pub from_scans: Vec<PathBuf>,
     pub pair: Vec<String>,
     pub follow_links: bool,
     pub entry_points: bool,
@@ -92,6 +93,7 @@ impl BuildOptions {
             yolo: None,
             yolo_names: None,
             voc: None,
+            from_scans: Vec::new(),
             pair: Vec::new(),
             follow_links: false,
             entry_points: true,
@@ -126,6 +128,7 @@ impl BuildOptions {
         let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
+        let scans = self.scans(&sources)?;
         let label = self.label_rule()?;
         let split = self.split_rule()?;
         let join = resolve(Join::parse(self.joined())?)?;
@@ -185,6 +188,7 @@ impl BuildOptions {
             roots,
             sources,
             join,
+            scans,
             pair,
             usual_require: self.require.is_none(),
             out: self.out,
@@ -202,6 +206,16 @@ impl BuildOptions {
             look: self.check.is_some_and(|level| level != CheckLevel::None),
             stop: Stop::new(),
         })
+    }
+
+    /// Returns the files of the scans.
+    fn scans(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
+        if !self.from_scans.is_empty() && (!sources.is_empty() || !self.pair.is_empty()) {
+            return Err(Failure::usage("--from-scans: only folders are scanned in parts"));
+        }
+        let named =
+            self.from_scans.iter().map(|path| files_named(&path.to_string_lossy(), &[".scan"]));
+        Ok(named.collect::<Result<Vec<_>, Failure>>()?.concat())
     }
 
     /// Returns the folders that are paired.

@@ -27,7 +27,7 @@ use crate::scan::exclude_list::Absent;
 use crate::scan::exts::{NO_JSON, Require};
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::pair::{self, Side, scan_pairs};
-use crate::scan::{Scan, ScanCounter, scan};
+use crate::scan::{Scan, ScanCounter, scan, stored};
 use crate::stop::Stop;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
@@ -42,6 +42,9 @@ pub struct Request {
     pub(crate) sources: Vec<SourceUrl>,
     /// What is joined to the samples.
     pub(crate) join: Join,
+    /// Scans of all parts of the folders, by [`scan_part`](super::scan_part()); if there are any, the folders are not
+    /// read.
+    pub(crate) scans: Vec<PathBuf>,
     /// Folders whose files are paired; empty for none.
     pub(crate) pair: Vec<Side>,
     /// Whether the required parts are the default.
@@ -191,6 +194,12 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
 fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Failure> {
     let Request { roots, scan: options, stop, join, append, .. } = request;
     let mut found = match request.sources.as_slice() {
+        [] if !request.scans.is_empty() => {
+            let found =
+                stored::read::open(&request.scans, roots, &options_of_scan(&request.shape))?;
+            counter.add(found.samples.len());
+            found
+        }
         [] if !request.pair.is_empty() => {
             scan_pairs(&roots[0], &request.pair, options, counter, stop)?
         }
@@ -198,6 +207,11 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         sources => rows::scan(sources, options, counter, stop)?,
     };
     if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
+        if !request.scans.is_empty() {
+            let text = "the folders have tables of metadata: scan them again with --require image, which joins the \
+                        tables' rows, or with --join none";
+            return Err(Failure::usage(text));
+        }
         // The tables have the JSON that samples are required to have.
         let without = ScanOptions { require: Require::parse("image"), ..options.clone() };
         found = scan(roots, &without, counter, stop)?;
@@ -262,6 +276,7 @@ fn plan(
     }
     let lock = staging.lock()?;
     let (temp, foot) = write_plan(&dealt, terms, values, &staging.plan_path())?;
+    scan.samples.intact()?;
     if request.append.is_none()
         && let Some(manifest) = published(staging)?
     {
@@ -287,6 +302,15 @@ fn plan(
     }
     let plan = staging.plan()?;
     Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
+}
+
+/// The options of a plan that a scan depends on.
+pub(super) fn options_of_scan(shape: &Shape) -> serde_json::Value {
+    let all = serde_json::to_value(shape).unwrap_or_default(); // strings and numbers only
+    let of_scan =
+        ["names", "require", "ext_map", "ext_by_content", "exclude", "follow_links", "join"];
+    let kept = of_scan.iter().filter_map(|name| Some((name.to_string(), all.get(name)?.clone())));
+    serde_json::Value::Object(kept.collect())
 }
 
 fn terms(request: &Request) -> Terms<'_> {

@@ -369,13 +369,31 @@ impl Grouper<'_> {
         Refusal::new(ProblemKind::BadName, file, misread(rule, file))
     }
 
-    /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
-    pub(super) fn refused_folder(
+    /// Returns the name of a folder below `parent`; `None` if it is left out.
+    ///
+    /// # Errors
+    /// Returns the problem of a folder that is refused by its own name.
+    pub(super) fn folder_name(
         &self,
         parent: &FolderName,
-        folder: &[u8],
-        rule: Rule,
-    ) -> ScanProblem {
+        base: &[u8],
+    ) -> Result<Option<FolderName>, ScanProblem> {
+        let key_base = match self.options.names.judge(base, false) {
+            _ if self.options.excludes(&parent.source, base) => return Ok(None),
+            Verdict::Keep => base.to_vec(),
+            Verdict::Becomes(new) => new,
+            Verdict::Skip => return Ok(None),
+            Verdict::Refuse(rule) => return Err(self.refused_folder(parent, base, rule)),
+        };
+        Ok(Some(FolderName {
+            root: parent.root,
+            source: [&parent.source, base, b"/"].concat().into(),
+            key: [&parent.key, key_base.as_slice(), b"/"].concat().into(),
+        }))
+    }
+
+    /// Returns the refusal of a folder by its own name: one problem, and nothing in it is examined.
+    fn refused_folder(&self, parent: &FolderName, folder: &[u8], rule: Rule) -> ScanProblem {
         let mut refusal = self.misread(rule, folder);
         refusal.reason.insert_str(0, "the folder and all in it: ");
         self.problem(parent, None, &[], refusal)

@@ -1,8 +1,12 @@
 //! The samples of a scan in compact form: about 20 bytes per sample beside its base name.
 //!
 //! Folder names are stored once. Samples are read in sequence, or at a [`Spot`], which takes eight
-//! bytes.
+//! bytes. The bytes of a run are in memory or in the mapped file of a stored scan.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use tarflume_formats::Mapped;
 use tarflume_formats::varint::{self, put, put_bytes};
 
 /// A part of a found sample.
@@ -71,24 +75,71 @@ impl Spot {
 /// Bytes of a run that is full. A spot's position in a run has 32 bits.
 const FULL: usize = 4 << 20;
 
+/// Bytes that are read of a mapped file before its pages are released.
+const RELEASED: usize = 64 << 20;
+
 /// Consecutive samples of one folder.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) root: u32,
     /// The folder's path under the root with a trailing slash, and its prefix of keys.
-    pub(super) source_folder: std::sync::Arc<[u8]>,
-    pub(super) key_folder: std::sync::Arc<[u8]>,
+    pub(super) source_folder: Arc<[u8]>,
+    pub(super) key_folder: Arc<[u8]>,
     bytes: Vec<u8>,
+    stored: Option<StoredRun>,
     pub(super) samples: u64,
 }
 
+/// The bytes of a run in a file.
+#[derive(Debug)]
+pub(super) struct StoredRun {
+    pub(super) map: Arc<Mapped>,
+    pub(super) range: Range<usize>,
+    /// The numbers of its extensions in this scan, by their numbers in the file.
+    pub(super) exts: Arc<[u16]>,
+}
+
 impl Run {
-    pub(super) fn new(root: u32, source: std::sync::Arc<[u8]>, key: std::sync::Arc<[u8]>) -> Run {
-        Run { root, source_folder: source, key_folder: key, bytes: Vec::new(), samples: 0 }
+    pub(super) fn new(root: u32, source: Arc<[u8]>, key: Arc<[u8]>) -> Run {
+        Run {
+            root,
+            source_folder: source,
+            key_folder: key,
+            bytes: Vec::new(),
+            stored: None,
+            samples: 0,
+        }
     }
 
-    /// Adds a sample: its stem, the stem of its key if it differs, its parts.
+    /// A run whose bytes are in a file. [`Run::ends`] must have found them valid before a sample is read.
+    pub(super) fn stored(run: Run, samples: u64, stored: StoredRun) -> Run {
+        Run { stored: Some(stored), samples, ..run }
+    }
+
+    /// Its samples, encoded.
+    pub(super) fn encoded(&self) -> &[u8] {
+        match &self.stored {
+            None => &self.bytes,
+            Some(StoredRun { map, range, .. }) => &map[range.clone()],
+        }
+    }
+
+    /// Returns the stems of the first and the last sample; `None` if the bytes are not those of its samples.
+    pub(super) fn ends(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let exts = self.stored.as_ref().map(|stored| stored.exts.len());
+        let mut reader = Checked { bytes: self.encoded(), at: 0 };
+        let (mut first, mut last) = (None, &[][..]);
+        for _ in 0..self.samples {
+            last = reader.sample(exts)?;
+            first.get_or_insert(last);
+        }
+        (reader.at == reader.bytes.len())
+            .then(|| (first.unwrap_or_default().to_vec(), last.to_vec()))
+    }
+
+    /// Adds a sample: its stem, the stem of its key if it differs, its parts. The run is in memory.
     pub(super) fn push(&mut self, stem: &[u8], key_stem: Option<&[u8]>, parts: &[FoundPart]) {
+        debug_assert!(self.stored.is_none(), "a stored run does not grow");
         let out = &mut self.bytes;
         put_bytes(out, stem);
         // The lowest bit states that the key differs: most samples need one byte for both.
@@ -142,7 +193,8 @@ impl Run {
 
     /// Decodes the sample at `at` and returns the position of the next.
     pub(super) fn read(&self, at: usize, sample: &mut FoundSample) -> usize {
-        let mut reader = Reader { bytes: &self.bytes, at };
+        let mut reader = Reader { bytes: self.encoded(), at };
+        let exts = self.stored.as_ref().map(|stored| &stored.exts);
         sample.root = self.root;
         let stem = reader.take();
         set_joined(&mut sample.source, &self.source_folder, stem);
@@ -159,7 +211,9 @@ impl Run {
                 4 => FoundAt::Path(reader.number(), reader.number() as u32, reader.stamp()),
                 _ => FoundAt::Cell(reader.number() as u32, reader.number(), reader.number() as u16),
             };
-            sample.parts.push(FoundPart { ext: (head >> 3) as u16, size: reader.number(), at });
+            let ext = (head >> 3) as u16;
+            let ext = exts.map_or(ext, |exts| exts.get(usize::from(ext)).copied().unwrap_or(0));
+            sample.parts.push(FoundPart { ext, size: reader.number(), at });
         }
         reader.at
     }
@@ -198,7 +252,15 @@ impl SampleList {
     /// Calls `each` with every sample and its spot, in order, until it returns false.
     pub fn visit(&self, mut each: impl FnMut(Spot, &FoundSample) -> bool) {
         let mut sample = FoundSample::default();
+        let mut touched = 0;
         for (number, run) in self.runs.iter().enumerate() {
+            if let Some(StoredRun { map, range, .. }) = &run.stored {
+                touched += range.len();
+                if touched > RELEASED {
+                    map.forget();
+                    touched = 0;
+                }
+            }
             let mut at = 0;
             for _ in 0..run.samples {
                 let spot = Spot::new(number, at);
@@ -208,6 +270,22 @@ impl SampleList {
                 }
             }
         }
+    }
+
+    /// Returns an error if the file of a stored run was truncated or could not be read meanwhile: what was read of it
+    /// was not its samples then.
+    ///
+    /// # Errors
+    /// Returns an error in this case.
+    pub fn intact(&self) -> tarflume_formats::Result<()> {
+        let mut seen: Option<&Arc<Mapped>> = None;
+        for StoredRun { map, .. } in self.runs.iter().filter_map(|run| run.stored.as_ref()) {
+            if !seen.is_some_and(|seen| Arc::ptr_eq(seen, map)) {
+                map.intact()?;
+                seen = Some(map);
+            }
+        }
+        Ok(())
     }
 
     /// Decodes the sample at `spot`.
@@ -222,8 +300,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Decodes a number. This file has encoded it, and the list never leaves memory, so it is
-    /// valid.
+    /// Decodes a number. This file has encoded it, or [`Run::ends`] has checked it, so it is valid.
     fn number(&mut self) -> u64 {
         varint::take(self.bytes, &mut self.at).unwrap_or_default()
     }
@@ -234,9 +311,43 @@ impl<'a> Reader<'a> {
 
     fn stamp(&mut self) -> u32 {
         let mut n = [0; 4];
-        n.copy_from_slice(&self.bytes[self.at..self.at + 4]);
+        // Absent only in a mapped file that was truncated after it was checked.
+        if let Some(found) = self.bytes.get(self.at..self.at + 4) {
+            n.copy_from_slice(found);
+        }
         self.at += 4;
         u32::from_le_bytes(n)
+    }
+}
+
+/// As [`Reader`], for bytes of a file: each length is checked.
+struct Checked<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Checked<'a> {
+    /// Skips a sample and returns its stem. Its parts must be files with extensions below `exts`.
+    fn sample(&mut self, exts: Option<usize>) -> Option<&'a [u8]> {
+        let stem = varint::take_bytes(self.bytes, &mut self.at)?;
+        let counted = self.number()?;
+        if counted & 1 == 1 {
+            varint::take_bytes(self.bytes, &mut self.at)?;
+        }
+        for _ in 0..counted >> 1 {
+            let head = self.number()?;
+            let is_file = head & 7 == 0;
+            if !is_file || exts.is_some_and(|exts| head >> 3 >= exts as u64) {
+                return None;
+            }
+            self.at = self.at.checked_add(4).filter(|&at| at <= self.bytes.len())?;
+            self.number()?;
+        }
+        Some(stem)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        varint::take(self.bytes, &mut self.at)
     }
 }
 

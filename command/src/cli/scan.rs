@@ -1,0 +1,77 @@
+//! `pack scan`: scans a part of the source folders, on one of several machines.
+
+use tarflume_formats::shown::ShowPath;
+use tarflume_order::rank;
+use tarflume_packer::build::{self, Subtree};
+use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::{Exit, Failure, Outcome, units};
+
+use super::source_args::SourceArgs;
+use super::{progress, summary};
+use crate::signals;
+
+/// Scan a part of the folders on one of several machines, for `pack plan --from-scans`.
+///
+/// Writes what it found to part-K-of-N.scan in DIR. The folders are divided among the machines; each
+/// file is examined by one of them. Give every part and `pack plan` the same options. Without
+/// --subtree, takes the part from the launcher, as `pack run` takes its share.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Scan part K of N, from 0
+    #[arg(long, value_name = "K/N", value_parser = parse)]
+    subtree: Option<(u64, u64)>,
+    /// Divide the folders into N parts, if the launcher gives the part alone
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "subtree")]
+    of: Option<u64>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pack scan photos/ -o scans/ --subtree 0/16        on the first of 16 machines
+  srun -n16 pack scan photos/ -o scans/             on all 16: the part is taken from the launcher
+  pack plan photos/ -o shards/ --from-scans scans/  once: the plan that one machine would make";
+
+fn parse(text: &str) -> Result<(u64, u64), String> {
+    let form = || format!("invalid part '{text}'; give --subtree 0/16 for the first of 16");
+    let (part, count) = text.split_once('/').ok_or_else(form)?;
+    let number = |n: &str| n.parse::<u64>().map_err(|_| form());
+    let (part, count) = (number(part)?, number(count)?);
+    if part < count { Ok((part, count)) } else { Err(form()) }
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let (request, show) = (args.source.request(false)?, args.source.show);
+    let subtree = args.part()?;
+    let counter = ScanCounter::default();
+    let scan = || build::scan_part(&request, subtree, &counter);
+    let report = progress::during_scan(show.mode(), &counter, scan)?;
+    if !show.quiet {
+        let samples = units::counted(report.samples, "sample", "samples");
+        let problems = match report.problems {
+            0 => String::new(),
+            n => format!(", {}", units::counted(n as u64, "problem", "problems")),
+        };
+        print_result!("{samples}{problems}: {}", report.path.shown());
+    }
+    Ok(Exit::Done)
+}
+
+impl Args {
+    fn part(&self) -> Result<Subtree, Failure> {
+        if let Some((part, count)) = self.subtree {
+            return Ok(Subtree { part, count });
+        }
+        let env = |name: &str| std::env::var(name).ok();
+        match rank::find(None, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
+            Some(rank) => {
+                summary::chosen_rank(&rank, self.source.show);
+                Ok(Subtree { part: rank.rank, count: rank.world })
+            }
+            None => Err(Failure::usage("which part? give --subtree 0/16 for the first of 16")),
+        }
+    }
+}

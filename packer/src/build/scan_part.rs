@@ -1,0 +1,49 @@
+//! Scans a part of the source folders on one of several machines; `prepare` joins the parts to a plan.
+
+use std::path::PathBuf;
+
+use tarflume_formats::publish::create_folders;
+
+use super::prepare::{Request, options_of_scan};
+use super::sources::check_folders;
+use crate::failure::Failure;
+use crate::scan::ScanCounter;
+use crate::scan::stored::write::write;
+use crate::scan::subtree::{self, Subtree};
+
+/// Result of [`scan_part`].
+#[derive(Debug)]
+pub struct PartReport {
+    /// The file that was written.
+    pub path: PathBuf,
+    /// Samples of the part.
+    pub samples: u64,
+    /// Problems of the part, which `pack plan` reports.
+    pub problems: usize,
+}
+
+/// Scans a part of the folders of `request`, and writes what it found to a file in its output folder.
+///
+/// # Errors
+/// Returns an error for sources that are not folders, for an output folder inside a source, and for
+/// failures of the machine.
+pub fn scan_part(
+    request: &Request,
+    subtree: Subtree,
+    counter: &ScanCounter,
+) -> Result<PartReport, Failure> {
+    if !request.sources.is_empty() || !request.pair.is_empty() {
+        let text =
+            "only folders are scanned in parts; `pack plan` reads other sources and --pair at once";
+        return Err(Failure::usage(text));
+    }
+    let Request { roots, out, scan: options, shape, stop, jobs, .. } = request;
+    check_folders(roots, out)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(*jobs).build();
+    let pool = pool.map_err(|e| Failure::no_thread(&e))?;
+    let found = pool.install(|| subtree::scan_part(roots, options, subtree, (counter, stop)))?;
+    create_folders(out)?;
+    let path = out.join(format!("part-{:05}-of-{:05}.scan", subtree.part, subtree.count));
+    write(&path, &found, subtree, roots, options_of_scan(shape))?;
+    Ok(PartReport { path, samples: found.samples(), problems: found.problems() })
+}
