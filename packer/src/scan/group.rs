@@ -377,13 +377,13 @@ impl Grouper<'_> {
         &self,
         parent: &FolderName,
         base: &[u8],
-    ) -> Result<Option<FolderName>, ScanProblem> {
+    ) -> Result<Option<FolderName>, Box<ScanProblem>> {
         let key_base = match self.options.names.judge(base, false) {
             _ if self.options.excludes(&parent.source, base) => return Ok(None),
             Verdict::Keep => base.to_vec(),
             Verdict::Becomes(new) => new,
             Verdict::Skip => return Ok(None),
-            Verdict::Refuse(rule) => return Err(self.refused_folder(parent, base, rule)),
+            Verdict::Refuse(rule) => return Err(self.refused_folder(parent, base, rule).into()),
         };
         Ok(Some(FolderName {
             root: parent.root,

@@ -177,7 +177,7 @@ impl Walk<'_> {
                 Err(found)
             }
             Err(problem) => {
-                found.problems.push(problem);
+                found.problems.push(*problem);
                 Err(found)
             }
         }

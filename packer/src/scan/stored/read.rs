@@ -194,8 +194,11 @@ fn check_set(parts: &[Part], roots: &[PathBuf], wanted: &serde_json::Value) -> R
     Ok(())
 }
 
-/// Returns the extensions of all parts, and for each part their numbers there.
-fn common_exts(parts: &[Part]) -> Result<(Vec<PlannedExt>, Vec<Arc<[u16]>>), Failure> {
+/// Extensions, and for each part the numbers that its extensions have among them.
+type CommonExts = (Vec<PlannedExt>, Vec<Arc<[u16]>>);
+
+/// Returns the extensions of all parts.
+fn common_exts(parts: &[Part]) -> Result<CommonExts, Failure> {
     let mut all: Vec<PlannedExt> = Vec::new();
     let mut numbers = Vec::new();
     for part in parts {
