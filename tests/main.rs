@@ -8,7 +8,7 @@
 //! - `kills`: builds killed at random instants; `restart`: builds interrupted, repeated, or
 //!   repeated with other options; `machines`: `plan`, `run`, `status`, `finalize` on several
 //!   machines; `stealing`: machines that take over the shards of others; `scan_parts`: a scan by
-//!   several machines;
+//!   several machines; `file_lists`: lists of files in place of folders;
 //! - `hostile`: names that could control a terminal; `problems`: each fault of a folder has its
 //!   kind, under each policy; `all_problems`: one run reports everything, and warns of oddities;
 //! - `sources`: NumPy arrays, tars, zips, MDS, LitData and TFRecord as sources;
@@ -47,6 +47,7 @@ mod exclude;
 mod export;
 mod false_claims;
 mod faults;
+mod file_lists;
 mod foreign;
 mod harness;
 mod hostile;

@@ -14,6 +14,7 @@ pub(crate) mod exts;
 mod group;
 pub(crate) mod list;
 mod listing;
+pub(crate) mod lists;
 pub(crate) mod options;
 pub(crate) mod pair;
 pub(crate) mod rules;

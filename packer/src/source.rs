@@ -14,8 +14,11 @@ pub(crate) fn stamp(seconds: i64, nanoseconds: i64) -> u32 {
     let mut z = (seconds as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanoseconds as u64;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) as u32
+    ((z ^ (z >> 31)) as u32).max(1)
 }
+
+/// The digest of a modification time that is not known: it is not compared.
+pub(crate) const UNKNOWN_TIME: u32 = 0;
 
 /// Returns the path of a part: root, path under it, extension. Paths are bytes of any encoding.
 pub(crate) fn part_path(root: &Path, source: &[u8], ext: &[u8]) -> PathBuf {

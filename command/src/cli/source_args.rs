@@ -70,6 +70,16 @@ pub(super) struct SourceArgs {
     /// Join the Pascal VOC annotations (.xml) of a folder; options as in --join
     #[arg(long, value_name = "DIR", help_heading = "Samples")]
     voc: Option<String>,
+    /// Take the files from a list instead of reading the folders: text, .csv, .tsv, .jsonl, .parquet, or
+    /// the manifest.json of an S3 inventory. A file whose size is listed is not examined before it is
+    /// packed.
+    ///
+    /// Text has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` writes
+    /// them, of SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key
+    /// or file, and may have size and mtime (in seconds). Paths are absolute, below SRC, or keys of the
+    /// bucket that is mounted at SRC.
+    #[arg(long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
+    files: Vec<PathBuf>,
     /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and
     /// SRC/masks/a.png are the sample `a`.
     ///
@@ -239,6 +249,7 @@ impl SourceArgs {
             yolo_names: self.yolo_names.clone(),
             voc: self.voc.clone(),
             from_scans: from_scans.to_vec(),
+            files: self.files.clone(),
             pair: self.pair.clone(),
             follow_links: self.follow_links,
             entry_points: !self.no_entry_points,

@@ -55,6 +55,7 @@ pub struct BuildOptions {
     pub yolo_names: Option<PathBuf>,
     pub voc: Option<String>,
     pub from_scans: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     pub pair: Vec<String>,
     pub follow_links: bool,
     pub entry_points: bool,
@@ -94,6 +95,7 @@ impl BuildOptions {
             yolo_names: None,
             voc: None,
             from_scans: Vec::new(),
+            files: Vec::new(),
             pair: Vec::new(),
             follow_links: false,
             entry_points: true,
@@ -129,6 +131,7 @@ impl BuildOptions {
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
         let scans = self.scans(&sources)?;
+        let lists = self.lists(&sources)?;
         let label = self.label_rule()?;
         let split = self.split_rule()?;
         let join = resolve(Join::parse(self.joined())?)?;
@@ -189,6 +192,7 @@ impl BuildOptions {
             sources,
             join,
             scans,
+            lists,
             pair,
             usual_require: self.require.is_none(),
             out: self.out,
@@ -215,6 +219,18 @@ impl BuildOptions {
         }
         let named =
             self.from_scans.iter().map(|path| files_named(&path.to_string_lossy(), &[".scan"]));
+        Ok(named.collect::<Result<Vec<_>, Failure>>()?.concat())
+    }
+
+    /// Returns the lists of files.
+    fn lists(&self, sources: &[SourceUrl]) -> Result<Vec<PathBuf>, Failure> {
+        let others = !sources.is_empty() || !self.pair.is_empty() || !self.from_scans.is_empty();
+        if !self.files.is_empty() && others {
+            let text = "--files lists the files of folders; leave out --pair, --from-scans and other sources";
+            return Err(Failure::usage(text));
+        }
+        let endings = &[".txt", ".list", ".jsonl", ".csv", ".tsv", ".parquet", ".gz", ".zst"];
+        let named = self.files.iter().map(|path| files_named(&path.to_string_lossy(), endings));
         Ok(named.collect::<Result<Vec<_>, Failure>>()?.concat())
     }
 

@@ -25,6 +25,7 @@ use crate::problem::{Problem, ProblemKind};
 use crate::rows::{self, SourceUrl};
 use crate::scan::exclude_list::Absent;
 use crate::scan::exts::{NO_JSON, Require};
+use crate::scan::lists::scan_lists;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::pair::{self, Side, scan_pairs};
 use crate::scan::{Scan, ScanCounter, scan, stored};
@@ -45,6 +46,8 @@ pub struct Request {
     /// Scans of all parts of the folders, by [`scan_part`](super::scan_part()); if there are any, the folders are not
     /// read.
     pub(crate) scans: Vec<PathBuf>,
+    /// Lists of files; if there are any, the folders are not read.
+    pub(crate) lists: Vec<PathBuf>,
     /// Folders whose files are paired; empty for none.
     pub(crate) pair: Vec<Side>,
     /// Whether the required parts are the default.
@@ -200,6 +203,9 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
             counter.add(found.samples.len());
             found
         }
+        [] if !request.lists.is_empty() => {
+            scan_lists(roots, &request.lists, options, (counter, stop))?.into_scan()
+        }
         [] if !request.pair.is_empty() => {
             scan_pairs(&roots[0], &request.pair, options, counter, stop)?
         }
@@ -214,7 +220,10 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         }
         // The tables have the JSON that samples are required to have.
         let without = ScanOptions { require: Require::parse("image"), ..options.clone() };
-        found = scan(roots, &without, counter, stop)?;
+        found = match request.lists.as_slice() {
+            [] => scan(roots, &without, counter, stop)?,
+            lists => scan_lists(roots, lists, &without, (counter, stop))?.into_scan(),
+        };
     }
     if stop.requested() {
         return Err(Failure::interrupted());

@@ -8,6 +8,7 @@ use super::prepare::{Request, options_of_scan};
 use super::sources::check_folders;
 use crate::failure::Failure;
 use crate::scan::ScanCounter;
+use crate::scan::lists::scan_lists;
 use crate::scan::stored::write::write;
 use crate::scan::subtree::{self, Subtree};
 
@@ -41,7 +42,10 @@ pub fn scan_part(
     check_folders(roots, out)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(*jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
-    let found = pool.install(|| subtree::scan_part(roots, options, subtree, (counter, stop)))?;
+    let found = pool.install(|| match request.lists.as_slice() {
+        [] => subtree::scan_part(roots, options, subtree, (counter, stop)),
+        lists => scan_lists(roots, lists, options, (counter, stop)),
+    })?;
     create_folders(out)?;
     let path = out.join(format!("part-{:05}-of-{:05}.scan", subtree.part, subtree.count));
     write(&path, &found, subtree, roots, options_of_scan(shape))?;

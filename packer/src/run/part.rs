@@ -13,6 +13,7 @@ use crate::check::{CheckLevel, Content, Fault, Found};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::rows::{self, CellFault, SourceReader};
+use crate::source::UNKNOWN_TIME;
 use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
@@ -243,7 +244,7 @@ impl<'a> Parts<'a> {
             Some(path) => self.folders.open(sample.root, path, ""),
             None => self.folders.open(sample.root, &sample.source, &self.ext(part).source),
         };
-        let stamp = self.checks.times.then_some(stamp);
+        let stamp = Some(stamp).filter(|&stamp| self.checks.times && stamp != UNKNOWN_TIME);
         match opened {
             Ok(file) => Ok(PlannedFile::new(file, part.size, stamp)),
             Err(error) => Err(self.refused(sample, part, ReadFault::Refused(error))),

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Stat, statat};
-use tarflume_formats::{Blame, files, name};
+use rustix::fs::{AtFlags, Stat};
+use tarflume_formats::{Blame, name};
 
 use super::exts::ExtTable;
 use super::list::{FoundAt, FoundPart, Run};
-use super::listing::{Entry, Kind, Listing};
+use super::listing::{Entry, Kind, Known, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::tables::{FoundTable, is_table};
@@ -50,6 +50,8 @@ struct Candidate<'a> {
     name: &'a [u8],
     source_ext: &'a [u8],
     shard_ext: Vec<u8>,
+    /// What a list states about it.
+    known: Option<Known>,
 }
 
 /// The sample's stem for its key, if it differs from its files' own; and its parts.
@@ -227,7 +229,7 @@ impl Grouper<'_> {
         };
         let mut parts = files
             .iter()
-            .map(|f| self.candidate((folder, listing), listing.name(f), stem))
+            .map(|f| self.candidate((folder, listing), f, stem))
             .collect::<Result<Vec<_>, Unfit>>()?;
         parts.sort_by(|a, b| a.shard_ext.cmp(&b.shard_ext));
         self.check_parts(stem, &parts)?;
@@ -270,10 +272,11 @@ impl Grouper<'_> {
 
     fn candidate<'n>(
         &self,
-        place: (&FolderName, &Listing),
-        name: &'n [u8],
+        place: (&FolderName, &'n Listing),
+        file: &Entry,
         stem: &[u8],
     ) -> Result<Candidate<'n>, Unfit> {
+        let (name, known) = (place.1.name(file), place.1.known(file));
         let source_ext = &name[stem.len() + 1..];
         let mut shard_ext = self.options.exts.apply(source_ext);
         if self.options.by_content
@@ -295,7 +298,7 @@ impl Grouper<'_> {
             Verdict::Becomes(new) => shard_ext = new,
             Verdict::Keep | Verdict::Skip => {}
         }
-        Ok(Candidate { name, source_ext, shard_ext })
+        Ok(Candidate { name, source_ext, shard_ext, known })
     }
 
     /// Returns the extension for the image format of a file. An unreadable file has none: packing
@@ -340,25 +343,41 @@ impl Grouper<'_> {
         part: &Candidate<'_>,
         examined: &mut Examined,
     ) -> Result<FoundPart, Unfit> {
-        let flags =
-            if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        let stat = files::patiently(|| Ok(statat(&listing.folder, part.name, flags)?));
-        let stat = stat.map_err(|error| match Blame::of(&error) {
-            Blame::Data => {
-                Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
-            }
-            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
-        })?;
-        if stat.st_size <= 0 {
+        let Known { size, stamp, changed } = match part.known {
+            Some(known) => known,
+            None => self.looked_up((folder, listing), part)?,
+        };
+        if size == 0 {
             return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
         }
         let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";
             Refusal::new(ProblemKind::BadName, part.name, reason)
         })?;
-        examined.newest = examined.newest.max(last_change(&stat));
-        let stamp = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
-        Ok(FoundPart { ext, size: stat.st_size as u64, at: FoundAt::File(stamp) })
+        examined.newest = examined.newest.max(changed);
+        Ok(FoundPart { ext, size, at: FoundAt::File(stamp) })
+    }
+
+    /// Asks the file system for size and time of a file.
+    fn looked_up(
+        &self,
+        (folder, listing): (&FolderName, &Listing),
+        part: &Candidate<'_>,
+    ) -> Result<Known, Unfit> {
+        let flags =
+            if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let stat = listing.examined(|| self.path(folder, part.name), part.name, flags);
+        let stat = stat.map_err(|error| match Blame::of(&error) {
+            Blame::Data => {
+                Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
+            }
+            _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
+        })?;
+        Ok(Known {
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            stamp: stamp(stat.st_mtime, stat.st_mtime_nsec as i64),
+            changed: last_change(&stat),
+        })
     }
 
     fn path(&self, folder: &FolderName, file: &[u8]) -> PathBuf {

@@ -6,10 +6,10 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
 use tarflume_formats::{Blame, files};
 
 use crate::check::sniff;
@@ -36,13 +36,27 @@ pub(super) struct Entry {
     pub(super) kind: Kind,
 }
 
+/// What a list states about a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Bytes.
+    pub(super) size: u64,
+    /// A digest of its modification time.
+    pub(super) stamp: u32,
+    /// Its modification time in nanoseconds since 1970.
+    pub(super) changed: i64,
+}
+
 /// The names of one folder.
 #[derive(Debug)]
 pub(super) struct Listing {
-    /// The open folder: its files are looked up relative to it, without resolving the whole path.
-    pub(super) folder: OwnedFd,
+    /// The open folder: its files are looked up relative to it, without resolving the whole path. `None` if the names
+    /// are those of a list.
+    folder: Option<OwnedFd>,
     names: Vec<u8>,
     pub(super) entries: Vec<Entry>,
+    /// What a list states about each entry; empty if the names are those of a folder.
+    known: Vec<Option<Known>>,
 }
 
 impl Listing {
@@ -57,7 +71,8 @@ impl Listing {
     ) -> io::Result<Listing> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty())?;
-        let mut listing = Listing { folder, names: Vec::new(), entries: Vec::new() };
+        let (names, entries, known) = (Vec::new(), Vec::new(), Vec::new());
+        let mut listing = Listing { folder: Some(folder), names, entries, known };
         let reader = openat(CWD, path, flags, Mode::empty())?;
         let mut buffer = vec![MaybeUninit::uninit(); READ];
         let mut raw = RawDir::new(reader, &mut buffer);
@@ -82,6 +97,71 @@ impl Listing {
         Ok(listing)
     }
 
+    /// Creates a listing without names, for those of a list.
+    pub(super) fn of_list() -> Listing {
+        Listing { folder: None, names: Vec::new(), entries: Vec::new(), known: Vec::new() }
+    }
+
+    /// Adds a file of a list, whose stem is not before that of the last one.
+    pub(super) fn add(&mut self, name: &[u8], stem: usize, known: Option<Known>) {
+        self.entries.push(Entry {
+            start: self.names.len(),
+            length: name.len() as u16, // longer names are no names of files, and refused when they are packed
+            stem: stem as u16,
+            kind: Kind::File,
+        });
+        self.names.extend_from_slice(name);
+        self.known.push(known);
+    }
+
+    /// Returns true if the last name has this stem.
+    pub(super) fn ends_with_stem(&self, stem: &[u8]) -> bool {
+        self.entries.last().is_some_and(|last| self.stem(last) == stem)
+    }
+
+    /// Removes all names.
+    pub(super) fn clear(&mut self) {
+        self.names.clear();
+        self.entries.clear();
+        self.known.clear();
+    }
+
+    /// Returns what a list states about an entry.
+    pub(super) fn known(&self, entry: &Entry) -> Option<Known> {
+        if self.known.is_empty() {
+            return None;
+        }
+        // Entries of a list are in the order of their names.
+        let number = self.entries.binary_search_by_key(&entry.start, |entry| entry.start).ok()?;
+        self.known.get(number).copied().flatten()
+    }
+
+    /// Examines a file of the folder; `path` returns its path.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(super) fn examined(
+        &self,
+        path: impl Fn() -> PathBuf,
+        name: &[u8],
+        flags: AtFlags,
+    ) -> io::Result<Stat> {
+        files::patiently(|| match &self.folder {
+            Some(folder) => Ok(statat(folder, name, flags)?),
+            None => Ok(statat(CWD, path(), flags)?),
+        })
+    }
+
+    /// Returns device and inode of the folder.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(super) fn id(&self) -> io::Result<(u64, u64)> {
+        let Some(folder) = &self.folder else { return Ok((u64::MAX, u64::MAX)) };
+        let stat = files::patiently(|| Ok(rustix::fs::fstat(folder)?))?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
     /// Returns the extension that the file of this name should have by its image format; `None` if
     /// it is not a known image.
     ///
@@ -91,7 +171,8 @@ impl Listing {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let mut first = [0; sniff::ENOUGH];
         let read = files::patiently(|| {
-            let file = openat(&self.folder, name, flags, Mode::empty())?;
+            let Some(folder) = &self.folder else { return Err(io::ErrorKind::Unsupported.into()) };
+            let file = openat(folder, name, flags, Mode::empty())?;
             Ok(rustix::io::pread(&file, &mut first, 0)?)
         })?;
         Ok(sniff::ext(&first[..read]))
@@ -117,7 +198,8 @@ impl Listing {
     }
 
     fn query(&self, name: &[u8], flags: AtFlags) -> io::Result<FileType> {
-        match files::patiently(|| Ok(statat(&self.folder, name, flags)?)) {
+        let Some(folder) = &self.folder else { return Ok(FileType::RegularFile) };
+        match files::patiently(|| Ok(statat(folder, name, flags)?)) {
             Ok(found) => Ok(FileType::from_raw_mode(found.st_mode)),
             Err(error) if Blame::of(&error).is_machine() => Err(error),
             // A file that cannot be examined is examined again as part of a sample, which reports

@@ -9,16 +9,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use tarflume_formats::About;
 use tarflume_formats::plan::PlannedExt;
 
-use super::ScanCounter;
+use super::Scan;
 use super::exts::ExtTable;
 use super::group::{FolderName, Grouper};
-use super::list::Run;
+use super::list::{Run, SampleList};
 use super::listing::Listing;
 use super::options::{ScanOptions, ScanProblem};
 use super::tables::FoundTable;
-use super::walk::{FolderId, Found, Task, Unread, Walk, tasks};
+use super::texts::Texts;
+use super::walk::{FolderId, Found, ScanCounter, Task, Unread, Walk, tasks};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -52,6 +54,25 @@ impl PartScan {
     /// The number of samples.
     pub(crate) fn samples(&self) -> u64 {
         self.runs.iter().map(|run| run.samples).sum()
+    }
+
+    /// Converts it to the scan of a build.
+    pub(crate) fn into_scan(self) -> Scan {
+        let mut samples = SampleList::default();
+        self.runs.into_iter().for_each(|run| samples.push(run));
+        Scan {
+            samples,
+            exts: self.exts,
+            sources: Vec::new(),
+            texts: Texts::default(),
+            about: About::default(),
+            notes: Vec::new(),
+            problems: self.problems,
+            tables: self.tables,
+            skipped: self.skipped,
+            renamed: self.renamed,
+            newest: self.newest,
+        }
     }
 
     /// The number of problems.

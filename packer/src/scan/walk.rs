@@ -143,8 +143,7 @@ impl Walk<'_> {
             static NEXT: AtomicU64 = AtomicU64::new(0);
             return Ok((u64::MAX, NEXT.fetch_add(1, Ordering::Relaxed)));
         }
-        let stat = files::patiently(|| Ok(rustix::fs::fstat(&listing.folder)?))?;
-        Ok((stat.st_dev, stat.st_ino))
+        listing.id()
     }
 
     fn below(
