@@ -54,7 +54,7 @@ fn found(place: &Place) -> String {
 #[test]
 fn the_plan_of_a_list_with_times_is_that_of_the_folder() {
     let place = tree();
-    place.file("list.txt", &found(&place));
+    place.file("list.txt", found(&place));
     place.pack("plan photos -o walked --shard-samples 10").succeeds();
     place.pack("plan photos -o listed --shard-samples 10 --files list.txt").succeeds();
     let plan = |out: &str| fs::read(place.at(format!("{out}/.pack/plan"))).unwrap();
@@ -63,7 +63,7 @@ fn the_plan_of_a_list_with_times_is_that_of_the_folder() {
         found(&place).lines().map(String::from).enumerate().partition(|(n, _)| n % 2 == 0);
     for (name, half) in [("one.list", first), ("two.list", second)] {
         let lines: Vec<String> = half.into_iter().map(|(_, line)| line).collect();
-        place.file(name, &lines.join("\n"));
+        place.file(name, lines.join("\n"));
     }
     place.pack("plan photos -o halves --shard-samples 10 --files one.list two.list").succeeds();
     assert_eq!(plan("halves"), plan("walked"));
@@ -76,20 +76,20 @@ fn lists_without_times_give_the_same_shards() {
         names(&place).iter().map(|name| line(name, size(&place, name)) + "\n").collect::<String>()
     };
     let root = place.at("photos").to_str().unwrap().to_string();
-    place.file("sizes.txt", &of(&|name, size| format!("{size}\t./{name}")));
-    place.file("paths.txt", &of(&|name, _| name.into()));
-    place.file("absolute.txt", &of(&|name, _| name.replacen("photos", &root, 1)));
+    place.file("sizes.txt", of(&|name, size| format!("{size}\t./{name}")));
+    place.file("paths.txt", of(&|name, _| name.into()));
+    place.file("absolute.txt", of(&|name, _| name.replacen("photos", &root, 1)));
     place.file(
         "policy.list",
-        &of(&|name, size| {
+        of(&|name, size| {
             format!("93 65537 0   {size} KB -- {}", name.replacen("photos", &root, 1))
         }),
     );
     place.file(
         "keys.jsonl",
-        &of(&|name, size| format!(r#"{{"key": "{}", "size": {size}}}"#, &name[7..])),
+        of(&|name, size| format!(r#"{{"key": "{}", "size": {size}}}"#, &name[7..])),
     );
-    place.file("table.csv", &format!("path,size\n{}", of(&|name, size| format!("{name},{size}"))));
+    place.file("table.csv", format!("path,size\n{}", of(&|name, size| format!("{name},{size}"))));
     for list in ["sizes.txt", "paths.txt", "absolute.txt", "policy.list", "keys.jsonl", "table.csv"]
     {
         place.pack(&format!("build photos -o out --shard-samples 10 --files {list}")).succeeds();
@@ -111,12 +111,12 @@ fn an_inventory_names_the_keys_of_a_mounted_bucket() {
     }
     rows.push_str("\"bucket\",\"gone.jpg\",\"true\",\"true\",\"\"\n\"bucket\",\"b/\",\"true\",\"false\",\"0\"\n");
     rows.push_str("\"bucket\",\"old.jpg\",\"false\",\"false\",\"9\"\n");
-    place.file("inventory/data/part.csv", &rows);
+    place.file("inventory/data/part.csv", rows);
     let schema = "Bucket, Key, IsLatest, IsDeleteMarker, Size";
     let manifest = format!(
         r#"{{"fileFormat": "CSV", "fileSchema": "{schema}", "files": [{{"key": "x/data/part.csv"}}]}}"#
     );
-    place.file("inventory/2026-11-01T00-00Z/manifest.json", &manifest);
+    place.file("inventory/2026-11-01T00-00Z/manifest.json", manifest);
     let list = "--files inventory/2026-11-01T00-00Z/manifest.json";
     place.pack(&format!("build photos -o out --shard-samples 10 {names_rule} {list}")).succeeds();
     place.same("out", "spaced");

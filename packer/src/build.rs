@@ -10,16 +10,18 @@ pub(crate) mod prepare;
 pub(crate) mod publish;
 mod rehearse;
 mod replan;
+pub(crate) mod request;
 mod scan_part;
 mod sources;
 
 pub use append::AppendOptions;
 pub use finalize::finalize;
 pub use options::{BuildOptions, SHARD_SIZE, jobs};
-pub use prepare::{Prepared, Ready, Request, Scanned, prepare};
+pub use prepare::{Prepared, Ready, Scanned, prepare};
 pub use publish::{Built, conclude, kept, look_at_contents, mend};
 #[doc(hidden)]
 pub use rehearse::rehearse;
+pub use request::Request;
 pub use scan_part::{PartReport, scan_part};
 
 pub use crate::plan::warnings::of as warnings;

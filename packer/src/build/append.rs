@@ -7,7 +7,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Dataset, Manifest};
 
 use super::options::BuildOptions;
-use super::prepare::{Append, Request};
+use super::request::{Append, Request};
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;

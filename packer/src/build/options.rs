@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tarflume_formats::shown::ShowPath;
 
 use super::joined::{Given, Join};
-use super::prepare::Request;
+use super::request::Request;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;

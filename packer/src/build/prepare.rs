@@ -1,8 +1,6 @@
 //! From a request to a plan in place: scans, decides, plans, and compares with an earlier attempt
 //! in the output folder. Writes only the plan, the policy and the list of problems.
 
-use std::path::PathBuf;
-
 use tarflume_formats::files;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
@@ -11,92 +9,26 @@ use tarflume_formats::{About, Manifest, Plan};
 
 use super::joined::Join;
 use super::replan::difference;
+use super::request::Request;
 use super::sources::{check_files, check_folders, check_in_the_way};
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::join::{self, Known};
-use crate::label::{LabelRule, label};
+use crate::label::label;
 use crate::plan::deal::Cut;
-use crate::plan::naming::Base;
-use crate::plan::split::SplitRule;
-use crate::plan::{Dealt, Shape, Terms, encode_plan, write_plan};
-use crate::present::{Left, Present};
+use crate::plan::{Dealt, Terms, encode_plan, write_plan};
+use crate::present::Left;
 use crate::problem::{Problem, ProblemKind};
-use crate::rows::{self, SourceUrl};
+use crate::rows::{self};
 use crate::scan::exclude_list::Absent;
 use crate::scan::exts::{NO_JSON, Require};
 use crate::scan::lists::scan_lists;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::pair::{self, Side, scan_pairs};
 use crate::scan::{Scan, ScanCounter, scan, stored};
-use crate::stop::Stop;
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::{self, progress, published, write_problems};
-
-/// The sources, target and options of a build.
-#[derive(Debug)]
-pub struct Request {
-    /// The source folders, absolute.
-    pub roots: Vec<PathBuf>,
-    /// The sources that are not folders; if there are any, the roots are their files.
-    pub(crate) sources: Vec<SourceUrl>,
-    /// What is joined to the samples.
-    pub(crate) join: Join,
-    /// Scans of all parts of the folders, by [`scan_part`](super::scan_part()); if there are any, the folders are not
-    /// read.
-    pub(crate) scans: Vec<PathBuf>,
-    /// Lists of files; if there are any, the folders are not read.
-    pub(crate) lists: Vec<PathBuf>,
-    /// Folders whose files are paired; empty for none.
-    pub(crate) pair: Vec<Side>,
-    /// Whether the required parts are the default.
-    pub(crate) usual_require: bool,
-    /// The output folder.
-    pub out: PathBuf,
-    /// The options of the scan.
-    pub(crate) scan: ScanOptions,
-    /// The options that determine the shards.
-    pub(crate) shape: Shape,
-    /// How samples get their class.
-    pub(crate) label: Option<LabelRule>,
-    /// How samples are divided into splits.
-    pub(crate) split: Option<SplitRule>,
-    /// The data set that gets the shards, if there is one already.
-    pub(crate) append: Option<Append>,
-    /// Whether sidecars get JPEG entry points.
-    pub(crate) entry_points: bool,
-    /// How problems are handled.
-    pub policy: Policy,
-    /// Threads.
-    pub jobs: usize,
-    /// Discard an unfinished attempt in the output folder.
-    pub(crate) fresh: bool,
-    /// Write nothing.
-    pub dry_run: bool,
-    /// Check contents in a dry run, too.
-    pub(crate) look: bool,
-    /// Ends the build early.
-    pub stop: Stop,
-}
-
-impl Request {
-    /// True if an unfinished attempt is discarded first.
-    pub fn is_fresh(&self) -> bool {
-        self.fresh
-    }
-}
-
-/// A data set that gets more shards.
-#[derive(Debug)]
-pub(crate) struct Append {
-    /// Its manifest.
-    pub(crate) manifest: Manifest,
-    /// What the plan needs of it.
-    pub(crate) base: Base,
-    /// Its keys.
-    pub(crate) present: Present,
-}
 
 /// Result of a scan, for reports.
 #[derive(Debug, Default)]
@@ -198,8 +130,7 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     let Request { roots, scan: options, stop, join, append, .. } = request;
     let mut found = match request.sources.as_slice() {
         [] if !request.scans.is_empty() => {
-            let found =
-                stored::read::open(&request.scans, roots, &options_of_scan(&request.shape))?;
+            let found = stored::read::open(&request.scans, roots, &request.options_of_scan())?;
             counter.add(found.samples.len());
             found
         }
@@ -311,15 +242,6 @@ fn plan(
     }
     let plan = staging.plan()?;
     Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
-}
-
-/// The options of a plan that a scan depends on.
-pub(super) fn options_of_scan(shape: &Shape) -> serde_json::Value {
-    let all = serde_json::to_value(shape).unwrap_or_default(); // strings and numbers only
-    let of_scan =
-        ["names", "require", "ext_map", "ext_by_content", "exclude", "follow_links", "join"];
-    let kept = of_scan.iter().filter_map(|name| Some((name.to_string(), all.get(name)?.clone())));
-    serde_json::Value::Object(kept.collect())
 }
 
 fn terms(request: &Request) -> Terms<'_> {

@@ -3,7 +3,8 @@
 use tarflume_formats::{Manifest, Plan};
 
 use super::finalize::finalize;
-use super::prepare::{LACKS_JSON, Ready, Request, Scanned};
+use super::prepare::{LACKS_JSON, Ready, Scanned};
+use super::request::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
 use crate::problem::Problem;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tarflume_formats::publish::create_folders;
 
-use super::prepare::{Request, options_of_scan};
+use super::request::Request;
 use super::sources::check_folders;
 use crate::failure::Failure;
 use crate::scan::ScanCounter;
@@ -38,7 +38,7 @@ pub fn scan_part(
             "only folders are scanned in parts; `pack plan` reads other sources and --pair at once";
         return Err(Failure::usage(text));
     }
-    let Request { roots, out, scan: options, shape, stop, jobs, .. } = request;
+    let Request { roots, out, scan: options, stop, jobs, .. } = request;
     check_folders(roots, out)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(*jobs).build();
     let pool = pool.map_err(|e| Failure::no_thread(&e))?;
@@ -48,6 +48,6 @@ pub fn scan_part(
     })?;
     create_folders(out)?;
     let path = out.join(format!("part-{:05}-of-{:05}.scan", subtree.part, subtree.count));
-    write(&path, &found, subtree, roots, options_of_scan(shape))?;
+    write(&path, &found, subtree, roots, request.options_of_scan())?;
     Ok(PartReport { path, samples: found.samples(), problems: found.problems() })
 }

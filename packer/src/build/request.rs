@@ -1,0 +1,93 @@
+//! `Request`: sources, target and options of a build, checked and converted.
+
+use std::path::PathBuf;
+
+use tarflume_formats::Manifest;
+
+use super::joined::Join;
+use crate::label::LabelRule;
+use crate::plan::Shape;
+use crate::plan::naming::Base;
+use crate::plan::split::SplitRule;
+use crate::present::Present;
+use crate::rows::SourceUrl;
+use crate::scan::options::ScanOptions;
+use crate::scan::pair::Side;
+use crate::stop::Stop;
+use crate::workdir::quarantine::Policy;
+
+/// The sources, target and options of a build.
+#[derive(Debug)]
+pub struct Request {
+    /// The source folders, absolute.
+    pub roots: Vec<PathBuf>,
+    /// The sources that are not folders; if there are any, the roots are their files.
+    pub(crate) sources: Vec<SourceUrl>,
+    /// What is joined to the samples.
+    pub(crate) join: Join,
+    /// Scans of all parts of the folders, by [`scan_part`](super::scan_part()); if there are any, the folders are not
+    /// read.
+    pub(crate) scans: Vec<PathBuf>,
+    /// Lists of files; if there are any, the folders are not read.
+    pub(crate) lists: Vec<PathBuf>,
+    /// Folders whose files are paired; empty for none.
+    pub(crate) pair: Vec<Side>,
+    /// Whether the required parts are the default.
+    pub(crate) usual_require: bool,
+    /// The output folder.
+    pub out: PathBuf,
+    /// The options of the scan.
+    pub(crate) scan: ScanOptions,
+    /// The options that determine the shards.
+    pub(crate) shape: Shape,
+    /// How samples get their class.
+    pub(crate) label: Option<LabelRule>,
+    /// How samples are divided into splits.
+    pub(crate) split: Option<SplitRule>,
+    /// The data set that gets the shards, if there is one already.
+    pub(crate) append: Option<Append>,
+    /// Whether sidecars get JPEG entry points.
+    pub(crate) entry_points: bool,
+    /// How problems are handled.
+    pub policy: Policy,
+    /// Threads.
+    pub jobs: usize,
+    /// Discard an unfinished attempt in the output folder.
+    pub(crate) fresh: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// Check contents in a dry run, too.
+    pub(crate) look: bool,
+    /// Ends the build early.
+    pub stop: Stop,
+}
+
+impl Request {
+    /// True if an unfinished attempt is discarded first.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+}
+
+/// A data set that gets more shards.
+#[derive(Debug)]
+pub(crate) struct Append {
+    /// Its manifest.
+    pub(crate) manifest: Manifest,
+    /// What the plan needs of it.
+    pub(crate) base: Base,
+    /// Its keys.
+    pub(crate) present: Present,
+}
+
+impl Request {
+    /// The options of its plan that a scan depends on.
+    pub(super) fn options_of_scan(&self) -> serde_json::Value {
+        let all = serde_json::to_value(&self.shape).unwrap_or_default(); // strings and numbers only
+        let of_scan =
+            ["names", "require", "ext_map", "ext_by_content", "exclude", "follow_links", "join"];
+        let kept =
+            of_scan.iter().filter_map(|name| Some((name.to_string(), all.get(name)?.clone())));
+        serde_json::Value::Object(kept.collect())
+    }
+}
