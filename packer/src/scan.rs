@@ -17,6 +17,7 @@ mod listing;
 pub(crate) mod lists;
 pub(crate) mod options;
 pub(crate) mod pair;
+mod refusal;
 pub(crate) mod rules;
 pub(crate) mod stored;
 pub(crate) mod subtree;

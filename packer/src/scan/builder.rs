@@ -16,7 +16,7 @@ use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
-use super::{Scan, group};
+use super::{Scan, refusal};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
@@ -371,7 +371,7 @@ impl<'a> ScanBuilder<'a> {
                 Verdict::Becomes(new) => out.extend(new),
                 Verdict::Skip => return Ok(None),
                 Verdict::Refuse(rule) => {
-                    return Err((ProblemKind::BadName, group::misread(rule, component)));
+                    return Err((ProblemKind::BadName, refusal::misread(rule, component)));
                 }
             }
             if !last {
@@ -385,7 +385,7 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                _ => return Err((ProblemKind::BadName, group::misread(Rule::Long, key))),
+                _ => return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key))),
             }
         }
         self.renamed += u64::from(out != key);

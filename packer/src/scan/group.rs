@@ -10,6 +10,7 @@ use super::exts::ExtTable;
 use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Known, Listing};
 use super::options::{ScanOptions, ScanProblem};
+use super::refusal::{Refusal, misread};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
@@ -93,13 +94,6 @@ impl RecentExts {
         }
         Some(number)
     }
-}
-
-/// Why some files are not a sample: the message and the file it is about.
-pub(super) struct Refusal {
-    kind: ProblemKind,
-    file: Vec<u8>,
-    reason: String,
 }
 
 /// Why files are not a sample.
@@ -435,27 +429,6 @@ impl Grouper<'_> {
     }
 }
 
-/// Returns why the rule refuses a name, and what to do.
-pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
-    let what = match rule {
-        Rule::Dot => {
-            let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
-            let key = name::shown(&file[..first]);
-            format!("its name has several dots: readers take '{key}' as its key")
-        }
-        Rule::Space => "its name has blanks or control characters, which some readers split".into(),
-        Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
-        Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
-        Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
-        Rule::Long => {
-            format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
-        }
-        Rule::Case => "its key differs from another only in case".into(),
-    };
-    let word = rule.word();
-    format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
-}
-
 /// Returns the latest time at which a file's content can have changed, in nanoseconds since 1970.
 ///
 /// That is its modification time, unless it was set by a program to a later time: only the system
@@ -465,14 +438,4 @@ fn last_change(stat: &Stat) -> i64 {
         |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     let modified = nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64);
     modified.min(nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64))
-}
-
-impl Refusal {
-    fn new(kind: ProblemKind, file: &[u8], reason: impl Into<String>) -> Refusal {
-        Refusal { kind, file: file.to_vec(), reason: reason.into() }
-    }
-
-    pub(super) fn unreadable(folder: &[u8], error: &std::io::Error) -> Refusal {
-        Refusal::new(ProblemKind::Unreadable, folder, format!("the folder can't be read: {error}"))
-    }
 }

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use tarflume_formats::{Blame, files};
 
-use super::group::{self, FolderName, Grouped, Grouper};
+use super::group::{FolderName, Grouped, Grouper};
 use super::list::Run;
 use super::listing::{Entry, Kind, Listing};
 use super::options::ScanProblem;
+use super::refusal::Refusal;
 use super::tables::FoundTable;
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -193,7 +194,7 @@ impl Walk<'_> {
             Ok(found) => Ok(found),
             Err(Unread::Machine(failure)) => Err(failure),
             Err(Unread::Data(error)) => {
-                let refusal = group::Refusal::unreadable(base, &error);
+                let refusal = Refusal::unreadable(base, &error);
                 let problem = self.grouper.problem(parent, None, &[], refusal);
                 Ok(Found { problems: vec![problem], ..Found::default() })
             }

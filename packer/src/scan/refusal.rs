@@ -1,0 +1,44 @@
+//! Why files or folders are not part of a sample, as a message.
+
+use tarflume_formats::name;
+
+use super::rules::{MAX_NAME, Rule};
+use crate::problem::ProblemKind;
+
+/// Why some files are not a sample: the message and the file it is about.
+pub(super) struct Refusal {
+    pub(super) kind: ProblemKind,
+    pub(super) file: Vec<u8>,
+    pub(super) reason: String,
+}
+
+impl Refusal {
+    pub(super) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<String>) -> Refusal {
+        Refusal { kind, file: file.to_vec(), reason: reason.into() }
+    }
+
+    pub(super) fn unreadable(folder: &[u8], error: &std::io::Error) -> Refusal {
+        Refusal::new(ProblemKind::Unreadable, folder, format!("the folder can't be read: {error}"))
+    }
+}
+
+/// Returns why the rule refuses a name, and what to do.
+pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
+    let what = match rule {
+        Rule::Dot => {
+            let first = file.iter().position(|&b| b == b'.').unwrap_or(file.len());
+            let key = name::shown(&file[..first]);
+            format!("its name has several dots: readers take '{key}' as its key")
+        }
+        Rule::Space => "its name has blanks or control characters, which some readers split".into(),
+        Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
+        Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
+        Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
+        Rule::Long => {
+            format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
+        }
+        Rule::Case => "its key differs from another only in case".into(),
+    };
+    let word = rule.word();
+    format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
+}
