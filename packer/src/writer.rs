@@ -5,6 +5,7 @@
 //! sidecars as `pack build` of their files.
 
 mod keys;
+mod merge;
 mod options;
 mod place;
 
@@ -13,6 +14,7 @@ use std::thread::JoinHandle;
 
 use tarflume_formats::{Manifest, ShardRecord, ShardWriter, name, tar};
 
+pub use self::merge::merge;
 pub use self::options::Options;
 
 use self::keys::Keys;

@@ -57,5 +57,5 @@ pub(crate) mod _core {
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,
     };
     #[pymodule_export]
-    use crate::writer::Writer;
+    use crate::writer::{Writer, merge_parts};
 }

@@ -186,6 +186,13 @@ impl Dataset {
         self.dataset.builds()
     }
 
+    /// The number of samples and the bytes of the tar of each shard.
+    #[getter]
+    fn shard_sizes(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        let sizes = self.dataset.shards().iter().map(|shard| Ok((shard.samples(), shard.bytes()?)));
+        sizes.collect::<tarflume::Result<Vec<_>>>().or_raise(py)
+    }
+
     fn __len__(&self) -> usize {
         self.dataset.len() as usize
     }

@@ -9,7 +9,7 @@ use tarflume_formats::Durability;
 use tarflume_packer::CheckLevel;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::scan::NameRules;
-use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected};
+use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected, merge};
 
 use crate::errors::usage;
 use crate::failures::JobFailure;
@@ -148,4 +148,17 @@ impl Writer {
             left.map_err(|failure| JobFailure::failure(failure).raised(py))?;
         Ok((shards, samples, folder.display().to_string()))
     }
+}
+
+/// Joins the data sets in the folders `parts` to one in the folder `out`: see `tarflume.ray.write`.
+#[pyfunction]
+pub fn merge_parts<'py>(
+    py: Python<'py>,
+    out: PathBuf,
+    parts: Vec<PathBuf>,
+    prefix: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let merged = py.detach(|| merge(&out, &parts, prefix));
+    let manifest = merged.map_err(|failure| JobFailure::failure(failure).raised(py))?;
+    from_json(py, &manifest)
 }

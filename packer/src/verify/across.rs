@@ -116,7 +116,11 @@ impl Keys for Shards {
     }
 }
 
-fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
+/// Adds the keys that clash.
+///
+/// # Errors
+/// Returns an error if a sidecar could not be read.
+pub(crate) fn clashes(shards: &Shards, problems: &mut Problems) -> Result<()> {
     let found = collide::find(shards)?;
     let mut firsts = Firsts::default();
     for pair in &found.pairs {

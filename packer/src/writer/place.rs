@@ -18,7 +18,7 @@ use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::published;
 
 /// The field of a record that otherwise holds a plan's hash.
-const NO_PLAN: &str = "written without a plan";
+pub(super) const NO_PLAN: &str = "written without a plan";
 
 /// The place of one data set, for one writer.
 #[derive(Debug)]

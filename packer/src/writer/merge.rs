@@ -1,0 +1,106 @@
+//! Joins data sets that several writers made, such as the tasks of an engine, to one.
+//!
+//! The shards are moved, not copied. As in a build, the manifest is written last.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Index, Manifest, ShardRecord, files, index_path, read_manifest};
+
+use super::place::NO_PLAN;
+use crate::build::finalize::move_all;
+use crate::build::options::check_prefix;
+use crate::failure::Failure;
+use crate::index::shard::ext_counts;
+use crate::plan::naming::shard_name;
+use crate::problem::Problems;
+use crate::verify::across::{Shards, clashes};
+use crate::workdir::staging::Staging;
+use crate::workdir::state::published;
+
+/// A shard of a part.
+struct Shard {
+    tar: PathBuf,
+    record: ShardRecord,
+}
+
+/// Makes one data set in the folder `out` of the data sets in the folders `parts`, which must be on the same file
+/// system and are empty afterwards. The shards are in the order of the parts and get new numbers. Parts without a data
+/// set are not allowed.
+///
+/// # Errors
+/// Returns an error if `out` holds a data set, if two samples have the same key or keys that differ only in case, if a
+/// part holds no data set, and if the operating system refuses. Nothing was moved then, unless the machine failed.
+pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Failure> {
+    check_prefix(prefix)?;
+    let staging = Staging::of(out);
+    let lock = staging.lock()?;
+    if published(&staging)?.is_some() {
+        let text = format!("{} holds a data set already; choose another folder", out.shown());
+        return Err(Failure::usage(text));
+    }
+    let shards = found(parts, prefix)?;
+    for Shard { tar, record } in &shards {
+        let place = staging.shards().join(&record.entry.name);
+        for (from, to) in [(tar.clone(), place.clone()), (index_path(tar), index_path(&place))] {
+            if rename_new(&from, &to)? == Published::AlreadyExists {
+                return Err(Failure::usage(format!(
+                    "{} exists: an earlier merge was interrupted; choose another folder",
+                    to.shown()
+                )));
+            }
+        }
+    }
+    sync_folder(&staging.shards())?;
+    let manifest =
+        move_all(&staging, shards.into_iter().map(|shard| shard.record).collect(), None)?;
+    write_whole(&staging.manifest_path(), &manifest.to_json())?;
+    // What is left of the parts: their manifests.
+    parts.iter().for_each(|part| drop(fs::remove_dir_all(part)));
+    staging.remove()?;
+    drop(lock);
+    Ok(manifest)
+}
+
+/// Returns the shards of all parts with their new names, after the check of their keys.
+fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
+    let (mut shards, mut indexes) = (Vec::new(), Vec::new());
+    for part in parts {
+        let path = part.join(tarflume_formats::manifest::FILE_NAME);
+        if !files::exists(&path)? {
+            let text = format!("{} holds no data set", part.shown());
+            return Err(Failure::usage(text));
+        }
+        for mut entry in read_manifest(&path)?.shards {
+            let tar = part.join(&entry.name);
+            let index = Index::open(&index_path(&tar))?;
+            let number = shards.len() as u64;
+            entry.name = shard_name(prefix, number);
+            let record = ShardRecord {
+                plan: NO_PLAN.into(),
+                shard: number,
+                entry,
+                entry_points: index.has_entry_points(),
+                unsynced: false,
+                extensions: ext_counts(&index)?,
+                problems: Vec::new(),
+            };
+            indexes.push((tar.clone(), index));
+            shards.push(Shard { tar, record });
+        }
+    }
+    if shards.is_empty() {
+        return Err(Failure::usage("no part has a sample"));
+    }
+    let mut problems = Problems::default();
+    clashes(&Shards::new(indexes), &mut problems)?;
+    match problems.listed.first() {
+        None => Ok(shards),
+        Some(first) => Err(Failure::bad_data(format!(
+            "{} samples have keys that other samples have, too, such as {first}; give each sample a key of its own",
+            problems.listed.len() as u64 + problems.unlisted
+        ))),
+    }
+}
