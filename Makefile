@@ -5,6 +5,7 @@
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
+#   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -28,11 +29,12 @@ export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 
 PYVENV := .venv-python
 CLIENTSVENV := .venv-clients
+CLUSTERSVENV := .venv-clusters
 TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: demo test faults explore python wheel clients check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients clusters check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -66,7 +68,7 @@ python: $(PYVENV)/ready $(AZURITE)
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients
+	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients --ignore=clusters
 
 # The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
 # `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
@@ -91,6 +93,25 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	    > "$$($(CLIENTSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
 	$(CLIENTSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
 	    -r python/tests/clients/requirements.txt
+	touch $@
+
+# Separate from `python`, because it installs engines. Each suite is skipped with a reason where its engine is missing.
+clusters: $(CLUSTERSVENV)/ready
+	@if ! command -v slurmctld >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq || true; \
+	    apt-get install -y -qq --no-install-recommends slurm-wlm munge >/dev/null || echo "Slurm was not installed: its test is skipped"; \
+	fi
+	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs clusters
+
+$(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt python/tests/clusters/requirements-dlio.txt
+	python3 -m venv --clear $(CLUSTERSVENV)
+	$(PYVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	    > "$$($(CLUSTERSVENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beneath.pth"
+	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+	    -r python/tests/clusters/requirements.txt
+	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+	    -r python/tests/clusters/requirements-dlio.txt
 	touch $@
 
 # A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
@@ -237,6 +258,6 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target
 	rm -rf $(RELEASEVENV)

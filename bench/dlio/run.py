@@ -32,11 +32,13 @@ BASE = [
 WORKLOADS = {workload.name: workload for workload in (RETINANET, UNET3D)}
 
 
-def dlio(options: list[str], work: pathlib.Path, shards: pathlib.Path | None = None) -> dict[str, float]:
+def dlio(
+    options: list[str], work: pathlib.Path, shards: pathlib.Path | None = None, variables: dict[str, str] | None = None
+) -> dict[str, float]:
     """Runs DLIO; returns what it measured, and the memory of its processes."""
     out = pathlib.Path(tempfile.mkdtemp(prefix="out-", dir=work))
     words = [*BASE, *options, f"hydra.run.dir={out}", f"++workload.output.folder={out}", "hydra.output_subdir=null"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"TARFLUME_SHARDS": str(shards)} if shards else {})
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"TARFLUME_SHARDS": str(shards)} if shards else {}) | (variables or {})
     log = (out / "said").open("wb")
     process = subprocess.Popen(
         [sys.executable, HERE / "launch.py", *words], stdout=log, stderr=log, env=environment, cwd=work, start_new_session=True
@@ -137,7 +139,7 @@ def table(workload: Workload, found: dict[str, list[dict[str, float]]], words: a
 
 def lists(count: int, words: argparse.Namespace, work: pathlib.Path) -> None:
     """The memory of a list of `count` files: hard links to a few small JPEGs, and the same samples in shards."""
-    workload, few = RETINANET, 40
+    few = 40
     base, loose, shards = work / "few", work / f"list-{count}", work / f"list-{count}-shards"
     for folder in (base, loose):
         for part in ("train", "valid"):
@@ -152,12 +154,13 @@ def lists(count: int, words: argparse.Namespace, work: pathlib.Path) -> None:
     training = [*small.training(1, words.threads), "++workload.workflow.generate_data=False", "++workload.workflow.train=True",
                 "++workload.train.total_training_steps=6"]  # fmt: skip
     stock = dlio(small.data(loose, count) + training, work)
-    own = dlio(ours(shards, work / f"list-{count}-link", "jpeg") + training + small.record(), work, shards)
-    for case, found in (("DLIO's PyTorch loader", stock), ("tarflume", own)):
+    linked = ours(shards, work / f"list-{count}-link", "jpeg") + training + small.record()
+    own = dlio(linked, work, shards)
+    bare = dlio(linked, work, shards, {"TARFLUME_DLIO_NO_MAP": "1"})
+    for case, found in (("DLIO's PyTorch loader", stock), ("tarflume", own), ("tarflume, DLIO without its entries", bare)):
         print(f"| {count:,} | {case} | {found['pss_gb']:.2f} | {found.get('first_batch_s', float('nan')):.2f} | {found.get('third_step_s', float('nan')):.2f} |", flush=True)
     shutil.rmtree(loose)
     shutil.rmtree(shards)
-    _ = workload
 
 
 def main() -> None:
