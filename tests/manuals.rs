@@ -4,13 +4,15 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "build",
     "append",
+    "scan",
     "plan",
     "run",
     "status",
     "finalize",
+    "slurm",
     "verify",
     "index",
     "info",

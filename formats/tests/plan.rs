@@ -322,7 +322,7 @@ fn a_plan_of_files_has_schema_1_and_its_bytes() {
          \"options\":{{\"require\":[\"jpg\",\"json\"],\"shards\":1}},\
          \"exts\":[{{\"source\":\"JPG\",\"shard\":\"jpg\"}},{{\"source\":\"jpg\",\"shard\":\"jpg\"}},\
          {{\"source\":\"json\",\"shard\":\"json\"}}],\"samples\":2,\"bytes\":1024,\
-         \"shards\":[{{\"name\":\"s-0.tar\",\"samples\":2,\"source_bytes\":220600,\"bytes\":1024,\
+         \"shards\":[{{\"name\":\"s-0.tar\",\"samples\":2,\"source_bytes\":220600,\"jpeg_bytes\":220000,\"bytes\":1024,\
          \"at\":8,\"length\":{},\"content\":\"{}\",\"sources\":\"{}\"}}],\"problems\":[]}}",
         foot.content, shard.length, shard.content, shard.sources
     );
