@@ -32,13 +32,11 @@ BASE = [
 WORKLOADS = {workload.name: workload for workload in (RETINANET, UNET3D)}
 
 
-def dlio(
-    options: list[str], work: pathlib.Path, shards: pathlib.Path | None = None, variables: dict[str, str] | None = None
-) -> dict[str, float]:
+def dlio(options: list[str], work: pathlib.Path, shards: pathlib.Path | None = None) -> dict[str, float]:
     """Runs DLIO; returns what it measured, and the memory of its processes."""
     out = pathlib.Path(tempfile.mkdtemp(prefix="out-", dir=work))
     words = [*BASE, *options, f"hydra.run.dir={out}", f"++workload.output.folder={out}", "hydra.output_subdir=null"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"TARFLUME_SHARDS": str(shards)} if shards else {}) | (variables or {})
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"TARFLUME_SHARDS": str(shards)} if shards else {})
     log = (out / "said").open("wb")
     process = subprocess.Popen(
         [sys.executable, HERE / "launch.py", *words], stdout=log, stderr=log, env=environment, cwd=work, start_new_session=True
@@ -156,8 +154,7 @@ def lists(count: int, words: argparse.Namespace, work: pathlib.Path) -> None:
     stock = dlio(small.data(loose, count) + training, work)
     linked = ours(shards, work / f"list-{count}-link", "jpeg") + training + small.record()
     own = dlio(linked, work, shards)
-    bare = dlio(linked, work, shards, {"TARFLUME_DLIO_NO_MAP": "1"})
-    for case, found in (("DLIO's PyTorch loader", stock), ("tarflume", own), ("tarflume, DLIO without its entries", bare)):
+    for case, found in (("DLIO's PyTorch loader", stock), ("tarflume", own)):
         print(f"| {count:,} | {case} | {found['pss_gb']:.2f} | {found.get('first_batch_s', float('nan')):.2f} | {found.get('third_step_s', float('nan')):.2f} |", flush=True)
     shutil.rmtree(loose)
     shutil.rmtree(shards)

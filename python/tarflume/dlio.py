@@ -8,8 +8,7 @@ Each picture is decoded whole and each array is in memory before its batch is de
 allows such a loader under its OPEN rules. A run of it is no result of MLPerf.
 
 DLIO lists the files of `data_folder` and examines each. `python -m tarflume.dlio` makes a folder with one file that
-stands for all samples, so nothing has to be listed. DLIO still keeps an entry for every sample, which nobody reads; with
-TARFLUME_DLIO_NO_MAP=1 it keeps none, which is a change of DLIO's code that a published run must disclose.
+stands for all samples, so nothing has to be listed. With `data_loader_sampler=none` DLIO keeps no entry for each sample.
 """
 
 from __future__ import annotations
@@ -34,13 +33,6 @@ __all__ = ["TarflumeLoader", "npz_array", "options"]
 
 # DLIO's names of formats, and the extensions of parts.
 _EXTENSIONS = {"jpeg": "jpg", "png": "png", "npz": "npz", "npy": "npy"}
-
-
-if os.environ.get("TARFLUME_DLIO_NO_MAP") == "1":
-    # DLIO imports this module before it makes the entries.
-    from dlio_benchmark.utils.config import ConfigArguments
-
-    ConfigArguments.build_sample_map_iter = lambda *_, **__: {}
 
 
 class TarflumeLoader(BaseDataLoader):  # type: ignore[misc]
@@ -226,7 +218,7 @@ def options(shards: str | os.PathLike[str], folder: str | os.PathLike[str], form
         "++workload.dataset.num_files_eval=0",
         "++workload.dataset.num_subfolders_eval=0",
         "++workload.reader.data_loader_classname=tarflume.dlio.TarflumeLoader",
-        "++workload.reader.data_loader_sampler=iterative",
+        "++workload.reader.data_loader_sampler=none",
     ]
 
 
