@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -107,6 +108,19 @@ def placeholder(root: pathlib.Path) -> pathlib.Path:
 def pack_files(pack: pathlib.Path, source: pathlib.Path, shards: pathlib.Path, part: str) -> None:
     command = [pack, "build", source, "-o", shards, "--require", part, "-q"]
     subprocess.run([str(word) for word in command], check=True)
+
+
+def patched(root: pathlib.Path) -> pathlib.Path:
+    """A folder with a copy of the installed DLIO that has reader_handler.patch."""
+    spec = importlib.util.find_spec("dlio_benchmark")
+    assert spec is not None and spec.submodule_search_locations, "DLIO is not installed"
+    folder = root / "patched"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(next(iter(spec.submodule_search_locations)), folder / "dlio_benchmark")
+    # The lines of the file end with CR LF, as those of the patch.
+    command = ["patch", "--binary", "-s", "-p1", "-i", str(HERE / "reader_handler.patch")]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder
 
 
 def forget(folders: list[pathlib.Path]) -> None:

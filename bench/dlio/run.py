@@ -29,7 +29,7 @@ from common import Case, CaseError  # noqa: E402
 STOCK, OURS = "DLIO's loader for PyTorch", "tarflume"
 CLASS = "++workload.reader.data_loader_classname=tarflume.dlio.TarflumeLoader"
 PACKAGES = ("dlio_benchmark", "torch", "numpy", "pillow", "mpich")
-EPOCHS = 3
+EPOCHS, STEPS = 3, 3
 
 
 def ours(sampler="iterative"):
@@ -44,19 +44,26 @@ class Bench:
         self.log = tempfile.NamedTemporaryFile("r", suffix=".jsonl")
         self.pattern = x.cases
 
-    def case(self, name, words, shards, folder, ranks=1, rivals=()):
-        """One row: a run of DLIO with these words."""
+    def case(self, name, words, shards, folder, ranks=1, rivals=(), samples=None, more=()):
+        """One row: a run of DLIO with these words. tarflume must deliver `samples`, or whole epochs."""
         out = self.work / "out"
-        command = ["env", "OMP_NUM_THREADS=1", f"TARFLUME_SHARDS={shards}", sys.executable, HERE / "one.py", out, ranks]
+        command = ["env", "OMP_NUM_THREADS=1", f"TARFLUME_SHARDS={shards}", *more, sys.executable, HERE / "one.py", out]
 
         def check(got):
-            if OURS in name and got["vals"].get("proved", "True") != "True":
+            facts = got["vals"]
+            if OURS not in name:
+                return
+            if samples is None and facts["proved"] != "True":
                 raise CaseError("the ledgers differ from the expected one")
+            if samples is not None and int(facts["samples"]) != samples:
+                raise CaseError(f"{facts['samples']} samples were delivered, not {samples}")
+            if float(facts["jpeg_blocks_skipped"]):
+                raise CaseError("pictures were not decoded as a whole")
 
         def before():
             if self.cold:
                 data.forget([folder, shards])
-        return Case(name, [*command, *words], rivals, before=before, check=check, tree=True, timeout=600.0)
+        return Case(name, [*command, ranks, *words], rivals, before=before, check=check, tree=True, timeout=600.0)
 
     def measure(self, title, cases):
         cases = [case for case in cases if common.matches(self.pattern, case.name)]
@@ -81,16 +88,20 @@ class Bench:
     def lists(self, files):
         """Three steps with a long list of files."""
         folder, shards = data.links(self.work, files, self.pack)
-        train, empty = data.TINY.training(2, 1, 3), data.placeholder(self.work)
+        train, empty = data.TINY.training(2, 1, STEPS), data.placeholder(self.work)
         listed, one = data.TINY.words(folder, files), data.TINY.words(empty, 1, files)
-        cases = [
-            self.case(f"{files:,} files, {STOCK}", [*listed, *train], shards, folder),
-            self.case(f"{files:,} files, {OURS}, the same words", [*listed, *train, *ours()], shards, folder),
-            self.case(f"{files:,} files, {OURS}, sampler none", [*listed, *train, *ours("none")], shards, folder),
-            self.case(f"{files:,} samples in shards, {OURS}, sampler none, DLIO lists one file",
-                      [*one, *train, *ours("none")], shards, empty),
-        ]
-        return self.measure("list of files", cases)
+        fixed = [f"PYTHONPATH={data.patched(self.work)}:{os.environ.get('PYTHONPATH', '')}"]
+        kinds = {
+            STOCK: (listed, [], folder, []),
+            f"{STOCK}, with reader_handler.patch": (listed, [], folder, fixed),
+            f"{OURS}, the same words": (listed, ours(), folder, []),
+            f"{OURS}, data_loader_sampler=none": (listed, ours("none"), folder, []),
+            f"{OURS}, data_loader_sampler=none, DLIO lists one file": (one, ours("none"), empty, []),
+        }
+        return self.measure("list of files", [
+            self.case(f"{files:,} samples, {kind}", [*words, *train, *more], shards, listed_folder,
+                      samples=STEPS * data.TINY.batch, more=environment)
+            for kind, (words, more, listed_folder, environment) in kinds.items()])
 
 
 def middle(case, key):
@@ -99,6 +110,10 @@ def middle(case, key):
 
 def spread(case, key, show):
     return common.spread((float(run["vals"][key]) for run in case.runs), show)
+
+
+def peak(case):
+    return case.watched.get("pss_mb", float("nan"))
 
 
 def verdicts(case):
@@ -120,20 +135,29 @@ def table(title, cases):
         ("samples/s", lambda c: spread(c, "samples_s", lambda v: f"{v:,.0f}")),
         ("first batch, s", lambda c: f"{middle(c, 'first_batch_s'):.2f}"),
         ("step 3 ends, s", lambda c: f"{middle(c, 'step3_s'):.1f}"),
-        ("peak memory, MB", lambda c: f"{c.watched.get('pss_mb', float('nan')):,.0f}"),
+        ("peak memory, MB", lambda c: f"{peak(c):,.0f}"),
     ])
 
 
 def list_table(cases):
-    return common.columns_table("List of files: three steps, pictures of 32 x 32, 2 workers or threads", cases, [
-        ("peak memory, MB", lambda c: f"{c.watched.get('pss_mb', float('nan')):,.0f}"),
+    """Memory and times; "more" is compared with the shortest list of the same kind."""
+    shortest = {}
+    for case in cases:
+        shortest.setdefault(case.name.partition(", ")[2], case)
+
+    def more(case):
+        least = shortest[case.name.partition(", ")[2]]
+        return "" if least is case else f"{peak(case) - peak(least):,.0f}"
+    return common.columns_table(f"List of files: {STEPS} steps, pictures of 32 x 32, 2 workers or threads", cases, [
+        ("peak memory, MB", lambda c: f"{peak(c):,.0f}"),
+        ("more than with the shortest list, MB", more),
         ("first batch, s", lambda c: spread(c, "first_batch_s", lambda v: f"{v:.2f}")),
         ("step 3 ends, s", lambda c: spread(c, "step3_s", lambda v: f"{v:.1f}")),
     ])
 
 
 def fix_table():
-    """The fix of DLIO's reader, measured by patch.py."""
+    """The fix of DLIO's reader, measured by fix.py."""
     done = subprocess.run([sys.executable, str(HERE / "fix.py")], text=True, capture_output=True, check=True)
     return done.stdout.strip()
 
