@@ -22,7 +22,7 @@ from typing import Any
 
 from . import _core
 from .dlio_files import is_gray, npy_array, npz_array
-from .errors import UsageError
+from .errors import FormatError, UsageError
 
 try:
     from dlio_benchmark.common.enumerations import DataLoaderType, DatasetType
@@ -191,4 +191,11 @@ def _arrays(batch: _core.Batch, part: str) -> list[Any]:
     column = batch[part]
     data, ends = column.values.numpy(), column.offsets.numpy()
     parse = npz_array if part == "npz" else npy_array
-    return [parse(data[start:end]) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    arrays = []
+    for row, (start, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+        try:
+            arrays.append(parse(data[start:end]))
+        except FormatError as error:
+            key = batch["key"][row]
+            raise FormatError(f"sample {key}, part {part}: {error}", key=key) from error
+    return arrays
