@@ -60,14 +60,16 @@ UNET3D = Workload("unet3d", "npz", "npz", 146_600_628 // 16, 68_341_808 // 16, 7
 TINY = Workload("files", "jpeg", "jpg", 1_024, 0, 24, 0.04755, 0.85)
 
 
-def dlio(words: list[str], out: pathlib.Path, **more: object) -> subprocess.CompletedProcess[str]:
+def dlio(words: list[str], out: pathlib.Path) -> subprocess.CompletedProcess[str]:
     """Runs DLIO with its outputs in the folder `out`."""
     here = [f"hydra.run.dir={out}", "hydra.output_subdir=null", f"++workload.output.folder={out}"]
     command = [sys.executable, str(HERE / "launch.py"), *words, *here]
-    return subprocess.run(command, text=True, capture_output=True, check=True, **more)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, text=True, capture_output=True, check=True)
 
 
-def generate(workload: Workload, root: pathlib.Path, files: int, pack: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+def generate(
+    workload: Workload, root: pathlib.Path, files: int, pack: pathlib.Path
+) -> tuple[pathlib.Path, pathlib.Path]:
     """The folder of files and the folder of shards; both are kept for the next run."""
     data, shards = root / f"{workload.name}-{files}", root / f"{workload.name}-{files}-shards"
     if not (shards / "dataset.json").exists():

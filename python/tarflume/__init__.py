@@ -60,7 +60,7 @@ from .statistics import Stats
 from .writing import ShardWriter
 
 if TYPE_CHECKING:
-    from . import grain, huggingface, torch, webdataset
+    from . import dlio, grain, huggingface, torch, webdataset
 
 __all__ = [
     "Apply",
@@ -103,7 +103,7 @@ __all__ = [
 ]
 
 #: Modules that are imported when they are first used, because they need other packages.
-_MODULES = ("grain", "huggingface", "torch", "webdataset")
+_MODULES = ("dlio", "grain", "huggingface", "torch", "webdataset")
 
 
 def __getattr__(name: str) -> Any:

@@ -3,12 +3,13 @@
     export TARFLUME_SHARDS=shards/        # a folder or a URL
     dlio_benchmark workload=... ++workload.framework=pytorch \\
         ++workload.reader.data_loader_classname=tarflume.dlio.TarflumeLoader \\
-        ++workload.reader.data_loader_sampler=none
+        ++workload.reader.data_loader_sampler=iterative
 
 DLIO measures the time that its training loop waits for `TarflumeLoader`. Each sample of the shards is a file that DLIO's
 generator wrote. Pictures are decoded as a whole, as DLIO's readers do, and arrays are NumPy arrays in host memory.
 
-`pip install dlio_benchmark` also installs TensorFlow and DALI. DLIO.md describes an installation without them.
+`pip install dlio_benchmark` also installs TensorFlow and DALI. docs/DLIO.md describes an installation without
+them, and a run without a list of files.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class TarflumeLoader(BaseDataLoader):  # type: ignore[misc]
     the batch's memory unless the file is compressed.
 
     Batch size, rank, number of ranks, `read_threads` and `seed` are those of DLIO. As many batches are in preparation as
-    in DLIO's loader for PyTorch. The order is an exact shuffle of the whole data set. It changes with each epoch if DLIO's
-    `seed_change_epoch` is set. Samples that do not fill the last batch on all ranks are left out, as DLIO does.
+    in DLIO's loader for PyTorch. The order is an exact shuffle of the whole data set. It changes with each epoch if
+    DLIO's `seed_change_epoch` is set. Samples that do not fill the last batch on all ranks are left out, as DLIO does.
 
     After each epoch, `OUTPUT_FOLDER/RANK_tarflume.json` contains the ledgers of delivered and of expected samples.
 
@@ -149,15 +150,16 @@ def _shards(variable: str) -> str:
 def _part(dataset: _core.Dataset, form: str) -> str:
     """The part with the samples of this format of DLIO: each sample must have it."""
     if form not in PARTS:
-        raise UsageError(f"format {form}: tarflume.dlio reads {', '.join(PARTS)}; set workload.dataset.format to one of them")
+        raise UsageError(
+            f"format {form}: tarflume.dlio reads {', '.join(PARTS)}; set workload.dataset.format to one of them"
+        )
     found = dataset.extensions()
     for part in PARTS[form]:
         if found.get(part) == len(dataset):
             return part
     have = ", ".join(f"{count} {part}" for part, count in found.items())
-    raise UsageError(
-        f"format {form}: each of the {len(dataset)} samples needs a part {' or '.join(PARTS[form])}; the shards have {have}"
-    )
+    need = " or ".join(PARTS[form])
+    raise UsageError(f"format {form}: each of the {len(dataset)} samples needs a part {need}; the shards have {have}")
 
 
 def _place(rank: int, world: int) -> tuple[int, int]:

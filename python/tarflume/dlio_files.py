@@ -1,4 +1,4 @@
-"""Files that DLIO's generator writes, read from memory: arrays of npy and npz without a copy, and whether a picture is gray."""
+"""Files that DLIO's generator writes, in memory: arrays of npy and npz without a copy; whether a picture is gray."""
 
 from __future__ import annotations
 

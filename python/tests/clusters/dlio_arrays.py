@@ -1,4 +1,4 @@
-"""Compares every array of one epoch of `TarflumeLoader` with what DLIO's reader reads: `dlio_arrays.py DATA SHARDS FORMAT`.
+"""Compares each array of two epochs of `TarflumeLoader` with what DLIO reads: `dlio_arrays.py DATA SHARDS FORMAT`.
 
 A process of its own, because the modules that stand in for TensorFlow and DALI stay in sys.modules. Prints JSON.
 """

@@ -49,15 +49,18 @@ def run(command: list[object], **environment: str) -> subprocess.CompletedProces
     return subprocess.CompletedProcess(words, child.returncode, text, "")
 
 
-def words(data: pathlib.Path, form: str, out: pathlib.Path, *more: str, files: int = FILES, each: int = 1) -> list[str]:
+def words(
+    data: pathlib.Path, form: str, out: pathlib.Path, *more: str, files: int = FILES, each: int = 1, evaluated: int = 0
+) -> list[str]:
     """DLIO's command line for small files of different sizes; `each` is the number of samples of a file."""
     dataset = {
-        "data_folder": data, "format": form, "num_files_train": files, "num_files_eval": 0, "num_subfolders_train": 0,
+        "data_folder": data, "format": form, "num_files_train": files, "num_files_eval": evaluated, "num_subfolders_train": 0,
         "num_subfolders_eval": 0, "num_samples_per_file": each, "record_length": 4096, "record_length_stdev": 2048,
     }  # fmt: skip
     made = ["workload=default", "++workload.framework=pytorch", "++workload.reader.data_loader=pytorch"]
     made += [f"++workload.dataset.{name}={value}" for name, value in dataset.items()]
-    made += [f"++workload.workflow.{name}=False" for name in ("profiling", "evaluation", "checkpoint")]
+    made += [f"++workload.workflow.{name}=False" for name in ("profiling", "checkpoint")]
+    made.append(f"++workload.workflow.evaluation={evaluated > 0}")
     return [*made, f"hydra.run.dir={out}", "hydra.output_subdir=null", f"++workload.output.folder={out}", *more]
 
 
@@ -66,6 +69,7 @@ TRAIN = (
     "++workload.reader.read_threads=2", "++workload.train.epochs=1", "++workload.train.computation_time=0.002",
     "++workload.reader.data_loader_classname=tarflume.dlio.TarflumeLoader",
 )  # fmt: skip
+GENERATE = ("++workload.workflow.generate_data=True", "++workload.workflow.train=False")
 LISTED, UNLISTED = (f"++workload.reader.data_loader_sampler={sampler}" for sampler in ("iterative", "none"))
 
 #: A folder for DLIO, and its shards.
@@ -83,8 +87,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
             data, shards = root / form, root / f"{form}-shards"
             kind = "npz" if form == "zip" else form
             more = ["++workload.dataset.compression=zip"] if form == "zip" else []
-            work = ["++workload.workflow.generate_data=True", "++workload.workflow.train=False"]
-            done = run([sys.executable, LAUNCH, *words(data, kind, root / "out", *more, *work)])
+            done = run([sys.executable, LAUNCH, *words(data, kind, root / "out", *more, *GENERATE)])
             assert done.returncode == 0, done.stdout[-3000:]
             part = "jpg" if form == "jpeg" else kind
             pack("build", data / "train", "-o", shards, "--require", part, "--shards", 3)
@@ -139,6 +142,24 @@ def test_dlio_that_lists_one_file_trains_from_all_samples(made, tmp_path):
     done = run([sys.executable, LAUNCH, *line], TARFLUME_SHARDS=str(shards))
     assert done.returncode == 0, done.stdout[-3000:]
     assert proved(tmp_path / "out", 1) == FILES
+
+
+def test_evaluation_reads_its_own_shards(made, tmp_path):
+    _, shards = made("npy")
+    data, count, batch = tmp_path / "data", 24, 4
+    line = words(data, "npy", tmp_path / "made", *GENERATE, evaluated=count)
+    done = run([sys.executable, LAUNCH, *line])
+    assert done.returncode == 0, done.stdout[-3000:]
+    pack("build", data / "valid", "-o", tmp_path / "valid", "--require", "npy")
+    more = (f"++workload.reader.batch_size_eval={batch}", "++workload.evaluation.eval_time=0.001", LISTED)
+    line = words(data, "npy", tmp_path / "out", *TRAIN, *more, evaluated=count)
+    both = {"TARFLUME_SHARDS": str(shards), "TARFLUME_SHARDS_EVAL": str(tmp_path / "valid")}
+    done = run([sys.executable, LAUNCH, *line], **both)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert proved(tmp_path / "out", 1) == FILES
+    note = json.loads((tmp_path / "out" / "0_tarflume_eval.json").read_text())
+    assert tarflume.Ledger(note["ledger"]) == tarflume.Ledger(note["expected"])
+    assert tarflume.Ledger(note["ledger"]).samples == count
 
 
 @pytest.mark.parametrize("form", ["jpeg", "png", "npz", "zip", "npy"])
