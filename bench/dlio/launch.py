@@ -1,43 +1,57 @@
-"""Starts DLIO as PyPI has it (dlio_benchmark 2.0.0), without TensorFlow and DALI.
+"""Starts DLIO from PyPI (2.0.0) without TensorFlow and DALI: `python launch.py WORDS`, as `dlio_benchmark WORDS`.
 
-    python bench/dlio/launch.py workload=default ++workload.framework=pytorch ...
-
-That version imports TensorFlow whatever the framework is. Empty modules stand in for both packages; workloads with the
-framework PyTorch use nothing of them. The code of DLIO is not changed.
+DLIO 2.0.0 imports both for every workload. It uses neither with `framework=pytorch` and a loader for PyTorch. Empty
+modules stand in for what is not installed. DLIO's own code is not changed. Versions that import TensorFlow and DALI only
+when they are needed start with their own command instead.
 """
 
 from __future__ import annotations
 
-import importlib.machinery
+import importlib.util
 import sys
 import types
-from unittest import mock
+from typing import Any
 
-STAND_INS = (
-    "tensorflow", "tensorflow.python", "tensorflow.python.framework", "tensorflow.python.framework.errors",
-    "nvidia.dali", "nvidia.dali.fn", "nvidia.dali.types", "nvidia.dali.tfrecord", "nvidia.dali.pipeline",
-    "nvidia.dali.plugin", "nvidia.dali.plugin.pytorch",
+MODULES = (
+    "tensorflow", "tensorflow.python", "tensorflow.python.framework", "nvidia.dali", "nvidia.dali.fn",
+    "nvidia.dali.types", "nvidia.dali.pipeline", "nvidia.dali.tfrecord", "nvidia.dali.plugin",
+    "nvidia.dali.plugin.pytorch",
 )  # fmt: skip
 
 
-class StandIn(types.ModuleType):
-    """A module whose every name exists."""
+class Absent(types.ModuleType):
+    """A module that is not installed: any name in it is another one, and a call of it does nothing."""
 
-    def __getattr__(self, name: str) -> object:
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return mock.MagicMock(name=name)
+        return Absent(f"{self.__name__}.{name}")
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        return None
 
 
-def stand_in() -> None:
-    """Puts the empty modules where the packages are looked for."""
-    import torch  # noqa: F401  # before the stand-ins: it looks for packages of nvidia itself
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
-    for name in STAND_INS:
-        module = StandIn(name)
-        module.__path__ = []
-        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
-        sys.modules[name] = module
+
+def stand_in() -> list[str]:
+    """Puts empty modules in place of TensorFlow and DALI where they are not installed; returns the names."""
+    roots = [root for root in ("tensorflow", "nvidia.dali") if not _is_installed(root)]
+    names = [name for name in MODULES if any(name == root or name.startswith(f"{root}.") for root in roots)]
+    if "nvidia.dali" in roots and not _is_installed("nvidia"):
+        names.insert(0, "nvidia")
+    for name in names:
+        sys.modules[name] = Absent(name)
+        parent, _, last = name.rpartition(".")
+        if parent in sys.modules:
+            setattr(sys.modules[parent], last, sys.modules[name])
+    return names
 
 
 def main() -> None:

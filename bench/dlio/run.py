@@ -1,189 +1,198 @@
-"""DLIO's own PyTorch loader and tarflume's beside it: accelerator use (AU), samples/s, memory, start.
+#!/usr/bin/env python3
+"""DLIO, the benchmark of MLPerf Storage, with its own loader for PyTorch and with tarflume, in interleaved rounds.
 
-    python bench/dlio/run.py [--rounds 5] [--workloads retinanet,unet3d] [--lists 100000,500000] [--pack target/release/pack]
+    PYTHON -m pip install -r bench/dlio/requirements.txt
+    PYTHON -m pip install --no-deps dlio_benchmark==2.0.0
+    PYTHON bench/dlio/run.py [--rounds 5] [--workloads retinanet,unet3d,files] [--ranks 1,2,3] [--files 100000,500000]
 
-Run it with the Python of an environment that has tarflume, torch and DLIO (python/tests/clusters/requirements.txt).
-DLIO generates the data, computes AU and judges it; this script starts it, and reads its summary and its log. Memory is
-the largest sum of PSS over the process tree. Open rules, not submitted to MLCommons: no result of MLPerf.
+PYTHON is an environment with tarflume and PyTorch. DLIO generates the data and computes accelerator utilization (AU).
+The rules are those of MLPerf Storage's OPEN division, which allows other loaders and formats. Nothing was submitted to
+MLCommons. Memory is measured in one more run after the rounds: the largest sum of PSS over the processes.
+`--json FILE` also writes all values of all runs.
 """
-
 from __future__ import annotations
 
-import argparse
-import dataclasses
+import importlib.metadata
 import json
 import os
 import pathlib
-import re
-import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-
-from workloads import RETINANET, UNET3D, Workload
 
 HERE = pathlib.Path(__file__).resolve().parent
-BASE = [
-    "workload=default", "++workload.framework=pytorch", "++workload.workflow.profiling=False",
-    "++workload.workflow.evaluation=False", "++workload.workflow.checkpoint=False",
-]  # fmt: skip
-WORKLOADS = {workload.name: workload for workload in (RETINANET, UNET3D)}
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+import common  # noqa: E402
+import data  # noqa: E402
+from common import Case, CaseError  # noqa: E402
+
+STOCK, OURS = "DLIO's loader for PyTorch", "tarflume"
+CLASS = "++workload.reader.data_loader_classname=tarflume.dlio.TarflumeLoader"
+PACKAGES = ("dlio_benchmark", "torch", "numpy", "pillow", "mpich")
+EPOCHS, STEPS = 3, 3
 
 
-def dlio(options: list[str], work: pathlib.Path, shards: pathlib.Path | None = None) -> dict[str, float]:
-    """Runs DLIO; returns what it measured, and the memory of its processes."""
-    out = pathlib.Path(tempfile.mkdtemp(prefix="out-", dir=work))
-    words = [*BASE, *options, f"hydra.run.dir={out}", f"++workload.output.folder={out}", "hydra.output_subdir=null"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"} | ({"TARFLUME_SHARDS": str(shards)} if shards else {})
-    log = (out / "said").open("wb")
-    process = subprocess.Popen(
-        [sys.executable, HERE / "launch.py", *words], stdout=log, stderr=log, env=environment, cwd=work, start_new_session=True
-    )
-    peak = 0
-    while process.poll() is None:
-        peak = max(peak, tree_pss(process.pid))
-        time.sleep(0.2)
-    said = (out / "said").read_text(errors="replace")
-    assert process.returncode == 0, said[-3000:]
-    found: dict[str, float] = {"pss_gb": peak / 1e9}
-    if (out / "summary.json").exists():
-        metric = json.loads((out / "summary.json").read_text())["metric"]
-        found |= {"au": metric["train_au_mean_percentage"], "samples_s": metric["train_throughput_mean_samples_per_second"]}
-    found |= starts(out)
-    shutil.rmtree(out)
-    return found
+def ours(sampler="iterative"):
+    return [CLASS, f"++workload.reader.data_loader_sampler={sampler}"]
 
 
-def starts(out: pathlib.Path) -> dict[str, float]:
-    """Seconds from the start of the first epoch to its first batch and to the third, by DLIO's own records."""
-    path = out / "per_epoch_stats.json"
-    loaded = sorted(out.glob("*_output.json"))
-    if not path.exists() or not loaded:
-        return {}
-    epoch = json.loads(loaded[0].read_text()).get("1", {})
-    load = epoch.get("load", {}).get("block1") or []
-    process = epoch.get("proc", {}).get("block1") or []
-    if len(process) < 3 or not load:
-        return {}
-    return {"first_batch_s": load[0], "third_step_s": sum(process[:3])}
+class Bench:
+    def __init__(self, x):
+        self.work, self.rounds, self.cold = x.work.resolve() / "dlio", x.rounds, x.cold
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.pack = common.pack_binary(x.pack)
+        self.log = tempfile.NamedTemporaryFile("r", suffix=".jsonl")
+        self.pattern = x.cases
+
+    def case(self, name, words, shards, folder, ranks=1, rivals=(), samples=None, more=()):
+        """One row: a run of DLIO with these words. tarflume must deliver `samples`, or whole epochs."""
+        out = self.work / "out"
+        command = ["env", "OMP_NUM_THREADS=1", f"TARFLUME_SHARDS={shards}", *more, sys.executable, HERE / "one.py", out]
+
+        def check(got):
+            facts = got["vals"]
+            if OURS not in name:
+                return
+            if samples is None and facts["proved"] != "True":
+                raise CaseError("the ledgers differ from the expected one")
+            if samples is not None and int(facts["samples"]) != samples:
+                raise CaseError(f"{facts['samples']} samples were delivered, not {samples}")
+            if float(facts["jpeg_blocks_skipped"]):
+                raise CaseError("pictures were not decoded as a whole")
+
+        def before():
+            if self.cold:
+                data.forget([folder, shards])
+        return Case(name, [*command, ranks, *words], rivals, before=before, check=check, tree=True, timeout=600.0)
+
+    def measure(self, title, cases):
+        cases = [case for case in cases if common.matches(self.pattern, case.name)]
+        common.rounds(title, cases, self.rounds, self.log.name)
+        return cases
+
+    def side_by_side(self, workload, files, ranks):
+        """Both loaders with each number of ranks: one accelerator is simulated for each."""
+        folder, shards = data.generate(workload, self.work, files, self.pack)
+        cases = []
+        for n in ranks:
+            threads = max(1, len(os.sched_getaffinity(0)) // n)
+            words = workload.words(folder, files) + workload.training(threads, EPOCHS)
+            of = f"{n} accelerator{'s' * (n > 1)}, "
+            cases.append(self.case(of + STOCK, words, shards, folder, n))
+            cases.append(self.case(of + OURS, words + ours(), shards, folder, n, (of + STOCK,)))
+        size = sum(path.stat().st_size for path in (folder / "train").iterdir()) / 1e6
+        title = (f"{workload.name}: {files:,} files of {workload.form}, {size:,.0f} MB, batches of {workload.batch}, steps of"
+                 f" {workload.step} s, AU of {workload.au:.0%} demanded, {EPOCHS} epochs")
+        return table(title, self.measure(workload.name, cases))
+
+    def lists(self, files):
+        """Three steps with a long list of files."""
+        folder, shards = data.links(self.work, files, self.pack)
+        train, empty = data.TINY.training(2, 1, STEPS), data.placeholder(self.work)
+        listed, one = data.TINY.words(folder, files), data.TINY.words(empty, 1, files)
+        fixed = [f"PYTHONPATH={data.patched(self.work)}:{os.environ.get('PYTHONPATH', '')}"]
+        kinds = {
+            STOCK: (listed, [], folder, []),
+            f"{STOCK}, with reader_handler.patch": (listed, [], folder, fixed),
+            f"{OURS}, the same words": (listed, ours(), folder, []),
+            f"{OURS}, data_loader_sampler=none": (listed, ours("none"), folder, []),
+            f"{OURS}, data_loader_sampler=none, DLIO lists one file": (one, ours("none"), empty, []),
+        }
+        return self.measure("list of files", [
+            self.case(f"{files:,} samples, {kind}", [*words, *train, *more], shards, listed_folder,
+                      samples=STEPS * data.TINY.batch, more=environment)
+            for kind, (words, more, listed_folder, environment) in kinds.items()])
 
 
-def tree_pss(pid: int) -> int:
-    total = 0
-    for process in [pid, *children(pid)]:
-        try:
-            text = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
-            total += int(re.search(r"^Pss:\s+(\d+)", text, re.M)[1]) * 1024  # type: ignore[index]
-        except (OSError, TypeError):
-            continue
-    return total
+def middle(case, key):
+    return common.middle(float(run["vals"][key]) for run in case.runs)
 
 
-def children(pid: int) -> list[int]:
-    try:
-        tasks = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
-        found = [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
-    return found + [below for child in found for below in children(child)]
+def spread(case, key, show):
+    return common.spread((float(run["vals"][key]) for run in case.runs), show)
 
 
-def ours(shards: pathlib.Path, folder: pathlib.Path, format: str) -> list[str]:
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import launch; launch.stand_in(); "
-    code += "from tarflume.dlio import options; print('\\n'.join(options(*sys.argv[1:])))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, shards, folder, format], check=True, capture_output=True, text=True
-    )
-    return done.stdout.splitlines()
+def peak(case):
+    return case.watched.get("pss_mb", float("nan"))
 
 
-def side_by_side(workload: Workload, words: argparse.Namespace, work: pathlib.Path) -> dict[str, list[dict[str, float]]]:
-    loose, shards = work / workload.name, work / f"{workload.name}-shards"
-    if not shards.exists():
-        for part in ("train", "valid"):
-            (loose / part).mkdir(parents=True)
-        dlio([*workload.data(loose), "++workload.workflow.generate_data=True", "++workload.workflow.train=False"], work)
-        require = {"jpeg": "jpg"}.get(workload.format, workload.format)
-        subprocess.run([words.pack, "build", loose / "train", "-o", shards, "--require", require, "--quiet"], check=True)
-    training = workload.training(words.epochs, words.threads) + ["++workload.workflow.generate_data=False", "++workload.workflow.train=True"]
-    cases = {
-        "DLIO's PyTorch loader": (workload.data(loose) + training, None),
-        "tarflume": (ours(shards, work / f"{workload.name}-link", workload.format) + training
-                     + workload.record(), shards),
-    }  # fmt: skip
-    found: dict[str, list[dict[str, float]]] = {case: [] for case in cases}
-    for number in range(words.rounds):
-        for case, (options, place) in cases.items():
-            found[case].append(dlio(options, work, place))
-            print(f"{workload.name}, round {number}, {case}: {found[case][-1]}", file=sys.stderr, flush=True)
-    return found
+def verdicts(case):
+    """In how many rounds DLIO said success."""
+    good = sum(run["vals"]["verdict"] == "success" for run in case.runs)
+    return f"{good} of {len(case.runs)}"
 
 
-def table(workload: Workload, found: dict[str, list[dict[str, float]]], words: argparse.Namespace) -> None:
-    print(f"\n**{workload.name}** ({workload.scale}; batch {workload.batch}, step {workload.step_s:.5f} s, AU >= {workload.au:.0%}), "
-          f"{words.epochs} epochs, {words.threads} threads, medians of {words.rounds} rounds, range in brackets\n")  # fmt: skip
-    print("| loader | AU | samples/s | first batch, s | third step, s | memory, GB | DLIO's verdict |\n|---|---|---|---|---|---|---|")
-    for case, rounds in found.items():
-        def middle(name: str, rounds: list[dict[str, float]] = rounds) -> float:
-            return statistics.median(one.get(name, float("nan")) for one in rounds)
+def table(title, cases):
+    by = {case.name: case for case in cases}
 
-        aus = [one["au"] for one in rounds]
-        verdict = "success" if middle("au") >= workload.au * 100 else "fail"
-        print(f"| {case} | {middle('au'):.1f} % [{min(aus):.1f}..{max(aus):.1f}] | {middle('samples_s'):.1f} | "
-              f"{middle('first_batch_s'):.2f} | {middle('third_step_s'):.2f} | {middle('pss_gb'):.2f} | {verdict} |")  # fmt: skip
-
-
-def lists(count: int, words: argparse.Namespace, work: pathlib.Path) -> None:
-    """The memory of a list of `count` files: hard links to a few small JPEGs, and the same samples in shards."""
-    few = 40
-    base, loose, shards = work / "few", work / f"list-{count}", work / f"list-{count}-shards"
-    for folder in (base, loose):
-        for part in ("train", "valid"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-    small = Workload("list", "jpeg", 20_000, 24, 0.0, 0.85, few, "")
-    if not any((base / "train").iterdir()):
-        dlio([*small.data(base), "++workload.workflow.generate_data=True", "++workload.workflow.train=False"], work)
-    files = sorted((base / "train").iterdir())
-    for number in range(count):
-        os.link(files[number % few], loose / "train" / f"img_{number:08}.jpeg")
-    subprocess.run([words.pack, "build", loose / "train", "-o", shards, "--require", "jpg", "--check", "none", "--quiet", "--no-fsync"], check=True)
-    training = [*small.training(1, words.threads), "++workload.workflow.generate_data=False", "++workload.workflow.train=True",
-                "++workload.train.total_training_steps=6"]  # fmt: skip
-    stock = dlio(small.data(loose, count) + training, work)
-    linked = ours(shards, work / f"list-{count}-link", "jpeg") + training + small.record()
-    own = dlio(linked, work, shards)
-    for case, found in (("DLIO's PyTorch loader", stock), ("tarflume", own)):
-        print(f"| {count:,} | {case} | {found['pss_gb']:.2f} | {found.get('first_batch_s', float('nan')):.2f} | {found.get('third_step_s', float('nan')):.2f} |", flush=True)
-    shutil.rmtree(loose)
-    shutil.rmtree(shards)
+    def times(case, key):
+        rival = next((by[name] for name in case.rivals if name in by and by[name].runs), None)
+        return f"{middle(case, key) / middle(rival, key):.2f}" if rival else ""
+    return common.columns_table(title, cases, [
+        ("AU, %", lambda c: spread(c, "au", lambda v: f"{v:.1f}")),
+        ("AU / AU of DLIO's loader", lambda c: times(c, "au")),
+        ("rounds that pass", verdicts),
+        ("samples/s", lambda c: spread(c, "samples_s", lambda v: f"{v:,.0f}")),
+        ("first batch, s", lambda c: f"{middle(c, 'first_batch_s'):.2f}"),
+        ("step 3 ends, s", lambda c: f"{middle(c, 'step3_s'):.1f}"),
+        ("peak memory, MB", lambda c: f"{peak(c):,.0f}"),
+    ])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--workloads", default="retinanet,unet3d")
-    parser.add_argument("--faster", default="1", help="divide the time of a step by each of these numbers: 1,1.5,2")
-    parser.add_argument("--lists", default="")
-    parser.add_argument("--pack", default="target/release/pack")
-    parser.add_argument("--work", type=pathlib.Path)
-    words = parser.parse_args()
-    words.pack = str(pathlib.Path(words.pack).resolve())
-    work = pathlib.Path(tempfile.mkdtemp(prefix="dlio-", dir=words.work))
-    try:
-        for name in filter(None, words.workloads.split(",")):
-            for factor in map(float, words.faster.split(",")):
-                workload = dataclasses.replace(WORKLOADS[name], step_s=WORKLOADS[name].step_s / factor)
-                table(workload, side_by_side(workload, words, work), words)
-        if words.lists:
-            print("\n| files | loader | memory, GB | first batch, s | third step, s |\n|---|---|---|---|---|")
-        for count in filter(None, words.lists.split(",")):
-            lists(int(count), words, work)
-    finally:
-        shutil.rmtree(work)
+def list_table(cases):
+    """Memory and times; "more" is compared with the shortest list of the same kind."""
+    shortest = {}
+    for case in cases:
+        shortest.setdefault(case.name.partition(", ")[2], case)
+
+    def more(case):
+        least = shortest[case.name.partition(", ")[2]]
+        return "" if least is case else f"{peak(case) - peak(least):,.0f}"
+    return common.columns_table(f"List of files: {STEPS} steps, pictures of 32 x 32, 2 workers or threads", cases, [
+        ("peak memory, MB", lambda c: f"{peak(c):,.0f}"),
+        ("more than with the shortest list, MB", more),
+        ("first batch, s", lambda c: spread(c, "first_batch_s", lambda v: f"{v:.2f}")),
+        ("step 3 ends, s", lambda c: spread(c, "step3_s", lambda v: f"{v:.1f}")),
+    ])
+
+
+def fix_table():
+    """The fix of DLIO's reader, measured by fix.py."""
+    done = subprocess.run([sys.executable, str(HERE / "fix.py")], text=True, capture_output=True, check=True)
+    return done.stdout.strip()
+
+
+def main():
+    ap = common.options(__doc__)
+    ap.set_defaults(rounds=5)
+    ap.add_argument("--workloads", default="retinanet,unet3d,files,fix")
+    ap.add_argument("--ranks", default="1,2,3", help="numbers of simulated accelerators for retinanet")
+    ap.add_argument("--files", default="240,100000,500000", help="lengths of the list of files")
+    ap.add_argument("--retinanet-files", type=int, default=1_920)
+    ap.add_argument("--unet3d-files", type=int, default=210)
+    ap.add_argument("--cold", action="store_true", help="drop the data from the page cache before each run")
+    ap.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all values of all runs")
+    x = ap.parse_args()
+    common.hide(x.work, "WORK")
+    bench, chosen, tables = Bench(x), x.workloads.split(","), []
+    if "retinanet" in chosen:
+        ranks = [int(n) for n in x.ranks.split(",")]
+        tables.append(bench.side_by_side(data.RETINANET, x.retinanet_files, ranks))
+    if "unet3d" in chosen:
+        tables.append(bench.side_by_side(data.UNET3D, x.unet3d_files, [1]))
+    if "files" in chosen:
+        tables.append(list_table([case for n in x.files.split(",") for case in bench.lists(int(n))]))
+    if "fix" in chosen:
+        tables.append(fix_table())
+    if x.json:
+        lines = pathlib.Path(bench.log.name).read_text().splitlines()
+        x.json.write_text(json.dumps([json.loads(line) for line in lines], indent=1) + "\n")
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    about = common.machine(x.rounds, [f"tarflume {importlib.metadata.version('tarflume')}", *versions])
+    if x.cold:
+        about = about.replace("warm page cache", "data dropped from the page cache before each run")
+    rules = "DLIO, OPEN rules of MLPerf Storage, not submitted to MLCommons."
+    common.publish("\n\n".join([f"## DLIO, {common.now()[:10]}", about, rules, *tables]), x.append)
 
 
 if __name__ == "__main__":
