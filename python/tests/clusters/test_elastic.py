@@ -51,7 +51,9 @@ class Agents:
             words = [
                 *(sys.executable, "-m", "torch.distributed.run", f"--nnodes=1:{count}", "--max-restarts=3"),
                 *("--nproc-per-node=1", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}"),
-                *("--rdzv-id=elastic", "--rdzv-conf=last_call_timeout=3,join_timeout=60", *command),
+                # All agents are on the address of the endpoint, where each would try to hold the rendezvous.
+                *("--rdzv-id=elastic", f"--rdzv-conf=last_call_timeout=3,join_timeout=60,is_host={int(number == 0)}"),
+                *command,
             ]
             out = (folder / f"agent-{number}").open("wb")
             environment = os.environ | {"OMP_NUM_THREADS": "1"}
