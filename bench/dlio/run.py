@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """DLIO, the benchmark of MLPerf Storage, with its own loader for PyTorch and with tarflume, in interleaved rounds.
 
-    PYTHON -m pip install -r bench/dlio/requirements.txt
-    PYTHON -m pip install --no-deps dlio_benchmark==2.0.0
     PYTHON bench/dlio/run.py [--rounds 5] [--workloads retinanet,unet3d,files] [--ranks 1,2,3] [--files 100000,500000]
 
-PYTHON is an environment with tarflume and PyTorch. DLIO generates the data and computes accelerator utilization (AU).
-The rules are those of MLPerf Storage's OPEN division, which allows other loaders and formats. Nothing was submitted to
+PYTHON has tarflume, PyTorch and DLIO: docs/DLIO.md, or .venv-clusters/bin/python after `make clusters`. DLIO generates
+the data and computes accelerator utilization (AU). The rules are those of MLPerf Storage's OPEN division, which allows other loaders and formats. Nothing was submitted to
 MLCommons. Memory is measured in one more run after the rounds: the largest sum of PSS over the processes.
 `--json FILE` also writes all values of all runs.
 """

@@ -76,8 +76,8 @@ pub(super) struct SourceArgs {
     ///
     /// Text has lines of SIZE<tab>TIME<tab>PATH, as `find SRC -type f -printf '%s\\t%T@\\t%p\\n'` writes
     /// them, of SIZE<tab>PATH, of a path alone, or of GPFS's policy engine. Tables have a column path, key
-    /// or file, and may have size and mtime (in seconds). Paths are absolute, below SRC, or keys of the
-    /// bucket that is mounted at SRC.
+    /// or file, and may have size and mtime. A time counts if it is text with nine decimals of a second.
+    /// Paths are absolute, below SRC, or keys of the bucket that is mounted at SRC.
     #[arg(long, value_name = "LIST", num_args = 1.., help_heading = "Samples")]
     files: Vec<PathBuf>,
     /// Pair the files of parallel folders: with `--pair images=jpg masks=png`, SRC/images/a.jpg and

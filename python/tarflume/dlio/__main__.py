@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from .folder import PARTS, data_folder
 
@@ -16,8 +17,8 @@ def main() -> None:
     parser.add_argument("folder", help="data folder to make")
     parser.add_argument("format", choices=PARTS)
     given = parser.parse_args()
-    print(" \\\n".join(data_folder(given.shards, given.folder, given.format)))
-    print(f"# export TARFLUME_SHARDS={given.shards}")
+    print("\n".join(data_folder(given.shards, given.folder, given.format)))
+    print(f"TARFLUME_SHARDS={given.shards} in the environment names the shards for the loader", file=sys.stderr)
 
 
 if __name__ == "__main__":

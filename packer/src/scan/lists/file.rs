@@ -7,7 +7,7 @@ use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
 use super::inventory::{self, Inventory};
-use super::line::{self, ListedFile, decimal, known, number};
+use super::line::{self, ListedFile, exact_time, known, number};
 use crate::failure::Failure;
 use crate::table::stream;
 use crate::table::{self, Row, TableOptions};
@@ -145,9 +145,11 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
             let mut text = Vec::new();
             find(names).filter(|&column| row.name(column, &mut text)).map(|_| text)
         };
-        let flag =
-            |name: &str| value(&[name]).is_some_and(|text| text.eq_ignore_ascii_case(b"false"));
-        if inventory == Some(true) && (flag("is_latest") || path.ends_with(b"/")) {
+        let is = |name: &str, word: &[u8]| {
+            value(&[name]).is_some_and(|text| text.eq_ignore_ascii_case(word))
+        };
+        let replaced = || is("is_latest", b"false") || is("is_delete_marker", b"true");
+        if inventory == Some(true) && (replaced() || path.ends_with(b"/")) {
             continue;
         }
         let size = value(&SIZES).map(|text| {
@@ -166,11 +168,10 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
     Ok(())
 }
 
+/// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
 fn seconds(row: &Row, column: usize) -> Option<(i64, i64)> {
     match row.cell(column) {
-        table::Cell::Float(seconds) => decimal(format!("{seconds:.9}").as_bytes()),
-        table::Cell::Int(seconds) => Some((seconds, 0)),
-        table::Cell::Word(text) | table::Cell::Text(text) => decimal(row.text(text).as_bytes()),
+        table::Cell::Word(text) | table::Cell::Text(text) => exact_time(row.text(text).as_bytes())?,
         _ => None,
     }
 }

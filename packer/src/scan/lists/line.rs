@@ -43,8 +43,8 @@ pub(super) fn parse(line: &[u8]) -> Result<ListedFile<'_>, String> {
     match (fields.next(), fields.next()) {
         (Some(time), Some(path)) => {
             let size = number(first).ok_or("the first field is no size in bytes")?;
-            let time = decimal(time).ok_or("the second field is no time in seconds")?;
-            file(path, Some(known(size, Some(time))))
+            let time = exact_time(time).ok_or("the second field is no time in seconds")?;
+            file(path, Some(known(size, time)))
         }
         (Some(path), None) => {
             let size = number(first).ok_or("the first field is no size in bytes")?;
@@ -72,8 +72,9 @@ pub(super) fn number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-/// Parses seconds with decimals, of which nine count.
-pub(super) fn decimal(text: &[u8]) -> Option<(i64, i64)> {
+/// Parses seconds with decimals, of which nine count. Returns `Some(None)` for a time with fewer decimals: it would
+/// differ from the time of the unchanged file.
+pub(super) fn exact_time(text: &[u8]) -> Option<Option<(i64, i64)>> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let negative = whole.starts_with('-');
@@ -81,12 +82,12 @@ pub(super) fn decimal(text: &[u8]) -> Option<(i64, i64)> {
     if !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let nine = &decimals[..decimals.len().min(9)];
-    let nanoseconds: i64 = if nine.is_empty() { 0 } else { format!("{nine:0<9}").parse().ok()? };
-    match negative && nanoseconds > 0 {
-        true => Some((whole - 1, 1_000_000_000 - nanoseconds)),
-        false => Some((whole, nanoseconds)),
-    }
+    let Some(nine) = decimals.get(..9) else { return Some(None) };
+    let nanoseconds: i64 = nine.parse().ok()?;
+    Some(Some(match negative && nanoseconds > 0 {
+        true => (whole - 1, 1_000_000_000 - nanoseconds),
+        false => (whole, nanoseconds),
+    }))
 }
 
 #[cfg(test)]
@@ -115,6 +116,7 @@ mod tests {
         }
         assert!(parse(b"x\ta.jpg").unwrap_err().contains("size"));
         assert!(parse(b"1\tyesterday\ta.jpg").unwrap_err().contains("time"));
-        assert_eq!(decimal(b"-1.25"), Some((-2, 750_000_000)));
+        assert_eq!(exact_time(b"1700000000.12"), Some(None));
+        assert_eq!(exact_time(b"-1.2500000000"), Some(Some((-2, 750_000_000))));
     }
 }
