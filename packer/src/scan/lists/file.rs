@@ -145,10 +145,10 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
             let mut text = Vec::new();
             find(names).filter(|&column| row.name(column, &mut text)).map(|_| text)
         };
-        let is = |name: &str, word: &[u8]| {
-            value(&[name]).is_some_and(|text| text.eq_ignore_ascii_case(word))
+        let is = |name: &str, wanted: bool| {
+            find(&[name]).is_some_and(|column| flag(&row, column) == Some(wanted))
         };
-        let replaced = || is("is_latest", b"false") || is("is_delete_marker", b"true");
+        let replaced = || is("is_latest", false) || is("is_delete_marker", true);
         if inventory == Some(true) && (replaced() || path.ends_with(b"/")) {
             continue;
         }
@@ -166,6 +166,16 @@ fn of_table(list: &Path, inventory: Option<bool>, take: &mut Take<'_>) -> Result
             .map_err(|failure| at_line(failure, list, rows))?;
     }
     Ok(())
+}
+
+fn flag(row: &Row, column: usize) -> Option<bool> {
+    match row.cell(column) {
+        table::Cell::Bool(value) => Some(value),
+        table::Cell::Word(text) | table::Cell::Text(text) => {
+            row.text(text).to_ascii_lowercase().parse().ok()
+        }
+        _ => None,
+    }
 }
 
 /// The time of a file, if the column has all nine decimals of it: the times of numbers and timestamps are rounded.
