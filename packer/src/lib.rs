@@ -35,6 +35,7 @@
 //! | [`writer`] | packs samples that a program makes |
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`index`] | makes sidecars for tars of other tools |
+//! | [`foreign_index`] | makes the index files of other readers |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`mod@sync`] | copies a data set between folders and stores |
 //! | [`unpack`] | restores files from shards |
@@ -52,6 +53,7 @@ mod collide;
 mod exit;
 pub mod export;
 mod failure;
+pub mod foreign_index;
 pub mod index;
 #[doc(hidden)]
 pub mod internal;

@@ -88,6 +88,10 @@ pub enum ProblemKind {
     StaleManifest,
     /// The manifest's own bytes are damaged.
     DamagedManifest,
+    /// The index file of another reader does not match its tar.
+    ForeignIndex,
+    /// A reader of a chosen profile misreads or drops a file, although the tar is whole.
+    Misread,
 }
 
 impl ProblemKind {

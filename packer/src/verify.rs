@@ -3,7 +3,7 @@
 //! `sets` finds the shards of a set; `shard` checks one tar and its sidecar, quickly or by one
 //! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
 //! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `remote` verifies
-//! shards in stores on copies. `kinds`
+//! shards in stores on copies, `profile` finds what certain readers misread. `kinds`
 //! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
 pub(crate) mod across;
@@ -13,23 +13,27 @@ pub(crate) mod kinds;
 pub(crate) mod options;
 pub(crate) mod pass;
 pub(crate) mod points;
+mod profile;
 mod remote;
 pub(crate) mod sets;
 pub(crate) mod shard;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
+use crate::foreign_index;
 use crate::index::in_parallel;
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use sets::{Set, Target};
 use shard::Proved;
 
 pub use options::{Level, Options};
+pub use profile::Profile;
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
@@ -93,6 +97,12 @@ fn verify_set(
     let Set { targets, problems, shards_of_append } = set;
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
+    // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
+    let local: Vec<(PathBuf, Option<ShardEntry>)> = targets
+        .iter()
+        .filter(|target| target.remote.is_none())
+        .map(|target| (target.tar.clone(), target.entry.clone()))
+        .collect();
     let proved = in_parallel(options.jobs, targets, |target: Target| {
         (!options.stop.requested()).then(|| remote::prove(target, options, on_bytes))
     })?;
@@ -113,6 +123,7 @@ fn verify_set(
     }
     let set = across::Shards::new(shards);
     let found = across::prove(&set, options)?;
+    report.other_readers(&local, options)?;
     for (ext, count) in found.extensions {
         *report.extensions.entry(ext).or_default() += count;
     }
@@ -135,6 +146,42 @@ impl Report {
             unlisted: 0,
             problems: Vec::new(),
         }
+    }
+
+    /// Adds what other readers misread: wrong index files beside the tars, and names and headers of the chosen profiles.
+    fn other_readers(
+        &mut self,
+        tars: &[(PathBuf, Option<ShardEntry>)],
+        options: &Options,
+    ) -> Result<(), Failure> {
+        let numbered: Vec<(usize, &Path)> =
+            tars.iter().enumerate().map(|(number, (tar, _))| (number, tar.as_path())).collect();
+        let found = in_parallel(options.jobs, numbered, |(number, path)| {
+            let mut found = Vec::new();
+            if options.level > Level::Quick {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let digests = options.level == Level::Decode;
+                let folder = tarflume_formats::publish::folder_of(path);
+                found.push(foreign_index::check::of_shard(folder, &name, digests, &options.stop)?);
+            }
+            if !options.profiles.is_empty() {
+                let tar = profile::Tar { path, is_first: number == 0 };
+                found.push(profile::check(tar, &options.profiles, &options.stop)?);
+            }
+            Ok::<_, Failure>(found)
+        })?;
+        for problems in found {
+            problems?.into_iter().for_each(|problems| self.add(problems));
+        }
+        let entries: Vec<ShardEntry> = tars.iter().filter_map(|(_, entry)| entry.clone()).collect();
+        if let Some((tar, _)) = tars.first()
+            && options.level > Level::Quick
+            && !entries.is_empty()
+        {
+            let folder = tarflume_formats::publish::folder_of(tar);
+            self.problems.extend(foreign_index::check::of_set(folder, &entries)?);
+        }
+        if options.stop.requested() { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
     fn add(&mut self, problems: Problems) {

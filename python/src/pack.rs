@@ -216,18 +216,21 @@ pub(crate) fn pack_append(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, jobs=None, storage=None))]
+#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), jobs=None, storage=None))]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     level: &str,
     require: Option<Vec<String>>,
+    profiles: Vec<String>,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
+    let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
     let options = verify::Options {
         level: choice::<Level>(py, "level", level)?,
         require,
+        profiles: profiles.iter().map(profile).collect::<PyResult<_>>()?,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,

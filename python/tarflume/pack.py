@@ -214,6 +214,7 @@ def verify(
     *,
     level: Literal["quick", "full", "decode"] = "full",
     require: str | Iterable[str] | None = None,
+    profiles: Iterable[str] = (),
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
     progress: Progress = None,
@@ -223,13 +224,15 @@ def verify(
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
     is read. `level`: "quick" reads no data, "full" reads every byte, "decode"
     also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
-    all samples have. `jobs`: shards verified at once. `progress`: as for `build`.
+    all samples have. `profiles`: readers whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray",
+    "wids", "datago", "spdl". `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
     words = words_of(require)
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
-    work = _core.pack_verify(paths_of(paths), level=level, require=parts, jobs=jobs, storage=dict_of(storage))
+    work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles), jobs=jobs,
+                             storage=dict_of(storage))
     done = _finished(work, progress)
     return Report(done["report"], done["text"])
 

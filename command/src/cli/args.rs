@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tarflume::Shuffle;
-use tarflume_packer::verify::Level;
+use tarflume_packer::verify::{Level, Profile};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice};
 
@@ -129,6 +129,21 @@ impl Described for Level {
             Level::Decode => {
                 "As `full`; also decode every image and JSON, and read every Huffman code of JPEGs"
             }
+        }
+    }
+}
+
+impl Described for Profile {
+    fn help(self) -> &'static str {
+        match self {
+            Profile::Webdataset => "webdataset 1.0",
+            Profile::Dali => "DALI's webdataset reader",
+            Profile::Energon => "Megatron Energon 7",
+            Profile::Hf => "Hugging Face datasets 5",
+            Profile::Ray => "Ray Data 2.60",
+            Profile::Wids => "wids 0.1",
+            Profile::Datago => "datago",
+            Profile::Spdl => "the iter_tarfile of SPDL 0.8",
         }
     }
 }

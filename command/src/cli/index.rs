@@ -1,10 +1,11 @@
 //! `pack index`: makes sidecars and a manifest for existing tars.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::Reading;
 use tarflume_formats::shown::ShowPath;
+use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
@@ -18,11 +19,15 @@ Examples:
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
+  pack index --export dali,energon shards/   the indexes of other readers, too
 
 A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
 last slash, and members of one sample are neighbors. Directories, links and files without extension
 are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the same part twice in a
 sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
+
+--export writes, after the sidecars: dali: SHARD.idx; energon: SHARD.tar.idx and .nv-meta; wids:
+shardindex.json; hfutils: SHARD.json; hf: README.md. A file with other contents stays without --force.
 
 --entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
 new sidecars where entry points are missing. A damaged JPEG is reported and gets none.
@@ -48,6 +53,10 @@ pub(super) struct Args {
     /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
+    /// Write the index files of other readers, too: dali, energon, wids, hfutils, or hf (the card of the
+    /// Hugging Face Hub)
+    #[arg(long, value_name = "READER", value_delimiter = ',')]
+    export: Vec<ReaderName>,
     /// Accept a tar without an end marker, with a warning
     #[arg(long)]
     allow_missing_end: bool,
@@ -73,9 +82,56 @@ pub(super) fn run(args: &Args) -> Outcome {
         let bar = Bar::new(args.quiet || args.headers);
         let done = index::index(path, &options, &|bytes| bar.advance(bytes))?;
         bar.end();
-        exit = worse(exit, print(&done, args.quiet)?);
+        let indexed = print(&done, args.quiet)?;
+        exit = worse(exit, indexed);
+        if indexed == Exit::Done && !args.export.is_empty() {
+            export(path, args, &options)?;
+        }
     }
     Ok(exit)
+}
+
+/// A reader whose index files are written.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ReaderName {
+    Dali,
+    Energon,
+    Wids,
+    Hfutils,
+    Hf,
+}
+
+impl From<ReaderName> for IndexFormat {
+    fn from(name: ReaderName) -> IndexFormat {
+        match name {
+            ReaderName::Dali => IndexFormat::Dali,
+            ReaderName::Energon => IndexFormat::Energon,
+            ReaderName::Wids => IndexFormat::Wids,
+            ReaderName::Hfutils => IndexFormat::Hfutils,
+            ReaderName::Hf => IndexFormat::Hf,
+        }
+    }
+}
+
+fn export(path: &Path, args: &Args, options: &Options) -> Result<(), Failure> {
+    let mut formats: Vec<IndexFormat> = args.export.iter().map(|&name| name.into()).collect();
+    formats.sort_unstable();
+    formats.dedup();
+    let stop = options.stop.clone();
+    let options = ForeignIndexOptions { formats, force: args.force, jobs: options.jobs, stop };
+    let bar = Bar::new(args.quiet);
+    let made = foreign_index::write(path, &options, &|bytes| bar.advance(bytes))?;
+    bar.end();
+    made.notes.iter().for_each(|note| print_message!("warning: {note}"));
+    if args.quiet {
+        return Ok(());
+    }
+    let mut to = out::screen();
+    for file in &made.files {
+        let state = if file.kept { "kept" } else { "written" };
+        out::printed(writeln!(to, "{}: {state}", file.path.shown()))?;
+    }
+    out::printed(to.flush())
 }
 
 fn print(done: &IndexedPath, quiet: bool) -> Outcome {

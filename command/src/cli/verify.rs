@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_formats::shown;
-use tarflume_packer::verify::{self, Level, Options, Report};
+use tarflume_packer::verify::{self, Level, Options, Profile, Report};
 use tarflume_packer::{Exit, Outcome, Stop};
 
 use super::args::{Format, Jobs, choice};
@@ -23,10 +23,14 @@ Missing parts: --require names what each sample must have (image stands for any 
 part is expected of every sample if most samples have it and at most a tenth of them, or a single
 one, lack it; optional captions are no problem then. --require '' expects nothing.
 
+Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
+SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
+
 Examples:
   pack verify shards/                                  check a data set before training on it
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
   pack verify --format json --require jpg,json shards/ | jq .counts
+  pack verify --profile hf,ray,dali shards/            what these readers would misread
   pack verify some.tar                                 one tar; reports a missing sidecar
 
 Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
@@ -48,6 +52,10 @@ pub(super) struct Args {
     /// Require these parts of every sample, by extension
     #[arg(long, value_name = "EXT,...")]
     require: Option<String>,
+    /// Report what these readers would misread or drop, too: webdataset, dali, energon, hf, ray, wids,
+    /// datago, spdl
+    #[arg(long, value_name = "READER,...", value_delimiter = ',', value_parser = choice::<Profile>())]
+    profile: Vec<Profile>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
@@ -62,6 +70,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = Options {
         level: args.level,
         require: args.require.as_ref().map(split),
+        profiles: args.profile.clone(),
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),

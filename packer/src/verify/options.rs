@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::profile::Profile;
 use crate::choice::Choice;
 use crate::stop::Stop;
 
@@ -37,6 +38,8 @@ pub struct Options {
     /// Extensions that each sample must have (`image` means any image); `None` expects those that
     /// nearly all samples have.
     pub require: Option<Vec<String>>,
+    /// Readers whose misreadings are reported.
+    pub profiles: Vec<Profile>,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.

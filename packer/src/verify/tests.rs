@@ -47,8 +47,13 @@ fn index(dir: &Path) {
     index::index(dir, &options, &|_| {}).unwrap().manifest.unwrap().unwrap();
 }
 
+fn options(level: Level) -> Options {
+    let (require, profiles, storage) = (None, Vec::new(), Vec::new());
+    Options { level, require, profiles, jobs: 2, stop: Stop::new(), storage }
+}
+
 fn report(path: &Path, level: Level) -> Report {
-    let options = Options { level, require: None, jobs: 2, stop: Stop::new(), storage: Vec::new() };
+    let options = options(level);
     verify(&[path.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
@@ -221,13 +226,7 @@ fn a_part_that_nearly_all_samples_have_is_reported_as_missing() {
     let without = report(dir.path(), Level::Full);
     assert_eq!(found(&without), [(ProblemKind::MissingPart, "b.tar".into(), Some(0), Some("b0"))]);
     for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
-        let options = Options {
-            level: Level::Quick,
-            require: Some(require),
-            jobs: 1,
-            stop: Stop::new(),
-            storage: Vec::new(),
-        };
+        let options = Options { require: Some(require), ..options(Level::Quick) };
         let report = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
         assert_eq!(report.problems.len(), problems);
     }
@@ -264,13 +263,7 @@ fn only_a_foreign_tar_lacks_a_sidecar() {
 #[test]
 fn nothing_to_verify_is_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        level: Level::Full,
-        require: None,
-        jobs: 1,
-        stop: Stop::new(),
-        storage: Vec::new(),
-    };
+    let options = options(Level::Full);
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
         assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
     }

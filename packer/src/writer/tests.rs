@@ -53,6 +53,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
     let options = verify::Options {
         level: Level::Decode,
         require: None,
+        profiles: Vec::new(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),
