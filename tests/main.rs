@@ -15,6 +15,7 @@
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
+//! - `diff`: samples that two data sets do not have in common;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
@@ -40,6 +41,7 @@ mod append;
 mod arrays;
 mod bench;
 mod build;
+mod diff;
 mod disk_failures;
 mod doctor;
 mod entry_points;

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "build",
     "append",
     "scan",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 21] = [
     "index",
     "info",
     "ls",
+    "diff",
     "cat",
     "unpack",
     "tokens",

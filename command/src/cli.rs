@@ -21,6 +21,7 @@ mod build;
 mod cache;
 mod cat;
 mod completions;
+mod diff;
 mod doctor;
 mod export;
 mod finalize;
@@ -75,6 +76,7 @@ Examples:
   pack build photos/ -o s3://bucket/photos   pack into an object store
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
+  pack diff main/ branch/                    samples that were added, removed and changed
   pack cat shards/ cats/001.json             print one part
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
                                              tokenize text and pack it into blocks
@@ -111,6 +113,7 @@ enum Command {
     Index(index::Args),
     Info(info::Args),
     Ls(ls::Args),
+    Diff(diff::Args),
     Cat(cat::Args),
     Unpack(unpack::Args),
     Tokens(tokens::Args),
@@ -184,6 +187,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Index(args) => index::run(args),
         Command::Info(args) => info::run(args),
         Command::Ls(args) => ls::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
         Command::Tokens(args) => tokens::run(args),

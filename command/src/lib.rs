@@ -9,6 +9,7 @@ mod bench;
 mod cli;
 mod doctor;
 mod plan_epoch;
+mod reports;
 mod signals;
 mod slurm;
 

@@ -35,6 +35,7 @@
 //! | [`writer`] | packs samples that a program makes |
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`index`] | makes sidecars for tars of other tools |
+//! | [`mod@diff`] | compares the samples of two data sets |
 //! | [`foreign_index`] | makes the index files of other readers |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`mod@sync`] | copies a data set between folders and stores |
@@ -50,6 +51,7 @@ pub mod build;
 mod check;
 mod choice;
 mod collide;
+pub mod diff;
 mod exit;
 pub mod export;
 mod failure;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use tarflume_formats::shown;
 use tarflume_packer::verify::{self, Level, Options, Profile, Report};
-use tarflume_packer::{Exit, Outcome, Stop};
+use tarflume_packer::{Exit, Failure, Outcome, Stop};
 
-use super::args::{Format, Jobs, choice};
+use super::args::{Jobs, choice};
 use super::out::{self, Bar};
 use super::storage;
+use crate::reports;
 
 const AFTER: &str = "\
 Levels:
@@ -31,6 +32,7 @@ Examples:
   pack verify --level quick /data/train /data/val      seconds, also for terabytes
   pack verify --format json --require jpg,json shards/ | jq .counts
   pack verify --profile hf,ray,dali shards/            what these readers would misread
+  pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY
   pack verify some.tar                                 one tar; reports a missing sidecar
 
 Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
@@ -46,9 +48,9 @@ pub(super) struct Args {
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
     level: Level,
-    /// Print text, or one JSON object
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Print the report in this form
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Require these parts of every sample, by extension
     #[arg(long, value_name = "EXT,...")]
     require: Option<String>,
@@ -85,10 +87,36 @@ pub(super) fn run(args: &Args) -> Outcome {
     })?;
     bar.end();
     match args.format {
-        Format::Text => out::printed(text(&report, args.quiet))?,
-        Format::Json => out::printed(json(&report))?,
+        ReportFormat::Text => out::printed(text(&report, args.quiet))?,
+        ReportFormat::Json => out::printed(json(&report))?,
+        ReportFormat::Junit => print(&reports::junit(&report))?,
+        ReportFormat::Sarif => print(&reports::sarif(&report))?,
+        ReportFormat::Github => print(&reports::github(&report))?,
+        ReportFormat::Markdown => print(&reports::markdown(&report))?,
     }
     Ok(if report.whole { Exit::Done } else { Exit::Problems })
+}
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ReportFormat {
+    /// A line for each problem, and the totals
+    Text,
+    /// One JSON object
+    Json,
+    /// JUnit's XML, for Jenkins, GitLab, Azure Pipelines
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// A table for the summary of a job, or for a pull request
+    Markdown,
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut to = out::stdout();
+    out::printed(to.write_all(text.as_bytes()).and_then(|()| to.flush()))
 }
 
 fn json(report: &Report) -> std::io::Result<()> {

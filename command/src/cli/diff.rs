@@ -1,0 +1,132 @@
+//! `pack diff`: samples that two data sets do not have in common.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::json;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_packer::diff::{Change, PartChange, SampleChange, Totals, diff};
+use tarflume_packer::{Exit, Failure, Outcome, Stop, units};
+
+use super::args::Format;
+use super::{out, storage};
+
+const AFTER: &str = "\
+Samples are compared by key, and their parts by size and checksum, which the sidecars have: no tar
+is read. Order and shards may differ.
+
+Examples:
+  pack diff main/ branch/                       what a branch adds, removes and changes
+  pack diff --summary s3://bucket/v1 shards/    numbers alone
+  pack diff --format json a/ b/ | jq .key       one JSON object a line
+
+Exit codes: 0 equal samples   1 they differ   2 no data set   65 bad data   75 try again";
+
+/// List the samples that were added, removed and changed between two data sets
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// The data set before: folder, tar or URL
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// The data set after
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+    /// Print the totals only
+    #[arg(long)]
+    summary: bool,
+    /// Print text, or one JSON object a line, the totals last
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let (before, after) = (storage::listing(&args.before)?, storage::listing(&args.after)?);
+    let mut to = out::stdout();
+    let mut is_closed = false;
+    let mut put = |change: SampleChange| -> Result<(), Failure> {
+        if args.summary || is_closed {
+            return Ok(());
+        }
+        let line = match args.format {
+            Format::Text => text(&change),
+            Format::Json => shown::json(&json_of(&change)),
+        };
+        let written = writeln!(to, "{line}");
+        is_closed = out::is_closed(&written);
+        if is_closed { Ok(()) } else { out::printed(written) }
+    };
+    let totals = diff(&before, &after, &Stop::new(), &mut put)?;
+    let line = match args.format {
+        Format::Text => summary(&totals),
+        Format::Json => json_of_totals(&totals).to_string(),
+    };
+    if !is_closed {
+        out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;
+    }
+    if !totals.has_checksums {
+        print_message!(
+            "warning: {} or {} has no checksums, so parts are compared by size alone; add them with `pack index --force`",
+            args.before.shown(),
+            args.after.shown()
+        );
+    }
+    Ok(if totals.are_same() { Exit::Done } else { Exit::Problems })
+}
+
+fn text(change: &SampleChange) -> String {
+    let sign = match change.change {
+        Change::Added => '+',
+        Change::Removed => '-',
+        Change::Changed => '~',
+    };
+    let part = |part: &PartChange| match (part.before, part.after) {
+        (Some(before), Some(after)) if before == after => format!("{} other bytes", part.ext),
+        (Some(before), Some(after)) => {
+            format!("{} {} -> {}", part.ext, units::bytes(before), units::bytes(after))
+        }
+        (None, Some(after)) if change.change == Change::Changed => {
+            format!("+{} {}", part.ext, units::bytes(after))
+        }
+        (Some(before), None) if change.change == Change::Changed => {
+            format!("-{} {}", part.ext, units::bytes(before))
+        }
+        (before, after) => {
+            format!("{} {}", part.ext, units::bytes(before.or(after).unwrap_or_default()))
+        }
+    };
+    let parts: Vec<String> = change.parts.iter().map(part).collect();
+    format!("{sign} {}: {}", change.key, parts.join(", "))
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+    }
+}
+
+fn json_of(change: &SampleChange) -> serde_json::Value {
+    let part =
+        |part: &PartChange| json!({"ext": part.ext, "before": part.before, "after": part.after});
+    let parts: Vec<_> = change.parts.iter().map(part).collect();
+    json!({"change": word(change.change), "key": change.key, "ordinal": change.ordinal, "parts": parts})
+}
+
+fn json_of_totals(totals: &Totals) -> serde_json::Value {
+    json!({"before": totals.before, "after": totals.after, "same": totals.same, "added": totals.added,
+           "removed": totals.removed, "changed": totals.changed, "has_checksums": totals.has_checksums})
+}
+
+fn summary(totals: &Totals) -> String {
+    format!(
+        "{} -> {}: {} added, {} removed, {} changed, {} the same",
+        units::counted(totals.before, "sample", "samples"),
+        units::counted(totals.after, "sample", "samples"),
+        units::count(totals.added),
+        units::count(totals.removed),
+        units::count(totals.changed),
+        units::count(totals.same)
+    )
+}

@@ -1,0 +1,33 @@
+//! GitHub Actions: workflow commands, which become annotations.
+
+use tarflume_packer::verify::Report;
+
+use super::{place_and_reason, unlisted};
+
+/// Makes a line for each problem, and one with the totals.
+pub(crate) fn github(report: &Report) -> String {
+    let mut text = String::new();
+    for problem in &report.problems {
+        text.push_str(&format!(
+            "::error file={},title={}::{}\n",
+            property(&problem.path),
+            property(&problem.kind.to_string()),
+            data(&place_and_reason(problem))
+        ));
+    }
+    if let Some(more) = unlisted(report) {
+        text.push_str(&format!("::error::{}\n", data(&more)));
+    }
+    text.push_str(&format!("::notice title=pack verify::{}\n", data(&report.summary())));
+    text
+}
+
+/// Escapes the text of a command, as GitHub's toolkit does.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escapes the value of a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

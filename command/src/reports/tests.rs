@@ -1,0 +1,113 @@
+//! Reports with names that would break each format.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tarflume_packer::verify::{Level, Report};
+use tarflume_packer::{Problem, ProblemKind, counts};
+
+use super::*;
+
+fn report(problems: Vec<Problem>) -> Report {
+    Report {
+        whole: problems.is_empty(),
+        level: Level::Full,
+        shards: 3,
+        samples: 30,
+        bytes: 3000,
+        extensions: BTreeMap::new(),
+        shards_without_checksums: 0,
+        shards_of_append: 0,
+        counts: counts(&problems),
+        unlisted: 0,
+        problems,
+    }
+}
+
+fn hostile() -> Report {
+    report(vec![
+        Problem::new(
+            ProblemKind::Checksum,
+            "a b/100%|,:<x>.tar",
+            "bytes `differ`\n| & \"more\"\u{1}",
+        )
+        .at(512)
+        .of("k|1"),
+        Problem::new(ProblemKind::MissingPart, "a b/100%|,:<x>.tar", "no json"),
+        Problem::new(ProblemKind::Truncated, "/data/b.tar", "it was cut"),
+    ])
+}
+
+#[test]
+fn annotations_of_github_are_one_line_each() {
+    let text = github(&hostile());
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(
+        lines[0],
+        "::error file=a b/100%25|%2C%3A<x>.tar,title=checksum::byte 512: key k|1: bytes `differ`%0A| & \"more\"\u{1}"
+    );
+    assert!(
+        lines[3].starts_with("::notice title=pack verify::3 shards, 30 samples"),
+        "{}",
+        lines[3]
+    );
+}
+
+#[test]
+fn a_table_of_markdown_has_three_cells_a_row() {
+    let text = markdown(&hostile());
+    let rows = text.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    for row in rows {
+        let plain = row.replace("\\|", "").replace("\\`", "");
+        assert_eq!(plain.matches('|').count(), 4, "{row}");
+    }
+    assert!(text.contains("&lt;") || !text.contains("<x> "));
+    assert_eq!(markdown(&report(Vec::new())), "✅ 3 shards, 30 samples, 3.0 kB: whole\n");
+    let many =
+        (0..250).map(|n| Problem::new(ProblemKind::Empty, format!("{n}.tar"), "it is empty"));
+    assert!(markdown(&report(many.collect())).contains("50 more problems are not in this table."));
+}
+
+#[test]
+fn sarif_names_rules_places_and_keys() {
+    let log: Value = serde_json::from_str(&sarif(&hostile())).unwrap();
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    let place = &results[0]["locations"][0];
+    assert_eq!(
+        place["physicalLocation"]["artifactLocation"]["uri"],
+        "a%20b/100%25%7C%2C%3A%3Cx%3E.tar"
+    );
+    assert_eq!(place["physicalLocation"]["region"]["byteOffset"], 512);
+    assert_eq!(place["logicalLocations"][0]["name"], "k|1");
+    assert_eq!(
+        results[2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+        "file:///data/b.tar"
+    );
+    let rules: Vec<&str> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| rule["id"].as_str().unwrap())
+        .collect();
+    for result in results {
+        assert!(rules.contains(&result["ruleId"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn junit_has_a_failed_case_for_each_file_and_one_for_the_others() {
+    let text = junit(&hostile());
+    assert!(text.contains("tests=\"3\" failures=\"2\""), "{text}");
+    assert_eq!(text.matches("<testcase ").count(), 3);
+    assert_eq!(text.matches("<failure ").count(), 2);
+    assert!(text.contains("name=\"1 other shard\""), "{text}");
+    assert!(!text.contains('\u{1}') && text.contains("\u{fffd}"));
+    let whole = junit(&report(Vec::new()));
+    assert!(
+        whole.contains("tests=\"1\" failures=\"0\"") && whole.contains("name=\"3 other shards\""),
+        "{whole}"
+    );
+}
