@@ -1,8 +1,8 @@
 //! DALI's index, as NVIDIA's `wds2idx` writes it, with the offsets and the samples that DALI's reader needs.
 //!
 //! Text: `v1.2 SAMPLES`, then for each sample a line of `EXT OFFSET SIZE NAME` for each part, separated by blanks. Version
-//! 1.1 has no names. `wds2idx` is wrong for GNU long names (its offsets are 1,024 bytes early), stops at names that are not
-//! ASCII, and makes samples of files without extension.
+//! 1.1 has no names. `wds2idx` is wrong for GNU long names (its offsets are 1,024 bytes early), makes samples of files
+//! without extension, and writes names with blanks, which DALI cannot parse.
 
 use super::shard::ReadShard;
 

@@ -33,6 +33,9 @@ pub(super) enum Row {
     Folder,
 }
 
+/// What DALI does with files that are no parts.
+const UNLESS_INDEXED: &str = "the file becomes a sample and divides the sample around it, unless `pack index --export dali` makes the index";
+
 /// What most readers do with names that give no key.
 const DROPPED: &str = "the file is dropped";
 
@@ -87,9 +90,7 @@ impl Row {
             (Row::FinalDot, Dali) => "an index cannot contain a part without a name",
             (Row::FinalDot, _) => "the part has an empty name",
             (Row::NoExtension, Webdataset | Hf | Energon | Ray | Wids) => DROPPED,
-            (Row::NoExtension, Dali) => {
-                "without an index, the file becomes a sample and divides the sample around it"
-            }
+            (Row::NoExtension, Dali) => UNLESS_INDEXED,
             (Row::NoExtension | Row::Hidden, Datago | Spdl) => {
                 "the file is delivered and belongs to no sample"
             }
@@ -101,9 +102,7 @@ impl Row {
             (Row::HiddenInFolder, Webdataset | Energon | Ray | Wids | Dali) => {
                 "the file becomes a sample with the key of its folder and divides the sample around it"
             }
-            (Row::Reserved, Dali) => {
-                "without an index, the file becomes a sample and divides the sample around it"
-            }
+            (Row::Reserved, Dali) => UNLESS_INDEXED,
             (Row::ReservedStem, Hf) => DROPPED,
             (Row::ReservedFolder, Webdataset | Energon) => DROPPED,
             (Row::Blank, Dali) => "an index of version 1.2 cannot contain the name",
