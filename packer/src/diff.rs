@@ -160,7 +160,7 @@ fn sample_change(
         let (before, after) = (find(&before, ext), find(&after, ext));
         let bytes = |part: &Option<KnownPart>| part.as_ref().map(|part| part.1);
         let (ext, sizes) = (name::shown(ext), (bytes(&before), bytes(&after)));
-        (before != after).then(|| PartChange { ext, before: sizes.0, after: sizes.1 })
+        (before != after).then_some(PartChange { ext, before: sizes.0, after: sizes.1 })
     });
     SampleChange { change, key, ordinal, parts: parts.collect() }
 }

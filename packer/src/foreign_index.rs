@@ -35,7 +35,8 @@ use tarflume_formats::{files, read_manifest};
 use crate::failure::Failure;
 use crate::index::{in_parallel, is_folder};
 use crate::stop::Stop;
-use shard::{Contents, ReadShard};
+use digests::Contents;
+use shard::ReadShard;
 
 /// An index format of another reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -187,7 +187,7 @@ PUBLIC = ["", ".errors", ".grain", ".huggingface", ".pack", ".torch", ".webdatas
 def test_a_module_offers_its_public_names_alone(name):
     module = importlib.import_module(f"tarflume{name}")
     offered = set(dir(module))
-    modules = {"grain", "huggingface", "torch", "webdataset"} if name == "" else set()
+    modules = {"dlio", "grain", "huggingface", "torch", "webdataset"} if name == "" else set()
     assert set(module.__all__) <= offered <= set(module.__all__) | modules
     assert not [word for word in offered if word.startswith("_") and word != "__version__"]
     assert offered.isdisjoint({"os", "sys", "signal", "Any", "annotations", "TYPE_CHECKING"})

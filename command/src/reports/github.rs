@@ -2,7 +2,7 @@
 
 use tarflume_packer::verify::Report;
 
-use super::{place_and_reason, unlisted};
+use super::texts::{place_and_reason, unlisted};
 
 /// Makes a line for each problem, and one with the totals.
 pub(crate) fn github(report: &Report) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tarflume_packer::verify::Report;
 use tarflume_packer::{Choice, Problem, units};
 
-use super::{place_and_reason, unlisted};
+use super::texts::{place_and_reason, unlisted};
 
 /// Makes one suite. Files with problems are failed cases; the shards without problems are one passed case.
 pub(crate) fn junit(report: &Report) -> String {

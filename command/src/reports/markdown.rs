@@ -3,7 +3,7 @@
 use tarflume_packer::Problem;
 use tarflume_packer::verify::Report;
 
-use super::{place_and_reason, unlisted};
+use super::texts::{place_and_reason, unlisted};
 
 /// Rows of the table: a summary of a job has at most 1 MiB, a comment 64 KiB.
 const ROWS: usize = 200;

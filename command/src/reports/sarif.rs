@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tarflume_packer::verify::Report;
 use tarflume_packer::{Problem, ProblemKind};
 
-use super::{place_and_reason, unlisted};
+use super::texts::{place_and_reason, unlisted};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const HOME: &str = "https://github.com/tarflume/tarflume";

@@ -10,7 +10,8 @@ use std::path::Path;
 use tarflume_formats::files;
 use tarflume_formats::manifest::ShardEntry;
 
-use super::shard::{self, Contents, ReadShard};
+use super::digests::Contents;
+use super::shard::{self, ReadShard};
 use super::{dali as dali_format, energon as energon_format, hfutils as hfutils_format};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind, Problems};

@@ -10,12 +10,29 @@ use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::Member;
 
-use super::shard::Contents;
 use crate::failure::Failure;
 use crate::stop::Stop;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
+
+/// What the formats need beside headers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Contents {
+    /// MD5 of the tar.
+    pub(super) md5: bool,
+    /// SHA-1 and SHA-256 of the tar, SHA-256 of each file.
+    pub(super) sha: bool,
+}
+
+impl FromIterator<Contents> for Contents {
+    fn from_iter<I: IntoIterator<Item = Contents>>(all: I) -> Contents {
+        all.into_iter().fold(Contents::default(), |sum, one| Contents {
+            md5: sum.md5 || one.md5,
+            sha: sum.sha || one.sha,
+        })
+    }
+}
 
 /// Digests in lower-case hex; empty if they were not asked for.
 #[derive(Debug, Default)]

@@ -5,27 +5,9 @@ use std::path::Path;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Reading, TarReader, name};
 
-use super::digests::{self, Digests};
+use super::digests::{self, Contents, Digests};
 use crate::failure::Failure;
 use crate::stop::Stop;
-
-/// What the formats need beside headers.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Contents {
-    /// MD5 of the tar.
-    pub(super) md5: bool,
-    /// SHA-1 and SHA-256 of the tar, SHA-256 of each file.
-    pub(super) sha: bool,
-}
-
-impl FromIterator<Contents> for Contents {
-    fn from_iter<I: IntoIterator<Item = Contents>>(all: I) -> Contents {
-        all.into_iter().fold(Contents::default(), |sum, one| Contents {
-            md5: sum.md5 || one.md5,
-            sha: sum.sha || one.sha,
-        })
-    }
-}
 
 /// A tar as the formats need it.
 #[derive(Debug)]

@@ -49,8 +49,10 @@ fn written(folder: &Path, formats: &[IndexFormat]) -> ForeignFiles {
     write(folder, &options(formats), &|_| {}).unwrap()
 }
 
-/// The regular files of a golden tar: name, first header, data, size and SHA-256.
-fn members(golden: &Golden) -> Vec<(String, u64, u64, u64, String)> {
+/// A regular file of a golden tar: name, first header, data, size and SHA-256.
+type File = (String, u64, u64, u64, String);
+
+fn members(golden: &Golden) -> Vec<File> {
     let list: Vec<Value> = serde_json::from_str(golden.members).unwrap();
     let number = |member: &Value, field: &str| member[field].as_u64().unwrap();
     let text = |member: &Value, field: &str| member[field].as_str().unwrap().to_string();
@@ -236,10 +238,7 @@ fn our_own_index_files_are_no_problem() {
 }
 
 /// The index of a golden tar with the offset of each part changed as `rule` says.
-fn dali_by(
-    golden: &Golden,
-    rule: &dyn Fn(usize, &[(String, u64, u64, u64, String)]) -> u64,
-) -> String {
+fn dali_by(golden: &Golden, rule: &dyn Fn(usize, &[File]) -> u64) -> String {
     let dir = folder(golden.tar);
     written(dir.path(), &[IndexFormat::Dali]);
     let path = dir.path().join("a.idx");

@@ -4,6 +4,7 @@
 //! a tar has. Each row is reported once for each tar, with the first member and the number of members. Reads headers
 //! only.
 
+mod reader;
 mod rows;
 
 use std::collections::{BTreeMap, HashSet};
@@ -19,52 +20,7 @@ use crate::problem::{Problem, ProblemKind, Problems};
 use crate::stop::Stop;
 use rows::Row;
 
-/// A reader of shards whose behavior is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Profile {
-    /// webdataset 1.0.
-    Webdataset,
-    /// DALI's webdataset reader.
-    Dali,
-    /// Megatron Energon 7.
-    Energon,
-    /// Hugging Face datasets 5.
-    Hf,
-    /// Ray Data 2.60.
-    Ray,
-    /// wids 0.1.
-    Wids,
-    /// datago.
-    Datago,
-    /// The `iter_tarfile` of SPDL 0.8, and what groups its files.
-    Spdl,
-}
-
-impl Choice for Profile {
-    const ALL: &'static [Profile] = &[
-        Profile::Webdataset,
-        Profile::Dali,
-        Profile::Energon,
-        Profile::Hf,
-        Profile::Ray,
-        Profile::Wids,
-        Profile::Datago,
-        Profile::Spdl,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Profile::Webdataset => "webdataset",
-            Profile::Dali => "dali",
-            Profile::Energon => "energon",
-            Profile::Hf => "hf",
-            Profile::Ray => "ray",
-            Profile::Wids => "wids",
-            Profile::Datago => "datago",
-            Profile::Spdl => "spdl",
-        }
-    }
-}
+pub use reader::Profile;
 
 /// Samples from whose parts Hugging Face datasets takes the columns.
 const FIRST_SAMPLES: usize = 5;

@@ -5,7 +5,7 @@
 
 use tarflume_formats::name;
 
-use super::Profile;
+use super::reader::Profile;
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
