@@ -69,6 +69,8 @@ impl IndexFormat {
 pub struct ForeignIndexOptions {
     /// The formats to write.
     pub formats: Vec<IndexFormat>,
+    /// Reads every byte for the digests that wids and hfutils know. Their indexes are valid without.
+    pub digests: bool,
     /// Replaces files that exist with other contents.
     pub force: bool,
     /// Number of shards processed at the same time.
@@ -183,7 +185,8 @@ impl Job<'_> {
         if self.options.stop.requested() {
             return Err(Failure::interrupted());
         }
-        let contents = self.options.formats.iter().map(|format| format.contents()).collect();
+        let with_digests = self.options.formats.iter().filter(|_| self.options.digests);
+        let contents = with_digests.map(|format| format.contents()).collect();
         let tar = self.folder.join(&entry.name);
         let mut shard =
             shard::read(&tar, &entry.name, contents, &self.options.stop, self.on_bytes)?;

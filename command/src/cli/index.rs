@@ -27,7 +27,8 @@ are skipped, as WebDataset does. A tar that is cut, damaged or ambiguous (the sa
 sample) is refused: it gets no sidecar, and its folder no manifest. The other tars are indexed.
 
 --export writes, after the sidecars: dali: SHARD.idx; energon: SHARD.tar.idx and .nv-meta; wids:
-shardindex.json; hfutils: SHARD.json; hf: README.md. A file with other contents stays without --force.
+shardindex.json; hfutils: SHARD.json; hf: README.md. Without --headers, every byte is read for the
+digests that wids and hfutils contain. A file with other contents stays without --force.
 
 --entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
 new sidecars where entry points are missing. A damaged JPEG is reported and gets none.
@@ -118,7 +119,8 @@ fn export(path: &Path, args: &Args, options: &Options) -> Result<(), Failure> {
     formats.sort_unstable();
     formats.dedup();
     let stop = options.stop.clone();
-    let options = ForeignIndexOptions { formats, force: args.force, jobs: options.jobs, stop };
+    let (digests, force, jobs) = (!args.headers, args.force, options.jobs);
+    let options = ForeignIndexOptions { formats, digests, force, jobs, stop };
     let bar = Bar::new(args.quiet);
     let made = foreign_index::write(path, &options, &|bytes| bar.advance(bytes))?;
     bar.end();

@@ -28,22 +28,23 @@ pub(super) fn index(shard: &ReadShard) -> Vec<u8> {
         }
     }
     let digests = &shard.digests;
-    let mut text = format!(
-        "{{\"filesize\": {}, \"hash\": \"{}\", \"hash_lfs\": \"{}\", \"files\": {{",
-        shard.length, digests.git_sha1, digests.sha256
-    );
+    let mut text = format!("{{\"filesize\": {}, ", shard.length);
+    if !digests.sha256.is_empty() {
+        let (git, lfs) = (&digests.git_sha1, &digests.sha256);
+        text.push_str(&format!("\"hash\": \"{git}\", \"hash_lfs\": \"{lfs}\", "));
+    }
+    text.push_str("\"files\": {");
     for (n, &number) in files.iter().enumerate() {
         let member = &shard.members[number];
         if n > 0 {
             text.push_str(", ");
         }
-        text.push_str(&format!(
-            "{}: {{\"offset\": {}, \"size\": {}, \"sha256\": \"{}\"}}",
-            string(&member.name),
-            member.data,
-            member.size,
-            digests.files[number]
-        ));
+        let name = string(&member.name);
+        text.push_str(&format!("{name}: {{\"offset\": {}, \"size\": {}", member.data, member.size));
+        if let Some(sha256) = digests.files.get(number) {
+            text.push_str(&format!(", \"sha256\": \"{sha256}\""));
+        }
+        text.push('}');
     }
     text.push_str("}}");
     text.into_bytes()

@@ -20,7 +20,13 @@ const ALL: [IndexFormat; 5] = [
 ];
 
 fn options(formats: &[IndexFormat]) -> ForeignIndexOptions {
-    ForeignIndexOptions { formats: formats.to_vec(), force: false, jobs: 2, stop: Stop::new() }
+    ForeignIndexOptions {
+        formats: formats.to_vec(),
+        digests: true,
+        force: false,
+        jobs: 2,
+        stop: Stop::new(),
+    }
 }
 
 /// A folder with this tar as `a.tar`, its sidecar and the manifest.
@@ -191,6 +197,21 @@ fn a_second_run_keeps_every_byte_and_other_files_stay() {
     let forced = ForeignIndexOptions { force: true, ..options(&ALL) };
     write(dir.path(), &forced, &|_| {}).unwrap();
     assert!(written(dir.path(), &ALL).files.iter().all(|file| file.kept));
+}
+
+#[test]
+fn without_digests_only_headers_are_read() {
+    let dir = folder(&tar_of(&["a.jpg"]));
+    let formats = [IndexFormat::Wids, IndexFormat::Hfutils];
+    write(dir.path(), &ForeignIndexOptions { digests: false, ..options(&formats) }, &|_| {})
+        .unwrap();
+    let text = fs::read_to_string(dir.path().join("a.json")).unwrap();
+    assert_eq!(text, r#"{"filesize": 2048, "files": {"a.jpg": {"offset": 512, "size": 1}}}"#);
+    let wids = fs::read_to_string(dir.path().join("shardindex.json")).unwrap();
+    let wids: Value = serde_json::from_str(&wids).unwrap();
+    let shard = serde_json::json!({"url": "a.tar", "nsamples": 1, "filesize": 2048});
+    assert_eq!(wids["shardlist"], serde_json::json!([shard]));
+    assert_eq!(found(dir.path()), Vec::<String>::new());
 }
 
 #[test]

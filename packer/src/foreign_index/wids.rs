@@ -10,7 +10,7 @@ use super::shard::ReadShard;
 /// The longest name that a tar header contains without an extension of the format.
 const SHORT: usize = 100;
 
-/// Makes `shardindex.json`: the shards in the order of their names, with MD5, samples and bytes.
+/// Makes `shardindex.json`: the shards in the order of their names, with MD5 if it was computed, samples and bytes.
 pub(super) fn index(folder: &Path, shards: &[ReadShard]) -> Vec<u8> {
     let mut shards: Vec<&ReadShard> = shards.iter().collect();
     shards.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -19,12 +19,13 @@ pub(super) fn index(folder: &Path, shards: &[ReadShard]) -> Vec<u8> {
     );
     for (n, shard) in shards.iter().enumerate() {
         text.push_str(if n == 0 { "\n" } else { ",\n" });
+        text.push_str(&format!("    {{\n      \"url\": {},\n", string(shard.name.as_bytes())));
+        if !shard.digests.md5.is_empty() {
+            text.push_str(&format!("      \"md5sum\": \"{}\",\n", shard.digests.md5));
+        }
+        let (samples, length) = (shard.samples, shard.length);
         text.push_str(&format!(
-            "    {{\n      \"url\": {},\n      \"md5sum\": \"{}\",\n      \"nsamples\": {},\n      \"filesize\": {}\n    }}",
-            string(shard.name.as_bytes()),
-            shard.digests.md5,
-            shard.samples,
-            shard.length
+            "      \"nsamples\": {samples},\n      \"filesize\": {length}\n    }}"
         ));
     }
     let name = std::path::absolute(folder).ok();

@@ -26,7 +26,7 @@ def copied(tar: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def exported(folder: pathlib.Path, *formats: str) -> None:
-    pack("index", "-q", "--headers", "--export", ",".join(formats), folder)
+    pack("index", "-q", "--export", ",".join(formats), folder)
 
 
 @pytest.mark.parametrize("tar", GOLDEN, ids=lambda tar: tar.stem)
