@@ -34,7 +34,7 @@ TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: demo test faults explore python wheel clients clusters check lint fmt clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: demo test faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -130,10 +130,15 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 
 check: lint site test explore python smoke
 
-lint: fmt clippy doc deny house package-list msrv workflows
+lint: fmt locks clippy doc deny house package-list msrv workflows
 
 fmt:
 	$(CARGO) fmt --all --check
+
+# A workspace beside the main one keeps its own lock file, which must change with the dependencies of the crates it uses.
+locks:
+	@for lock in $$(git ls-files '*Cargo.lock'); do \
+	    $(CARGO) update --workspace --locked --quiet --manifest-path "$$(dirname $$lock)/Cargo.toml" || exit 1; done
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings

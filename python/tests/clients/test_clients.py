@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from conftest import pack
 from photographs import Parts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -78,15 +79,18 @@ def test_dali_reads_the_shards_on_the_cpu(photographs):
     check(rows, parts)
 
 
-def test_energon_prepares_and_reads_a_packed_folder(photographs, tmp_path):
+@pytest.mark.parametrize("prepare", ["energon prepare", "pack index --export energon"])
+def test_energon_reads_a_packed_folder(photographs, tmp_path, prepare):
     from megatron import energon
 
     folder, parts = photographs
     shutil.copytree(folder, tmp_path / "shards")
-    tool = pathlib.Path(sys.executable).with_name("energon")
-    words = ["--non-interactive", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]
-    done = subprocess.run([tool, "prepare", tmp_path / "shards", *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    if prepare == "energon prepare":
+        tool = pathlib.Path(sys.executable).with_name("energon")
+        words = ["--non-interactive", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]
+        subprocess.run([tool, "prepare", tmp_path / "shards", *words], capture_output=True, check=True)
+    else:
+        pack("index", "-q", "--export", "energon", tmp_path / "shards")
 
     @energon.stateless
     def cook(sample):
