@@ -13,16 +13,21 @@ use crate::harness::{Place, assert_same};
 /// Kills this many builds of `source` with these `options`, and compares the result with that of an
 /// undisturbed build each time a chain of killed builds was allowed to end.
 pub(crate) fn killed(place: &Place, source: &str, options: &str, kills: u32) {
+    killed_command(place, &format!("build {source}"), options, kills);
+}
+
+/// As [`killed`], for `command`, which is run with `-o`.
+pub(crate) fn killed_command(place: &Place, command: &str, options: &str, kills: u32) {
     let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed: u64 = given.unwrap_or(u64::from(now.subsec_nanos()));
     eprintln!("TARFLUME_SEED={seed}");
     let mut random = SplitMix64::new(seed);
-    let undisturbed = place.pack(&format!("build {source} -o undisturbed {options}")).succeeds();
+    let undisturbed = place.pack(&format!("{command} -o undisturbed {options}")).succeeds();
     let expected = place.tree("undisturbed");
     assert!(!expected.keys().any(|name| name.contains(".pack") || name.ends_with(".tmp")));
 
-    let command = format!("build {source} -o out {options}");
+    let command = format!("{command} -o out {options}");
     let (mut killed, mut chains) = (0, 0);
     while killed < kills {
         let _ = fs::remove_dir_all(place.at("out"));

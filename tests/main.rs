@@ -16,6 +16,7 @@
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `diff`: samples that two data sets do not have in common;
+//! - `reshard`: the samples of existing shards in other shards;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
@@ -65,6 +66,7 @@ mod names;
 mod numbers;
 mod plan_epoch;
 mod problems;
+mod reshard;
 mod restart;
 mod scan_parts;
 mod sources;

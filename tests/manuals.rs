@@ -4,9 +4,10 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "build",
     "append",
+    "reshard",
     "scan",
     "plan",
     "run",

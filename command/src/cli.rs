@@ -35,6 +35,7 @@ mod plan;
 mod plan_epoch;
 mod preparation;
 mod progress;
+mod reshard;
 mod run;
 mod scan;
 mod slurm;
@@ -73,6 +74,7 @@ const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/              pack a folder, check every file, publish
   pack append photos/ -o shards/             add new samples
+  pack reshard a/ b/ -o both/                split, merge, shuffle and filter shards
   pack build photos/ -o s3://bucket/photos   pack into an object store
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
@@ -103,6 +105,7 @@ Exit codes:
 enum Command {
     Build(build::Args),
     Append(append::Args),
+    Reshard(reshard::Args),
     Scan(scan::Args),
     Plan(plan::Args),
     Run(run::Args),
@@ -177,6 +180,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
         Command::Build(args) => build::run(args),
         Command::Append(args) => append::run(args),
+        Command::Reshard(args) => reshard::run(args),
         Command::Scan(args) => scan::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Run(args) => run::run(args),

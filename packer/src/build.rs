@@ -12,6 +12,7 @@ mod rehearse;
 mod replan;
 pub(crate) mod request;
 mod scan_part;
+mod selection;
 mod sources;
 
 pub use append::AppendOptions;
@@ -23,6 +24,7 @@ pub use publish::{Built, conclude, kept, look_at_contents, mend};
 pub use rehearse::rehearse;
 pub use request::Request;
 pub use scan_part::{PartReport, scan_part};
+pub use selection::{Selection, Tars};
 
 pub use crate::plan::warnings::of as warnings;
 pub use crate::scan::subtree::Subtree;

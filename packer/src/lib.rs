@@ -33,6 +33,7 @@
 //! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
 //! | [`bucket`] | a build whose plan, shards and manifest are objects of an object store |
 //! | [`writer`] | packs samples that a program makes |
+//! | [`filter`] | selects samples by conditions |
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`index`] | makes sidecars for tars of other tools |
 //! | [`mod@diff`] | compares the samples of two data sets |
@@ -55,6 +56,7 @@ pub mod diff;
 mod exit;
 pub mod export;
 mod failure;
+pub mod filter;
 pub mod foreign_index;
 pub mod index;
 #[doc(hidden)]

@@ -88,6 +88,18 @@ pub(crate) struct Shape {
     /// The folders that are paired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pair: Vec<String>,
+    /// The conditions that samples of tars meet.
+    #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// A digest of the keys that are packed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<String>,
+    /// The parts of tars that are packed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
+    /// The parts of tars that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<String>,
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].

@@ -12,6 +12,7 @@ mod bytes;
 mod find;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod inflate;
 mod litdata;
 mod mds;
 mod npy;

@@ -260,6 +260,7 @@ impl SourceArgs {
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,
             dry_run,
+            ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;
         request.stop = signals::stop();

@@ -8,6 +8,7 @@ use tarflume_formats::{Dataset, Manifest};
 
 use super::options::BuildOptions;
 use super::request::{Append, Request};
+use super::selection::Selection;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
@@ -141,11 +142,23 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.split.clone_from(&shape.split);
     options.stratify.clone_from(&shape.stratify);
     options.split_by.clone_from(&shape.split_by);
+    options.selection = selection(shape)?;
     let level = CheckLevel::from_word(&shape.check);
     options.check = Some(level.ok_or_else(|| {
         Failure::bad_data(format!("the manifest names an unknown check '{}'", shape.check))
     })?);
     Ok(())
+}
+
+/// Returns the selection of the first build.
+fn selection(shape: &Shape) -> Result<Selection, Failure> {
+    if shape.keys.is_some() {
+        let text = "the data set was packed with a list of keys (--keys), so no other sample belongs to it; pack into \
+                    another folder, and merge both with `pack reshard`";
+        return Err(Failure::usage(text));
+    }
+    let Shape { filters, parts, drop, .. } = shape.clone();
+    Ok(Selection { filters, keys: None, parts, drop })
 }
 
 /// Converts the options; what is joined follows the first build.

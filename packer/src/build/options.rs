@@ -8,6 +8,7 @@ use tarflume_formats::shown::ShowPath;
 
 use super::joined::{Given, Join};
 use super::request::Request;
+use super::selection::{self, Selection, Tars};
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
 use crate::plan::split::SplitRule;
-use crate::rows::{self, SourceUrl, files_named};
+use crate::rows::{self, SourceKind, SourceUrl, files_named};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
@@ -66,6 +67,9 @@ pub struct BuildOptions {
     pub jobs: Option<u64>,
     pub fresh: bool,
     pub dry_run: bool,
+    /// Existing shards that are packed again: the sources of `pack reshard`.
+    pub tars: Vec<Tars>,
+    pub selection: Selection,
 }
 
 impl BuildOptions {
@@ -106,6 +110,8 @@ impl BuildOptions {
             jobs: None,
             fresh: false,
             dry_run: false,
+            tars: Vec::new(),
+            selection: Selection::default(),
         }
     }
 
@@ -123,7 +129,7 @@ impl BuildOptions {
     /// # Errors
     /// Returns the errors of [`BuildOptions::request`] and of `resolve`.
     pub(super) fn resolved(
-        self,
+        mut self,
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
@@ -133,7 +139,13 @@ impl BuildOptions {
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
         let label = self.label_rule()?;
+        self.follow_splits(&sources);
         let split = self.split_rule()?;
+        let selected = {
+            let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
+            self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?
+        };
+        let (parts, drop) = selected.parts.planned();
         let join = resolve(Join::parse(self.joined())?)?;
         let pair = self.pairing(&sources)?;
         if self.ext_by_content && !sources.is_empty() {
@@ -174,6 +186,10 @@ impl BuildOptions {
             sources: rows::planned(&sources),
             join: join.planned(),
             pair: Side::planned(&pair),
+            filters: selected.filters.iter().map(ToString::to_string).collect(),
+            keys: selected.only.as_ref().map(|keys| keys.digest()),
+            parts,
+            drop,
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {
@@ -184,6 +200,9 @@ impl BuildOptions {
             names,
             exclude: exclude::globs(&self.exclude)?,
             listed: Arc::new(listed),
+            only: selected.only,
+            filters: selected.filters,
+            parts: selected.parts,
             joined: join.paths_under(&roots),
             metadata: join == Join::Auto,
         };
@@ -255,8 +274,22 @@ impl BuildOptions {
         }
     }
 
+    /// Keeps the splits of existing shards, unless others are given.
+    fn follow_splits(&mut self, sources: &[SourceUrl]) {
+        match self.split_by.as_deref() {
+            Some("none") => self.split_by = None,
+            None if self.split.is_none() && !self.tars.is_empty() => {
+                self.split_by = selection::usual_split(sources).map(String::from);
+            }
+            _ => {}
+        }
+    }
+
     /// Returns the sources that are not folders.
     fn sources(&self) -> Result<Vec<SourceUrl>, Failure> {
+        if !self.tars.is_empty() {
+            return selection::sources(&self.tars);
+        }
         let parsed = self.sources.iter().map(|source| SourceUrl::parse(source));
         let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
         let folder = parsed.iter().position(Option::is_none);

@@ -17,7 +17,7 @@ use crate::label::FolderRule;
 use crate::part_bytes::json_of;
 use crate::problem::ProblemKind;
 use crate::scan::Scan;
-use crate::scan::list::{FoundSample, Spot};
+use crate::scan::list::{FoundAt, FoundSample, Spot};
 
 /// The whole of the shares: they have up to nine decimals.
 const WHOLE: u64 = 1_000_000_000;
@@ -37,6 +37,8 @@ pub(crate) enum SplitRule {
     Field(String),
     /// By the name of a folder.
     Folder(FolderRule),
+    /// By the split of the shard that holds it.
+    Source,
 }
 
 impl SplitRule {
@@ -57,6 +59,7 @@ impl SplitRule {
                 let pointer = parse_pointer("--stratify", pointer)?;
                 Ok(Some(SplitRule::Stratified(parse_shares(shares)?, pointer)))
             }
+            (None, None, Some("source")) => Ok(Some(SplitRule::Source)),
             (None, None, Some(by)) if by == "folder" || by.starts_with("folder=") => {
                 let folder = FolderRule::parse(by);
                 let folder = folder.map_err(|e| Failure::usage(format!("--split-by: {e}")))?;
@@ -72,7 +75,7 @@ impl SplitRule {
     fn pointer(&self) -> Option<&str> {
         match self {
             SplitRule::Stratified(_, pointer) | SplitRule::Field(pointer) => Some(pointer),
-            SplitRule::Shares(_) | SplitRule::Folder(_) => None,
+            SplitRule::Shares(_) | SplitRule::Folder(_) | SplitRule::Source => None,
         }
     }
 }
@@ -235,11 +238,26 @@ fn value_of(
             folder.of(&sample.source).map(|name| String::from_utf8_lossy(name).into_owned());
         return Ok(found.ok_or_else(|| format!("no folder names its split (--split-by {folder})")));
     }
+    if *rule == SplitRule::Source {
+        return Ok(split_of_source(scan, sample));
+    }
     let Some(pointer) = rule.pointer() else { return Ok(Ok(String::new())) };
     Ok(json_of(scan, roots, sample)?.and_then(|json| match json {
         None => Err("it has no JSON that names its split".into()),
         Some(json) => at_pointer(&json, pointer),
     }))
+}
+
+/// Returns the split of the shard that holds the sample.
+fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
+    let source = sample.parts.iter().find_map(|part| match part.at {
+        FoundAt::Range(source, _) => scan.sources.get(source as usize),
+        _ => None,
+    });
+    let split = source.and_then(|source| source.options["split"].as_str());
+    split.map(String::from).ok_or_else(|| {
+        "its shard belongs to no split, and other shards do; give --split, or --split-by none".into()
+    })
 }
 
 fn at_pointer(json: &[u8], pointer: &str) -> Valued {
@@ -264,7 +282,7 @@ struct Gather<'r> {
 
 impl Gather<'_> {
     fn push(&mut self, key: &[u8], value: String) -> Result<(), String> {
-        if matches!(self.rule, SplitRule::Field(_) | SplitRule::Folder(_)) {
+        if matches!(self.rule, SplitRule::Field(_) | SplitRule::Folder(_) | SplitRule::Source) {
             check_name(&value)?;
         }
         let next = self.words.len() as u32; // no more than samples of one machine's memory
@@ -284,7 +302,7 @@ impl Gather<'_> {
             SplitRule::Stratified(shares, _) => {
                 Splits { names: names(shares), of: stratified(shares, &self.found) }
             }
-            SplitRule::Field(_) | SplitRule::Folder(_) => {
+            SplitRule::Field(_) | SplitRule::Folder(_) | SplitRule::Source => {
                 let sorted: BTreeMap<String, u32> = self.words.into_iter().collect();
                 let mut numbers = vec![0; sorted.len()];
                 sorted.values().zip(0u8..).for_each(|(&old, new)| numbers[old as usize] = new);

@@ -40,7 +40,7 @@ pub(super) fn files(endings: Endings, name: &str) -> Result<Vec<PathBuf>, Failur
     Ok(found)
 }
 
-fn absolute(name: &str) -> Result<PathBuf, Failure> {
+pub(super) fn absolute(name: &str) -> Result<PathBuf, Failure> {
     std::path::absolute(name).map_err(|e| Failure::io(e, "find the file", name))
 }
 

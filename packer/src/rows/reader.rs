@@ -12,6 +12,8 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
+use super::inflate::{Codec, Forward};
+use super::tar::{PartFacts, SHARD, STREAM, SidecarParts};
 use crate::failure::Failure;
 use crate::source::stamp;
 
@@ -56,6 +58,10 @@ pub(crate) struct SourceReader<'a> {
     /// The files used last, the latest at the end.
     open: Vec<(u32, File)>,
     cells: Option<(u32, Box<dyn CellReader>)>,
+    /// The compressed tar that was read last.
+    stream: Option<(u32, Forward)>,
+    /// The sidecars used last, the latest at the end.
+    sidecars: Vec<(u32, SidecarParts)>,
     open_cells: OpenCells,
 }
 
@@ -67,7 +73,16 @@ impl<'a> SourceReader<'a> {
         times: bool,
         open_cells: OpenCells,
     ) -> SourceReader<'a> {
-        SourceReader { sources, roots, times, open: Vec::new(), cells: None, open_cells }
+        SourceReader {
+            sources,
+            roots,
+            times,
+            open: Vec::new(),
+            cells: None,
+            stream: None,
+            sidecars: Vec::new(),
+            open_cells,
+        }
     }
 
     /// Returns the path of a source.
@@ -83,6 +98,10 @@ impl<'a> SourceReader<'a> {
         let (path, planned, times) =
             (self.path(source), &self.sources[source as usize], self.times);
         let file = self.file(source)?;
+        if planned.kind == STREAM {
+            check(file, planned, &path, times)?;
+            return self.decompress(source, at, space);
+        }
         let mut filled = 0;
         while filled < space.len() {
             let read = patiently(|| file.read_at(&mut space[filled..], at + filled as u64));
@@ -92,6 +111,49 @@ impl<'a> SourceReader<'a> {
             }
         }
         check(file, planned, &path, times)
+    }
+
+    /// Fills `space` with the bytes of a compressed tar from `at`. Reading backward starts at the first byte again.
+    fn decompress(&mut self, source: u32, at: u64, space: &mut [u8]) -> Result<(), Failure> {
+        let path = self.path(source);
+        if self.stream.as_ref().is_none_or(|(number, _)| *number != source) {
+            let options = &self.sources[source as usize].options;
+            let codec = options["codec"].as_str().and_then(Codec::from_word).ok_or_else(|| {
+                Failure::bad_data(format!(
+                    "{}: the plan names a compression that this version does not know",
+                    path.shown()
+                ))
+            })?;
+            self.stream = Some((source, Forward::open(&path, codec)?));
+        }
+        let read = match &mut self.stream {
+            Some((_, stream)) => stream.read_at(at, space)?,
+            None => 0, // it was set above
+        };
+        if read < space.len() { Err(changed(&path, "it is shorter now")) } else { Ok(()) }
+    }
+
+    /// Returns what the sidecar of a source says about the part at byte `at`; `None` if the source was planned
+    /// without one.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is missing or damaged, or the operating system refuses.
+    pub(crate) fn facts(&mut self, source: u32, at: u64) -> Result<Option<PartFacts<'_>>, Failure> {
+        if self.sources[source as usize].kind != SHARD {
+            return Ok(None);
+        }
+        let path = self.path(source);
+        match self.sidecars.iter().position(|(number, _)| *number == source) {
+            Some(at) => self.sidecars[at..].rotate_left(1),
+            None => {
+                if self.sidecars.len() == OPEN {
+                    self.sidecars.remove(0);
+                }
+                self.sidecars.push((source, SidecarParts::open(&path)?));
+            }
+        }
+        let last = self.sidecars.len() - 1;
+        self.sidecars[last].1.at(&path, at).map(Some)
     }
 
     /// Fills `space` with the value in a row and column of a source.

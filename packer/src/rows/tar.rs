@@ -1,115 +1,155 @@
-//! `tar:old/*.tar`: the samples of plain tars by WebDataset's rule, to be packed into other shards.
+//! `tar:old/*.tar`: the samples of existing shards by WebDataset's rule, to be packed into other shards.
 //!
-//! Reads headers only. Each part is a range of its tar, so no byte of a member is copied before it
-//! is packed.
+//! A tar with a sidecar is listed from the sidecar, any other one by its headers. Each part is a range of its
+//! tar, so no byte of a member is copied before it is packed. `stream` lists compressed tars.
 
-use tarflume_formats::name;
-use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Reading, TarReader};
+mod listed;
+mod sample;
+mod select;
+mod sidecar;
+mod stream;
 
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use tarflume_formats::tar::Member;
+use tarflume_formats::{About, Index, Reading, TarReader, files, index_path};
+
+pub(super) use self::listed::of_folder;
+pub(super) use self::sidecar::{PartFacts, SidecarParts};
+
+use self::sample::Grouping;
+use self::select::Sink;
 use super::Listing;
+use super::inflate::Codec;
 use super::url::SourceUrl;
 use crate::failure::Failure;
-use crate::problem::ProblemKind;
-use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 
 /// Members between two looks at the stop.
 const SOME: u64 = 4096;
-
-/// Consecutive members with one key.
-#[derive(Default)]
-struct Open {
-    key: Vec<u8>,
-    first: u64,
-    parts: Vec<(String, RowPart<'static>)>,
-    /// Why it is no sample.
-    wrong: Option<(ProblemKind, String)>,
-}
+/// The kind of a source with a sidecar, in plans.
+pub(super) const SHARD: &str = "shard";
+/// The kind of a compressed source, in plans.
+pub(super) const STREAM: &str = "stream";
 
 /// Lists the samples of tars.
 ///
 /// # Errors
-/// Returns an error for a file that is not a plain tar or is damaged, and if the operating system
-/// refuses.
+/// Returns an error for a file that is no tar or is damaged, for a sidecar that belongs to another tar, and if
+/// the operating system refuses.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some((option, _)) = source.options.first() {
-        return Err(Failure::usage(format!("tar: has no option '{option}'")));
+    if let Some((option, _)) = source.options.iter().find(|(option, _)| option != "prefix") {
+        return Err(Failure::usage(format!("tar: has no option '{option}'; it has prefix")));
     }
     let Listing { root, builder, counter, stop } = listing;
     builder.call_rows("sample");
-    let mut samples = 0;
-    for (n, path) in source.files.iter().enumerate() {
-        let number = builder.source((root + n as u32, path), "", "bytes", Default::default())?;
-        let mut tar = TarReader::open(path, Reading::Headers)?;
-        let (mut open, mut members) = (None, 0u64);
-        while let Some(member) = tar.next_member()? {
-            members += 1;
-            if members % SOME == 0 {
-                counter.add(SOME);
-                if stop.requested() {
-                    return Err(Failure::interrupted());
+    describe(source, builder.about())?;
+    let prefix = source.option("prefix").unwrap_or("").as_bytes().to_vec();
+    let mut sink = Sink::new(builder, prefix);
+    let threads = rayon::current_num_threads();
+    for (chunk, paths) in source.files.chunks(threads).enumerate() {
+        // A compressed tar takes seconds to list, so several are decompressed at the same time.
+        let options = sink.options();
+        let listed = |path: &std::path::PathBuf| {
+            let Some(codec) = Codec::of(path)? else { return Ok(None) };
+            Ok(Some((codec, stream::list(path, codec, options, stop)?)))
+        };
+        let streams: Vec<Result<_, Failure>> = paths.par_iter().map(listed).collect();
+        for (n, (path, stream)) in paths.iter().zip(streams).enumerate() {
+            let number = chunk * threads + n;
+            let mut told = serde_json::Map::new();
+            if let Some(split) = source.splits.get(number).cloned().flatten() {
+                told.insert("split".into(), split.into());
+            }
+            let place = (root + number as u32, path.as_path());
+            match stream? {
+                Some((codec, samples)) => {
+                    told.insert("codec".into(), codec.word().into());
+                    counter.add(samples.parts());
+                    sink.open(place, STREAM, Value::Object(told))?;
+                    sink.take_all(samples)?;
+                }
+                None if files::exists(&index_path(path))? => {
+                    sink.open(place, SHARD, Value::Object(told))?;
+                    let index = open_sidecar(path)?;
+                    sidecar::list(&index, path, &mut sink, (counter, stop))?;
+                }
+                None => {
+                    let told = if told.is_empty() { Value::Null } else { json!(told) };
+                    sink.open(place, "bytes", told)?;
+                    headers(path, &mut sink, (counter, stop))?;
                 }
             }
-            take(number, &member, &mut open, &mut samples, builder)?;
         }
-        counter.add(members % SOME);
-        close(number, open, &mut samples, builder)?;
+    }
+    sink.finish()
+}
+
+/// Opens the sidecar of a tar.
+fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
+    let index = Index::open(&index_path(tar))?;
+    let found = files::metadata(tar, "examine")?;
+    index.check_tar_length(found.len()).map_err(|e| e.with_path(tar))?;
+    Ok(index)
+}
+
+/// Lists a tar by its headers.
+fn headers(
+    path: &Path,
+    sink: &mut Sink<'_, '_>,
+    (counter, stop): (&crate::scan::ScanCounter, &crate::stop::Stop),
+) -> Result<(), Failure> {
+    let mut tar = TarReader::open(path, Reading::Headers)?;
+    let mut grouping = Grouping::new(sink.options());
+    let mut members = 0u64;
+    while let Some(member) = tar.next_member()? {
+        members += 1;
+        if members.is_multiple_of(SOME) {
+            counter.add(SOME);
+            if stop.requested() {
+                return Err(Failure::interrupted());
+            }
+        }
+        if let Some(sample) = grouping.take(&member) {
+            sink.push(sample)?;
+        }
+    }
+    counter.add(members % SOME);
+    let (last, skipped) = grouping.finish();
+    sink.skip(skipped);
+    if let Some(sample) = last {
+        sink.push(sample)?;
+    }
+    sink.flush()
+}
+
+/// Takes over the classes and columns of the data sets that are sources.
+fn describe(source: &SourceUrl, about: &mut About) -> Result<(), Failure> {
+    for of_set in &source.abouts {
+        match (&about.classes, &of_set.classes) {
+            (_, None) => {}
+            (None, Some(classes)) => about.classes = Some(classes.clone()),
+            (Some(one), Some(other)) if one == other => {}
+            (Some(_), Some(_)) => {
+                let text = "the classes of two sources differ, and a class id would have two meanings; make them \
+                            equal first (pack build --classes), or reshard each source by itself";
+                return Err(Failure::usage(text));
+            }
+        }
+        for column in &of_set.columns {
+            match about.columns.iter().find(|known| known.name == column.name) {
+                None => about.columns.push(column.clone()),
+                Some(known) if known.kind == column.kind && known.shape == column.shape => {}
+                // The sources disagree about the values, so nothing can be stated about them.
+                Some(_) => about.columns.retain(|known| known.name != column.name),
+            }
+        }
     }
     Ok(())
 }
 
-/// Adds a member to the open sample, or closes it and opens the next.
-fn take(
-    source: u32,
-    member: &Member,
-    open: &mut Option<Open>,
-    samples: &mut u64,
-    builder: &mut ScanBuilder<'_>,
-) -> Result<(), Failure> {
-    // `tar c .` writes names that begin with "./", which no reader means as part of a key.
-    let path = member.name.strip_prefix(b"./").unwrap_or(&member.name);
-    let split = (member.kind == MemberKind::File).then(|| name::split(path)).flatten();
-    let Some((key, ext)) = split else {
-        builder.skip(u64::from(member.kind != MemberKind::Directory));
-        return Ok(());
-    };
-    if builder.leaves_out(path) {
-        return Ok(());
-    }
-    if open.as_ref().is_none_or(|open| open.key != key) {
-        close(source, open.take(), samples, builder)?;
-    }
-    let open = open.get_or_insert_with(|| Open {
-        key: key.to_vec(),
-        first: member.first,
-        ..Open::default()
-    });
-    let Ok(ext) = String::from_utf8(builder.options().exts.apply(ext)) else {
-        let reason = "its extension is not UTF-8; rename it in the tar".to_string();
-        open.wrong.get_or_insert((ProblemKind::BadName, reason));
-        return Ok(());
-    };
-    if open.parts.iter().any(|(other, _)| *other == ext) {
-        let reason = format!("it has two members '{}'", name::shown(ext.as_bytes()));
-        open.wrong.get_or_insert((ProblemKind::RepeatedPart, reason));
-        return Ok(());
-    }
-    open.parts.push((ext, RowPart::Range { source, at: member.data, size: member.size }));
-    Ok(())
-}
-
-fn close(
-    source: u32,
-    open: Option<Open>,
-    samples: &mut u64,
-    builder: &mut ScanBuilder<'_>,
-) -> Result<(), Failure> {
-    let Some(open) = open else { return Ok(()) };
-    *samples += 1;
-    if let Some((kind, reason)) = open.wrong {
-        builder.refuse_at(source, Some(open.first), kind, Some(&open.key), reason);
-        return Ok(());
-    }
-    let parts: Vec<_> = open.parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
-    builder.push(RowName { source, row: *samples - 1 }, &open.key, &parts)
+/// Returns a member's name as readers of shards understand it: `tar c .` writes names that begin with "./".
+fn plain_name(member: &Member) -> &[u8] {
+    member.name.strip_prefix(b"./").unwrap_or(&member.name)
 }

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use super::find;
+use super::tar;
 use crate::failure::Failure;
+use tarflume_formats::About;
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub(crate) enum SourceKind {
     Jsonl,
     /// Zips of NumPy arrays.
     Npz,
-    /// Plain tars of WebDataset samples.
+    /// Tars of WebDataset samples, plain or compressed, and data sets of this program.
     Tar,
     /// Zips of files, grouped like those of a folder.
     Zip,
@@ -75,7 +77,9 @@ impl SourceKind {
             }
             SourceKind::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
             SourceKind::Npz => Some(&[".npz"]),
-            SourceKind::Tar => Some(&[".tar"]),
+            SourceKind::Tar => Some(&[
+                ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
+            ]),
             SourceKind::Zip => Some(&[".zip"]),
             SourceKind::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
             SourceKind::Parquet => Some(&[".parquet"]),
@@ -163,6 +167,10 @@ pub(crate) struct SourceUrl {
     pub(crate) files: Vec<PathBuf>,
     /// The options after the question mark, in the order given.
     pub(crate) options: Vec<(String, String)>,
+    /// The split of each file, as a manifest states it; shorter than `files` if the last ones have none.
+    pub(crate) splits: Vec<Option<String>>,
+    /// What manifests state about the samples.
+    pub(crate) abouts: Vec<About>,
 }
 
 impl SourceUrl {
@@ -180,14 +188,52 @@ impl SourceUrl {
         };
         let SplitUrl { kind, patterns, options } = split;
         let mut files = Vec::new();
+        let (mut splits, mut abouts) = (Vec::new(), Vec::new());
         for pattern in patterns {
-            files.extend(find::files(kind.endings(), pattern)?);
+            let set = match kind {
+                SourceKind::Tar => tar::of_folder(&find::absolute(pattern)?)?,
+                _ => None,
+            };
+            let Some((tars, about)) = set else {
+                files.extend(find::files(kind.endings(), pattern)?);
+                continue;
+            };
+            splits.resize(files.len(), None);
+            splits.extend(tars.iter().map(|tar| tar.split.clone()));
+            files.extend(tars.into_iter().map(|tar| tar.path));
+            abouts.push(about);
         }
         if let Some(path) = files.iter().find(|path| path.to_str().is_none()) {
             let text = format!("the path of {} is not UTF-8; rename it", path.display());
             return Err(Failure::usage(text));
         }
-        Ok(Some(SourceUrl { kind, files, options }))
+        Ok(Some(SourceUrl { kind, files, options, splits, abouts }))
+    }
+
+    /// Names the tars that a path or a pattern stands for: one tar, the tars of a folder, or the shards of a
+    /// data set. `prefix` is put before each key.
+    ///
+    /// # Errors
+    /// As [`SourceUrl::parse`].
+    pub(crate) fn tars(path: &Path, prefix: Option<&str>) -> Result<SourceUrl, Failure> {
+        let kind = SourceKind::Tar;
+        let Some(text) = path.to_str() else {
+            let text = format!("the path of {} is not UTF-8; rename it", path.display());
+            return Err(Failure::usage(text));
+        };
+        if let Some(url) = tarflume_formats::url::url_of(path) {
+            let text = format!("{url}: copy the shards to a folder first: pack sync {url} FOLDER");
+            return Err(Failure::usage(text));
+        }
+        let options = prefix.map(|prefix| ("prefix".into(), prefix.into())).into_iter().collect();
+        let (files, splits, abouts) = match tar::of_folder(&find::absolute(text)?)? {
+            Some((tars, about)) => {
+                let splits = tars.iter().map(|tar| tar.split.clone()).collect();
+                (tars.into_iter().map(|tar| tar.path).collect(), splits, vec![about])
+            }
+            None => (find::files(kind.endings(), text)?, Vec::new(), Vec::new()),
+        };
+        Ok(SourceUrl { kind, files, options, splits, abouts })
     }
 
     /// Returns the value of an option.

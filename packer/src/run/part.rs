@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::{Blame, TarReader, name};
+use tarflume_formats::{Blame, Crc, TarReader, crc32c, name};
 
 use super::folders::Folders;
 use super::options::Checks;
@@ -58,8 +58,8 @@ pub(super) struct Parts<'a> {
 pub(super) enum PartStream {
     /// A file of its own.
     File(PlannedFile),
-    /// Bytes of a source that remain, from this byte.
-    Range(u64),
+    /// Bytes of a source that remain, from this byte, and the checksum of those before it.
+    Range(u64, Crc),
     /// A text or a decoded value, and the number of its bytes that were read.
     Memory(Vec<u8>, usize),
 }
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
             Location::File { stamp } | Location::Path { stamp, .. } => {
                 Ok(PartStream::File(self.file(sample, part, stamp)?))
             }
-            Location::Range { at, .. } => Ok(PartStream::Range(at)),
+            Location::Range { at, .. } => Ok(PartStream::Range(at, Crc::new())),
             Location::Text { .. } | Location::Cell { .. } => {
                 let mut bytes = vec![0; part.size as usize];
                 self.fill(sample, part, &mut bytes)?;
@@ -171,12 +171,13 @@ impl<'a> Parts<'a> {
             (PartStream::File(file), _) => {
                 file.fill(piece).map_err(|fault| self.refused(sample, part, fault))
             }
-            (PartStream::Range(at), Location::Range { source, .. }) => {
+            (PartStream::Range(at, crc), Location::Range { source, .. }) => {
                 self.sources.range(source, *at, piece).map_err(Refused::Failure)?;
+                crc.update(piece);
                 *at += piece.len() as u64;
                 Ok(())
             }
-            (PartStream::Range(_), _) => Ok(()), // only a range is opened as one
+            (PartStream::Range(..), _) => Ok(()), // only a range is opened as one
             (PartStream::Memory(bytes, read), _) => {
                 piece.copy_from_slice(&bytes[*read..*read + piece.len()]);
                 *read += piece.len();
@@ -187,7 +188,7 @@ impl<'a> Parts<'a> {
 
     /// Checks after the last byte that a part has not changed.
     pub(super) fn end(
-        &self,
+        &mut self,
         stream: &PartStream,
         (sample, part): (&PlannedSample, &PlannedPart),
     ) -> Result<(), Refused> {
@@ -196,7 +197,8 @@ impl<'a> Parts<'a> {
                 file.check().map_err(|fault| self.refused(sample, part, fault))
             }
             // A source is compared with the plan at each read.
-            PartStream::Range(_) | PartStream::Memory(..) => Ok(()),
+            PartStream::Range(_, crc) => self.compare(sample, part, || crc.value()),
+            PartStream::Memory(..) => Ok(()),
         }
     }
 
@@ -219,6 +221,7 @@ impl<'a> Parts<'a> {
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
+                self.compare(sample, part, || crc32c(space))?;
             }
             Location::Cell { source, row, column } => {
                 match self.sources.cell(source, (row, column), space) {
@@ -232,6 +235,41 @@ impl<'a> Parts<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Compares the checksum of a part with the sidecar of its source, if it has one.
+    fn compare(
+        &mut self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        found: impl FnOnce() -> u32,
+    ) -> Result<(), Refused> {
+        let Location::Range { source, at } = part.location else { return Ok(()) };
+        let ext = self.ext(part).shard.as_bytes();
+        let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
+        match facts.filter(|facts| facts.checksum.is_some()).map(|facts| facts.fault(ext, found())) {
+            Some(Some(reason)) => {
+                Err(self.problem(sample, part, ProblemKind::Checksum, Some(0), reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the entry points that the sidecar of the part's source has; `None` if they are to be found.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is missing or damaged, or the operating system refuses.
+    pub(super) fn known_entry_points(
+        &mut self,
+        part: &PlannedPart,
+    ) -> Result<Option<&[u8]>, Refused> {
+        let Location::Range { source, at } = part.location else { return Ok(None) };
+        // Level decode reads the codes in any case.
+        if !self.foot.entry_points || self.checks.level != CheckLevel::Structure {
+            return Ok(None);
+        }
+        let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
+        Ok(facts.map(|facts| facts.entry_points).filter(|points| !points.is_empty()))
     }
 
     fn file(

@@ -87,6 +87,11 @@ impl Ahead {
             if parts.content(part) != Content::Jpeg || part.size > LARGE {
                 continue;
             }
+            match parts.known_entry_points(part) {
+                Ok(None) | Err(Refused::Problem(_)) => {}
+                Ok(Some(_)) => continue,
+                Err(Refused::Failure(failure)) => return Err(failure),
+            }
             let room = tray.room(part.size as usize);
             let found = match parts.read(sample, part, tray.fill(room.clone())) {
                 Ok(found) => Ok(CheckedJpeg {

@@ -101,7 +101,9 @@ impl Packing<'_, '_> {
         } else if part.size <= ShardWriter::STREAM_ABOVE || in_memory {
             let space = writer.part(ext, part.size)?;
             let found = parts.read(sample, part, space)?;
-            if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
+            if let Some(points) = parts.known_entry_points(part)? {
+                writer.entry_points(points);
+            } else if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
                 let read = ahead.tray().read_one(space, &header);
                 let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
                 if parts.notes_entry_points() {
@@ -149,7 +151,8 @@ pub(super) fn look_at(
     }
     space.resize(part.size as usize, 0);
     let found = parts.read(sample, part, space)?;
-    if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
+    let is_known = parts.known_entry_points(part)?.is_some();
+    if let Some(header) = found.codes.filter(|_| parts.reads_codes() && !is_known) {
         let read = ahead.tray().read_one(space, &header);
         read.map(drop).map_err(|fault| parts.fault(sample, part, fault))?;
     }

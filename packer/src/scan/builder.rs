@@ -20,6 +20,7 @@ use super::{Scan, refusal};
 use crate::failure::Failure;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
+use crate::units;
 
 /// Limit on the texts of a sample: they are in the plan.
 const TEXTS_MAX: u64 = 6 << 20;
@@ -106,6 +107,8 @@ pub(crate) struct ScanBuilder<'a> {
     numbered: u64,
     /// Columns with extensions by their first bytes.
     noted: Vec<(String, String)>,
+    /// Samples that do not meet the conditions.
+    unselected: u64,
 }
 
 impl<'a> ScanBuilder<'a> {
@@ -128,6 +131,7 @@ impl<'a> ScanBuilder<'a> {
             unit: "row",
             numbered: 0,
             noted: Vec::new(),
+            unselected: 0,
         }
     }
 
@@ -191,6 +195,11 @@ impl<'a> ScanBuilder<'a> {
     /// Counts members of a source that cannot be part of a sample.
     pub(crate) fn skip(&mut self, members: u64) {
         self.skipped += members;
+    }
+
+    /// Counts a sample that the conditions or the list of keys leave out.
+    pub(crate) fn leave_unselected(&mut self) {
+        self.unselected += 1;
     }
 
     /// Adds a source file and returns its number. `under` is its path under the root with the number
@@ -392,13 +401,28 @@ impl<'a> ScanBuilder<'a> {
         Ok(Some(out))
     }
 
+    /// Returns lines about samples that were not selected and keys that no sample has.
+    fn note_selection(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.unselected > 0 {
+            let samples = units::counted(self.unselected, "sample is", "samples are");
+            notes.push(format!("{samples} not selected (--where, --keys)"));
+        }
+        if let Some(absent) = self.options.only.as_ref().and_then(|only| only.absent()) {
+            let keys = units::counted(absent.keys, "key", "keys");
+            notes.push(format!("{keys} of --keys in no source; the first is '{}'", absent.first));
+        }
+        notes
+    }
+
     /// Returns the scan.
     pub(crate) fn finish(mut self) -> Scan {
         self.close_run();
         let note = |(column, ext): &(String, String)| {
             format!("column '{column}' is packed as {ext}, by its first bytes")
         };
-        let notes = self.noted.iter().map(note).collect();
+        let mut notes: Vec<String> = self.noted.iter().map(note).collect();
+        notes.extend(self.note_selection());
         Scan {
             samples: self.samples,
             exts: self.exts.into_list(),

@@ -62,6 +62,36 @@ impl ExtMap {
     }
 }
 
+/// The parts of tars that are packed into other shards.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PartChoice {
+    /// Extensions in the tar; `None` for all.
+    only: Option<Vec<String>>,
+    /// Extensions in the tar that are left out.
+    dropped: Vec<String>,
+}
+
+impl PartChoice {
+    /// Creates the choice from extensions; empty `only` stands for all.
+    pub fn new(only: &[String], dropped: &[String]) -> PartChoice {
+        let ext = |word: &String| word.trim().trim_start_matches('.').to_ascii_lowercase();
+        let only: Vec<String> = only.iter().map(ext).collect();
+        let only = Some(only).filter(|only| !only.is_empty());
+        PartChoice { only, dropped: dropped.iter().map(ext).collect() }
+    }
+
+    /// Returns true if parts with this extension, in lower case, are packed.
+    pub fn takes(&self, ext: &[u8]) -> bool {
+        let has = |list: &[String]| list.iter().any(|word| word.as_bytes() == ext);
+        self.only.as_deref().is_none_or(has) && !has(&self.dropped)
+    }
+
+    /// Returns the extensions for the plan's options: those taken, and those left out.
+    pub(crate) fn planned(&self) -> (Vec<String>, Vec<String>) {
+        (self.only.clone().unwrap_or_default(), self.dropped.clone())
+    }
+}
+
 /// The words about a sample that lacks the required JSON.
 pub(crate) const NO_JSON: &str = "but no 'json'";
 

@@ -7,8 +7,9 @@ use globset::GlobSet;
 use tarflume_formats::name;
 
 use super::exclude_list::Listed;
-use super::exts::{ExtMap, Require};
+use super::exts::{ExtMap, PartChoice, Require};
 use super::rules::{Action, NameRules, Rule};
+use crate::filter::Filter;
 use crate::problem::Problem;
 
 /// The options of a scan.
@@ -28,6 +29,12 @@ pub struct ScanOptions {
     pub exclude: GlobSet,
     /// Keys whose samples are left out.
     pub listed: Arc<Listed>,
+    /// Keys whose samples are packed; `None` for all. Of tars only.
+    pub only: Option<Arc<Listed>>,
+    /// Conditions that every sample meets. Of tars only.
+    pub filters: Vec<Filter>,
+    /// The parts that are packed. Of tars only.
+    pub parts: PartChoice,
     /// Paths under a source folder of files that are read as tables, and are no parts.
     pub joined: Vec<Vec<u8>>,
     /// Collects `metadata.csv`, `.jsonl` and `.parquet` that name files, instead of grouping them.
@@ -49,7 +56,7 @@ impl ScanOptions {
         compound.or(dots.next_back()).unwrap_or(file.len())
     }
 
-    pub(super) fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
+    pub(crate) fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         if self.exclude.is_empty() {
             return false;

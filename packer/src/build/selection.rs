@@ -1,0 +1,92 @@
+//! `Selection`: which samples and parts of existing shards are packed again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tarflume_formats::KeyList;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
+use crate::filter::Filter;
+use crate::rows::SourceUrl;
+use crate::scan::exclude_list::Listed;
+use crate::scan::exts::PartChoice;
+
+/// Which samples and parts of existing shards are packed again. The fields are flags of `pack reshard`.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Conditions that each sample meets; see [`Filter`].
+    pub filters: Vec<String>,
+    /// A list of keys: only these samples are packed.
+    pub keys: Option<PathBuf>,
+    /// Extensions of the parts that are packed; empty for all.
+    pub parts: Vec<String>,
+    /// Extensions of parts that are left out.
+    pub drop: Vec<String>,
+}
+
+/// Existing shards that are packed again.
+#[derive(Debug, Clone)]
+pub struct Tars {
+    /// A folder of a data set, a folder of tars, a tar, or a pattern.
+    pub path: PathBuf,
+    /// Put before each key.
+    pub prefix: Option<String>,
+}
+
+/// A selection, parsed.
+#[derive(Debug, Default)]
+pub(super) struct Selected {
+    pub(super) filters: Vec<Filter>,
+    pub(super) only: Option<Arc<Listed>>,
+    pub(super) parts: PartChoice,
+}
+
+impl Selection {
+    /// Parses the conditions and reads the list of keys.
+    ///
+    /// # Errors
+    /// Returns an error for a condition or a list that cannot be understood, and for sources that are no tars.
+    pub(super) fn parse(&self, is_of_tars: bool) -> Result<Selected, Failure> {
+        let Selection { filters, keys, parts, drop } = self;
+        let is_empty = filters.is_empty() && keys.is_none() && parts.is_empty() && drop.is_empty();
+        if !is_of_tars && !is_empty {
+            let text = "--where, --keys, --parts and --drop select from existing shards; pack the files first, and \
+                        select with `pack reshard`";
+            return Err(Failure::usage(text));
+        }
+        let parsed = |text: &String| {
+            Filter::parse(text).map_err(|why| Failure::usage(format!("--where '{text}': {why}")))
+        };
+        let filters = filters.iter().map(parsed).collect::<Result<_, Failure>>()?;
+        let only = keys.as_deref().map(listed).transpose()?.map(Arc::new);
+        Ok(Selected { filters, only, parts: PartChoice::new(parts, drop) })
+    }
+}
+
+fn listed(path: &Path) -> Result<Listed, Failure> {
+    let refused = |text: String| Failure::usage(format!("--keys {}: {text}", path.shown()));
+    let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
+        true => Failure::from(e),
+        false => refused(Failure::from(e).text),
+    })?;
+    let listed = Listed::new(list.keys());
+    if listed.is_empty() {
+        return Err(refused("the list has no key, so no sample would be packed".into()));
+    }
+    Ok(listed)
+}
+
+/// Names the files of existing shards.
+///
+/// # Errors
+/// Returns an error for a path that is no tar and no folder of tars, and if the operating system refuses.
+pub(super) fn sources(tars: &[Tars]) -> Result<Vec<SourceUrl>, Failure> {
+    tars.iter().map(|tars| SourceUrl::tars(&tars.path, tars.prefix.as_deref())).collect()
+}
+
+/// Returns the rule of splits for existing shards: their own splits, if they have some.
+pub(super) fn usual_split(sources: &[SourceUrl]) -> Option<&'static str> {
+    let has_splits = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
+    has_splits.then_some("source")
+}

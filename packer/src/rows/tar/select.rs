@@ -1,0 +1,232 @@
+//! `Sink`: decides which samples and parts of a tar are packed, and adds them to the scan.
+//!
+//! Conditions read the JSON of samples. Samples are collected in batches, so that several threads read and
+//! evaluate at the same time; the order stays that of the tar.
+
+use std::fs::File;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde_json::Value;
+use tarflume_formats::{Error, files};
+
+use super::sample::{TarPart, TarSample};
+use super::stream::StreamSamples;
+use crate::failure::Failure;
+use crate::filter::{Facts, Filter};
+use crate::problem::ProblemKind;
+use crate::scan::builder::{RowName, RowPart, ScanBuilder};
+use crate::scan::options::ScanOptions;
+
+/// Samples that are evaluated together.
+const BATCH: usize = 1024;
+/// Limit on a JSON that a condition reads.
+pub(super) const JSON_MAX: u64 = 4 << 20;
+
+/// Whether a sample is packed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Selected {
+    Yes,
+    No,
+    Wrong(ProblemKind, String),
+}
+
+/// Takes the samples of all tars of a source.
+pub(super) struct Sink<'a, 'o> {
+    builder: &'a mut ScanBuilder<'o>,
+    /// Put before each key.
+    prefix: Vec<u8>,
+    source: u32,
+    file: Option<File>,
+    batch: Vec<TarSample>,
+    samples: u64,
+}
+
+impl<'a, 'o> Sink<'a, 'o> {
+    pub(super) fn new(builder: &'a mut ScanBuilder<'o>, prefix: Vec<u8>) -> Sink<'a, 'o> {
+        Sink { builder, prefix, source: 0, file: None, batch: Vec::new(), samples: 0 }
+    }
+
+    pub(super) fn options(&self) -> &'o ScanOptions {
+        self.builder.options()
+    }
+
+    /// Begins a tar.
+    pub(super) fn open(
+        &mut self,
+        place: (u32, &Path),
+        kind: &str,
+        options: Value,
+    ) -> Result<(), Failure> {
+        self.flush()?;
+        self.source = self.builder.source(place, "", kind, options)?;
+        let reads = !self.options().filters.is_empty();
+        self.file = if reads { Some(files::open(place.1)?.0) } else { None };
+        Ok(())
+    }
+
+    /// Counts members that belong to no sample.
+    pub(super) fn skip(&mut self, members: u64) {
+        self.builder.skip(members);
+    }
+
+    /// Takes a sample.
+    pub(super) fn push(&mut self, sample: TarSample) -> Result<(), Failure> {
+        self.batch.push(sample);
+        if self.batch.len() == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Takes the samples of a compressed tar, which are selected already.
+    pub(super) fn take_all(&mut self, samples: StreamSamples) -> Result<(), Failure> {
+        self.skip(samples.skipped);
+        for (sample, selected) in samples.samples {
+            self.take(&sample, selected)?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates the collected samples and adds those that are packed.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        let batch = std::mem::take(&mut self.batch);
+        let (options, file) = (self.options(), self.file.as_ref());
+        let selected: Vec<Selected> = if options.filters.is_empty() {
+            batch.iter().map(|_| Selected::Yes).collect()
+        } else {
+            let read = |part: &TarPart| match file {
+                Some(file) => read_part(file, part),
+                None => Ok(Vec::new()),
+            };
+            let each = batch.par_iter().map(|sample| select(sample, &options.filters, read));
+            each.collect::<Result<_, Failure>>()?
+        };
+        for (sample, selected) in batch.iter().zip(selected) {
+            self.take(sample, selected)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, sample: &TarSample, selected: Selected) -> Result<(), Failure> {
+        self.samples += 1;
+        let key = [self.prefix.as_slice(), &sample.key].concat();
+        if !self.options().only.as_ref().is_none_or(|only| only.has(&key)) {
+            self.builder.leave_unselected();
+            return Ok(());
+        }
+        if let Some((kind, reason)) = &sample.wrong {
+            let at = Some(sample.first);
+            self.builder.refuse_at(self.source, at, *kind, Some(&key), reason.clone());
+            return Ok(());
+        }
+        match selected {
+            Selected::Yes => self.keep(sample, &key),
+            Selected::No => {
+                self.builder.leave_unselected();
+                Ok(())
+            }
+            Selected::Wrong(kind, reason) => {
+                self.builder.refuse_at(self.source, Some(sample.first), kind, Some(&key), reason);
+                Ok(())
+            }
+        }
+    }
+
+    fn keep(&mut self, sample: &TarSample, key: &[u8]) -> Result<(), Failure> {
+        let options = self.options();
+        let mut parts: Vec<(String, RowPart<'static>)> = Vec::with_capacity(sample.parts.len());
+        let mut wrong = None;
+        for part in sample.parts.iter().filter(|part| options.parts.takes(&part.source)) {
+            let range = RowPart::Range { source: self.source, at: part.at, size: part.size };
+            match String::from_utf8(options.exts.apply(&part.source)) {
+                Err(_) => {
+                    let reason = "its extension is not UTF-8; rename it in the tar".to_string();
+                    wrong = Some((ProblemKind::BadName, reason));
+                }
+                Ok(ext) if parts.iter().any(|(other, _)| *other == ext) => {
+                    let reason = format!("two of its parts become '{ext}'");
+                    wrong = Some((ProblemKind::RepeatedPart, reason));
+                }
+                Ok(ext) => parts.push((ext, range)),
+            }
+        }
+        if parts.is_empty() && wrong.is_none() {
+            let reason = "none of its parts is kept (--parts, --drop)".to_string();
+            wrong = Some((ProblemKind::MissingPart, reason));
+        }
+        if let Some((kind, reason)) = wrong {
+            self.builder.refuse_at(self.source, Some(sample.first), kind, Some(key), reason);
+            return Ok(());
+        }
+        let parts: Vec<_> = parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
+        self.builder.push(RowName { source: self.source, row: self.samples - 1 }, key, &parts)
+    }
+
+    /// Adds the samples that are left.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.flush()
+    }
+}
+
+fn read_part(file: &File, part: &TarPart) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![0; part.size as usize];
+    files::read_exact_at(file, &mut bytes, part.at)
+        .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(part.at))?;
+    Ok(bytes)
+}
+
+/// A sample with its parsed JSON.
+struct Known<'a> {
+    sample: &'a TarSample,
+    json: Vec<(&'a str, Value)>,
+}
+
+impl Facts for Known<'_> {
+    fn key(&self) -> &[u8] {
+        &self.sample.key
+    }
+
+    fn size(&self, ext: &str) -> Option<u64> {
+        self.sample.part(ext).map(|part| part.size)
+    }
+
+    fn json(&self, ext: &str) -> Option<&Value> {
+        self.json.iter().find(|(known, _)| *known == ext).map(|(_, json)| json)
+    }
+}
+
+impl TarSample {
+    fn part(&self, ext: &str) -> Option<&TarPart> {
+        self.parts.iter().find(|part| part.source == ext.as_bytes())
+    }
+}
+
+/// Evaluates the filters. A JSON that cannot be read makes a problem, not a sample that is left out.
+///
+/// # Errors
+/// Returns the errors of `read`.
+pub(super) fn select(
+    sample: &TarSample,
+    filters: &[Filter],
+    read: impl Fn(&TarPart) -> Result<Vec<u8>, Failure>,
+) -> Result<Selected, Failure> {
+    let mut known = Known { sample, json: Vec::new() };
+    for ext in filters.iter().flat_map(Filter::parts) {
+        let Some(part) = sample.part(ext).filter(|_| known.json(ext).is_none()) else { continue };
+        if part.size > JSON_MAX {
+            let reason = format!("'{ext}' has {} bytes; --where reads up to 4 MiB", part.size);
+            return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
+        }
+        let parsed = match &part.bytes {
+            Some(bytes) => serde_json::from_slice(bytes),
+            None => serde_json::from_slice(&read(part)?),
+        };
+        match parsed {
+            Ok(json) => known.json.push((ext, json)),
+            Err(e) => {
+                let reason = format!("--where can't read its '{ext}': {e}");
+                return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
+            }
+        }
+    }
+    let all = filters.iter().all(|filter| filter.holds(&known));
+    Ok(if all { Selected::Yes } else { Selected::No })
+}
