@@ -123,7 +123,10 @@ fn conditions_lists_and_parts_select() {
     place.pack("reshard old -o texts --parts .JSON").succeeds();
     assert!(place.members("texts").iter().all(|name| name.ends_with(".json")));
     place.pack("reshard old -o none --parts txt").exits(1).says("none of its parts is kept");
-    place.pack("reshard old -o none --where json:/width>=99999").exits(1);
+    place
+        .pack("reshard old -o none --where json:/width>=99999")
+        .exits(2)
+        .says("24 samples are not selected");
     place.pack("reshard old -o bad --where width>1").exits(2).says("json:/width");
     place.pack("reshard old -o bad --keys nothing.txt").exits(2).says("nothing.txt");
     place.pack("build photos -o bad --where a").exits(2);
@@ -155,7 +158,9 @@ fn merged_data_sets_keep_their_order_and_repeated_keys_are_named() {
 fn splits_and_classes_are_kept() {
     let place = Place::new();
     place.folder("photos", 60);
-    place.pack("build photos -o old --split train=0.8,val=0.2 --label folder --require image").exits(1);
+    place
+        .pack("build photos -o old --split train=0.8,val=0.2 --label folder --require image")
+        .exits(1);
     for entry in fs::read_dir(place.at("photos")).unwrap() {
         for file in fs::read_dir(entry.unwrap().path()).unwrap() {
             let path = file.unwrap().path();

@@ -119,8 +119,9 @@ impl Condition {
             Condition::In(operand, literals) => operand.with(facts, |value| {
                 literals.iter().any(|literal| Comparison::Equal.holds(value, literal))
             }),
-            Condition::Like(operand, glob) => operand
-                .with(facts, |value| value.as_str().is_some_and(|text| glob.is_match(text))),
+            Condition::Like(operand, glob) => {
+                operand.with(facts, |value| value.as_str().is_some_and(|text| glob.is_match(text)))
+            }
         }
     }
 
@@ -142,9 +143,7 @@ impl Operand {
     /// Applies `test` to the operand's value; false if it has none.
     fn with(&self, facts: &dyn Facts, test: impl FnOnce(&Value) -> bool) -> bool {
         match self {
-            Operand::Key => {
-                test(&Value::String(String::from_utf8_lossy(facts.key()).into_owned()))
-            }
+            Operand::Key => test(&Value::String(String::from_utf8_lossy(facts.key()).into_owned())),
             Operand::Size(ext) => facts.size(ext).is_some_and(|size| test(&size.into())),
             Operand::Part(ext) => facts.size(ext).is_some(),
             Operand::Field(ext, pointer) => {

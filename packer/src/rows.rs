@@ -9,6 +9,7 @@
 
 mod assign;
 mod bytes;
+mod data_set;
 mod find;
 #[cfg(feature = "hdf5")]
 mod hdf5;
@@ -22,6 +23,7 @@ mod numbers;
 pub(crate) mod parquet;
 mod reader;
 mod samples;
+mod sidecar;
 mod table;
 mod tar;
 mod tfrecord;

@@ -106,7 +106,12 @@ pub(super) struct Args {
     stratify: Option<String>,
     /// Take the split from a field of the JSON or a folder, `source` from the shard that holds the
     /// sample; `none` makes no splits
-    #[arg(long, value_name = "FIELD|folder[=N]|source|none", conflicts_with = "split", help_heading = "Samples")]
+    #[arg(
+        long,
+        value_name = "FIELD|folder[=N]|source|none",
+        conflicts_with = "split",
+        help_heading = "Samples"
+    )]
     split_by: Option<String>,
     /// Check the content of parts at this level [default: structure]
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]

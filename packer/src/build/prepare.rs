@@ -288,8 +288,13 @@ pub(super) const LACKS_JSON: &str = "no sample has a JSON: give --label folder t
                                      class, or --require image to pack the images alone";
 
 fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
-    let roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
-    let why = if scanned.problems.is_empty() {
+    let mut roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
+    if roots.len() > 3 {
+        roots.splice(1..roots.len() - 1, ["...".to_string()]);
+    }
+    let why = if scanned.problems.is_empty() && !scanned.notes.is_empty() {
+        scanned.notes.join("; ")
+    } else if scanned.problems.is_empty() {
         "no files were found that could be part of one".to_string()
     } else {
         format!(

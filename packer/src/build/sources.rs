@@ -96,8 +96,8 @@ fn no_folder(root: &Path) -> String {
         [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
     });
     let advice = if tar {
-        "; a tar that is packed already needs an index, no packing: `pack index` makes it (of a plain \
-         tar, so decompress it first); tar:FILE packs its samples into other shards"
+        "; `pack index` makes an index for a plain tar, and `pack reshard` packs the samples of tars, also \
+         compressed ones, into other shards"
     } else {
         "; SRC must be one"
     };

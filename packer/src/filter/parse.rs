@@ -147,9 +147,7 @@ impl<'t> Parser<'t> {
             Some((ext, pointer)) if pointer.is_empty() || pointer.starts_with('/') => {
                 Ok(Operand::Field(ext.to_ascii_lowercase(), pointer.into()))
             }
-            Some((ext, field)) => {
-                refused(format!("a field begins with a slash: {ext}:/{field}"))
-            }
+            Some((ext, field)) => refused(format!("a field begins with a slash: {ext}:/{field}")),
         }
     }
 

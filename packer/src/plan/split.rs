@@ -256,7 +256,8 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
     });
     let split = source.and_then(|source| source.options["split"].as_str());
     split.map(String::from).ok_or_else(|| {
-        "its shard belongs to no split, and other shards do; give --split, or --split-by none".into()
+        "its shard belongs to no split, and other shards do; give --split, or --split-by none"
+            .into()
     })
 }
 

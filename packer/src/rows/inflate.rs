@@ -12,6 +12,8 @@ use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 
+/// The kind of a compressed source, in plans.
+pub(super) const STREAM: &str = "stream";
 /// Bytes read from the file at a time.
 const BUFFER: usize = 256 << 10;
 /// The longest window of a zstd frame, as a power of two: 128 MiB.

@@ -12,8 +12,8 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
-use super::inflate::{Codec, Forward};
-use super::tar::{PartFacts, SHARD, STREAM, SidecarParts};
+use super::inflate::{Codec, Forward, STREAM};
+use super::sidecar::{PartFacts, SHARD, SidecarParts};
 use crate::failure::Failure;
 use crate::source::stamp;
 

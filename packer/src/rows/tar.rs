@@ -3,7 +3,6 @@
 //! A tar with a sidecar is listed from the sidecar, any other one by its headers. Each part is a range of its
 //! tar, so no byte of a member is copied before it is packed. `stream` lists compressed tars.
 
-mod listed;
 mod sample;
 mod select;
 mod sidecar;
@@ -13,25 +12,15 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use tarflume_formats::tar::Member;
-use tarflume_formats::{About, Index, Reading, TarReader, files, index_path};
+use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
-pub(super) use self::listed::of_folder;
-pub(super) use self::sidecar::{PartFacts, SidecarParts};
-
-use self::sample::Grouping;
+use self::sample::{Grouping, SOME};
 use self::select::Sink;
 use super::Listing;
-use super::inflate::Codec;
+use super::inflate::{Codec, STREAM};
+use super::sidecar::{SHARD, open_sidecar};
 use super::url::SourceUrl;
 use crate::failure::Failure;
-
-/// Members between two looks at the stop.
-const SOME: u64 = 4096;
-/// The kind of a source with a sidecar, in plans.
-pub(super) const SHARD: &str = "shard";
-/// The kind of a compressed source, in plans.
-pub(super) const STREAM: &str = "stream";
 
 /// Lists the samples of tars.
 ///
@@ -84,14 +73,6 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         }
     }
     sink.finish()
-}
-
-/// Opens the sidecar of a tar.
-fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
-    let index = Index::open(&index_path(tar))?;
-    let found = files::metadata(tar, "examine")?;
-    index.check_tar_length(found.len()).map_err(|e| e.with_path(tar))?;
-    Ok(index)
 }
 
 /// Lists a tar by its headers.
@@ -147,9 +128,4 @@ fn describe(source: &SourceUrl, about: &mut About) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Returns a member's name as readers of shards understand it: `tar c .` writes names that begin with "./".
-fn plain_name(member: &Member) -> &[u8] {
-    member.name.strip_prefix(b"./").unwrap_or(&member.name)
 }

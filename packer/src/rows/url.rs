@@ -4,8 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find;
-use super::tar;
+use super::{data_set, find};
 use crate::failure::Failure;
 use tarflume_formats::About;
 
@@ -78,7 +77,8 @@ impl SourceKind {
             SourceKind::Jsonl => Some(&[".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"]),
             SourceKind::Npz => Some(&[".npz"]),
             SourceKind::Tar => Some(&[
-                ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
+                ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+                ".tzst",
             ]),
             SourceKind::Zip => Some(&[".zip"]),
             SourceKind::TfRecord => Some(&[".tfrecord", ".tfrecords", ".tfrec"]),
@@ -191,7 +191,7 @@ impl SourceUrl {
         let (mut splits, mut abouts) = (Vec::new(), Vec::new());
         for pattern in patterns {
             let set = match kind {
-                SourceKind::Tar => tar::of_folder(&find::absolute(pattern)?)?,
+                SourceKind::Tar => data_set::of_folder(&find::absolute(pattern)?)?,
                 _ => None,
             };
             let Some((tars, about)) = set else {
@@ -226,7 +226,7 @@ impl SourceUrl {
             return Err(Failure::usage(text));
         }
         let options = prefix.map(|prefix| ("prefix".into(), prefix.into())).into_iter().collect();
-        let (files, splits, abouts) = match tar::of_folder(&find::absolute(text)?)? {
+        let (files, splits, abouts) = match data_set::of_folder(&find::absolute(text)?)? {
             Some((tars, about)) => {
                 let splits = tars.iter().map(|tar| tar.split.clone()).collect();
                 (tars.into_iter().map(|tar| tar.path).collect(), splits, vec![about])

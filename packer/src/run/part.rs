@@ -247,7 +247,8 @@ impl<'a> Parts<'a> {
         let Location::Range { source, at } = part.location else { return Ok(()) };
         let ext = self.ext(part).shard.as_bytes();
         let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
-        match facts.filter(|facts| facts.checksum.is_some()).map(|facts| facts.fault(ext, found())) {
+        match facts.filter(|facts| facts.checksum.is_some()).map(|facts| facts.fault(ext, found()))
+        {
             Some(Some(reason)) => {
                 Err(self.problem(sample, part, ProblemKind::Checksum, Some(0), reason))
             }

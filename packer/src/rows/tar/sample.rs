@@ -1,11 +1,13 @@
 //! `Grouping`: members of a tar -> samples. Members with one key that follow each other are one sample.
 
-use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::name;
+use tarflume_formats::tar::{Member, MemberKind};
 
-use super::plain_name;
 use crate::problem::ProblemKind;
 use crate::scan::options::ScanOptions;
+
+/// Members between two looks at the stop.
+pub(super) const SOME: u64 = 4096;
 
 /// A sample of a tar.
 #[derive(Debug, Default)]
@@ -45,6 +47,11 @@ impl TarSample {
         }
         self.parts.push(TarPart { source, at, size, bytes: None });
     }
+}
+
+/// Returns a member's name as readers of shards understand it: `tar c .` writes names that begin with "./".
+pub(super) fn plain_name(member: &Member) -> &[u8] {
+    member.name.strip_prefix(b"./").unwrap_or(&member.name)
 }
 
 /// Groups the members of one tar.

@@ -11,7 +11,6 @@ use serde_json::Value;
 use tarflume_formats::{Error, files};
 
 use super::sample::{TarPart, TarSample};
-use super::stream::StreamSamples;
 use crate::failure::Failure;
 use crate::filter::{Facts, Filter};
 use crate::problem::ProblemKind;
@@ -29,6 +28,21 @@ pub(super) enum Selected {
     Yes,
     No,
     Wrong(ProblemKind, String),
+}
+
+/// The samples of a compressed tar.
+#[derive(Debug)]
+pub(super) struct StreamSamples {
+    pub(super) samples: Vec<(TarSample, Selected)>,
+    /// Members that belong to no sample.
+    pub(super) skipped: u64,
+}
+
+impl StreamSamples {
+    /// Returns the number of parts.
+    pub(super) fn parts(&self) -> u64 {
+        self.samples.iter().map(|(sample, _)| sample.parts.len() as u64).sum()
+    }
 }
 
 /// Takes the samples of all tars of a source.

@@ -8,29 +8,13 @@ use std::path::Path;
 use tarflume_formats::Error;
 use tarflume_formats::tar::{Event, Member, Walk};
 
-use super::sample::{Grouping, TarSample};
-use super::select::{JSON_MAX, Selected, select};
-use super::{SOME, plain_name};
+use super::sample::{Grouping, SOME, TarSample, plain_name};
+use super::select::{JSON_MAX, Selected, StreamSamples, select};
 use crate::failure::Failure;
 use crate::filter::Filter;
 use crate::rows::inflate::{Codec, Forward};
 use crate::scan::options::ScanOptions;
 use crate::stop::Stop;
-
-/// The samples of a compressed tar.
-#[derive(Debug)]
-pub(super) struct StreamSamples {
-    pub(super) samples: Vec<(TarSample, Selected)>,
-    /// Members that belong to no sample.
-    pub(super) skipped: u64,
-}
-
-impl StreamSamples {
-    /// Returns the number of parts.
-    pub(super) fn parts(&self) -> u64 {
-        self.samples.iter().map(|(sample, _)| sample.parts.len() as u64).sum()
-    }
-}
 
 /// Lists the samples of a compressed tar.
 ///
@@ -86,7 +70,8 @@ impl Pass<'_> {
         }
         let wanted = self.options.filters.iter().flat_map(Filter::parts);
         let name = plain_name(member).to_ascii_lowercase();
-        let ends = |ext: &String| name.strip_suffix(ext.as_bytes()).is_some_and(|n| n.ends_with(b"."));
+        let ends =
+            |ext: &String| name.strip_suffix(ext.as_bytes()).is_some_and(|n| n.ends_with(b"."));
         if member.size <= JSON_MAX && wanted.clone().any(ends) {
             let mut bytes = vec![0; member.size as usize];
             let got = stream.read_at(member.data, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! The shards of a data set that a source names: its manifest lists them, with their splits.
+//! The shards of a data set that is a source: its manifest lists them, with their splits.
 
 use std::path::{Path, PathBuf};
 

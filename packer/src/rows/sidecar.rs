@@ -1,0 +1,114 @@
+//! The sidecar of a tar that is a source: checksums and entry points of its parts while they are packed.
+
+use std::path::Path;
+
+use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Index, Result, files, index_path, name};
+
+use crate::failure::Failure;
+
+/// The kind of a source with a sidecar, in plans.
+pub(super) const SHARD: &str = "shard";
+
+/// Opens the sidecar of a tar.
+///
+/// # Errors
+/// Returns an error if there is none, it is damaged or belongs to another tar, or the operating system refuses.
+pub(super) fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
+    let index = Index::open(&index_path(tar))?;
+    let found = files::metadata(tar, "examine")?;
+    index.check_tar_length(found.len()).map_err(|e| e.with_path(tar))?;
+    Ok(index)
+}
+
+/// Finds planned parts in the sidecar of their tar.
+#[derive(Debug)]
+pub(crate) struct SidecarParts {
+    index: Index,
+    /// The row that was found last: parts are usually read in the order of the tar.
+    row: u64,
+}
+
+/// What a sidecar says about a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PartFacts<'a> {
+    /// The crc32c of its bytes.
+    pub(crate) checksum: Option<u32>,
+    /// Its entry points; empty if it has none.
+    pub(crate) entry_points: &'a [u8],
+}
+
+impl SidecarParts {
+    /// Opens the sidecar of a tar.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, it is damaged or belongs to another tar, or the operating system
+    /// refuses.
+    pub(crate) fn open(tar: &Path) -> Result<SidecarParts, Failure> {
+        Ok(SidecarParts { index: open_sidecar(tar)?, row: 0 })
+    }
+
+    /// Returns what the sidecar says about the part whose data begins at byte `at`.
+    ///
+    /// # Errors
+    /// Returns an error if it has no such part, or is damaged.
+    pub(crate) fn at(&mut self, tar: &Path, at: u64) -> Result<PartFacts<'_>, Failure> {
+        let damaged = |e: tarflume_formats::Error| Failure::from(e.with_path(tar));
+        let found = self.find(at).map_err(damaged)?;
+        let Some((row, number, checksum)) = found else {
+            return Err(Failure::bad_data(format!(
+                "{}, byte {at}: the sidecar has no part here; it was changed after it was planned, so plan again \
+                 with --fresh",
+                tar.shown()
+            )));
+        };
+        self.row = row;
+        let points = self.index.entry_points(number).map_err(damaged)?;
+        Ok(PartFacts { checksum, entry_points: points.unwrap_or_default() })
+    }
+
+    /// Returns the row, number and checksum of a part.
+    fn find(&self, at: u64) -> Result<Option<(u64, u64, Option<u32>)>> {
+        let found = |row: u64, part: Part<'_>| Some((row, part.number, part.checksum));
+        for row in [self.row, self.row + 1] {
+            if let Some(sample) = self.index.sample(row)?
+                && let Some(part) = part_at(&sample, at)?
+            {
+                return Ok(found(row, part));
+            }
+        }
+        let (mut low, mut high) = (0, self.index.samples());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.index.sample(middle)? {
+                Some(sample) if sample.first <= at => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        let Some(row) = low.checked_sub(1) else { return Ok(None) };
+        let Some(sample) = self.index.sample(row)? else { return Ok(None) };
+        Ok(part_at(&sample, at)?.and_then(|part| found(row, part)))
+    }
+}
+
+fn part_at<'a>(sample: &Sample<'a>, at: u64) -> Result<Option<Part<'a>>> {
+    for part in sample.parts() {
+        let part = part?;
+        if part.offset == at {
+            return Ok(Some(part));
+        }
+    }
+    Ok(None)
+}
+
+impl PartFacts<'_> {
+    /// Returns the fault of bytes with this checksum; `None` if they are the right ones.
+    pub(crate) fn fault(&self, ext: &[u8], found: u32) -> Option<String> {
+        let expected = self.checksum.filter(|&expected| expected != found)?;
+        Some(format!(
+            "part '{}' has checksum {found:08x}, and the sidecar states {expected:08x}",
+            name::shown(ext)
+        ))
+    }
+}
