@@ -10,6 +10,7 @@ mod body;
 mod build;
 mod check;
 mod counts;
+mod frames;
 mod head;
 pub mod layout;
 mod lookup;

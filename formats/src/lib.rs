@@ -46,6 +46,7 @@ mod checksum;
 mod content;
 mod dataset;
 mod error;
+pub mod frames;
 #[doc(hidden)]
 pub mod foreign;
 pub mod index;

@@ -5,12 +5,14 @@
 //! about 200 kB: measured, pieces of that size are copied and hashed while they are still in the
 //! cache, and a sample that turns out bad is dropped before a byte of it is written.
 
+mod compress;
 mod written_shard;
 
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use self::compress::Compression;
 use crate::checksum::{Crc, crc32c};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{IndexBuilder, TarFacts};
@@ -37,6 +39,11 @@ pub struct ShardWriter {
     header: Vec<u8>,
     name: Vec<u8>,
     sample: OpenSample,
+    compression: Option<Box<Compression>>,
+    /// Frames on their way to the file.
+    frames: Vec<u8>,
+    /// Bytes of the file.
+    stored: u64,
 }
 
 /// The sample being written.
@@ -83,7 +90,23 @@ impl ShardWriter {
             header: Vec::with_capacity(2048),
             name: Vec::new(),
             sample: OpenSample::default(),
+            compression: None,
+            frames: Vec::new(),
+            stored: 0,
         })
+    }
+
+    /// As [`ShardWriter::create`]; the file is the tar as frames of zstd, compressed at this level: `level` is 1 to 22.
+    /// The sidecar has the frames, so that a part is read by decompressing the frames that hold it.
+    ///
+    /// # Errors
+    /// As [`ShardWriter::create`], and if memory is exhausted.
+    pub fn create_compressed(folder: &Path, name: &str, level: i32) -> Result<ShardWriter> {
+        let mut writer = ShardWriter::create(folder, name)?;
+        let mut compression = Compression::new(level)?;
+        compression.sample(0);
+        writer.compression = Some(Box::new(compression));
+        Ok(writer)
     }
 
     /// Begins a sample.
@@ -95,6 +118,11 @@ impl ShardWriter {
         self.sample.repeat.clear();
         self.sample.points.clear();
         self.sample.rollback = None;
+        let first = self.sample.first;
+        if let Some(compression) = &mut self.compression {
+            compression.forget();
+            compression.sample(first);
+        }
     }
 
     /// Adds a part to the sample: writes its header and returns the `length` bytes after it, which
@@ -135,6 +163,9 @@ impl ShardWriter {
             let keep = (self.position() - self.sample.first) as usize;
             self.flush_to(self.filled - keep)?;
             self.sample.rollback = Some(Box::new(self.hasher.clone()));
+            if let Some(compression) = &mut self.compression {
+                compression.keep();
+            }
         }
         self.flush_to(self.filled)?;
         let mut crc = Crc::new();
@@ -194,14 +225,17 @@ impl ShardWriter {
     /// # Errors
     /// Returns an error if the operating system refuses to truncate the file.
     pub fn abandon(&mut self) -> Result<()> {
+        let first = self.sample.first;
+        let compressed = self.compression.as_mut().and_then(|c| c.roll_back(first));
         match self.sample.rollback.take() {
             Some(hasher) => {
-                let first = self.sample.first;
+                let end = compressed.unwrap_or(first);
                 let file = &mut self.temp.file;
-                file.set_len(first)
-                    .and_then(|()| file.seek(SeekFrom::Start(first)))
+                file.set_len(end)
+                    .and_then(|()| file.seek(SeekFrom::Start(end)))
                     .map_err(|e| Error::io(e, "shorten", self.temp.path()))?;
                 self.hasher = *hasher;
+                self.stored = end;
                 self.written = first;
                 self.filled = 0;
             }
@@ -233,7 +267,12 @@ impl ShardWriter {
         self.buffer[self.filled..end].copy_from_slice(&tar::END);
         self.filled = end;
         self.flush_to(end)?;
-        let facts = TarFacts { length: self.written, digest: Some(self.hasher.finalize()) };
+        if let Some(compression) = self.compression.take() {
+            let ends = compression.finish(&mut self.frames)?;
+            self.index.frames(ends);
+            self.write_frames()?;
+        }
+        let facts = TarFacts { length: self.stored, digest: Some(self.hasher.finalize()) };
         Ok(WrittenShard {
             temp: self.temp,
             facts,
@@ -269,8 +308,21 @@ impl ShardWriter {
         self.filled = end;
         let offset = self.position();
         let points = self.sample.points.len()..self.sample.points.len();
+        if let Some(compression) = &mut self.compression {
+            compression.part(ext, offset, length);
+        }
         let ext = ext.to_vec();
         self.sample.parts.push(OpenPart { ext, offset, length, checksum: None, points });
+        Ok(())
+    }
+
+    /// Hashes and writes the frames that are complete.
+    fn write_frames(&mut self) -> Result<()> {
+        self.hasher.update(&self.frames);
+        let written = self.temp.file.write_all(&self.frames);
+        written.map_err(|e| Error::io(e, "write", self.temp.path()))?;
+        self.stored += self.frames.len() as u64;
+        self.frames.clear();
         Ok(())
     }
 
@@ -283,10 +335,16 @@ impl ShardWriter {
 
     /// Hashes and writes the first `length` bytes of the buffer; the rest moves to its front.
     fn flush_to(&mut self, length: usize) -> Result<()> {
-        for piece in self.buffer[..length].chunks(2 * PIECE) {
-            self.hasher.update(piece);
-            let written = self.temp.file.write_all(piece);
-            written.map_err(|e| Error::io(e, "write", self.temp.path()))?;
+        if let Some(compression) = &mut self.compression {
+            compression.take(&self.buffer[..length], &mut self.frames)?;
+            self.write_frames()?;
+        } else {
+            for piece in self.buffer[..length].chunks(2 * PIECE) {
+                self.hasher.update(piece);
+                let written = self.temp.file.write_all(piece);
+                written.map_err(|e| Error::io(e, "write", self.temp.path()))?;
+            }
+            self.stored += length as u64;
         }
         self.buffer.copy_within(length..self.filled, 0);
         self.written += length as u64;

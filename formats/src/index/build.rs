@@ -35,6 +35,8 @@ pub struct IndexBuilder {
     ext_rows: Vec<usize>,
     dims: Vec<[u32; 2]>,
     points: Blobs,
+    /// The ends of frames: in the file, in the tar.
+    frames: Option<Vec<(u64, u64)>>,
 }
 
 impl IndexBuilder {
@@ -109,6 +111,11 @@ impl IndexBuilder {
         self.rows.len() as u64
     }
 
+    /// States the ends of the frames of a compressed shard, in the file and in the tar.
+    pub fn frames(&mut self, ends: Vec<(u64, u64)>) {
+        self.frames = Some(ends);
+    }
+
     /// Returns the number of parts so far.
     pub fn parts(&self) -> u64 {
         self.spans.len() as u64
@@ -170,6 +177,11 @@ impl IndexBuilder {
         }
         if let Some((starts, points)) = self.points.sections(self.spans.len()) {
             sections.extend([(l::POINT_STARTS, starts), (l::POINTS, points)]);
+        }
+        if let Some(ends) = &self.frames {
+            let starts = [(0, 0)].iter().chain(ends);
+            let records = starts.flat_map(|&(file, data)| [file.to_le_bytes(), data.to_le_bytes()]);
+            sections.push((l::FRAMES, flat(records)));
         }
         Ok(assemble(facts, samples, parts, &sections))
     }
@@ -242,6 +254,9 @@ fn assemble(
     for (i, (name, bytes)) in sections.iter().enumerate() {
         let line = l::FIXED + i * l::SECTION;
         put(line, name);
+        if *name == l::FRAMES {
+            put(line + 4, &l::SECTION_REQUIRED.to_le_bytes());
+        }
         put(line + 8, &(next as u64).to_le_bytes());
         put(line + 16, &(bytes.len() as u64).to_le_bytes());
         next += l::aligned(bytes.len());

@@ -19,7 +19,21 @@ impl Index {
             end = self.check_sample(&sample?, end)?;
         }
         self.check_order()?;
+        self.check_frames()?;
         self.check_points()
+    }
+
+    /// Checks that the frames of a compressed shard follow each other.
+    fn check_frames(&self) -> Result<()> {
+        let mut end = (0, 0);
+        for n in 0..self.frames() {
+            let Some(frame) = self.frame(n)? else { break };
+            if (frame.file.start, frame.data.start) != end || frame.data.is_empty() {
+                return Err(self.body.inconsistent(0, "the frames do not follow each other"));
+            }
+            end = (frame.file.end, frame.data.end);
+        }
+        Ok(())
     }
 
     /// Checks that the first and the last record of the rows cover all keys and parts.

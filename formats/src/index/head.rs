@@ -25,6 +25,7 @@ pub(super) struct Sections {
     pub(super) order: Option<Range<usize>>,
     /// The starts of the entry points and the entry points themselves.
     pub(super) points: Option<(Range<usize>, Range<usize>)>,
+    pub(super) frames: Option<Range<usize>>,
 }
 
 /// Returns the whole head of a sidecar of `length` bytes, or as much of it as is needed to refuse
@@ -136,6 +137,7 @@ impl Head {
                 name if name == l::CHECKSUMS => found.checksums = Some(range),
                 name if name == l::DIMS => found.dims = Some(range),
                 name if name == l::KEY_ORDER => found.order = Some(range),
+                name if name == l::FRAMES => found.frames = Some(range),
                 name if name == l::POINT_STARTS => starts = Some(range),
                 name if name == l::POINTS => points = Some(range),
                 name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
@@ -167,6 +169,7 @@ impl Head {
             && expect(found.spans.len(), parts, l::SPAN)
             && expect(found.ext_ids.len(), parts, 2)
             && found.exts.len() >= 8
+            && found.frames.as_ref().is_none_or(|r| r.len() >= l::FRAME && r.len() % l::FRAME == 0)
             && optional(&found.checksums, parts, 4)
             && optional(&found.dims, samples, l::DIM)
             && optional(&found.order, samples, 4)

@@ -78,6 +78,12 @@ pub const POINT_STARTS: SectionName = *b"jpgs";
 /// The concatenated entry points of JPEG parts. Present if `jpgs` is.
 pub const POINTS: SectionName = *b"jpgb";
 
+/// One record per frame of a compressed shard, and one more, of two `u64`: where the frame begins in the file, and in
+/// the tar. Present if the shard is compressed; a reader that does not know it must refuse the sidecar.
+pub const FRAMES: SectionName = *b"fram";
+
+/// Bytes of one record of `fram`.
+pub const FRAME: usize = 16;
 /// Bytes of one record of `rows`.
 pub const ROW: usize = 24;
 /// Bytes of one record of `span`.

@@ -69,6 +69,7 @@ impl Index {
         index.body.path = Some(path.to_path_buf());
         index.body.stamp = Some(Stamp::of(path, &metadata));
         index.metadata = Some(metadata);
+        index.learn_tar_length()?;
         Ok(index)
     }
 
@@ -79,7 +80,22 @@ impl Index {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Index> {
         let mut index = Index::new(&bytes, bytes.len() as u64, || Ok(Mapped::Owned(Vec::new())))?;
         index.body.bytes = Mapped::Owned(bytes);
+        index.learn_tar_length()?;
         Ok(index)
+    }
+
+    /// Sets the length of the tar, which differs from that of a compressed file.
+    fn learn_tar_length(&mut self) -> Result<()> {
+        if self.body.sections.frames.is_none() {
+            return Ok(());
+        }
+        let (file, data) = self.frame_start(self.frames())?;
+        if file > self.facts.length {
+            let text = "the sidecar is inconsistent: the frames are longer than the file";
+            return Err(self.body.error(ErrorKind::Damaged, text));
+        }
+        self.body.tar_length = data;
+        Ok(())
     }
 
     fn new(head: &[u8], length: u64, bytes: impl FnOnce() -> Result<Mapped>) -> Result<Index> {
@@ -195,7 +211,7 @@ impl Index {
         (first, key_start, first_part): (u64, u64, u64),
         (_, key_end, end_part): (u64, u64, u64),
     ) -> Result<(Range<usize>, Range<u64>)> {
-        if first_part > end_part || end_part > self.parts || first > self.facts.length {
+        if first_part > end_part || end_part > self.parts || first > self.body.tar_length {
             return Err(self
                 .body
                 .inconsistent(row, "its parts or its first byte are outside the shard"));

@@ -19,13 +19,18 @@ use crate::publish::{
 /// Extension of a sidecar's file name.
 const INDEX_EXTENSION: &str = "index";
 
-/// Returns the path of the sidecar of the tar at `tar`: `a.index` for `a.tar` and for `a`.
+/// Returns the path of the sidecar of the tar at `tar`: `a.index` for `a.tar`, `a.tar.zst` and `a`.
 ///
 /// The name does not contain `.tar`: readers that take every file with `.tar` in its name as a
 /// shard (Hugging Face `datasets` is one) would read the sidecar as a tar.
 pub fn index_path(tar: &Path) -> PathBuf {
     match tar.extension() {
         Some(extension) if extension == "tar" => tar.with_extension(INDEX_EXTENSION),
+        Some(extension)
+            if extension == "zst" && tar.with_extension("").extension() == Some("tar".as_ref()) =>
+        {
+            tar.with_extension("").with_extension(INDEX_EXTENSION)
+        }
         _ => {
             let mut path = tar.as_os_str().to_owned();
             path.push(".");
