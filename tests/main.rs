@@ -16,6 +16,7 @@
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `diff`: samples that two data sets do not have in common;
+//! - `compressed`: shards compressed by zstd;
 //! - `reshard`: the samples of existing shards in other shards;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
@@ -42,6 +43,7 @@ mod append;
 mod arrays;
 mod bench;
 mod build;
+mod compressed;
 mod diff;
 mod disk_failures;
 mod doctor;

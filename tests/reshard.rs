@@ -18,7 +18,7 @@ fn packed() -> Place {
 
 /// Asserts that two data sets have the same tars and sidecars.
 #[track_caller]
-fn same_shards(place: &Place, one: &str, other: &str) {
+pub(crate) fn same_shards(place: &Place, one: &str, other: &str) {
     let shards = |set: &str| {
         let mut tree = place.tree(set);
         tree.remove("dataset.json");

@@ -63,11 +63,14 @@ pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
         // A decompressor has 100 KiB of tables; one is kept for each thread.
         static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
     }
-    let damaged = |why: String| Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"));
+    let damaged =
+        |why: String| Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"));
     let length = DECOMPRESSOR.with_borrow_mut(|kept| {
         let decompressor = match kept {
             Some(decompressor) => decompressor,
-            None => kept.insert(zstd::bulk::Decompressor::new().map_err(|e| damaged(e.to_string()))?),
+            None => {
+                kept.insert(zstd::bulk::Decompressor::new().map_err(|e| damaged(e.to_string()))?)
+            }
         };
         decompressor.decompress_to_buffer(frame, into).map_err(|e| damaged(e.to_string()))
     })?;
@@ -154,9 +157,9 @@ pub fn decode_table(table: &[u8], length: u64) -> Result<Vec<Frame>> {
 
 /// Extensions of parts that are compressed already: they are stored. In byte order.
 const STORED: [&str; 33] = [
-    "7z", "aac", "avi", "avif", "bz2", "flac", "gif", "gz", "heic", "heif", "jp2", "jpeg", "jpg", "jxl", "lz4", "m4a",
-    "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "npz", "ogg", "opus", "parquet", "png", "tgz", "webm", "webp",
-    "xz", "zip", "zst",
+    "7z", "aac", "avi", "avif", "bz2", "flac", "gif", "gz", "heic", "heif", "jp2", "jpeg", "jpg",
+    "jxl", "lz4", "m4a", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "npz", "ogg", "opus",
+    "parquet", "png", "tgz", "webm", "webp", "xz", "zip", "zst",
 ];
 
 /// Returns true if parts with this extension are stored and not compressed again. The words after the last dot

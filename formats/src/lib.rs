@@ -46,9 +46,9 @@ mod checksum;
 mod content;
 mod dataset;
 mod error;
-pub mod frames;
 #[doc(hidden)]
 pub mod foreign;
+pub mod frames;
 pub mod index;
 mod key_list;
 mod le;

@@ -19,7 +19,8 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
 }
 
 fn json(n: usize) -> Vec<u8> {
-    format!("{{\"number\": {n}, \"caption\": \"{}\"}}", "a picture of a cat ".repeat(n % 40 + 1)).into_bytes()
+    format!("{{\"number\": {n}, \"caption\": \"{}\"}}", "a picture of a cat ".repeat(n % 40 + 1))
+        .into_bytes()
 }
 
 /// The parts of sample `n`.

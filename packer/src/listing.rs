@@ -3,6 +3,7 @@
 //! A data set is opened by its manifest, a tar by its sidecar; a tar without one is walked by its
 //! headers, so that foreign tars work, too. Writes and prints nothing.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 #[cfg(feature = "remote")]
 use crate::index::in_parallel;
 use crate::index::{Options, is_folder, sidecar};
+use crate::packed_shard::{self, FrameReader};
 use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
@@ -49,11 +51,23 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Opens the bytes of the tar: its file, or a copy in an unnamed temporary file if it is in a store.
+    /// Opens the bytes of the tar: its file, or a copy in an unnamed temporary file if it is in a store or
+    /// compressed.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses, and the errors of the store.
+    /// Returns an error if the operating system refuses or a frame is damaged, and the errors of the store.
     pub fn data(&self) -> Result<File, Failure> {
+        let file = self.file()?;
+        let found = file.metadata().map_err(|e| Failure::io(e, "look at", &self.tar))?;
+        self.index.check_tar_length(found.len()).map_err(|e| e.with_path(&self.tar))?;
+        if !self.index.is_compressed() {
+            return Ok(file);
+        }
+        Ok(packed_shard::whole(&self.tar, &file, &self.index)?)
+    }
+
+    /// Opens the file of the tar, or a copy of the object.
+    fn file(&self) -> Result<File, Failure> {
         let Some(source) = &self.source else { return Ok(files::open(&self.tar)?.0) };
         let doing = |e| Failure::io(e, "keep a copy of the shard in", std::env::temp_dir());
         let mut file = tempfile::tempfile().map_err(doing)?;
@@ -313,6 +327,20 @@ pub fn read_part(
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
     let crc = match &shard.source {
+        source if shard.index.is_compressed() => {
+            let file = source.is_none().then(|| files::open(&shard.tar)).transpose()?;
+            let frames = RefCell::new(FrameReader::default());
+            let of_file = |at, piece: &mut [u8]| match (source, &file) {
+                (Some(source), _) => Ok(source.read_at(at, piece)?),
+                (None, Some((file, _))) => files::read_exact_at(file, piece, at)
+                    .map_err(|e| Error::io(e, "read", &shard.tar).with_byte(at).into()),
+                (None, None) => Ok(()), // it was opened above
+            };
+            let read = |at, piece: &mut [u8]| {
+                frames.borrow_mut().read((&shard.tar, &shard.index), at, piece, of_file)
+            };
+            in_pieces((part.offset, part.length), read, take)?
+        }
         Some(source) => {
             source.advise(part.offset, part.length); // one request, or a few at the same time
             let read = |at, piece: &mut [u8]| Ok(source.read_at(at, piece)?);

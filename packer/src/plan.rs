@@ -27,6 +27,7 @@ use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::duplicates::Decided;
 use self::naming::{Base, Namer};
 use self::split::{SplitRule, Splits};
+use crate::compress::{COMPRESSED, PLAIN};
 use crate::failure::Failure;
 use crate::scan::Scan;
 use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
@@ -97,9 +98,19 @@ pub(crate) struct Shape {
     /// The parts of tars that are packed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
+    /// How shards are compressed; absent if they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compress: Option<String>,
     /// The parts of tars that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
+}
+
+impl Shape {
+    /// Returns the ending of the names of shards.
+    fn ending(&self) -> &'static str {
+        if self.compress.is_some() { COMPRESSED } else { PLAIN }
+    }
 }
 
 /// Returns the command line flag that sets a field of [`Shape`].
@@ -325,7 +336,7 @@ fn stream_shards<W: Write>(
 ) -> Result<()> {
     let cut = terms.shape.cut;
     let mut cutter = Cutter::new(cut, dealt.total);
-    let mut namer = Namer::new(&terms.shape.prefix, terms.base);
+    let mut namer = Namer::new(&terms.shape.prefix, terms.base, terms.shape.ending());
     let mut planned = PlannedSample::default();
     let mut member = Vec::new();
     let mut texts = dealt.scan.texts.reader();

@@ -232,7 +232,11 @@ impl Job<'_> {
         // Checked for each shard: a source may be unmounted during a run of hours.
         sources::check(&self.options.roots, &self.plan.foot().sources)?;
         let name = &self.plan.foot().shards[number].name;
-        let mut writer = ShardWriter::create(&self.staging.shards(), name)?;
+        let folder = self.staging.shards();
+        let mut writer = match self.options.compress {
+            Some(compress) => ShardWriter::create_compressed(&folder, name, compress.level())?,
+            None => ShardWriter::create(&folder, name)?,
+        };
         let mut problems = Vec::new();
         if !self.fill(number, &mut writer, &mut problems, claim.as_ref())? {
             drop(writer); // which removes the temporary file

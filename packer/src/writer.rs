@@ -22,6 +22,7 @@ use self::place::Place;
 use crate::bucket::Bucket;
 use crate::build::options::check_prefix;
 use crate::check::{CheckLevel, Content, Dimensions, Tray};
+use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
@@ -139,8 +140,13 @@ impl DatasetWriter {
         self.keys.check(&self.options.names, key)?;
         self.make_room(key, &parts)?;
         if self.shard.is_none() {
-            let name = shard_name(&self.options.prefix, self.begun);
-            self.shard = Some(ShardWriter::create(&self.place.shards(), &name)?);
+            let compress = self.options.compress;
+            let name = shard_name(&self.options.prefix, self.begun, Compress::ending(compress));
+            let folder = self.place.shards();
+            self.shard = Some(match compress {
+                Some(compress) => ShardWriter::create_compressed(&folder, &name, compress.level())?,
+                None => ShardWriter::create(&folder, &name)?,
+            });
             self.begun += 1;
         }
         let Some(shard) = &mut self.shard else { return Ok(()) };

@@ -7,6 +7,7 @@ pub(crate) mod by_url;
 pub(crate) mod cache;
 pub(crate) mod fetch_stats;
 pub(crate) mod file;
+pub(crate) mod framed;
 pub(crate) mod identity;
 mod limit;
 pub(crate) mod mapped;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tarflume_packer::build::{BuildOptions, Request, Selection, Tars};
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Failure, Outcome, size};
+use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
 
 use super::args::{Jobs, choice};
 use super::bucket::BucketBuild;
@@ -67,6 +67,9 @@ pub(super) struct Args {
     /// their order
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
+    /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3]; see `pack build --help`
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
+    compress: Option<Compress>,
 
     /// Pack only samples that meet this condition; repeatable, all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = "Samples")]
@@ -174,6 +177,7 @@ impl Args {
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,
             dry_run: self.dry_run,
+            compress: self.compress,
             tars: self.tars()?,
             selection: Selection {
                 filters: self.filters.clone(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tarflume_packer::build::{BuildOptions, Request};
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Failure, size};
+use tarflume_packer::{CheckLevel, Compress, Failure, size};
 
 use super::args::{Format, Jobs, choice};
 use super::progress;
@@ -45,6 +45,12 @@ pub(super) struct SourceArgs {
     /// Distribute samples over shards at random; the same seed gives the same shards
     #[arg(long, value_name = "SEED", help_heading = "Shards")]
     shuffle: Option<u64>,
+    /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3].
+    ///
+    /// Shards are PREFIX-000000.tar.zst; any zstd program decompresses them to the tar. JPEGs and other compressed
+    /// parts are stored. A loader decompresses only the frames that hold a sample.
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
+    compress: Option<Compress>,
 
     /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
     ///
@@ -260,6 +266,7 @@ impl SourceArgs {
             jobs: self.jobs.given().map(|n| n as u64),
             fresh: self.fresh,
             dry_run,
+            compress: self.compress,
             ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;

@@ -11,6 +11,7 @@ use super::request::{Append, Request};
 use super::selection::Selection;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
+use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::label::ClassList;
 use crate::plan::Shape;
@@ -143,6 +144,10 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.stratify.clone_from(&shape.stratify);
     options.split_by.clone_from(&shape.split_by);
     options.selection = selection(shape)?;
+    options.compress =
+        shape.compress.as_deref().map(Compress::parse).transpose().map_err(|why| {
+            Failure::bad_data(format!("the manifest names another compression: {why}"))
+        })?;
     let level = CheckLevel::from_word(&shape.check);
     options.check = Some(level.ok_or_else(|| {
         Failure::bad_data(format!("the manifest names an unknown check '{}'", shape.check))

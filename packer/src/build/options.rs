@@ -11,6 +11,7 @@ use super::request::Request;
 use super::selection::{self, Selection, Tars};
 use crate::check::CheckLevel;
 use crate::choice::Choice;
+use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::label::{ClassList, FolderRule, LabelRule};
 use crate::plan::Shape;
@@ -67,6 +68,7 @@ pub struct BuildOptions {
     pub jobs: Option<u64>,
     pub fresh: bool,
     pub dry_run: bool,
+    pub compress: Option<Compress>,
     /// Existing shards that are packed again: the sources of `pack reshard`.
     pub tars: Vec<Tars>,
     pub selection: Selection,
@@ -110,6 +112,7 @@ impl BuildOptions {
             jobs: None,
             fresh: false,
             dry_run: false,
+            compress: None,
             tars: Vec::new(),
             selection: Selection::default(),
         }
@@ -188,6 +191,7 @@ impl BuildOptions {
             pair: Side::planned(&pair),
             filters: selected.filters.iter().map(ToString::to_string).collect(),
             keys: selected.only.as_ref().map(|keys| keys.digest()),
+            compress: self.compress.map(|compress| compress.to_string()),
             parts,
             drop,
         };

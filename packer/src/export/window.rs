@@ -36,8 +36,6 @@ impl<'a> TarWindow<'a> {
     /// Returns an error if the operating system refuses, or if the sidecar describes another tar.
     pub(super) fn open(shard: &'a Shard) -> Result<TarWindow<'a>, Failure> {
         let file = shard.data()?;
-        let found = file.metadata().map_err(|e| Failure::io(e, "look at", &shard.tar))?;
-        shard.index.check_tar_length(found.len()).map_err(|e| e.with_path(&shard.tar))?;
         Ok(TarWindow { shard, file, buffer: Vec::new(), at: 0, filled: 0 })
     }
 
@@ -99,7 +97,7 @@ impl<'a> TarWindow<'a> {
 
     /// Returns `length` bytes from `offset` on, which it reads unless they are in the window.
     fn load(&mut self, key: &[u8], offset: u64, length: usize) -> Result<&[u8], Failure> {
-        let (end, tar) = (offset.saturating_add(length as u64), self.shard.index.tar().length);
+        let (end, tar) = (offset.saturating_add(length as u64), self.shard.index.tar_length());
         if end > tar {
             let text =
                 format!("the sidecar places a part up to byte {end} of a tar of {tar} bytes");

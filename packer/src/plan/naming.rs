@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use tarflume_formats::{About, Column};
 
+use crate::compress::{COMPRESSED, PLAIN};
+
 /// The prefix of shards if none is chosen.
 pub(crate) const PREFIX: &str = "shard";
 
@@ -39,7 +41,8 @@ impl Base {
     /// Returns the number of the first new shard with this prefix.
     fn next(&self, prefix: &str) -> u64 {
         let number = |name: &String| {
-            let rest = name.strip_prefix(prefix)?.strip_prefix('-')?.strip_suffix(".tar")?;
+            let rest = name.strip_prefix(prefix)?.strip_prefix('-')?;
+            let rest = rest.strip_suffix(COMPRESSED).or_else(|| rest.strip_suffix(PLAIN))?;
             rest.parse::<u64>().ok()?.checked_add(1)
         };
         self.shards.iter().filter_map(number).max().unwrap_or(0)
@@ -53,12 +56,13 @@ pub(super) struct Namer<'t> {
     split: Option<String>,
     prefix: String,
     number: u64,
+    ending: &'static str,
 }
 
 impl<'t> Namer<'t> {
-    /// Names shards with the prefix that was chosen, after those of `base`.
-    pub(super) fn new(chosen: &'t str, base: Option<&'t Base>) -> Namer<'t> {
-        Namer { chosen, base, split: None, prefix: String::new(), number: 0 }
+    /// Names shards with the prefix that was chosen and this ending, after those of `base`.
+    pub(super) fn new(chosen: &'t str, base: Option<&'t Base>, ending: &'static str) -> Namer<'t> {
+        Namer { chosen, base, split: None, prefix: String::new(), number: 0, ending }
     }
 
     /// Returns true if samples of this split need other shards than those before.
@@ -75,7 +79,7 @@ impl<'t> Namer<'t> {
     /// Returns the name and split of the next shard.
     pub(super) fn next_shard(&mut self) -> (String, Option<String>) {
         self.number += 1;
-        (shard_name(&self.prefix, self.number - 1), self.split.clone())
+        (shard_name(&self.prefix, self.number - 1, self.ending), self.split.clone())
     }
 }
 
@@ -89,8 +93,8 @@ fn prefix_of(prefix: &str, split: Option<&str>) -> String {
 }
 
 /// Returns the name of shard `number`.
-pub(crate) fn shard_name(prefix: &str, number: u64) -> String {
-    format!("{prefix}-{number:06}.tar")
+pub(crate) fn shard_name(prefix: &str, number: u64, ending: &str) -> String {
+    format!("{prefix}-{number:06}{ending}")
 }
 
 #[cfg(test)]
@@ -120,17 +124,17 @@ mod tests {
         let shards =
             ["train-000007.tar", "train-000002.tar", "shard-000001.tar", "trainer-000099.tar"];
         let base = Base { shards: shards.map(String::from).into(), ..Base::default() };
-        let mut namer = Namer::new(PREFIX, Some(&base));
+        let mut namer = Namer::new(PREFIX, Some(&base), PLAIN);
         assert!(namer.enters(Some("train")) && !namer.enters(Some("train")));
         let train = Some("train".to_string());
         assert_eq!(namer.next_shard(), ("train-000008.tar".into(), train.clone()));
         assert_eq!(namer.next_shard(), ("train-000009.tar".into(), train));
         assert!(namer.enters(Some("val")));
         assert_eq!(namer.next_shard().0, "val-000000.tar");
-        let mut namer = Namer::new("shard", Some(&base));
+        let mut namer = Namer::new("shard", Some(&base), PLAIN);
         assert!(namer.enters(None));
         assert_eq!(namer.next_shard(), ("shard-000002.tar".into(), None));
-        let mut namer = Namer::new("photos", None);
+        let mut namer = Namer::new("photos", None, PLAIN);
         assert!(namer.enters(Some("val")));
         assert_eq!(namer.next_shard().0, "photos-val-000000.tar");
     }

@@ -15,6 +15,7 @@ use tarflume_formats::shown::ShowPath;
 use super::inflate::{Codec, Forward, STREAM};
 use super::sidecar::{PartFacts, SHARD, SidecarParts};
 use crate::failure::Failure;
+use crate::packed_shard::is_compressed;
 use crate::source::stamp;
 
 /// Limit on open files.
@@ -102,6 +103,11 @@ impl<'a> SourceReader<'a> {
             check(file, planned, &path, times)?;
             return self.decompress(source, at, space);
         }
+        if planned.kind == SHARD && is_compressed(&path) {
+            let file = file.try_clone().map_err(|e| Failure::io(e, "open", &path))?;
+            self.sidecar(source)?.decompress((&path, &file), at, space)?;
+            return check(&file, planned, &path, times);
+        }
         let mut filled = 0;
         while filled < space.len() {
             let read = patiently(|| file.read_at(&mut space[filled..], at + filled as u64));
@@ -143,17 +149,23 @@ impl<'a> SourceReader<'a> {
             return Ok(None);
         }
         let path = self.path(source);
+        self.sidecar(source)?.at(&path, at).map(Some)
+    }
+
+    /// Returns the sidecar of a source.
+    fn sidecar(&mut self, source: u32) -> Result<&mut SidecarParts, Failure> {
         match self.sidecars.iter().position(|(number, _)| *number == source) {
             Some(at) => self.sidecars[at..].rotate_left(1),
             None => {
                 if self.sidecars.len() == OPEN {
                     self.sidecars.remove(0);
                 }
+                let path = self.path(source);
                 self.sidecars.push((source, SidecarParts::open(&path)?));
             }
         }
         let last = self.sidecars.len() - 1;
-        self.sidecars[last].1.at(&path, at).map(Some)
+        Ok(&mut self.sidecars[last].1)
     }
 
     /// Fills `space` with the value in a row and column of a source.

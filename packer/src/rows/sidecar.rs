@@ -1,12 +1,14 @@
 //! The sidecar of a tar that is a source: checksums and entry points of its parts while they are packed.
 
+use std::fs::File;
 use std::path::Path;
 
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Index, Result, files, index_path, name};
+use tarflume_formats::{Error, Index, Result, files, index_path, name};
 
 use crate::failure::Failure;
+use crate::packed_shard::FrameReader;
 
 /// The kind of a source with a sidecar, in plans.
 pub(super) const SHARD: &str = "shard";
@@ -28,6 +30,7 @@ pub(crate) struct SidecarParts {
     index: Index,
     /// The row that was found last: parts are usually read in the order of the tar.
     row: u64,
+    frames: FrameReader,
 }
 
 /// What a sidecar says about a part.
@@ -46,7 +49,28 @@ impl SidecarParts {
     /// Returns an error if there is none, it is damaged or belongs to another tar, or the operating system
     /// refuses.
     pub(crate) fn open(tar: &Path) -> Result<SidecarParts, Failure> {
-        Ok(SidecarParts { index: open_sidecar(tar)?, row: 0 })
+        Ok(SidecarParts { index: open_sidecar(tar)?, row: 0, frames: FrameReader::default() })
+    }
+
+    /// Fills `space` with the bytes of the tar from `at`, if the tar is compressed; returns false if it is not.
+    ///
+    /// # Errors
+    /// Returns an error if a frame is damaged or the operating system refuses.
+    pub(crate) fn decompress(
+        &mut self,
+        (tar, file): (&Path, &File),
+        at: u64,
+        space: &mut [u8],
+    ) -> Result<bool, Failure> {
+        if !self.index.is_compressed() {
+            return Ok(false);
+        }
+        let read = |at, into: &mut [u8]| {
+            files::read_exact_at(file, into, at)
+                .map_err(|e| Error::io(e, "read", tar).with_byte(at).into())
+        };
+        self.frames.read((tar, &self.index), at, space, read)?;
+        Ok(true)
     }
 
     /// Returns what the sidecar says about the part whose data begins at byte `at`.
@@ -54,7 +78,7 @@ impl SidecarParts {
     /// # Errors
     /// Returns an error if it has no such part, or is damaged.
     pub(crate) fn at(&mut self, tar: &Path, at: u64) -> Result<PartFacts<'_>, Failure> {
-        let damaged = |e: tarflume_formats::Error| Failure::from(e.with_path(tar));
+        let damaged = |e: Error| Failure::from(e.with_path(tar));
         let found = self.find(at).map_err(damaged)?;
         let Some((row, number, checksum)) = found else {
             return Err(Failure::bad_data(format!(

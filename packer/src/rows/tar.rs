@@ -21,6 +21,7 @@ use super::inflate::{Codec, STREAM};
 use super::sidecar::{SHARD, open_sidecar};
 use super::url::SourceUrl;
 use crate::failure::Failure;
+use crate::packed_shard::is_compressed;
 
 /// Lists the samples of tars.
 ///
@@ -41,6 +42,9 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         // A compressed tar takes seconds to list, so several are decompressed at the same time.
         let options = sink.options();
         let listed = |path: &std::path::PathBuf| {
+            if is_compressed(path) && has_frames(path)? {
+                return Ok(None);
+            }
             let Some(codec) = Codec::of(path)? else { return Ok(None) };
             Ok(Some((codec, stream::list(path, codec, options, stop)?)))
         };
@@ -62,6 +66,9 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 None if files::exists(&index_path(path))? => {
                     sink.open(place, SHARD, Value::Object(told))?;
                     let index = open_sidecar(path)?;
+                    if index.is_compressed() && !sink.options().filters.is_empty() {
+                        sink.set_frames(path, open_sidecar(path)?);
+                    }
                     sidecar::list(&index, path, &mut sink, (counter, stop))?;
                 }
                 None => {
@@ -73,6 +80,11 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         }
     }
     sink.finish()
+}
+
+/// Returns true if a compressed tar has a sidecar with its frames.
+fn has_frames(path: &Path) -> Result<bool, Failure> {
+    Ok(files::exists(&index_path(path))? && open_sidecar(path)?.is_compressed())
 }
 
 /// Lists a tar by its headers.

@@ -8,6 +8,7 @@ use tarflume_formats::plan::PlanFoot;
 
 use crate::check::CheckLevel;
 use crate::choice::Choice;
+use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub policy: Policy,
     /// Threads that pack.
     pub jobs: usize,
+    /// How shards are compressed, as the plan says.
+    pub compress: Option<Compress>,
     /// Whether shards survive a power failure.
     pub durability: Durability,
     /// The source folders, in the order of the plan.
@@ -78,6 +81,10 @@ impl RunOptions {
         let level = CheckLevel::from_word(level).ok_or_else(|| {
             Failure::bad_data(format!("the plan requires an unknown check '{level}'"))
         })?;
+        let compress = foot.options.get("compress").and_then(|word| word.as_str());
+        let compress = compress.map(Compress::parse).transpose();
+        let compress =
+            compress.map_err(|why| Failure::bad_data(format!("the plan requires: {why}")))?;
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(
                 "the plan has {} source folders, {} were given",
@@ -88,6 +95,16 @@ impl RunOptions {
         let checks = Checks { level, times: true };
         let durability = Durability::Synced;
         let (destination, stealing, stop) = (None, None, Stop::new());
-        Ok(RunOptions { checks, policy, jobs, durability, roots, destination, stealing, stop })
+        Ok(RunOptions {
+            checks,
+            policy,
+            jobs,
+            compress,
+            durability,
+            roots,
+            destination,
+            stealing,
+            stop,
+        })
     }
 }

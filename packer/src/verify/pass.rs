@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tarflume_formats::index::{Part, TarFacts};
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, name};
+use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
 use super::cursor::{Cursor, Listed};
 use super::kinds;
@@ -15,6 +15,7 @@ use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault, misfit};
 use crate::check::{CheckLevel, Content};
 use crate::index::rows::{Rows, part_of};
+use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
 use crate::stop::Stop;
 
@@ -44,6 +45,8 @@ struct Pass<'a> {
     cursor: Option<Cursor<'a>>,
     /// True if the tar has the length that the sidecar states: then every listed part must exist.
     same_length: bool,
+    /// Length and digest of the file, if it is compressed.
+    packed: Option<TarFacts>,
     decode: bool,
     stop: &'a Stop,
     rows: Rows,
@@ -64,10 +67,11 @@ pub(crate) fn over(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
-    let reader = TarReader::open(tar, Reading::Everything)?;
+    let (reader, packed, damaged) = open(tar, sidecar)?;
     let mut pass = Pass {
         tar,
-        same_length: sidecar.is_some_and(|index| index.tar().length == reader.length()),
+        same_length: sidecar.is_some_and(|index| index.tar_length() == reader.length()),
+        packed,
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
@@ -78,6 +82,9 @@ pub(crate) fn over(
         on_bytes,
         reported: 0,
     };
+    for error in damaged {
+        pass.report(error)?;
+    }
     let ended = match pass.walk() {
         Ok(ended) => ended,
         Err(error) => {
@@ -86,6 +93,21 @@ pub(crate) fn over(
         }
     };
     pass.finish(ended)
+}
+
+/// Opens a tar; a compressed one is decompressed first. Returns length and digest of a compressed file, and what is
+/// wrong with its frames.
+fn open(tar: &Path, sidecar: Option<&Index>) -> Result<(TarReader, Option<TarFacts>, Vec<Error>)> {
+    if !packed_shard::is_compressed(tar) {
+        return Ok((TarReader::open(tar, Reading::Everything)?, None, Vec::new()));
+    }
+    let found = packed_shard::frames(tar)?;
+    let (file, _) = files::open(tar)?;
+    let mut unpacked = packed_shard::unpack(tar, &file, &found)?;
+    let differs = sidecar.map(|index| packed_shard::compare(tar, index, &found));
+    unpacked.damaged.extend(differs.and_then(Result::err));
+    let reader = TarReader::of_file(unpacked.file, tar, Reading::Everything)?;
+    Ok((reader, Some(packed_shard::facts(tar)?), unpacked.damaged))
 }
 
 impl<'a> Pass<'a> {
@@ -326,7 +348,7 @@ impl<'a> Pass<'a> {
         }
         self.report_progress(u64::MAX);
         let facts = match self.reader.finish() {
-            Ok(facts) => Some(facts),
+            Ok(facts) => Some(self.packed.unwrap_or(facts)),
             Err(error) => {
                 self.problems.push(kinds::in_tar(&kinds::of_data(error)?));
                 None

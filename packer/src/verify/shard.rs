@@ -11,6 +11,7 @@ use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
 use crate::index::probe;
+use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// The result for a shard.
@@ -90,6 +91,9 @@ fn quick(
     entry: Option<&ShardEntry>,
     proved: &mut Proved,
 ) -> Result<()> {
+    if packed_shard::is_compressed(tar) {
+        return quick_packed(tar, sidecar, entry, proved);
+    }
     let mut reader = TarReader::open(tar, Reading::Headers)?;
     let Some(index) = sidecar else {
         if !ends_in_zeros(&mut reader)? {
@@ -112,6 +116,29 @@ fn quick(
     }
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
     if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
+        points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
+        listed(tar, entry, &index, proved);
+    }
+    proved.index = Some(index);
+    Ok(())
+}
+
+/// Compares the frames of a compressed shard with its sidecar; decompresses nothing.
+fn quick_packed(
+    tar: &Path,
+    sidecar: Option<Index>,
+    entry: Option<&ShardEntry>,
+    proved: &mut Proved,
+) -> Result<()> {
+    let found = packed_shard::frames(tar)?;
+    let Some(index) = sidecar else {
+        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        return Ok(());
+    };
+    if index.tar().length != proved.bytes {
+        push_stale_length(&index, proved.bytes, &mut proved.problems)?;
+    } else {
+        packed_shard::compare(tar, &index, &found)?;
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
     }

@@ -12,6 +12,7 @@ use tarflume_formats::{Index, Manifest, ShardRecord, files, index_path, read_man
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
 use crate::build::options::check_prefix;
+use crate::compress::{COMPRESSED, PLAIN};
 use crate::failure::Failure;
 use crate::index::shard::ext_counts;
 use crate::plan::naming::shard_name;
@@ -77,7 +78,9 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
             let tar = part.join(&entry.name);
             let index = Index::open(&index_path(&tar))?;
             let number = shards.len() as u64;
-            entry.name = shard_name(prefix, number);
+            let is_packed = entry.name.ends_with(COMPRESSED);
+            let ending = if is_packed { COMPRESSED } else { PLAIN };
+            entry.name = shard_name(prefix, number, ending);
             let record = ShardRecord {
                 plan: NO_PLAN.into(),
                 shard: number,

@@ -4,6 +4,7 @@ use tarflume_formats::Durability;
 
 use crate::build::options::SHARD_SIZE;
 use crate::check::CheckLevel;
+use crate::compress::Compress;
 use crate::scan::rules::NameRules;
 
 /// The options of a writer.
@@ -19,6 +20,8 @@ pub struct Options {
     pub names: NameRules,
     /// The level of the content checks.
     pub check: CheckLevel,
+    /// How shards are compressed, if they are.
+    pub compress: Option<Compress>,
     /// Whether JPEGs get entry points.
     pub entry_points: bool,
     /// Whether finished shards survive a power failure.
@@ -35,6 +38,7 @@ impl Default for Options {
             shard_samples: None,
             names: NameRules::default(),
             check: CheckLevel::Structure,
+            compress: None,
             entry_points: true,
             durability: Durability::Synced,
             fresh: false,

@@ -9,6 +9,7 @@ use tarflume_formats::{Durability, Manifest, ShardRecord, WrittenShard, files, i
 use super::options::Options;
 use crate::bucket::Bucket;
 use crate::build::finalize::move_all;
+use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::run::destination::PackedShard;
@@ -59,7 +60,7 @@ impl Place {
                 there()
             )));
         }
-        let first = out.join(shard_name(&options.prefix, 0));
+        let first = out.join(shard_name(&options.prefix, 0, Compress::ending(options.compress)));
         if files::exists(&first)? {
             return Err(Failure::usage(format!(
                 "{} exists and belongs to no data set; choose another folder or --prefix",
@@ -75,7 +76,7 @@ impl Place {
         options: &Options,
         single_writer: bool,
     ) -> Result<Place, Failure> {
-        let first = shard_name(&options.prefix, 0);
+        let first = shard_name(&options.prefix, 0, Compress::ending(options.compress));
         let (word, leftovers) = bucket.begin_writing(&first, options.fresh, single_writer)?;
         let (work, plan) = (WorkFolder::new()?, format!("{NO_PLAN}: {word}"));
         Ok(Place::Bucket { bucket, work, plan, stop: Stop::new(), notices: leftovers.notices() })
@@ -173,7 +174,7 @@ impl Target {
         number: u64,
         written: WrittenShard,
     ) -> Result<ShardRecord, Failure> {
-        let name = shard_name(&options.prefix, number);
+        let name = shard_name(&options.prefix, number, Compress::ending(options.compress));
         let (folder, durability, plan) = match &self {
             Target::Folder(staging) => (staging.shards(), options.durability, NO_PLAN),
             Target::Bucket { work, plan, .. } => (work.clone(), Durability::Cached, plan.as_str()),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use glob::{MatchOptions, glob_with};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::name;
+use tarflume_formats::{index_path, name};
 
 use crate::dataset::braces;
 use crate::error::{Error, ErrorKind, Result};
@@ -174,8 +174,10 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<ShardPath>> {
     if ends(".json") {
         return Ok(vec![ShardPath::Manifest(path.into())]);
     }
-    if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) {
-        let text = "a compressed tar does not allow random access; unpack it and make a sidecar with \
+    let has_sidecar = ends(".tar.zst") && files::exists(&index_path(path))?;
+    if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) && !has_sidecar {
+        let text = "a compressed tar without sidecar does not allow random access; `pack reshard` packs its samples \
+                    into shards that do; or unpack it and make a sidecar with \
                     `pack index`, or read it from front to back as a plain stream";
         return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path));
     }

@@ -3,6 +3,7 @@
 //! Knows its own files only, not its position in the data set.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::Content as FileContent;
@@ -15,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::remote::SidecarFolder;
 use crate::source::Source;
 use crate::source::cache::SourceCache;
+use crate::source::framed::{FramedSource, Sidecar};
 use crate::source::identity::Identity;
 
 /// One tar of a data set.
@@ -50,6 +52,8 @@ pub(crate) struct ShardFacts {
     /// Where the sidecar of a shard in a store is on this machine, and what brings it there.
     remote: Option<(PathBuf, Arc<dyn SidecarFolder>)>,
     index: OnceLock<Index>,
+    /// Tells compressed shards of this process apart; set on first use.
+    number: OnceLock<u64>,
     /// When to check again that a sidecar that is read, not mapped, is the file that was opened.
     recheck: RecheckTimer,
 }
@@ -63,6 +67,7 @@ impl ShardFacts {
             listed: Some((folder.clone(), entry)),
             remote: None,
             index: OnceLock::new(),
+            number: OnceLock::new(),
             recheck: RecheckTimer::due(),
         }
     }
@@ -97,7 +102,8 @@ impl ShardFacts {
         let index = open_alone(&path)?;
         let (samples, recheck) = (index.samples(), RecheckTimer::due());
         let (remote, index) = (None, OnceLock::from(index));
-        Ok(ShardFacts { path, samples, listed: None, remote, index, recheck })
+        let number = OnceLock::new();
+        Ok(ShardFacts { path, samples, listed: None, remote, index, number, recheck })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -106,6 +112,11 @@ impl ShardFacts {
 
     pub(crate) fn samples(&self) -> u64 {
         self.samples
+    }
+
+    /// True if the file holds the tar as frames of zstd, by its name.
+    fn is_compressed(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension == "zst")
     }
 
     /// The split that the manifest names, if any.
@@ -136,7 +147,7 @@ impl ShardFacts {
         }
     }
 
-    fn index(&self) -> Result<&Index> {
+    fn open_index(&self) -> Result<&Index> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
@@ -160,7 +171,7 @@ impl ShardFacts {
             };
             return Ok((entry.bytes, content));
         }
-        let index = self.index()?;
+        let index = self.open_index()?;
         let content = match index.tar().digest {
             Some(digest) => ShardContent::Tar(digest),
             None => {
@@ -170,6 +181,21 @@ impl ShardFacts {
             }
         };
         Ok((index.tar().length, content))
+    }
+}
+
+impl Sidecar for ShardFacts {
+    fn index(&self) -> Result<&Index> {
+        self.open_index()
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn number(&self) -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        *self.number.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -233,7 +259,7 @@ impl Shard {
     /// Returns an error if the sidecar is missing, damaged or stale, or the tar is missing. The next
     /// call tries again.
     pub fn index(&self) -> Result<&Index> {
-        self.facts.index()
+        self.facts.open_index()
     }
 
     /// Copies what the sidecar contains about a row.
@@ -333,6 +359,9 @@ impl Shard {
                 source.len()
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));
+        }
+        if self.facts.is_compressed() {
+            return Ok(Arc::new(FramedSource::new(source, self.facts.clone())?));
         }
         Ok(source)
     }

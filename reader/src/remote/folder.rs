@@ -2,13 +2,13 @@
 //!
 //! A sidecar is named by its digest, so it is never out of date and data sets can share it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::Manifest;
-use tarflume_formats::files;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::publish::{create_folders, write_whole};
+use tarflume_formats::{files, index_path};
 use tarflume_store::Store;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -91,8 +91,7 @@ impl SidecarFolder for RemoteFolder {
             Err(error) if error.is_missing() => {}
             Err(error) => return Err(error.into()),
         }
-        let name = entry.name.strip_suffix(".tar").unwrap_or(&entry.name);
-        let name = format!("{name}.index");
+        let name = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
         let (bytes, _) = self.store.get(&name).map_err(|e| of_store(&e))?;
         let digest = blake3::hash(&bytes).to_hex();
         if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {

@@ -4,15 +4,16 @@
 //! evaluate at the same time; the order stays that of the tar.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::Value;
-use tarflume_formats::{Error, files};
+use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
 use crate::failure::Failure;
 use crate::filter::{Facts, Filter};
+use crate::packed_shard::FrameReader;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::options::ScanOptions;
@@ -52,13 +53,15 @@ pub(super) struct Sink<'a, 'o> {
     prefix: Vec<u8>,
     source: u32,
     file: Option<File>,
+    /// The path and the sidecar of a compressed tar.
+    packed: Option<(PathBuf, Index)>,
     batch: Vec<TarSample>,
     samples: u64,
 }
 
 impl<'a, 'o> Sink<'a, 'o> {
     pub(super) fn new(builder: &'a mut ScanBuilder<'o>, prefix: Vec<u8>) -> Sink<'a, 'o> {
-        Sink { builder, prefix, source: 0, file: None, batch: Vec::new(), samples: 0 }
+        Sink { builder, prefix, source: 0, file: None, packed: None, batch: Vec::new(), samples: 0 }
     }
 
     pub(super) fn options(&self) -> &'o ScanOptions {
@@ -75,8 +78,14 @@ impl<'a, 'o> Sink<'a, 'o> {
         self.flush()?;
         self.source = self.builder.source(place, "", kind, options)?;
         let reads = !self.options().filters.is_empty();
+        self.packed = None;
         self.file = if reads { Some(files::open(place.1)?.0) } else { None };
         Ok(())
+    }
+
+    /// States that the tar is compressed, and the sidecar with its frames.
+    pub(super) fn set_frames(&mut self, path: &Path, index: Index) {
+        self.packed = Some((path.to_path_buf(), index));
     }
 
     /// Counts members that belong to no sample.
@@ -106,11 +115,16 @@ impl<'a, 'o> Sink<'a, 'o> {
         let selected: Vec<Selected> = if options.filters.is_empty() {
             batch.iter().map(|_| Selected::Yes).collect()
         } else {
-            let read = |part: &TarPart| match file {
-                Some(file) => read_part(file, part),
-                None => Ok(Vec::new()),
-            };
-            let each = batch.par_iter().map(|sample| select(sample, &options.filters, read));
+            let packed = self.packed.as_ref();
+            let each = batch.par_iter().with_min_len(64).map_init(
+                FrameReader::default,
+                |frames, sample| {
+                    select(sample, &options.filters, |part| match file {
+                        Some(file) => read_part(file, packed, frames, part),
+                        None => Ok(Vec::new()),
+                    })
+                },
+            );
             each.collect::<Result<_, Failure>>()?
         };
         for (sample, selected) in batch.iter().zip(selected) {
@@ -180,10 +194,21 @@ impl<'a, 'o> Sink<'a, 'o> {
     }
 }
 
-fn read_part(file: &File, part: &TarPart) -> Result<Vec<u8>, Failure> {
+fn read_part(
+    file: &File,
+    packed: Option<&(PathBuf, Index)>,
+    frames: &mut FrameReader,
+    part: &TarPart,
+) -> Result<Vec<u8>, Failure> {
+    let read = |at, into: &mut [u8]| {
+        files::read_exact_at(file, into, at)
+            .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(at).into())
+    };
     let mut bytes = vec![0; part.size as usize];
-    files::read_exact_at(file, &mut bytes, part.at)
-        .map_err(|e| Error::io(e, "read", "the JSON of a sample").with_byte(part.at))?;
+    match packed {
+        Some((path, index)) => frames.read((path, index), part.at, &mut bytes, read)?,
+        None => read(part.at, &mut bytes)?,
+    }
     Ok(bytes)
 }
 
@@ -220,7 +245,7 @@ impl TarSample {
 pub(super) fn select(
     sample: &TarSample,
     filters: &[Filter],
-    read: impl Fn(&TarPart) -> Result<Vec<u8>, Failure>,
+    mut read: impl FnMut(&TarPart) -> Result<Vec<u8>, Failure>,
 ) -> Result<Selected, Failure> {
     let mut known = Known { sample, json: Vec::new() };
     for ext in filters.iter().flat_map(Filter::parts) {
