@@ -52,6 +52,7 @@ mod package;
 mod packing;
 mod parts;
 mod ragged;
+mod reshard;
 mod resident;
 mod selecting;
 mod settings;

@@ -12,7 +12,7 @@ use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Choice, Stop, index, size, verify};
+use tarflume_packer::{CheckLevel, Choice, Compress, Stop, index, size, verify};
 use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
@@ -39,7 +39,7 @@ pub(crate) fn choice<T: Choice>(py: Python<'_>, what: &str, word: &str) -> PyRes
 }
 
 /// `jobs=`, with the limits of the command line.
-fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<Option<u64>> {
+pub(crate) fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<Option<u64>> {
     match number.map(|n| n.0) {
         Some(n) if !(1..=MANY).contains(&n) => {
             Err(usage(py, format!("jobs={n}: a number from 1 to {MANY} is needed")))
@@ -54,12 +54,37 @@ pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyRe
     size::parse(&text).map_err(|error| usage(py, format!("{what}={text}: {error}")))
 }
 
+/// Refuses numbers of shards and samples that are 0 or exclude each other.
+pub(crate) fn counts(
+    py: Python<'_>,
+    shards: Option<u64>,
+    shard_samples: Option<u64>,
+    limit: Option<u64>,
+    has_size: bool,
+) -> PyResult<()> {
+    if shards.is_some() && (has_size || shard_samples.is_some()) {
+        return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
+    }
+    for (what, number) in [("shards", shards), ("shard_samples", shard_samples), ("limit", limit)] {
+        if number == Some(0) {
+            return Err(usage(py, format!("{what}=0: at least 1 is needed")));
+        }
+    }
+    Ok(())
+}
+
+/// `compress=`: "zstd" or "zstd:LEVEL".
+pub(crate) fn compression(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Compress>> {
+    let parsed = given.map(Compress::parse).transpose();
+    parsed.map_err(|why| usage(py, format!("compress=: {why}")))
+}
+
 /// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, storage=None, single_writer=false))]
+       fresh=false, dry_run=false, compress=None, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -95,6 +120,7 @@ pub(crate) fn pack_build(
     jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
+    compress: Option<&str>,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
 ) -> PyResult<Work> {
@@ -104,14 +130,7 @@ pub(crate) fn pack_build(
     let [shard_samples, shards, shuffle, limit] =
         [shard_samples, shards, shuffle, limit].map(|given| given.map(|n| n.0));
     let shard_size = shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?;
-    if shards.is_some() && (shard_size.is_some() || shard_samples.is_some()) {
-        return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
-    }
-    for (what, number) in [("shards", shards), ("shard_samples", shard_samples), ("limit", limit)] {
-        if number == Some(0) {
-            return Err(usage(py, format!("{what}=0: at least 1 is needed")));
-        }
-    }
+    counts(py, shards, shard_samples, limit, shard_size.is_some())?;
     let options = BuildOptions {
         shard_size,
         shard_samples,
@@ -143,6 +162,7 @@ pub(crate) fn pack_build(
         jobs: threads(py, jobs)?,
         fresh,
         dry_run,
+        compress: compression(py, compress)?,
         ..usual
     };
     let request = py.detach(|| options.request());

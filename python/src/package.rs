@@ -39,6 +39,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
+    use crate::reshard::pack_reshard;
+    #[pymodule_export]
     use crate::resident::Resident;
     #[pymodule_export]
     use crate::selecting::Selection;

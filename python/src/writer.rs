@@ -15,7 +15,7 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::json::from_json;
 use crate::numbers::Number;
-use crate::pack::{bucket, bytes, choice};
+use crate::pack::{bucket, bytes, choice, compression};
 use crate::url;
 use tarflume_formats::IgnorePoison;
 
@@ -45,7 +45,7 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
-           check="structure", entry_points=true, fsync=true, fresh=false, storage=None, single_writer=false))]
+           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, storage=None, single_writer=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
@@ -58,6 +58,7 @@ impl Writer {
         entry_points: bool,
         fsync: bool,
         fresh: bool,
+        compress: Option<&str>,
         storage: Option<Bound<'_, PyAny>>,
         single_writer: bool,
     ) -> PyResult<Writer> {
@@ -80,6 +81,7 @@ impl Writer {
             entry_points: entry_points && check != CheckLevel::None,
             durability: if fsync { Durability::Synced } else { Durability::Cached },
             fresh,
+            compress: compression(py, compress)?,
         };
         let made = py.detach(|| match bucket {
             Some(bucket) => DatasetWriter::create_in(bucket, options, single_writer),

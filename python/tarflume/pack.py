@@ -2,6 +2,7 @@
 
     manifest = tarflume.pack.build("photos/", "shards/")
     tarflume.pack.append("photos/", "shards/")
+    tarflume.pack.reshard("shards/", "large/", where="json:/width >= 224")
     report = tarflume.pack.verify("shards/", level="decode")
     tarflume.pack.index("old-shards/", entry_points=True)
     tarflume.pack.tokens("text.jsonl", "tokens/", tokenizer="tokenizer.json", length=2048)
@@ -21,18 +22,15 @@ from typing import Any, Literal
 
 from . import _core
 from .arguments import Path, dict_of, pairs_of, paths_of, words_of
-from .progress import Progress, shown
+from .progress import Progress, finished
+from .reshard import reshard
 from .results import Built, Report
 
-__all__ = ["Built", "Report", "append", "build", "export", "index", "main", "tokens", "verify"]
+__all__ = ["Built", "Report", "append", "build", "export", "index", "main", "reshard", "tokens", "verify"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-# The longest wait before Ctrl-C or an event is handled, in seconds.
-_TICK = 0.1
 
 
 def build(
@@ -69,6 +67,7 @@ def build(
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    compress: str | None = None,
     storage: Mapping[str, object] | None = None,
     single_writer: bool = False,
     progress: Progress = None,
@@ -98,6 +97,7 @@ def build(
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
     - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
+    - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
     - `jobs`: the number of threads, one for each core by default. `fresh`: removes an unfinished build in `out`.
@@ -150,10 +150,11 @@ def build(
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,
+        compress=compress,
         storage=dict_of(storage),
         single_writer=single_writer,
     )
-    done = _finished(work, progress)
+    done = finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")
     return Built(manifest | done, "planned" if dry_run else "published")
 
@@ -204,7 +205,7 @@ def append(
         fresh=fresh,
         dry_run=dry_run,
     )
-    done = _finished(work, progress)
+    done = finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")
     return Built(manifest | done, "planned" if dry_run else "published")
 
@@ -233,7 +234,7 @@ def verify(
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles), jobs=jobs,
                              storage=dict_of(storage))
-    done = _finished(work, progress)
+    done = finished(work, progress)
     return Report(done["report"], done["text"])
 
 
@@ -274,7 +275,7 @@ def export(
         fsync=fsync,
         storage=dict_of(storage),
     )
-    return Built(_finished(work, progress), "exported")
+    return Built(finished(work, progress), "exported")
 
 
 def index(
@@ -309,7 +310,7 @@ def index(
         jobs=jobs,
         storage=dict_of(storage),
     )
-    return Built(_finished(work, progress), "indexed")
+    return Built(finished(work, progress), "indexed")
 
 
 def tokens(
@@ -393,7 +394,7 @@ def tokens(
         jobs=jobs,
         fresh=fresh,
     )
-    done = _finished(work, progress)
+    done = finished(work, progress)
     return Built(done["report"] | {"fill": done["fill"], "problems": []} | done["manifest"])
 
 
@@ -406,19 +407,3 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     name = os.path.basename(sys.argv[0])
     return _core.pack_command([name if name == "tarflume" else "pack", *sys.argv[1:]])
-
-
-def _finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
-    """Waits for the job and shows its progress. An exception stops the job and waits for its end."""
-    try:
-        with shown(progress) as show:
-            while not work.wait(_TICK):
-                show(work.progress)
-            show(work.progress, last=True)
-    except BaseException:
-        work.stop()
-        while not work.wait(_TICK):
-            pass
-        raise
-    result: dict[str, Any] = work.result()
-    return result

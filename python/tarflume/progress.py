@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
+from . import _core
 from .errors import UsageError
 
-__all__ = ["Progress", "shown"]
+__all__ = ["Progress", "finished", "shown"]
 
 # The values of `progress=`; a function that reads an event.
 Progress: TypeAlias = bool | Callable[[dict[str, Any]], object] | None
@@ -101,3 +102,23 @@ def _notebook() -> Callable[[str], None] | None:
         handle.update({"text/plain": line}, raw=True)
 
     return show
+
+
+# The longest wait before Ctrl-C or an event is handled, in seconds.
+_TICK = 0.1
+
+
+def finished(work: _core.Work, progress: Progress) -> dict[str, Any]:
+    """Waits for the job and shows its progress. An exception stops the job and waits for its end."""
+    try:
+        with shown(progress) as show:
+            while not work.wait(_TICK):
+                show(work.progress)
+            show(work.progress, last=True)
+    except BaseException:
+        work.stop()
+        while not work.wait(_TICK):
+            pass
+        raise
+    result: dict[str, Any] = work.result()
+    return result

@@ -55,6 +55,7 @@ class ShardWriter:
     - `quality`: of JPEG and WebP encoded from arrays and pictures. `encoders`: `{"ext": callable}`, which convert parts
       with these extensions to bytes.
     - `fsync`: waits until shards are on disk. `fresh`: removes an unfinished data set in `out`.
+    - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
     - `storage`: how the store of a URL is reached: see `tarflume.Dataset`. `single_writer`: goes on with a store that
       ignores conditional writes, if no other program writes to this prefix.
 
@@ -75,6 +76,7 @@ class ShardWriter:
         encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
         fsync: bool = True,
         fresh: bool = False,
+        compress: str | None = None,
         storage: Mapping[str, object] | None = None,
         single_writer: bool = False,
     ) -> None:
@@ -94,6 +96,7 @@ class ShardWriter:
             entry_points=entry_points,
             fsync=fsync,
             fresh=fresh,
+            compress=compress,
             storage=dict_of(storage),
             single_writer=single_writer,
         )

@@ -1,0 +1,98 @@
+"""`reshard`: packs the samples of existing shards into other shards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from . import _core
+from .arguments import Path, dict_of, pairs_of, paths_of
+from .progress import Progress, finished
+from .results import Built
+
+
+def reshard(
+    src: Path | Sequence[Path],
+    out: Path,
+    *,
+    where: str | Sequence[str] | None = None,
+    keys: Path | None = None,
+    exclude: str | Sequence[str] | None = None,
+    parts: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    rename: str | Mapping[str, str] | None = None,
+    key_prefix: Sequence[str] = (),
+    shards: int | None = None,
+    shard_size: int | str | None = None,
+    shard_samples: int | None = None,
+    prefix: str | None = None,
+    shuffle: int | None = None,
+    split: str | Mapping[str, float] | None = None,
+    stratify: str | None = None,
+    split_by: str | None = None,
+    names: str | Mapping[str, str] = "allow",
+    dedupe: bool = False,
+    limit: int | None = None,
+    check: Literal["none", "structure", "decode"] | None = None,
+    on_problem: Literal["fail", "skip", "quarantine"] = "fail",
+    entry_points: bool = True,
+    compress: str | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    storage: Mapping[str, object] | None = None,
+    single_writer: bool = False,
+    progress: Progress = None,
+) -> Built:
+    """Packs the samples of existing shards into other shards: splits, merges, shuffles and filters data sets.
+
+    Parts pass unchanged. They are compared with the checksums of their sidecars, and entry points are taken over.
+
+    - `src`: local data sets, folders of tars, and tars, also compressed ones (gzip, bzip2, xz, zstd).
+    - `where`: conditions that each sample meets, such as "json:/width >= 224" or "key ~ 'cat/*'"; all must hold.
+      `keys`: a file that lists the keys to pack. `exclude`: globs of members, or "@FILE", a list of keys.
+    - `parts`: extensions that are packed; `drop`: extensions that are not. `rename`: renames extensions,
+      `{"txt": "caption.txt"}`.
+    - `key_prefix`: a text for each source that is put before its keys, so that no key repeats.
+    - Samples keep their order without `shuffle`. Splits stay, unless `split` or `split_by` is given; `split_by="none"`
+      joins them.
+    - The other arguments are those of `build`.
+
+    Returns and raises as `build`.
+    """
+    conditions = [where] if isinstance(where, str) else list(where or ())
+    work = _core.pack_reshard(
+        paths_of(src),
+        os.fspath(out),
+        conditions=conditions,
+        keys=keys,
+        exclude=[exclude] if isinstance(exclude, str) else list(exclude or ()),
+        parts=list(parts),
+        drop=list(drop),
+        rename=pairs_of(rename) or "",
+        key_prefix=list(key_prefix),
+        shards=shards,
+        shard_size=shard_size,
+        shard_samples=shard_samples,
+        prefix=prefix,
+        shuffle=shuffle,
+        split=pairs_of(split),
+        stratify=stratify,
+        split_by=split_by,
+        names=pairs_of(names) or "",
+        dedupe=dedupe,
+        limit=limit,
+        check=check,
+        on_problem=on_problem,
+        entry_points=entry_points,
+        compress=compress,
+        jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+        storage=dict_of(storage),
+        single_writer=single_writer,
+    )
+    done = finished(work, progress)
+    manifest: dict[str, Any] = done.pop("manifest")
+    return Built(manifest | done, "planned" if dry_run else "published")
