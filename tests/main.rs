@@ -17,6 +17,7 @@
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `diff`: samples that two data sets do not have in common;
 //! - `compressed`: shards compressed by zstd;
+//! - `expect`: schemas, expectations and reports of `pack verify`;
 //! - `reshard`: the samples of existing shards in other shards;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
@@ -49,6 +50,7 @@ mod disk_failures;
 mod doctor;
 mod entry_points;
 mod exclude;
+mod expect;
 mod export;
 mod false_claims;
 mod faults;

@@ -35,6 +35,7 @@
 //! | [`writer`] | packs samples that a program makes |
 //! | [`filter`] | selects samples by conditions |
 //! | [`verify`] | checks shards, sidecars and the manifest |
+//! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
 //! | [`index`] | makes sidecars for tars of other tools |
 //! | [`mod@diff`] | compares the samples of two data sets |
 //! | [`foreign_index`] | makes the index files of other readers |
@@ -51,10 +52,12 @@ pub mod bucket;
 pub mod build;
 mod check;
 mod choice;
+mod class_field;
 mod collide;
 mod compress;
 pub mod diff;
 mod exit;
+pub mod expect;
 pub mod export;
 mod failure;
 pub mod filter;
@@ -75,6 +78,7 @@ mod remote_folder;
 mod rows;
 pub mod run;
 pub mod scan;
+mod schema;
 pub mod size;
 mod sorter;
 mod source;
@@ -97,4 +101,5 @@ pub use exit::Exit;
 pub use failure::{Failure, Outcome};
 pub use problem::{Problem, ProblemKind, Problems, counts};
 pub use rows::files_named;
+pub use schema::PartSchema;
 pub use stop::Stop;

@@ -90,6 +90,10 @@ pub enum ProblemKind {
     DamagedManifest,
     /// The index file of another reader does not match its tar.
     ForeignIndex,
+    /// A JSON part breaks a rule of its schema.
+    Schema,
+    /// The data set differs from the file that states what is expected.
+    Unexpected,
     /// A reader of a chosen profile misreads or drops a file, although the tar is whole.
     Misread,
 }

@@ -7,6 +7,7 @@
 //! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
 pub(crate) mod across;
+
 pub(crate) mod cursor;
 mod display;
 pub(crate) mod kinds;
@@ -22,16 +23,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::url::url_of;
 
+use crate::expect::{ContentDigest, Expect, ExpectedShard};
 use crate::failure::Failure;
 use crate::foreign_index;
 use crate::index::in_parallel;
 use crate::problem::{Problem, ProblemKind, Problems, counts};
+use crate::class_field::ClassCounts;
 use sets::{Set, Target};
 use shard::Proved;
 
+pub use crate::class_field::ClassField;
 pub use options::{Level, Options};
 pub use profile::Profile;
 
@@ -54,6 +59,9 @@ pub struct Report {
     pub shards_without_checksums: u64,
     /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
     pub shards_of_append: u64,
+    /// What the data set contains, for `pack verify --expect`.
+    #[serde(skip)]
+    pub found: Expect,
     /// Number of listed problems by kind.
     pub counts: BTreeMap<ProblemKind, u64>,
     /// Number of problems that are not listed because there are too many.
@@ -79,10 +87,16 @@ pub fn verify(
     for url in urls {
         sets.push(remote::set(&url, options)?);
     }
-    let mut report = Report::new(options.level);
-    for set in sets {
-        verify_set(set, options, on_bytes, &mut report)?;
+    if options.level == Level::Quick && (!options.schemas.is_empty() || options.class.is_some()) {
+        let text = "--level quick reads no data, so no schema is checked and no class counted; leave it out";
+        return Err(Failure::usage(text));
     }
+    let mut report = Report::new(options.level);
+    let mut found = FoundSamples::default();
+    for set in sets {
+        verify_set(set, options, on_bytes, (&mut report, &mut found))?;
+    }
+    report.found = found.expect(&report, options)?;
     report.counts = counts(&report.problems);
     report.whole = report.problems.is_empty();
     Ok(report)
@@ -92,7 +106,7 @@ fn verify_set(
     set: Set,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
-    report: &mut Report,
+    (report, found): (&mut Report, &mut FoundSamples),
 ) -> Result<(), Failure> {
     let Set { targets, problems, shards_of_append } = set;
     report.shards_of_append += shards_of_append as u64;
@@ -111,27 +125,75 @@ fn verify_set(
     }
     let mut shards = Vec::with_capacity(proved.len());
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, problems } = proved?;
+        let Proved { path, bytes, without_checksums, index, classes, problems } = proved?;
+        found.classes.merge(classes);
         report.shards += 1;
         report.bytes += bytes;
         report.shards_without_checksums += u64::from(without_checksums);
         report.add(problems);
         if let Some(index) = index {
             report.samples += index.samples();
+            found.add(&path, &index)?;
             shards.push((path, index));
         }
     }
     let set = across::Shards::new(shards);
-    let found = across::prove(&set, options)?;
+    let across = across::prove(&set, options)?;
     report.other_readers(&local, options)?;
-    for (ext, count) in found.extensions {
+    for (ext, count) in across.extensions {
         *report.extensions.entry(ext).or_default() += count;
     }
-    report.add(found.problems);
+    report.add(across.problems);
     Ok(())
 }
 
+/// What is found of all samples, for comparison with what is expected.
+#[derive(Debug, Default)]
+struct FoundSamples {
+    content: ContentDigest,
+    classes: ClassCounts,
+    shards: Vec<ExpectedShard>,
+}
+
+impl FoundSamples {
+    fn add(&mut self, path: &Path, index: &Index) -> Result<(), Failure> {
+        self.content.add(index)?;
+        self.shards.push(ExpectedShard {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            samples: index.samples(),
+            blake3: index.tar().digest.map(|digest| digest.to_hex().to_string()),
+        });
+        Ok(())
+    }
+
+    fn expect(self, report: &Report, options: &Options) -> Result<Expect, Failure> {
+        if self.classes.is_too_many {
+            let text = "more than 100,000 different classes: name another field with --class";
+            return Err(Failure::usage(text));
+        }
+        let class = options.class.as_ref();
+        Ok(Expect::new(Expect {
+            samples: Some(report.samples),
+            content: Some(self.content.hex()),
+            extensions: Some(report.extensions.clone()),
+            class: class.map(ToString::to_string),
+            classes: class.map(|_| self.classes.counts),
+            shards: Some(self.shards),
+            ..Expect::default()
+        }))
+    }
+}
+
 impl Report {
+    /// Compares the data set with what is expected; each difference is a problem of the file at `path`.
+    pub fn compare(&mut self, expect: &Expect, path: &Path) {
+        let path = path.display().to_string();
+        let problem = |why| Problem::new(ProblemKind::Unexpected, path.clone(), why);
+        self.problems.extend(expect.differences(&self.found).into_iter().map(problem));
+        self.counts = counts(&self.problems);
+        self.whole = self.problems.is_empty();
+    }
+
     fn new(level: Level) -> Report {
         Report {
             whole: false,
@@ -142,6 +204,7 @@ impl Report {
             extensions: BTreeMap::new(),
             shards_without_checksums: 0,
             shards_of_append: 0,
+            found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,
             problems: Vec::new(),

@@ -12,7 +12,7 @@ use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Choice, Compress, Stop, index, size, verify};
+use tarflume_packer::{CheckLevel, Choice, Compress, PartSchema, Stop, index, size, verify};
 use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
@@ -236,13 +236,14 @@ pub(crate) fn pack_append(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), jobs=None, storage=None))]
+#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), jobs=None, storage=None))]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     level: &str,
     require: Option<Vec<String>>,
     profiles: Vec<String>,
+    schemas: Vec<String>,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
@@ -251,6 +252,12 @@ pub(crate) fn pack_verify(
         level: choice::<Level>(py, "level", level)?,
         require,
         profiles: profiles.iter().map(profile).collect::<PyResult<_>>()?,
+        schemas: schemas
+            .iter()
+            .map(|text| PartSchema::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(|failure| JobFailure::failure(failure).raised(py))?,
+        class: None,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,

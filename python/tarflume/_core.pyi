@@ -692,6 +692,7 @@ def pack_verify(
     level: str = "full",
     require: Sequence[str] | None = None,
     profiles: Sequence[str] = ...,
+    schemas: Sequence[str] = ...,
     jobs: int | None = None,
     storage: dict[str, object] | None = None,
 ) -> Work: ...

@@ -216,6 +216,7 @@ def verify(
     level: Literal["quick", "full", "decode"] = "full",
     require: str | Iterable[str] | None = None,
     profiles: Iterable[str] = (),
+    schema: Path | Mapping[str, Path] | None = None,
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
     progress: Progress = None,
@@ -226,13 +227,15 @@ def verify(
     is read. `level`: "quick" reads no data, "full" reads every byte, "decode"
     also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
     all samples have. `profiles`: readers whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray",
-    "wids", "datago", "spdl". `jobs`: shards verified at once. `progress`: as for `build`.
+    "wids", "datago", "spdl". `schema`: the file of a JSON Schema for the part "json", or `{"meta.json": file}`. `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
     words = words_of(require)
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
-    work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles), jobs=jobs,
+    schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
+    work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles),
+                             schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()], jobs=jobs,
                              storage=dict_of(storage))
     done = finished(work, progress)
     return Report(done["report"], done["text"])

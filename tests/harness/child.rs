@@ -23,7 +23,7 @@ pub(crate) struct Child {
 }
 
 /// The result of a command. The path of its place appears as `PLACE` in its output.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Run {
     said: String,
     /// The exit code; for a signal 128 and its number, as in shells.

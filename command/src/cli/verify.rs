@@ -1,11 +1,16 @@
 //! `pack verify`: verifies data sets and shards, and lists every problem.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tarflume_formats::shown;
-use tarflume_packer::verify::{self, Level, Options, Profile, Report};
-use tarflume_packer::{Exit, Failure, Outcome, Stop};
+use clap::ValueEnum;
+use tarflume_formats::publish::write_as;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_formats::url::url_of;
+use tarflume_formats::{Durability, files, read_manifest};
+use tarflume_packer::expect::Expect;
+use tarflume_packer::verify::{self, ClassField, Level, Options, Profile, Report};
+use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
 
 use super::args::{Jobs, choice};
 use super::out::{self, Bar};
@@ -33,6 +38,9 @@ Examples:
   pack verify --format json --require jpg,json shards/ | jq .counts
   pack verify --profile hf,ray,dali shards/            what these readers would misread
   pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY
+  pack verify --schema sample.schema.json shards/      each JSON against a JSON Schema
+  pack verify --write-expect data.json shards/         totals, class counts, digests for --expect
+  pack verify --expect data.json --report junit=report.xml shards/
   pack verify some.tar                                 one tar; reports a missing sidecar
 
 Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
@@ -58,6 +66,22 @@ pub(super) struct Args {
     /// datago, spdl
     #[arg(long, value_name = "READER,...", value_delimiter = ',', value_parser = choice::<Profile>())]
     profile: Vec<Profile>,
+    /// Check each part with this extension against a JSON Schema [default EXT: json]; repeatable
+    #[arg(long, value_name = "[EXT=]FILE")]
+    schema: Vec<String>,
+    /// Compare totals, class counts and digests with FILE, which --write-expect wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "write_expect")]
+    expect: Option<PathBuf>,
+    /// Write totals, class counts and digests to FILE, if no problem is found
+    #[arg(long, value_name = "FILE")]
+    write_expect: Option<PathBuf>,
+    /// Count the classes for --write-expect: EXT:/FIELD of a JSON, or EXT, a part that is the class
+    /// [default: the classes of dataset.json]
+    #[arg(long, value_name = "FIELD", requires = "write_expect", value_parser = ClassField::parse)]
+    class: Option<ClassField>,
+    /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
+    report: Vec<ReportFile>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
@@ -69,10 +93,17 @@ pub(super) fn run(args: &Args) -> Outcome {
     let split = |list: &String| {
         list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
     };
+    let expected = args.expect.as_deref().map(read_expect).transpose()?;
     let options = Options {
         level: args.level,
         require: args.require.as_ref().map(split),
         profiles: args.profile.clone(),
+        schemas: args
+            .schema
+            .iter()
+            .map(|text| PartSchema::parse(text))
+            .collect::<Result<_, Failure>>()?,
+        class: class_field(args, expected.as_ref())?,
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),
@@ -81,18 +112,23 @@ pub(super) fn run(args: &Args) -> Outcome {
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
     let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
-    let report = report.map_err(|failure| match failure.exit {
+    let mut report = report.map_err(|failure| match failure.exit {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
         _ => failure.with_exit(Exit::Usage),
     })?;
     bar.end();
+    if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {
+        report.compare(expect, path);
+    }
     match args.format {
         ReportFormat::Text => out::printed(text(&report, args.quiet))?,
-        ReportFormat::Json => out::printed(json(&report))?,
-        ReportFormat::Junit => print(&reports::junit(&report))?,
-        ReportFormat::Sarif => print(&reports::sarif(&report))?,
-        ReportFormat::Github => print(&reports::github(&report))?,
-        ReportFormat::Markdown => print(&reports::markdown(&report))?,
+        form => print(&form.of(&report))?,
+    }
+    for ReportFile { form, path } in &args.report {
+        write_as(path, form.of(&report).as_bytes(), Durability::Cached)?;
+    }
+    if let Some(path) = args.write_expect.as_deref().filter(|_| report.whole) {
+        write_as(path, report.found.to_json().as_bytes(), Durability::Synced)?;
     }
     Ok(if report.whole { Exit::Done } else { Exit::Problems })
 }
@@ -114,15 +150,67 @@ enum ReportFormat {
     Markdown,
 }
 
+/// A report to be written.
+#[derive(Debug, Clone)]
+struct ReportFile {
+    form: ReportFormat,
+    path: PathBuf,
+}
+
+/// Parses `FORMAT=FILE`.
+fn report_file(text: &str) -> Result<ReportFile, String> {
+    let words: Vec<String> = ReportFormat::value_variants()
+        .iter()
+        .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
+        .collect();
+    let wrong = || format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "));
+    let (form, path) =
+        text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(wrong)?;
+    let form = <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong())?;
+    Ok(ReportFile { form, path: path.into() })
+}
+
+impl ReportFormat {
+    /// Returns the report in this form.
+    fn of(self, report: &Report) -> String {
+        match self {
+            ReportFormat::Text => format!("{report}\n"),
+            ReportFormat::Json => format!("{}\n", shown::json_lines(report)),
+            ReportFormat::Junit => reports::junit(report),
+            ReportFormat::Sarif => reports::sarif(report),
+            ReportFormat::Github => reports::github(report),
+            ReportFormat::Markdown => reports::markdown(report),
+        }
+    }
+}
+
+fn read_expect(path: &Path) -> Result<Expect, Failure> {
+    let bytes = files::read_whole(path, "read what is expected")?;
+    Expect::from_json(&bytes)
+        .map_err(|why| Failure::usage(format!("--expect {}: {why}", path.shown())))
+}
+
+/// Returns where classes are: as given, as the expectation was made, or as the manifest states it.
+fn class_field(args: &Args, expected: Option<&Expect>) -> Result<Option<ClassField>, Failure> {
+    if let Some(field) = expected.filter(|expect| expect.classes.is_some()) {
+        let parsed = field.class.as_deref().map(ClassField::parse).transpose();
+        return parsed.map_err(|why| Failure::usage(format!("--expect: the field class: {why}")));
+    }
+    if args.class.is_some() || args.write_expect.is_none() || args.level == Level::Quick {
+        return Ok(args.class.clone());
+    }
+    let [path] = args.paths.as_slice() else { return Ok(None) };
+    let manifest = path.join(tarflume_formats::manifest::FILE_NAME);
+    if url_of(path).is_some() || !files::exists(&manifest)? {
+        return Ok(None);
+    }
+    let classes = read_manifest(&manifest)?.about.classes;
+    Ok(classes.and_then(|classes| ClassField::parse(&format!("json:{}", classes.pointer)).ok()))
+}
+
 fn print(text: &str) -> Result<(), Failure> {
     let mut to = out::stdout();
     out::printed(to.write_all(text.as_bytes()).and_then(|()| to.flush()))
-}
-
-fn json(report: &Report) -> std::io::Result<()> {
-    let mut to = out::stdout();
-    writeln!(to, "{}", shown::json_lines(report))?;
-    to.flush()
 }
 
 fn text(report: &Report, quiet: bool) -> std::io::Result<()> {

@@ -240,6 +240,8 @@ fn found(folder: &Path) -> Vec<String> {
         level: crate::verify::Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),
+        schemas: Vec::new(),
+        class: None,
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),

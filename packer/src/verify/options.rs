@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use crate::class_field::ClassField;
 use super::profile::Profile;
 use crate::choice::Choice;
+use crate::schema::PartSchema;
 use crate::stop::Stop;
 
 /// The thoroughness of a verification.
@@ -40,6 +42,10 @@ pub struct Options {
     pub require: Option<Vec<String>>,
     /// Readers whose misreadings are reported.
     pub profiles: Vec<Profile>,
+    /// JSON Schemas for parts; read at the levels full and decode.
+    pub schemas: Vec<PartSchema>,
+    /// Where the class of a sample is, to count classes; read at the levels full and decode.
+    pub class: Option<ClassField>,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.

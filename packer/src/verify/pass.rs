@@ -9,6 +9,7 @@ use tarflume_formats::index::{Part, TarFacts};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
+use crate::class_field::{ClassCounts, ClassField};
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
@@ -17,6 +18,7 @@ use crate::check::{CheckLevel, Content};
 use crate::index::rows::{Rows, part_of};
 use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
+use crate::schema::{PartSchema, SchemaFault};
 use crate::stop::Stop;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
@@ -37,6 +39,8 @@ pub(crate) struct Passed {
     pub ended: bool,
     /// True if a sidecar was given and lists another tar's parts.
     pub other_tar: bool,
+    /// Samples by class, if they are counted.
+    pub classes: ClassCounts,
 }
 
 struct Pass<'a> {
@@ -48,6 +52,9 @@ struct Pass<'a> {
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
+    schemas: &'a [PartSchema],
+    class: Option<&'a ClassField>,
+    classes: ClassCounts,
     stop: &'a Stop,
     rows: Rows,
     problems: Problems,
@@ -75,6 +82,9 @@ pub(crate) fn over(
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
+        schemas: &options.schemas,
+        class: options.class.as_ref(),
+        classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
         problems: Problems::default(),
@@ -163,6 +173,9 @@ impl<'a> Pass<'a> {
         if self.decode && member.size <= WHOLE {
             self.decode(member, key, Content::of(&ext), points)?;
         }
+        if member.size <= WHOLE {
+            self.look_inside(member, key, &ext)?;
+        }
         match self.rows.part(member, key, &ext, Some(checksum)) {
             Err(error) if error.kind() == ErrorKind::Repeated => {
                 self.push(ProblemKind::RepeatedPart, member.first, key, error.text());
@@ -170,6 +183,23 @@ impl<'a> Pass<'a> {
             }
             other => other,
         }
+    }
+
+    /// Compares a part with its schemas, and counts its class.
+    fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
+        let schemas = self.schemas;
+        if let Some(field) = self.class.filter(|field| field.is_in(ext)) {
+            self.classes.take(field, self.reader.data(member)?);
+        }
+        for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
+            let (kind, why) = match schema.fault(self.reader.data(member)?) {
+                None => continue,
+                Some(SchemaFault::NoJson(why)) => (ProblemKind::BadJson, why),
+                Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why),
+            };
+            self.push(kind, member.data, key, &why);
+        }
+        Ok(())
     }
 
     /// Compares a part's bytes with the sidecar's checksum; returns the entry points if they fit.
@@ -354,7 +384,14 @@ impl<'a> Pass<'a> {
                 None
             }
         };
-        Ok(Passed { problems: self.problems, facts, rows: self.rows, ended, other_tar })
+        Ok(Passed {
+            problems: self.problems,
+            facts,
+            rows: self.rows,
+            ended,
+            other_tar,
+            classes: self.classes,
+        })
     }
 
     fn report(&mut self, error: Error) -> Result<()> {

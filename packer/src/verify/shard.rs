@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path};
 
+use crate::class_field::ClassCounts;
 use super::kinds;
 use super::options::{Level, Options};
 use super::pass::{self, Passed};
@@ -25,6 +26,8 @@ pub(crate) struct Proved {
     pub without_checksums: bool,
     /// Its rows, from the sidecar or, if that is not usable, from the tar.
     pub index: Option<Index>,
+    /// Samples by class, if they are counted.
+    pub classes: ClassCounts,
     /// The problems found.
     pub problems: Problems,
 }
@@ -44,6 +47,7 @@ pub(crate) fn prove(
         bytes: 0,
         without_checksums: false,
         index: None,
+        classes: ClassCounts::default(),
         problems: Problems::default(),
     };
     match files::metadata(&tar, "find the shard") {
@@ -154,12 +158,13 @@ fn full(
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
-    let Passed { problems, facts, rows, ended, other_tar } =
+    let Passed { problems, facts, rows, ended, other_tar, classes } =
         pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
     for problem in problems.listed {
         proved.problems.push(problem);
     }
     proved.problems.unlisted += problems.unlisted;
+    proved.classes = classes;
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {

@@ -49,7 +49,16 @@ fn index(dir: &Path) {
 
 fn options(level: Level) -> Options {
     let (require, profiles, storage) = (None, Vec::new(), Vec::new());
-    Options { level, require, profiles, jobs: 2, stop: Stop::new(), storage }
+    Options {
+        level,
+        require,
+        profiles,
+        schemas: Vec::new(),
+        class: None,
+        jobs: 2,
+        stop: Stop::new(),
+        storage,
+    }
 }
 
 fn report(path: &Path, level: Level) -> Report {

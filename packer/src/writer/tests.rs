@@ -54,6 +54,8 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
         level: Level::Decode,
         require: None,
         profiles: Vec::new(),
+        schemas: Vec::new(),
+        class: None,
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

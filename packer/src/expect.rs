@@ -1,0 +1,293 @@
+//! `Expect`: totals, class counts and digests of a data set in a file, and what differs from them.
+//!
+//! A repository keeps the file beside its code. A pull request that changes the data then fails until the file
+//! changes with it, and the difference of the file is what a reviewer reads. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tarflume_formats::{Index, Result};
+
+use crate::units;
+
+/// The field `format` of a file.
+const FORMAT: &str = "tarflume-expect";
+/// Shards that are named when many differ.
+const LISTED: usize = 20;
+
+/// What a data set contains. A field that is absent in a file is not compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// `tarflume-expect`.
+    pub format: String,
+    /// Samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// A digest of all samples: keys, extensions, sizes and checksums of parts. It depends neither on their order nor
+    /// on shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Parts by extension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BTreeMap<String, u64>>,
+    /// Where the class of a sample is: `EXT:/FIELD`, or `EXT`, a part that is the class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Samples by class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<BTreeMap<String, u64>>,
+    /// The shards, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Vec<ExpectedShard>>,
+}
+
+/// A shard.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedShard {
+    /// File name.
+    pub name: String,
+    /// Samples.
+    pub samples: u64,
+    /// blake3 of the tar in hex; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+}
+
+impl Expect {
+    /// Creates what a file states; `found` has the fields.
+    pub fn new(found: Expect) -> Expect {
+        Expect { format: FORMAT.into(), ..found }
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Returns a sentence that names the place.
+    pub fn from_json(bytes: &[u8]) -> Result<Expect, String> {
+        let expect: Expect = serde_json::from_slice(bytes)
+            .map_err(|e| format!("it is not what `pack verify --write-expect` writes: {e}"))?;
+        if expect.format != FORMAT {
+            return Err(format!("its field format is '{}', not '{FORMAT}'", expect.format));
+        }
+        Ok(expect)
+    }
+
+    /// Returns the text of the file: sorted, each shard on a line, so that two versions can be compared by lines.
+    pub fn to_json(&self) -> String {
+        let mut text = String::from("{\n");
+        let mut fields = Vec::new();
+        let value = serde_json::to_value(self).unwrap_or_default(); // texts and numbers
+        let order = ["format", "samples", "content", "extensions", "class", "classes", "shards"];
+        for name in order {
+            match value.get(name) {
+                None => {}
+                Some(serde_json::Value::Array(shards)) => {
+                    let lines: Vec<String> = shards.iter().map(|s| format!("    {s}")).collect();
+                    fields.push(format!("  \"{name}\": [\n{}\n  ]", lines.join(",\n")));
+                }
+                Some(serde_json::Value::Object(counts)) if name == "classes" => {
+                    let line = |(class, n): (&String, &serde_json::Value)| {
+                        format!("    {}: {n}", serde_json::Value::from(class.as_str()))
+                    };
+                    let lines: Vec<String> = counts.iter().map(line).collect();
+                    fields.push(format!("  \"{name}\": {{\n{}\n  }}", lines.join(",\n")));
+                }
+                Some(value) => fields.push(format!("  \"{name}\": {value}")),
+            }
+        }
+        text.push_str(&fields.join(",\n"));
+        text.push_str("\n}\n");
+        text
+    }
+
+    /// Returns what differs, a sentence each: the totals first, then classes, then shards.
+    pub fn differences(&self, found: &Expect) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let (Some(expected), Some(found)) = (self.samples, found.samples)
+            && expected != found
+        {
+            lines.push(format!("samples: {}", numbers(expected, found)));
+        }
+        counts("part", &self.extensions, &found.extensions, &mut lines);
+        counts("class", &self.classes, &found.classes, &mut lines);
+        let is_same_content = self.content == found.content;
+        if let (Some(expected), Some(found)) = (&self.content, &found.content)
+            && expected != found
+        {
+            lines.push(format!(
+                "content: the samples are others: {expected} is expected, {found} is found; `pack diff` lists them"
+            ));
+        }
+        if let (Some(expected), Some(found)) = (&self.shards, &found.shards) {
+            shards(expected, found, self.content.is_some() && is_same_content, &mut lines);
+        }
+        lines
+    }
+}
+
+fn numbers(expected: u64, found: u64) -> String {
+    let change = i128::from(found) - i128::from(expected);
+    format!("{} expected, {} found ({change:+})", units::count(expected), units::count(found))
+}
+
+fn counts(
+    what: &str,
+    expected: &Option<BTreeMap<String, u64>>,
+    found: &Option<BTreeMap<String, u64>>,
+    lines: &mut Vec<String>,
+) {
+    let (Some(expected), Some(found)) = (expected, found) else { return };
+    let names: std::collections::BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
+    for name in names {
+        let of = |counts: &BTreeMap<String, u64>| counts.get(name).copied().unwrap_or(0);
+        if of(expected) != of(found) {
+            lines.push(format!("{what} '{name}': {}", numbers(of(expected), of(found))));
+        }
+    }
+}
+
+fn shards(
+    expected: &[ExpectedShard],
+    found: &[ExpectedShard],
+    is_same_content: bool,
+    lines: &mut Vec<String>,
+) {
+    let by_name = |shards: &[ExpectedShard]| -> BTreeMap<String, ExpectedShard> {
+        shards.iter().map(|shard| (shard.name.clone(), shard.clone())).collect()
+    };
+    let (before, after) = (by_name(expected), by_name(found));
+    let mut differing = Vec::new();
+    for shard in expected {
+        match after.get(&shard.name) {
+            None => differing.push(format!("shard '{}': it is gone", shard.name)),
+            Some(other) if other.samples != shard.samples => {
+                let change = numbers(shard.samples, other.samples);
+                differing.push(format!("shard '{}': samples: {change}", shard.name));
+            }
+            Some(other) if shard.blake3.is_some() && other.blake3 != shard.blake3 => {
+                let why = if is_same_content { "; all samples are the same" } else { "" };
+                differing.push(format!("shard '{}': its bytes are others{why}", shard.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_new = |shard: &&ExpectedShard| !before.contains_key(&shard.name);
+    let new = found.iter().filter(is_new);
+    differing.extend(new.map(|shard| format!("shard '{}': it is new", shard.name)));
+    let names = |shards: &[ExpectedShard]| -> Vec<String> {
+        shards.iter().map(|shard| shard.name.clone()).collect()
+    };
+    if differing.is_empty() && names(expected) != names(found) {
+        differing.push("shards: they are in another order".into());
+    }
+    let more = differing.len().saturating_sub(LISTED);
+    differing.truncate(LISTED);
+    lines.append(&mut differing);
+    if more > 0 {
+        lines.push(format!("{more} more shards differ"));
+    }
+}
+
+/// A digest of samples that does not depend on their order: the sum of the digests of each, modulo 2^128.
+///
+/// It finds changes, not forgeries: a person who may choose the bytes of many samples can make two sums equal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ContentDigest(u128);
+
+impl ContentDigest {
+    /// Adds the samples of a shard, from its sidecar.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is damaged.
+    pub(crate) fn add(&mut self, index: &Index) -> Result<()> {
+        for sample in index.iter() {
+            let sample = sample?;
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&(sample.key.len() as u64).to_le_bytes()).update(sample.key);
+            // The order of parts in the tar does not matter.
+            let mut parts = sample.parts().collect::<Result<Vec<_>>>()?;
+            parts.sort_by(|a, b| a.ext.cmp(b.ext));
+            for part in parts {
+                hasher.update(&(part.ext.len() as u64).to_le_bytes()).update(part.ext);
+                hasher.update(&part.length.to_le_bytes());
+                hasher.update(&part.checksum.unwrap_or_default().to_le_bytes());
+            }
+            let mut half = [0; 16];
+            half.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+            self.0 = self.0.wrapping_add(u128::from_le_bytes(half));
+        }
+        index.intact()
+    }
+
+    /// Returns the digest in hex.
+    pub(crate) fn hex(self) -> String {
+        format!("{:032x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shard(name: &str, samples: u64, digest: &str) -> ExpectedShard {
+        ExpectedShard { name: name.into(), samples, blake3: Some(digest.into()) }
+    }
+
+    fn expect() -> Expect {
+        Expect::new(Expect {
+            samples: Some(20),
+            content: Some("ab".into()),
+            extensions: Some([("jpg".to_string(), 20)].into()),
+            class: Some("json:/label".into()),
+            classes: Some([("cat \"x\"".to_string(), 8), ("dog".to_string(), 12)].into()),
+            shards: Some(vec![shard("a.tar", 10, "11"), shard("b.tar", 10, "22")]),
+            ..Expect::default()
+        })
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let text = expect().to_json();
+        assert_eq!(Expect::from_json(text.as_bytes()).unwrap(), expect());
+        assert_eq!(text.lines().filter(|line| line.contains(".tar")).count(), 2, "{text}");
+        assert!(Expect::from_json(b"{\"format\": \"x\"}").unwrap_err().contains("tarflume-expect"));
+        let unknown = "{\"format\": \"tarflume-expect\", \"smaples\": 3}";
+        assert!(Expect::from_json(unknown.as_bytes()).unwrap_err().contains("smaples"));
+    }
+
+    #[test]
+    fn differences_are_sentences_and_absent_fields_are_not_compared() {
+        assert!(expect().differences(&expect()).is_empty());
+        let mut found = expect();
+        found.samples = Some(19);
+        found.content = Some("cd".into());
+        found.classes = Some([("dog".to_string(), 12), ("cow".to_string(), 7)].into());
+        found.shards = Some(vec![shard("a.tar", 10, "33"), shard("c.tar", 9, "44")]);
+        let lines = expect().differences(&found);
+        assert_eq!(
+            lines,
+            [
+                "samples: 20 expected, 19 found (-1)",
+                "class 'cat \"x\"': 8 expected, 0 found (-8)",
+                "class 'cow': 0 expected, 7 found (+7)",
+                "content: the samples are others: ab is expected, cd is found; `pack diff` lists them",
+                "shard 'a.tar': its bytes are others",
+                "shard 'b.tar': it is gone",
+                "shard 'c.tar': it is new",
+            ]
+        );
+        let totals = Expect::new(Expect { samples: Some(20), ..Expect::default() });
+        assert_eq!(totals.differences(&found).len(), 1);
+    }
+
+    #[test]
+    fn shards_of_equal_samples_with_other_bytes_are_told_apart() {
+        let mut found = expect();
+        found.shards = Some(vec![shard("b.tar", 10, "22"), shard("a.tar", 10, "11")]);
+        assert_eq!(expect().differences(&found), ["shards: they are in another order"]);
+        found.shards = Some(vec![shard("a.tar", 10, "99"), shard("b.tar", 10, "22")]);
+        assert!(expect().differences(&found)[0].ends_with("all samples are the same"));
+    }
+}
