@@ -197,9 +197,12 @@ semver:
 	$(CARGO) semver-checks --workspace --default-features --baseline-rev "$(BASELINE)"; \
 	$(CARGO) semver-checks -p tarflume --only-explicit-features --features cuda,nvtx --baseline-rev "$(BASELINE)"
 
-# Workflows run on GitHub only; actionlint and ShellCheck check them here.
+# Workflows run on GitHub only; actionlint and ShellCheck check them here, and the action and the hooks.
 workflows: $(RELEASEVENV)/ready
 	PATH="$(abspath $(RELEASEVENV))/bin:$$PATH" $(RELEASEVENV)/bin/actionlint -color=false
+	$(RELEASEVENV)/bin/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(RELEASEVENV)/bin/pre-commit validate-manifest .pre-commit-hooks.yaml
+	$(RELEASEVENV)/bin/shellcheck release/action/verify.sh
 
 $(RELEASEVENV)/ready: release/requirements.txt
 	python3 -m venv --clear $(RELEASEVENV)

@@ -12,7 +12,10 @@ fn labeled() -> Place {
     for n in 0..12 {
         place.pair(&format!("photos/{n:02}"));
         let label = if n % 3 == 0 { "dog" } else { "cat" };
-        place.file(format!("photos/{n:02}.json"), format!("{{\"label\": \"{label}\", \"width\": {}}}", n * 50));
+        place.file(
+            format!("photos/{n:02}.json"),
+            format!("{{\"label\": \"{label}\", \"width\": {}}}", n * 50),
+        );
     }
     place.pack("build photos -o shards --shards 3").succeeds();
     place
@@ -107,7 +110,8 @@ fn labels_of_the_manifest_are_counted_by_default() {
 fn one_run_writes_reports_in_several_forms() {
     let place = labeled();
     place.file("schema.json", SCHEMA);
-    let reports = "--report junit=a.xml --report sarif=a.sarif --report markdown=a.md --report json=a.json";
+    let reports =
+        "--report junit=a.xml --report sarif=a.sarif --report markdown=a.md --report json=a.json";
     place.pack(&format!("verify --schema schema.json {reports} shards")).exits(1);
     let read = |name: &str| fs::read_to_string(place.at(name)).unwrap();
     assert!(read("a.xml").contains("<failure") && read("a.md").contains("schema"));

@@ -35,8 +35,11 @@ impl PartSchema {
     fn read(ext: &str, path: &Path) -> Result<PartSchema, Failure> {
         use tarflume_formats::files;
         use tarflume_formats::shown::ShowPath;
-        let bytes = files::read_whole(path, "read the schema")?;
         let refused = |why: String| Failure::usage(format!("--schema {}: {why}", path.shown()));
+        if !files::exists(path)? {
+            return Err(refused("there is no such file".into()));
+        }
+        let bytes = files::read_whole(path, "read the schema")?;
         let schema: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is no JSON: {e}")))?;
         let validator = jsonschema::validator_for(&schema).map_err(|error| {

@@ -27,12 +27,12 @@ use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::url::url_of;
 
+use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard};
 use crate::failure::Failure;
 use crate::foreign_index;
 use crate::index::in_parallel;
 use crate::problem::{Problem, ProblemKind, Problems, counts};
-use crate::class_field::ClassCounts;
 use sets::{Set, Target};
 use shard::Proved;
 

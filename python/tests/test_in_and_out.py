@@ -52,7 +52,7 @@ def images(root: pathlib.Path) -> None:
     for n in range(COUNT):
         name = f"{n:03}.jpg"
         picture(n).save(root / "photos" / name, quality=90)
-        (root / "photos" / f"{n:03}.json").write_text(json.dumps({"class": n % 3}))
+        (root / "photos" / f"{n:03}.json").write_text(json.dumps({"class": n % 3, "width": 256}))
         for folder in ("images", "imagefolder", "data/images", "set/images", f"train/{'ab'[n % 2]}"):
             shutil.copy(root / "photos" / name, root / folder / name)
         Image.fromarray(np.full((8, 8), n, np.uint8)).save(root / "set" / "masks" / f"{n:03}.png")
@@ -228,7 +228,7 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
         pack("build", half, "-o", work / "shards")
     done = subprocess.run([PACK, *words[1:]], cwd=work, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    if words[1] in ("build", "append", "tokens"):
+    if words[1] in ("build", "append", "reshard", "tokens"):
         check_packed(work / target, line, inputs)
     elif words[1] == "index":
         check_packed(work / words[2], line, inputs)

@@ -185,9 +185,11 @@ impl ReportFormat {
 }
 
 fn read_expect(path: &Path) -> Result<Expect, Failure> {
-    let bytes = files::read_whole(path, "read what is expected")?;
-    Expect::from_json(&bytes)
-        .map_err(|why| Failure::usage(format!("--expect {}: {why}", path.shown())))
+    let refused = |why: String| Failure::usage(format!("--expect {}: {why}", path.shown()));
+    if !files::exists(path)? {
+        return Err(refused("there is no such file; --write-expect writes it".into()));
+    }
+    Expect::from_json(&files::read_whole(path, "read what is expected")?).map_err(refused)
 }
 
 /// Returns where classes are: as given, as the expectation was made, or as the manifest states it.

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::class_field::ClassField;
 use super::profile::Profile;
 use crate::choice::Choice;
+use crate::class_field::ClassField;
 use crate::schema::PartSchema;
 use crate::stop::Stop;
 

@@ -9,12 +9,12 @@ use tarflume_formats::index::{Part, TarFacts};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
-use crate::class_field::{ClassCounts, ClassField};
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault, misfit};
 use crate::check::{CheckLevel, Content};
+use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
 use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path};
 
-use crate::class_field::ClassCounts;
 use super::kinds;
 use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
+use crate::class_field::ClassCounts;
 use crate::index::probe;
 use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
