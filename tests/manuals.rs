@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "build",
     "append",
     "reshard",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 23] = [
     "info",
     "ls",
     "diff",
+    "dedupe",
     "cat",
     "unpack",
     "tokens",

@@ -21,6 +21,7 @@ mod build;
 mod cache;
 mod cat;
 mod completions;
+mod dedupe;
 mod diff;
 mod doctor;
 mod export;
@@ -79,6 +80,7 @@ Examples:
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
   pack diff main/ branch/                    samples that were added, removed and changed
+  pack dedupe --near val/ train/             images that occur twice or look alike
   pack cat shards/ cats/001.json             print one part
   pack tokens text/ -o tokens/ --tokenizer tokenizer.json --length 2048
                                              tokenize text and pack it into blocks
@@ -117,6 +119,7 @@ enum Command {
     Info(info::Args),
     Ls(ls::Args),
     Diff(diff::Args),
+    Dedupe(dedupe::Args),
     Cat(cat::Args),
     Unpack(unpack::Args),
     Tokens(tokens::Args),
@@ -192,6 +195,7 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Info(args) => info::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Dedupe(args) => dedupe::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Unpack(args) => unpack::run(args),
         Command::Tokens(args) => tokens::run(args),

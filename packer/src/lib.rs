@@ -37,6 +37,7 @@
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
 //! | [`index`] | makes sidecars for tars of other tools |
+//! | [`mod@dedupe`] | finds images that occur twice or look alike |
 //! | [`mod@diff`] | compares the samples of two data sets |
 //! | [`foreign_index`] | makes the index files of other readers |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
@@ -55,6 +56,7 @@ mod choice;
 mod class_field;
 mod collide;
 mod compress;
+pub mod dedupe;
 pub mod diff;
 mod exit;
 pub mod expect;

@@ -1,0 +1,169 @@
+//! `pack dedupe`: lists images that are those of other samples.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::json;
+use tarflume_formats::Durability;
+use tarflume_formats::publish::write_as;
+use tarflume_formats::shown;
+use tarflume_packer::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
+use tarflume_packer::{Exit, Failure, Outcome, units};
+
+use super::args::{Format, Jobs};
+use super::out;
+use crate::signals;
+
+const AFTER: &str = "\
+Equal bytes are found from the sidecars; only images with equal size and checksum are read. --near decodes
+every image, and compares perceptual hashes of 64 bits. Recompressed, resized and slightly changed images
+differ in few bits; mirrored and strongly cropped ones in many. Blank images look alike.
+
+Of several duplicates the first is kept, in the order in which data sets are given: give validation data
+before training data, and the list has the samples to leave out of training.
+
+Examples:
+  pack dedupe shards/                                  images with equal bytes
+  pack dedupe --near shards/                           and those that look alike
+  pack dedupe --near val/ train/ --exclude-list leak.jsonl
+  pack reshard train/ -o clean/ --exclude @leak.jsonl  leave them out
+
+Exit codes: 0 no duplicates   1 there are some   2 no data set   65 bad data   75 try again";
+
+/// List images that are the same as, or look like, those of other samples, across data sets and splits
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct Args {
+    /// Data sets, and tars with sidecars
+    #[arg(required = true, value_name = "DIR|SHARD|URL")]
+    paths: Vec<PathBuf>,
+    /// Find images that look alike, too
+    #[arg(long)]
+    near: bool,
+    /// Bits of the hashes in which images that look alike differ at most
+    #[arg(long, value_name = "BITS", default_value_t = 6, requires = "near",
+          value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_DISTANCE)))]
+    distance: u32,
+    /// Compare the parts with this extension [default: the first image of each sample]
+    #[arg(long, value_name = "EXT")]
+    part: Option<String>,
+    /// Write the duplicates to FILE, for `--exclude @FILE` of build and reshard, and for loaders
+    #[arg(long, value_name = "FILE")]
+    exclude_list: Option<PathBuf>,
+    /// Print text, or one JSON object a line, the totals last
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Print the totals only
+    #[arg(long)]
+    summary: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    let _ = signals::listen();
+    let options = Options {
+        part: args.part.as_ref().map(|ext| ext.trim_start_matches('.').to_ascii_lowercase()),
+        near: args.near.then_some(args.distance),
+        jobs: args.jobs.count(),
+        stop: signals::stop(),
+    };
+    let (mut to, mut is_closed) = (out::stdout(), false);
+    let (mut list, mut between) = (String::new(), BTreeMap::new());
+    let totals = dedupe(&args.paths, &options, &mut |found| {
+        if args.exclude_list.is_some() {
+            let line = json!({"key": found.sample.key, "shard": found.sample.shard, "kept": found.kept.key});
+            list.push_str(&shown::json(&line));
+            list.push('\n');
+        }
+        if found.sample.group != found.kept.group {
+            let groups = (found.kept.group.clone(), found.sample.group.clone());
+            *between.entry(groups).or_insert(0u64) += 1;
+        }
+        if args.summary || is_closed {
+            return Ok(());
+        }
+        let line = match args.format {
+            Format::Text => text(&found),
+            Format::Json => shown::json(&json_of(&found)),
+        };
+        let written = writeln!(to, "{line}");
+        is_closed = out::is_closed(&written);
+        if is_closed { Ok(()) } else { out::printed(written) }
+    })?;
+    if let Some(path) = &args.exclude_list {
+        write_as(path, list.as_bytes(), Durability::Synced)?;
+    }
+    if !is_closed {
+        end(args, &totals, &between, &mut to)?;
+    }
+    Ok(if totals.exact + totals.near == 0 { Exit::Done } else { Exit::Problems })
+}
+
+/// Prints the totals.
+fn end(
+    args: &Args,
+    totals: &Totals,
+    between: &BTreeMap<(String, String), u64>,
+    to: &mut impl Write,
+) -> Result<(), Failure> {
+    let lines = match args.format {
+        Format::Text => {
+            let named = |group: &str| if group.is_empty() { "no split".into() } else { format!("'{group}'") };
+            let leak = |((kept, sample), n): (&(String, String), &u64)| {
+                let samples = units::counted(*n, "sample", "samples");
+                format!("{samples} of {} in {}, too", named(sample), named(kept))
+            };
+            let mut lines: Vec<String> = between.iter().map(leak).collect();
+            lines.push(summary(totals));
+            lines
+        }
+        Format::Json => {
+            let leaks: Vec<_> = between
+                .iter()
+                .map(|((kept, sample), n)| json!({"kept": kept, "group": sample, "samples": n}))
+                .collect();
+            vec![
+                json!({"samples": totals.samples, "images": totals.images, "unread": totals.unread,
+                       "exact": totals.exact, "near": totals.near, "between": leaks})
+                .to_string(),
+            ]
+        }
+    };
+    let written = lines.iter().try_for_each(|line| writeln!(to, "{line}"));
+    out::printed(written.and_then(|()| to.flush()))
+}
+
+fn summary(totals: &Totals) -> String {
+    let images = units::counted(totals.images, "image", "images");
+    let mut line = format!(
+        "{images} of {}: {} with equal bytes, {} that look alike",
+        units::counted(totals.samples, "sample", "samples"),
+        units::count(totals.exact),
+        units::count(totals.near)
+    );
+    if totals.unread > 0 {
+        line.push_str(&format!("; {} could not be decoded", units::count(totals.unread)));
+    }
+    line
+}
+
+fn named(place: &tarflume_packer::dedupe::Place) -> String {
+    if place.group.is_empty() { place.key.clone() } else { format!("{}: {}", place.group, place.key) }
+}
+
+fn text(found: &Duplicate) -> String {
+    let how = match found.distance {
+        None => "has the bytes of".to_string(),
+        Some(bits) => format!("looks like ({})", units::counted(u64::from(bits), "bit", "bits")),
+    };
+    format!("{} {how} {}", named(&found.sample), named(&found.kept))
+}
+
+fn json_of(found: &Duplicate) -> serde_json::Value {
+    let place = |place: &tarflume_packer::dedupe::Place| {
+        json!({"group": place.group, "key": place.key, "shard": place.shard})
+    };
+    json!({"sample": place(&found.sample), "kept": place(&found.kept), "distance": found.distance})
+}
