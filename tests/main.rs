@@ -15,6 +15,7 @@
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
+//! - `dedupe`: images that occur twice or look alike;
 //! - `diff`: samples that two data sets do not have in common;
 //! - `compressed`: shards compressed by zstd;
 //! - `expect`: schemas, expectations and reports of `pack verify`;
@@ -45,6 +46,7 @@ mod arrays;
 mod bench;
 mod build;
 mod compressed;
+mod dedupe;
 mod diff;
 mod disk_failures;
 mod doctor;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume::Dataset;
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name, read_manifest};
 
 use crate::check::IMAGE_EXTS;
@@ -81,6 +82,11 @@ pub fn dedupe(
     options: &Options,
     put: &mut dyn FnMut(Duplicate) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
+    for path in paths {
+        if tarflume_formats::url::url_of(path).is_none() && !files::exists(path)? {
+            return Err(Failure::usage(format!("{} does not exist", path.shown())));
+        }
+    }
     let datasets = paths
         .iter()
         .map(|path| Dataset::open(path.as_path()))
@@ -88,7 +94,9 @@ pub fn dedupe(
     let groups = groups(paths, &datasets)?;
     let dataset = Dataset::concat(&datasets)?;
     if dataset.len() > u64::from(u32::MAX) {
-        return Err(Failure::usage("more than 4,294,967,295 samples; search parts of the data sets"));
+        return Err(Failure::usage(
+            "more than 4,294,967,295 samples; search parts of the data sets",
+        ));
     }
     let images = images(&dataset, options)?;
     let mut same: Vec<Option<Same>> = vec![None; dataset.len() as usize];
@@ -191,7 +199,8 @@ fn exact(
 ) -> Result<(), Failure> {
     let mut order: Vec<&ImagePart> = images.parts.iter().collect();
     order.sort_unstable_by_key(|part| (part.length, part.checksum, part.ordinal));
-    let is_alike = |a: &&ImagePart, b: &&ImagePart| (a.length, a.checksum) == (b.length, b.checksum);
+    let is_alike =
+        |a: &&ImagePart, b: &&ImagePart| (a.length, a.checksum) == (b.length, b.checksum);
     for group in order.chunk_by(is_alike).filter(|group| group.len() > 1) {
         if stop.requested() {
             return Err(Failure::interrupted());
@@ -269,7 +278,8 @@ fn groups(paths: &[PathBuf], datasets: &[Dataset]) -> Result<Groups, Failure> {
         let splits = splits(path)?;
         let counts = dataset.counts();
         for (number, &samples) in counts.iter().enumerate() {
-            let split = splits.get(number).filter(|_| splits.len() == counts.len()).cloned().flatten();
+            let split =
+                splits.get(number).filter(|_| splits.len() == counts.len()).cloned().flatten();
             let group = match (&name, split) {
                 (Some(name), Some(split)) => format!("{name}/{split}"),
                 (Some(name), None) => name.clone(),

@@ -84,7 +84,7 @@ impl Expect {
             match value.get(name) {
                 None => {}
                 Some(serde_json::Value::Array(shards)) => {
-                    let lines: Vec<String> = shards.iter().map(|s| format!("    {s}")).collect();
+                    let lines: Vec<String> = shards.iter().map(line_of_shard).collect();
                     fields.push(format!("  \"{name}\": [\n{}\n  ]", lines.join(",\n")));
                 }
                 Some(serde_json::Value::Object(counts)) if name == "classes" => {
@@ -125,6 +125,13 @@ impl Expect {
         }
         lines
     }
+}
+
+/// Returns a shard as one line, its name first.
+fn line_of_shard(shard: &serde_json::Value) -> String {
+    let field = |name: &&str| Some(format!("\"{name}\": {}", shard.get(*name)?));
+    let fields: Vec<String> = ["name", "samples", "blake3"].iter().filter_map(field).collect();
+    format!("    {{{}}}", fields.join(", "))
 }
 
 fn numbers(expected: u64, found: u64) -> String {

@@ -110,7 +110,9 @@ fn end(
 ) -> Result<(), Failure> {
     let lines = match args.format {
         Format::Text => {
-            let named = |group: &str| if group.is_empty() { "no split".into() } else { format!("'{group}'") };
+            let named = |group: &str| {
+                if group.is_empty() { "no split".into() } else { format!("'{group}'") }
+            };
             let leak = |((kept, sample), n): (&(String, String), &u64)| {
                 let samples = units::counted(*n, "sample", "samples");
                 format!("{samples} of {} in {}, too", named(sample), named(kept))
@@ -150,7 +152,11 @@ fn summary(totals: &Totals) -> String {
 }
 
 fn named(place: &tarflume_packer::dedupe::Place) -> String {
-    if place.group.is_empty() { place.key.clone() } else { format!("{}: {}", place.group, place.key) }
+    if place.group.is_empty() {
+        place.key.clone()
+    } else {
+        format!("{}: {}", place.group, place.key)
+    }
 }
 
 fn text(found: &Duplicate) -> String {
@@ -162,8 +168,6 @@ fn text(found: &Duplicate) -> String {
 }
 
 fn json_of(found: &Duplicate) -> serde_json::Value {
-    let place = |place: &tarflume_packer::dedupe::Place| {
-        json!({"group": place.group, "key": place.key, "shard": place.shard})
-    };
+    let place = |place: &tarflume_packer::dedupe::Place| json!({"group": place.group, "key": place.key, "shard": place.shard});
     json!({"sample": place(&found.sample), "kept": place(&found.kept), "distance": found.distance})
 }

@@ -1,0 +1,130 @@
+//! `pack dedupe`: images that occur twice or look alike.
+
+use std::fs;
+use std::io::Cursor;
+
+use image::DynamicImage;
+use image::codecs::jpeg::JpegEncoder;
+use image::imageops::FilterType;
+use tarflume_fixtures::{Photo, PhotoKind};
+
+use crate::harness::Place;
+
+fn photo(seed: u64) -> Vec<u8> {
+    Photo::new(320, 240, PhotoKind::Yuv420).encode(seed).unwrap()
+}
+
+fn jpeg(image: &DynamicImage, quality: u8) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    JpegEncoder::new_with_quality(&mut bytes, quality).encode_image(image).unwrap();
+    bytes
+}
+
+fn changed(seed: u64, change: impl FnOnce(DynamicImage) -> DynamicImage, quality: u8) -> Vec<u8> {
+    jpeg(&change(image::load_from_memory(&photo(seed)).unwrap()), quality)
+}
+
+/// Ten photographs, and copies of some of them.
+fn copies() -> Place {
+    let place = Place::new();
+    for n in 0..10 {
+        place.file(format!("photos/{n:02}.jpg"), photo(n));
+    }
+    place.file("photos/50-same.jpg", photo(3));
+    place.file("photos/51-quality.jpg", changed(4, |image| image, 50));
+    place.file(
+        "photos/52-small.jpg",
+        changed(5, |image| image.resize(160, 120, FilterType::Lanczos3), 85),
+    );
+    place.file("photos/53-bright.jpg", changed(6, |image| image.brighten(12), 90));
+    let mut png = Cursor::new(Vec::new());
+    image::load_from_memory(&photo(7))
+        .unwrap()
+        .write_to(&mut png, image::ImageFormat::Png)
+        .unwrap();
+    place.file("photos/54-other.png", png.into_inner());
+    place.file("photos/55-mirrored.jpg", changed(8, |image| image.fliph(), 90));
+    place.pack("build photos -o shards --require image --shards 2").succeeds();
+    place
+}
+
+#[test]
+fn equal_bytes_are_found_from_the_sidecars() {
+    let place = copies();
+    let run = place.pack("dedupe shards").exits(1);
+    run.prints("50-same has the bytes of 03\n16 images of 16 samples: 1 with equal bytes, 0 that look alike\n", "");
+    fs::remove_file(place.at("photos/50-same.jpg")).unwrap();
+    place.pack("build photos -o single --require image").succeeds();
+    place.pack("dedupe single --summary").succeeds();
+}
+
+#[test]
+fn recompressed_resized_and_converted_images_look_alike() {
+    let place = copies();
+    let events = place.pack("dedupe --near --format json shards").exits(1).events();
+    let found: Vec<(String, String)> = events
+        .iter()
+        .filter(|event| event.get("sample").is_some())
+        .map(|event| {
+            let key = |of: &str| event[of]["key"].as_str().unwrap().to_string();
+            (key("sample"), key("kept"))
+        })
+        .collect();
+    let pair = |sample: &str, kept: &str| (sample.to_string(), kept.to_string());
+    assert_eq!(
+        found,
+        [
+            pair("50-same", "03"),
+            pair("51-quality", "04"),
+            pair("52-small", "05"),
+            pair("53-bright", "06"),
+            pair("54-other", "07"),
+        ]
+    );
+    let totals = events.last().unwrap();
+    assert_eq!(
+        (&totals["exact"], &totals["near"], &totals["unread"]),
+        (&1.into(), &4.into(), &0.into())
+    );
+    let one = place.pack("dedupe --near --jobs 1 shards").exits(1).stdout;
+    assert_eq!(place.pack("dedupe --near --jobs 4 shards").exits(1).stdout, one);
+    place.pack("dedupe --near --distance 17 shards").exits(2);
+    place.pack("dedupe --distance 3 shards").exits(2);
+}
+
+#[test]
+fn leaks_between_data_sets_and_splits_are_named_and_can_be_left_out() {
+    let place = copies();
+    for n in 20..24 {
+        place.file(format!("more/{n:02}.jpg"), photo(n));
+    }
+    place.file("more/leak.jpg", changed(2, |image| image, 60));
+    place.pack("build more -o val --require image").succeeds();
+    let run = place.pack("dedupe --near val shards --exclude-list leak.jsonl").exits(1);
+    run.clone().says("shards: 02 looks like");
+    run.says("1 sample of 'shards' in 'val', too");
+    place.pack("reshard shards -o clean --exclude @leak.jsonl").succeeds();
+    place.pack("dedupe --near val clean").succeeds();
+    assert_eq!(place.manifest("clean")["samples"], 10);
+
+    let split = |n: u32| if n % 2 == 0 { "train" } else { "val" };
+    for n in 0..6 {
+        place.file(format!("both/{}/{n}.jpg", split(n)), photo(40 + u64::from(n / 2)));
+    }
+    place.pack("build both -o splits --require image --split-by folder").succeeds();
+    place.pack("dedupe splits").exits(1).says("3 samples of 'val' in 'train', too");
+}
+
+#[test]
+fn damaged_images_and_samples_without_one_are_counted() {
+    let place = copies();
+    place.file("photos/60.jpg", &photo(60)[..4000]);
+    place.file("photos/61.txt", "no image");
+    place.pack("build photos -o damaged --require jpg,txt --on-problem skip").exits(2);
+    let options = "--check none --no-entry-points --require";
+    place.pack(&format!("build photos -o damaged {options} ''")).succeeds();
+    let run = place.pack("dedupe --near --summary damaged").exits(1);
+    run.says("17 images of 18 samples").says("1 could not be decoded");
+    place.pack("dedupe --part png damaged").succeeds();
+    place.pack("dedupe none").exits(2);
+}
