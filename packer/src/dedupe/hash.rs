@@ -8,8 +8,8 @@ use tarflume::{Channels, Dataset, Image, Loader, OnBad, Remainder, Resize};
 use crate::failure::Failure;
 use crate::stop::Stop;
 
-/// Width and height to which images are decoded. The transform takes 16 x 16 of them.
-const SIDE: u32 = 64;
+/// Width and height to which images are decoded: those of the transform, so that the library does not resize.
+const SIDE: u32 = 16;
 /// Images of a batch.
 const BATCH: u64 = 256;
 

@@ -1,11 +1,10 @@
 //! `FramedSource`: a compressed shard as the tar that it holds.
 //!
 //! A read decompresses the frames that hold its bytes, directly into the caller's buffer where it wants a whole frame.
-//! Each thread keeps the frames that it decompressed last, up to [`KEPT`] bytes, so that samples near each other cost one
-//! decompression. Offsets are those of the tar; the sidecar has the frames.
+//! Each thread keeps the frame that it decompressed last, so that samples which follow each other in one frame cost
+//! one decompression. Offsets are those of the tar; the sidecar has the frames.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::path::Path;
@@ -17,44 +16,14 @@ use tarflume_formats::frames::{Frame, decompress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
-/// Limit on the decompressed frames that a thread keeps, in bytes: the samples of a block of a shuffle are in so many.
-const KEPT: usize = 4 << 20;
-
 /// Buffers of a thread.
 #[derive(Default)]
 struct Scratch {
     /// Compressed frames.
     packed: Vec<u8>,
-    /// Decompressed frames, the one used last at the end.
-    kept: VecDeque<KeptFrame>,
-}
-
-/// A decompressed frame.
-struct KeptFrame {
-    /// The numbers of its shard and of itself.
-    of: (u64, u64),
+    /// The frame that was decompressed last, of the shard and with the number in `of`.
     data: Vec<u8>,
-}
-
-impl Scratch {
-    /// Returns a kept frame, which becomes the one used last.
-    fn find(&mut self, of: (u64, u64)) -> Option<&[u8]> {
-        let at = self.kept.iter().rposition(|frame| frame.of == of)?;
-        let frame = self.kept.remove(at)?;
-        self.kept.push_back(frame);
-        self.kept.back().map(|frame| frame.data.as_slice())
-    }
-
-    /// Keeps a frame, and drops those that were not used for the longest time.
-    fn keep(&mut self, of: (u64, u64), data: Vec<u8>) {
-        let mut bytes: usize = self.kept.iter().map(|frame| frame.data.len()).sum();
-        while bytes + data.len() > KEPT
-            && let Some(oldest) = self.kept.pop_front()
-        {
-            bytes -= oldest.data.len();
-        }
-        self.kept.push_back(KeptFrame { of, data });
-    }
+    of: (u64, u64),
 }
 
 thread_local! {
@@ -133,12 +102,12 @@ impl FramedSource {
         let mut numbers = self.frames_of(at, end)?;
         SCRATCH.with_borrow_mut(|scratch| {
             if !kept {
-                scratch.kept.clear();
+                scratch.of = (0, 0);
             }
-            // A kept frame often has the first bytes.
-            if let Some(data) = scratch.find((self.number, numbers.start)) {
+            // The kept frame often has the first bytes.
+            if scratch.of == (self.number, numbers.start) {
                 let frame = self.frame(numbers.start)?;
-                copy(data, &frame.data, at, into);
+                copy(&scratch.data, &frame.data, at, into);
                 numbers.start += 1;
             }
             if numbers.is_empty() {
@@ -179,10 +148,11 @@ impl FramedSource {
             let target = (frame.data.start - at) as usize..(frame.data.end - at) as usize;
             return decompress(packed, &mut into[target]).map_err(damaged);
         }
-        let mut data = vec![0; (frame.data.end - frame.data.start) as usize];
-        decompress(packed, &mut data).map_err(damaged)?;
-        copy(&data, &frame.data, at, into);
-        scratch.keep((self.number, number), data);
+        scratch.of = (0, 0);
+        scratch.data.resize((frame.data.end - frame.data.start) as usize, 0);
+        decompress(packed, &mut scratch.data).map_err(damaged)?;
+        scratch.of = (self.number, number);
+        copy(&scratch.data, &frame.data, at, into);
         Ok(())
     }
 
