@@ -107,7 +107,7 @@ fn leaks_between_data_sets_and_splits_are_named_and_can_be_left_out() {
     place.pack("dedupe --near val clean").succeeds();
     assert_eq!(place.manifest("clean")["samples"], 10);
 
-    let split = |n: u32| if n % 2 == 0 { "train" } else { "val" };
+    let split = |n: u32| if n.is_multiple_of(2) { "train" } else { "val" };
     for n in 0..6 {
         place.file(format!("both/{}/{n}.jpg", split(n)), photo(40 + u64::from(n / 2)));
     }

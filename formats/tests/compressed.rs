@@ -1,4 +1,5 @@
 //! Compressed shards: any zstd program finds the tar in them, and the sidecar finds each part in its frames.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
 use std::path::Path;

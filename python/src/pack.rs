@@ -237,6 +237,7 @@ pub(crate) fn pack_append(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), jobs=None, storage=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
     paths: Vec<PathBuf>,

@@ -28,9 +28,10 @@ pub(super) fn pairs(hashes: &[u64], distance: u32) -> Vec<Pair> {
         let equal: Vec<&[u32]> =
             order.chunk_by(|&a, &b| key(a) == key(b)).filter(|group| group.len() > 1).collect();
         let found = equal.par_iter().flat_map_iter(|group| {
-            group.iter().enumerate().flat_map(|(n, &earlier)| {
-                group[n + 1..].iter().filter_map(move |&later| Some((earlier, later)))
-            })
+            group
+                .iter()
+                .enumerate()
+                .flat_map(|(n, &earlier)| group[n + 1..].iter().map(move |&later| (earlier, later)))
         });
         let near = found.filter_map(|(earlier, later)| {
             let differing = hashes[earlier as usize] ^ hashes[later as usize];

@@ -59,7 +59,7 @@ pub(super) enum PartStream {
     /// A file of its own.
     File(PlannedFile),
     /// Bytes of a source that remain, from this byte, and the checksum of those before it.
-    Range(u64, Crc),
+    Range(u64, Box<Crc>),
     /// A text or a decoded value, and the number of its bytes that were read.
     Memory(Vec<u8>, usize),
 }
@@ -114,7 +114,7 @@ impl<'a> Parts<'a> {
             Location::File { stamp } | Location::Path { stamp, .. } => {
                 Ok(PartStream::File(self.file(sample, part, stamp)?))
             }
-            Location::Range { at, .. } => Ok(PartStream::Range(at, Crc::new())),
+            Location::Range { at, .. } => Ok(PartStream::Range(at, Box::default())),
             Location::Text { .. } | Location::Cell { .. } => {
                 let mut bytes = vec![0; part.size as usize];
                 self.fill(sample, part, &mut bytes)?;
