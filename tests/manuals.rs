@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "build",
     "append",
     "scan",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 22] = [
     "index",
     "info",
     "ls",
+    "stats",
+    "view",
     "diff",
     "cat",
     "unpack",

@@ -8,7 +8,7 @@ use tarflume_formats::{ClassTable, name};
 use crate::listing::Listing;
 
 /// Pointers that are tried where a data set declares no classes.
-const USUAL: [&str; 4] = ["/class_name", "/class", "/label", "/category_id"];
+const USUAL: [&str; 4] = ["/class_name", "/label", "/class", "/category_id"];
 /// Limit on the characters of a class name.
 const LONGEST: usize = 120;
 

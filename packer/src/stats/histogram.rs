@@ -111,19 +111,24 @@ impl Histogram {
         })
     }
 
-    /// Returns at most `most` bars for a chart: buckets of one power of two, or of a part of one.
+    /// Returns bars for a chart without gaps, at most `most` if one bar for each power of two is not more.
     pub fn bars(&self, most: usize) -> Vec<Bucket> {
-        for bits in (1..=BITS).rev() {
-            let mut bars: BTreeMap<u64, u64> = BTreeMap::new();
-            for (&from, &count) in &self.buckets {
-                *bars.entry(floor_to(from, bits)).or_default() += count;
-            }
-            let is_short = bars.len() <= most;
-            if is_short || bits == 1 {
-                return bars.into_iter().map(|(from, count)| Bucket { from, count }).collect();
-            }
+        if self.count == 0 {
+            return Vec::new();
         }
-        Vec::new()
+        let starts = |bits: u32| {
+            let next = move |&from: &u64| from.checked_add(width_of(from, bits));
+            std::iter::successors(Some(floor_to(self.min, bits)), next)
+                .take_while(|&from| from <= self.max)
+        };
+        let fits = |bits: &u32| starts(*bits).take(most + 1).count() <= most;
+        let bits = (2..=BITS).rev().find(fits).unwrap_or(1);
+        let mut bars: Vec<Bucket> = starts(bits).map(|from| Bucket { from, count: 0 }).collect();
+        for (&from, &count) in &self.buckets {
+            let at = bars.partition_point(|bar| bar.from <= from).saturating_sub(1);
+            bars[at].count += count;
+        }
+        bars
     }
 
     fn quantile(&self, wanted: u64) -> u64 {
@@ -139,6 +144,11 @@ impl Histogram {
 /// Returns the lower end of a number's bucket.
 pub(crate) fn floor(value: u64) -> u64 {
     floor_to(value, BITS)
+}
+
+/// Returns how many numbers a bucket has whose numbers keep `bits` bits.
+fn width_of(from: u64, bits: u32) -> u64 {
+    1 << (64 - from.leading_zeros()).saturating_sub(bits)
 }
 
 /// Clears all bits of a number but the `bits` highest ones.
@@ -191,6 +201,10 @@ mod tests {
         let bars = histogram.bars(40);
         assert!(bars.len() <= 40 && bars.len() > 10, "{}", bars.len());
         assert_eq!(bars.iter().map(|bar| bar.count).sum::<u64>(), 10_000);
-        assert!(of([0, u64::MAX]).bars(4).len() == 2);
+        let wide = of([0, u64::MAX]).bars(4);
+        assert_eq!((wide.len(), wide[0].count, wide[64].count), (65, 1, 1));
+        let exact = of([3, 5, 5]).bars(32);
+        let counts: Vec<(u64, u64)> = exact.iter().map(|bar| (bar.from, bar.count)).collect();
+        assert_eq!(counts, [(3, 1), (4, 0), (5, 2)]);
     }
 }

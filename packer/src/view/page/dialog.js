@@ -1,6 +1,6 @@
 // Pictures with boxes and masks, and the dialog of one sample.
 function overlays(sample) {
-  const made = (sample.masks || []).map((mask) => make("img", { class: "overlay", src: mask.url, alt: "", loading: "lazy" }));
+  const made = (sample.masks || []).map((mask) => make("img", { class: "overlay", src: mask.url, alt: "", loading: data.live ? "lazy" : null }));
   if (sample.shapes && sample.size) {
     const [width, height] = sample.size;
     const shapes = sample.shapes.flatMap((shape) => {
@@ -22,7 +22,7 @@ function overlays(sample) {
 
 function picture(sample, url) {
   if (!url) return make("span", { class: "none" }, [sample.trouble || (sample.picture ? "not decoded" : "no picture")]);
-  return make("span", { class: "picture" }, [make("img", { src: url, alt: "", loading: "lazy", decoding: "async" }), ...overlays(sample)]);
+  return make("span", { class: "picture" }, [make("img", { src: url, alt: "", loading: data.live ? "lazy" : null, decoding: "async" }), ...overlays(sample)]);
 }
 
 function facts(sample) {
