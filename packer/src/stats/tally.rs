@@ -215,6 +215,8 @@ mod tests {
         merged.merge(of(100..300));
         assert_eq!(merged, of(0..500));
         assert_eq!(merged.unlabeled.count, 100);
+        let empty = &merged.findings.0[&(FindingKind::EmptyPart, "jpg".into())];
+        assert_eq!((empty.count, empty.first.as_slice()), (1, &[0][..]));
         assert_eq!(merged.exts[b"jpg".as_slice()].largest.len(), KEPT);
     }
 

@@ -114,10 +114,9 @@ mod tests {
 
     #[test]
     fn compressed_counts_are_those_of_pycocotools() {
-        // pycocotools.mask.encode of 4 x 3 pixels with the counts above: "327".
+        // Made by pycocotools.mask.encode, of 4 x 3 pixels and of 300 x 4.
         assert_eq!(compressed(b"327").unwrap(), [3, 2, 7]);
-        // A count above 15 takes two characters: 300 = 12 + 32 * 9.
-        assert_eq!(compressed(b"\\9").unwrap(), [300]);
+        assert_eq!(compressed(b"\\9\\9\\9kFI").unwrap(), [300, 300, 300, 7, 293]);
         assert!(compressed(b"\\").is_none());
         assert!(Region::read(&json!([[1, 2]])).is_none());
     }
