@@ -33,8 +33,10 @@ def save(made: Page, name: str) -> None:
     """Writes the picture with at most 256 colors: a third of the bytes."""
     from PIL import Image
 
-    made.wait_for_timeout(400)
-    made.wait_for_function("[...document.images].filter(i => i.getBoundingClientRect().top < innerHeight).every(i => i.complete)")
+    near = "[...document.images].filter(i => i.getBoundingClientRect().top < innerHeight).every(i => i.complete)"
+    made.wait_for_timeout(300)
+    while not made.evaluate(near):
+        made.wait_for_timeout(50)
     path = IMAGES / f"{name}.png"
     made.screenshot(path=path)
     Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)

@@ -68,6 +68,14 @@ class Opened:
         """The keys of the cards."""
         return self.page.locator(".card .key").all_inner_texts()
 
+    def until(self, condition: str) -> None:
+        """Waits for an expression. Not `wait_for_function`, which evaluates a text inside of the page: its policy forbids that."""
+        for _ in range(100):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(condition)
+
     def axe(self) -> list[str]:
         """What axe-core finds wrong, each with its place."""
         # evaluate, not a script element: the page allows its own script alone.

@@ -185,8 +185,23 @@ fn picture(site: &Site, ordinal: &str, side: u32) -> Result<Answer, Failure> {
     };
     Ok(match card.thumbnail {
         Some(small) => Answer::of("image/jpeg", small.bytes).kept(),
-        None => Answer::not_found(card.trouble.unwrap_or_else(|| "it has no picture\n".into())),
+        None => Answer::of("image/svg+xml", placeholder(card.trouble.as_deref())),
     })
+}
+
+/// Returns a picture that says why there is none: a missing one would be an error in the browser's console.
+fn placeholder(why: Option<&str>) -> Vec<u8> {
+    let why = why.unwrap_or("no picture").replace('&', "&amp;").replace('<', "&lt;");
+    let words: Vec<&str> = why.split(' ').collect();
+    let line = |(n, words): (usize, &[&str])| {
+        format!("<tspan x=\"12\" y=\"{}\">{}</tspan>", 30 + 20 * n, words.join(" "))
+    };
+    let lines: String = words.chunks(4).enumerate().take(10).map(line).collect();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"240\" height=\"240\"><text fill=\"#888\" \
+         font-family=\"sans-serif\" font-size=\"15\">{lines}</text></svg>"
+    )
+    .into_bytes()
 }
 
 fn mask(site: &Site, ordinal: &str, ext: &[u8]) -> Result<Answer, Failure> {
@@ -288,6 +303,8 @@ mod tests {
     #[test]
     fn escapes_are_read_and_written() {
         assert_eq!(decoded("a%20b%2Fc%zz%4"), b"a b/c%zz%4");
+        let text = String::from_utf8(placeholder(Some("a <b> & c"))).unwrap();
+        assert!(text.contains("a &lt;b> &amp; c"), "{text}");
         assert_eq!(decoded(&encoded("\u{fc}/ .png")), "\u{fc}/ .png".as_bytes());
         assert_eq!(
             (media_type(b"seg.png"), media_type(b"svg")),

@@ -27,8 +27,9 @@ function cardOf(sample, index) {
   const url = data.live && sample.picture ? `thumb/${sample.ordinal}` : sample.thumb;
   const children = [make("span", { class: "frame" }, [picture(sample, url)]), make("span", { class: "key" }, [sample.key])];
   if (sample.classes) children.push(make("span", { class: "class" }, [sample.classes.join(", ")]));
-  const label = [sample.key, ...(sample.classes || []), ...(problemsOf.get(sample.ordinal) || [])].join(", ");
-  const card = make("button", { class: "card", type: "button", "aria-label": label, title: sample.key,
+  const flags = problemsOf.get(sample.ordinal);
+  if (flags) children.push(make("span", { class: "flag" }, [flags.join(", ")]));
+  const card = make("button", { class: "card", type: "button", title: sample.key,
     tabindex: index === sheet.current ? "0" : "-1", onclick: () => { sheet.move(index); openSample(index); } }, children);
   return make("li", {}, [card]);
 }
