@@ -167,7 +167,7 @@ def test_texts_of_a_data_set_are_never_markup(browser: Browser, tmp_path: pathli
     source.mkdir(parents=True)
     Image.new("RGB", (40, 30), "red").save(source / "</script><script>alert(2).jpg".replace("/", "_"))
     (source / "</script><script>alert(2).json".replace("/", "_")).write_text(json.dumps({"label": "</script><b>x"}))
-    subprocess.run([PACK, "build", str(tmp_path / "src"), "-o", str(tmp_path / "out")], check=True, capture_output=True)
+    subprocess.run([PACK, "build", str(tmp_path / "src"), "-o", str(tmp_path / "out"), "--names", "space=allow"], check=True, capture_output=True)
     subprocess.run([PACK, "view", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")], check=True)
     page = browser.new_page()
     one = Opened(page)

@@ -31,7 +31,8 @@ pub(crate) fn duplicates(
     let passes = listing.samples().div_ceil(HELD).max(1);
     let mut found = Count::default();
     for pass in 0..passes {
-        let mut rows: Vec<(u64, u64)> = Vec::new();
+        let room = listing.samples().div_ceil(passes);
+        let mut rows: Vec<(u64, u64)> = Vec::with_capacity((room + room / 64) as usize);
         let mut start = 0;
         for shard in &listing.shards {
             if stop.requested() {

@@ -192,10 +192,12 @@ pub(super) fn summarize(
     };
     let mut extensions: Vec<ExtStats> = tally.exts.into_iter().filter_map(ext).collect();
     extensions.sort_by_key(|ext| Reverse(ext.sizes.count));
-    let aspect = |(step, count): (i32, u64)| AspectBar {
+    let aspect = |step: i32| AspectBar {
         ratio: (f64::from(step) / f64::from(ASPECT_STEPS)).exp2(),
-        count,
+        count: tally.aspects.get(&step).copied().unwrap_or_default(),
     };
+    let (first, last) = (tally.aspects.first_key_value(), tally.aspects.last_key_value());
+    let steps = first.map_or(0, |first| *first.0)..=last.map_or(-1, |last| *last.0);
     let (findings, flagged) = findings(listing, ordinals, tally.findings)?;
     let stats = Stats {
         samples: tally.samples,
@@ -209,7 +211,7 @@ pub(super) fn summarize(
         pixels: tally.pixels.distribution(),
         width_bars: tally.widths.bars(BARS),
         height_bars: tally.heights.bars(BARS),
-        aspects: tally.aspects.into_iter().map(aspect).collect(),
+        aspects: steps.map(aspect).collect(),
         dimensions,
         kinds,
         class_source: class.map(ToString::to_string),

@@ -26,9 +26,13 @@ function bytes(n) {
 }
 const percent = (part, all) => all ? `${(100 * part / all).toFixed(part === all ? 0 : 1)} %` : "";
 
-// A color for a label: the same label has the same color everywhere.
+// A color for a label: the same label has the same color everywhere. The golden angle spreads the hues of frequent classes.
+const places = new Map(data.stats.classes.map((of, n) => [of.name, n]));
 function color(label) {
-  let hash = 7;
-  for (const letter of label) hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
-  return `hsl(${hash % 360} 90% 55%)`;
+  let place = places.get(label);
+  if (place === undefined) {
+    place = 7;
+    for (const letter of label) place = (place * 31 + letter.codePointAt(0)) >>> 0;
+  }
+  return `hsl(${Math.round((35 + place * 137.508) % 360)} 90% 55%)`;
 }
