@@ -65,10 +65,9 @@ impl Filter {
         let listed: Option<Vec<u64>> = if !self.class.is_empty() {
             let of = measured.postings.get(&self.class);
             Some(of.into_iter().flatten().map(|&ordinal| ordinal.into()).collect())
-        } else if let Some(flagged) = finding.filter(|found| has_list(found)) {
-            Some(measured.flagged.get(&flagged.flag()).cloned().unwrap_or_default())
         } else {
-            None
+            let flagged = finding.filter(|found| has_list(found)).map(Finding::flag);
+            flagged.map(|flag| measured.flagged.get(&flag).cloned().unwrap_or_default())
         };
         let test = Test { filter: self, finding, measured, named: self.named(measured) };
         let mut found = Vec::new();

@@ -14,6 +14,9 @@ use super::tally::{ASPECT_STEPS, OTHERS, Tally};
 use crate::listing::Listing;
 use crate::ordinals::Ordinals;
 
+/// The ordinals of each finding.
+type Flagged = BTreeMap<String, Vec<u64>>;
+
 /// Bars of a chart.
 const BARS: usize = 32;
 /// The most frequent dimensions that are listed.
@@ -161,7 +164,7 @@ pub(super) fn summarize(
     mut tally: Tally,
     duplicates: Option<Count>,
     class: Option<&ClassSource>,
-) -> Result<(Stats, BTreeMap<String, Vec<u64>>)> {
+) -> Result<(Stats, Flagged)> {
     let has_checksums = duplicates.is_some();
     find(&mut tally, duplicates);
     let mut classes: Vec<ClassCount> =
@@ -255,7 +258,7 @@ fn findings(
     listing: &Listing,
     ordinals: &Ordinals,
     found: super::finding::Findings,
-) -> Result<(Vec<Finding>, BTreeMap<String, Vec<u64>>)> {
+) -> Result<(Vec<Finding>, Flagged)> {
     let (mut findings, mut flagged) = (Vec::new(), BTreeMap::new());
     for ((kind, detail), count) in found.0 {
         let mut examples = Vec::new();
