@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 import common  # noqa: E402
 
 SHARD = 10_000
-QUERIES = ["limit=120", "offset={last}&limit=120", "class=class-7&limit=120", "text=s0123&limit=120", "min_width=100&min_height=100&limit=120"]
+QUERIES = ["limit=120", "offset={last}&limit=120", "class=class-7&limit=120", "text=00123&limit=120", "min_width=100&min_height=100&limit=120"]
 
 
 def member(name: str, body: bytes) -> bytes:

@@ -83,7 +83,7 @@ pub struct Example {
     pub key: String,
 }
 
-/// A count, and the lowest ordinals among what was counted.
+/// A count, and the lowest ordinals among what was counted: ascending, unless all are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) count: u64,
@@ -101,13 +101,16 @@ impl Count {
         self.count += other.count;
         if most == usize::MAX {
             self.first.extend_from_slice(&other.first);
-            self.first.sort_unstable();
         } else {
             other.first.iter().for_each(|&ordinal| self.keep(ordinal, most));
         }
     }
 
     fn keep(&mut self, ordinal: u64, most: usize) {
+        if most == usize::MAX {
+            // Sorted once at the end: there may be as many as samples.
+            return self.first.push(ordinal);
+        }
         if self.first.len() >= most && self.first.last().is_some_and(|&last| last < ordinal) {
             return;
         }

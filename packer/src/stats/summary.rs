@@ -260,7 +260,8 @@ fn findings(
     found: super::finding::Findings,
 ) -> Result<(Vec<Finding>, Flagged)> {
     let (mut findings, mut flagged) = (Vec::new(), BTreeMap::new());
-    for ((kind, detail), count) in found.0 {
+    for ((kind, detail), mut count) in found.0 {
+        count.first.sort_unstable();
         let mut examples = Vec::new();
         for &ordinal in count.first.iter().take(KEPT) {
             if let Some((_, sample)) = ordinals.sample(listing, ordinal)? {

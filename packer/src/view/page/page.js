@@ -16,15 +16,16 @@ function pickProblem(flag) {
   $("samples-title").scrollIntoView();
 }
 
-function problems(findings) {
-  if (!findings.length) return [make("p", {}, ["None were found."])];
-  return findings.map((found) => {
+function problems({ findings, has_checksums }) {
+  const notes = has_checksums ? [] : ["Duplicates were not searched: the sidecars have no checksums."];
+  if (!findings.length) notes.unshift("None were found.");
+  return [...findings.map((found) => {
     const flag = [found.kind, found.detail].filter(Boolean).join(" ");
     const examples = found.examples.slice(0, 5).map((example) => example.key).join(", ");
     return make("div", { class: "problem" }, [make("strong", {}, [flag]), counted(found.count, "sample", "samples"),
       make("button", { type: "button", "aria-label": `Show ${flag}`, onclick: () => pickProblem(flag) }, ["Show"]),
       make("span", { class: "examples" }, [examples + (found.count > 5 ? ", ..." : "")])]);
-  });
+  }), ...notes.map((note) => make("p", {}, [note]))];
 }
 
 function begin() {
@@ -36,7 +37,7 @@ function begin() {
   $("summary").textContent = `${counted(stats.samples, "sample", "samples")}, ${bytes(stats.bytes)}.${shown}${read}`;
   $("made").textContent = `Made by tarflume ${data.version}.`;
   $("charts").append(...drawCharts(stats, pickClass));
-  $("problems").append(...problems(stats.findings));
+  $("problems").append(...problems(stats));
   stats.classes.forEach((of) => option("class", of.name));
   stats.findings.forEach((found) => option("problem", [found.kind, found.detail].filter(Boolean).join(" ")));
   stats.extensions.forEach((of) => option("lacks", of.ext));
