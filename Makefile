@@ -6,6 +6,8 @@
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
 #   make clients read our shards with Ray, DALI, Energon, wids and open_clip; run `make python` first
 #   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
+#   make browser  test the pages of `pack view` in Chromium
+#   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and a short run of each fuzz target
@@ -32,9 +34,11 @@ CLIENTSVENV := .venv-clients
 CLUSTERSVENV := .venv-clusters
 TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
+BROWSERVENV := .venv-browser
+AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: demo test faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser screenshots demo test faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -112,6 +116,28 @@ $(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt py
 	    -r python/tests/clusters/requirements.txt
 	$(CLUSTERSVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps \
 	    -r python/tests/clusters/requirements-dlio.txt
+	touch $@
+
+# Pages of `pack view` in the system's Chromium, with the program that `make python` and `make demo` build.
+BROWSER := TARFLUME_PACK="$(abspath $(RELEASE))/pack" TARFLUME_AXE="$(abspath $(AXE))"
+browser: $(BROWSERVENV)/ready $(AXE)
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
+	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq || true; \
+	    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	fi
+	cd tests/browser && $(BROWSER) "$(CURDIR)/$(BROWSERVENV)/bin/python" -m pytest -q -p no:cacheprovider
+
+screenshots: $(BROWSERVENV)/ready
+	$(CARGO) build --release --locked -p tarflume-cli --bin pack
+	$(BROWSERVENV)/bin/python docs/screenshots.py "$(abspath $(RELEASE))/pack"
+
+$(AXE):
+	npm install --no-audit --no-fund --silent --prefix target/axe axe-core@4.14.1
+
+$(BROWSERVENV)/ready: tests/browser/requirements.txt
+	python3 -m venv --clear $(BROWSERVENV)
+	$(BROWSERVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r tests/browser/requirements.txt
 	touch $@
 
 # A server of Azure's Blob service, for test_remote.py. Without Node, its test is skipped.
@@ -266,6 +292,6 @@ tools:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
+	rm -rf $(BROWSERVENV) $(VENV) $(PYVENV) $(CLIENTSVENV) $(CLUSTERSVENV) $(TORCHVENV) $(DOCSVENV) adapters/target adapters/tch/target fuzz/target \
 	    tests/models/target
 	rm -rf $(RELEASEVENV)

@@ -33,6 +33,7 @@
 //!   machine are not faults of samples;
 //! - `tokens`: text packed into blocks of token ids;
 //! - `sync`: copies of a data set;
+//! - `view`: counts, pages and the server of `stats` and `view` (tests/browser has those in a browser);
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -83,3 +84,4 @@ mod sync;
 mod terminal;
 mod tokens;
 mod verify;
+mod view;

@@ -18,6 +18,8 @@ const COMMANDS: [&str; 24] = [
     "index",
     "info",
     "ls",
+    "stats",
+    "view",
     "diff",
     "dedupe",
     "cat",

@@ -41,6 +41,7 @@ mod run;
 mod scan;
 mod slurm;
 mod source_args;
+mod stats;
 mod status;
 mod storage;
 mod summary;
@@ -48,6 +49,7 @@ mod sync;
 mod tokens;
 mod unpack;
 mod verify;
+mod view;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -79,6 +81,7 @@ Examples:
   pack build photos/ -o s3://bucket/photos   pack into an object store
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
+  pack view shards/ -o page.html             charts and thumbnails as one page for a browser
   pack diff main/ branch/                    samples that were added, removed and changed
   pack dedupe --near val/ train/             images that occur twice or look alike
   pack cat shards/ cats/001.json             print one part
@@ -118,6 +121,8 @@ enum Command {
     Index(index::Args),
     Info(info::Args),
     Ls(ls::Args),
+    Stats(stats::Args),
+    View(view::Args),
     Diff(diff::Args),
     Dedupe(dedupe::Args),
     Cat(cat::Args),
@@ -194,6 +199,8 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Index(args) => index::run(args),
         Command::Info(args) => info::run(args),
         Command::Ls(args) => ls::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::View(args) => view::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Dedupe(args) => dedupe::run(args),
         Command::Cat(args) => cat::run(args),

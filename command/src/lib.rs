@@ -12,5 +12,6 @@ mod plan_epoch;
 mod reports;
 mod signals;
 mod slurm;
+mod viewer;
 
 pub use cli::{main, run};

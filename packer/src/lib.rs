@@ -40,9 +40,11 @@
 //! | [`mod@dedupe`] | finds images that occur twice or look alike |
 //! | [`mod@diff`] | compares the samples of two data sets |
 //! | [`foreign_index`] | makes the index files of other readers |
+//! | [`mod@stats`] | measures sizes, dimensions, classes, and what is unusual |
 //! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`mod@sync`] | copies a data set between folders and stores |
 //! | [`unpack`] | restores files from shards |
+//! | [`view`] | makes a page that shows a data set |
 //! | [`text_column`] | reads texts of a Parquet file; needs the feature `tables` |
 //! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
 #![warn(missing_docs)]
@@ -71,6 +73,7 @@ mod join;
 mod label;
 pub mod listing;
 mod packed_shard;
+pub mod ordinals;
 mod part_bytes;
 mod plan;
 mod present;
@@ -84,6 +87,7 @@ mod schema;
 pub mod size;
 mod sorter;
 mod source;
+pub mod stats;
 mod stop;
 pub mod survey;
 pub mod sync;
@@ -92,6 +96,7 @@ pub mod text_column;
 pub mod units;
 pub mod unpack;
 pub mod verify;
+pub mod view;
 mod work_folder;
 pub mod workdir;
 pub mod writer;

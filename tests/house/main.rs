@@ -52,13 +52,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("adapters/tch", &["tarflume"]),
 ];
 
-/// Where the packer may use the reader: for images other than JPEGs, for its errors, and for shards in stores.
-const READER_IN_PACKER: [&str; 5] = [
+/// Where the packer may use the reader: for images other than JPEGs, for thumbnails, for hashes of images, for its errors,
+/// and for shards in stores.
+const READER_IN_PACKER: [&str; 6] = [
     "packer/src/check/image.rs",
     "packer/src/dedupe",
     "packer/src/failure.rs",
     "packer/src/listing.rs",
     "packer/src/rows/find.rs",
+    "packer/src/view/picture.rs",
 ];
 
 /// The files in which unsafe code is permitted.

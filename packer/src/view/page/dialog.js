@@ -1,0 +1,88 @@
+// Pictures with boxes and masks, and the dialog of one sample.
+function overlays(sample) {
+  const made = (sample.masks || []).map((mask) => make("img", { class: "overlay", src: mask.url, alt: "", loading: data.live ? "lazy" : null }));
+  if (sample.shapes && sample.size) {
+    const [width, height] = sample.size;
+    const shapes = sample.shapes.flatMap((shape) => {
+      const style = { class: "shape", stroke: color(shape.label) };
+      const outlines = (shape.polygons || []).map((outline) => {
+        const points = [];
+        for (let n = 0; n + 1 < outline.length; n += 2) points.push(`${outline[n] * width},${outline[n + 1] * height}`);
+        return draw("polygon", { ...style, points: points.join(" "), "fill-opacity": 0.25 });
+      });
+      if (!shape.box) return outlines;
+      const [x, y, w, h] = shape.box;
+      const place = { x: x * width, y: y * height, width: Math.max(0, w * width), height: Math.max(0, h * height) };
+      return [...outlines, draw("rect", { ...style, ...place }, [draw("title", {}, [shape.label])])];
+    });
+    made.push(draw("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, shapes));
+  }
+  return made;
+}
+
+function picture(sample, url) {
+  if (!url) return make("span", { class: "none" }, [sample.trouble || (sample.picture ? "not decoded" : "no picture")]);
+  return make("span", { class: "picture" }, [make("img", { src: url, alt: "", loading: data.live ? "lazy" : null, decoding: "async" }), ...overlays(sample)]);
+}
+
+function facts(sample) {
+  const made = [];
+  const line = (name, value) => make("tr", {}, [make("td", {}, [name]), make("td", {}, [value])]);
+  const table = [line("shard", sample.shard), line("ordinal", count(sample.ordinal))];
+  if (sample.size) table.push(line("pixels", `${sample.size[0]} × ${sample.size[1]}`));
+  if (sample.classes) table.push(line("class", sample.classes.join(", ")));
+  for (const part of sample.parts) {
+    const link = data.live ? make("a", { href: `part/${sample.ordinal}/${encodeURIComponent(part.ext)}`, target: "_blank", rel: "noopener" }, [part.ext]) : part.ext;
+    table.push(line(link, bytes(part.bytes)));
+  }
+  made.push(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Parts" }, [make("table", {}, [make("tbody", {}, table)])]));
+  const flags = problemsOf.get(sample.ordinal) || [];
+  if (flags.length) made.push(make("h3", {}, ["Problems"]), make("p", {}, [flags.join(", ")]));
+  if (sample.trouble) made.push(make("p", {}, [sample.trouble]));
+  const labels = new Map();
+  for (const shape of sample.shapes || []) labels.set(shape.label, (labels.get(shape.label) || 0) + 1);
+  if (labels.size) {
+    const items = [...labels].map(([label, n]) => make("li", {}, [
+      draw("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, [draw("rect", { width: 12, height: 12, fill: color(label) })]),
+      `${label || "unnamed"}: ${count(n)}`]));
+    made.push(make("h3", {}, ["Objects"]), make("ul", { class: "legend" }, items));
+  }
+  for (const [ext, text] of sample.texts || []) {
+    made.push(make("h3", {}, [ext]), make("pre", { tabindex: "0", role: "group", "aria-label": ext }, [text]));
+  }
+  return made;
+}
+
+const dialog = $("dialog");
+let opened = -1;
+
+function openSample(index) {
+  const sample = sheet.shown[index];
+  if (!sample) return;
+  opened = index;
+  $("dialog-title").textContent = sample.key;
+  $("before").disabled = index === 0;
+  $("after").disabled = index + 1 >= sheet.shown.length;
+  const url = data.live && sample.picture ? `picture/${sample.ordinal}` : sample.thumb;
+  const large = make("div", { class: "large" }, [picture(sample, url)]);
+  if (!data.live && url) large.append(make("p", { class: "none" }, ["A preview; `pack view --serve` shows the picture itself."]));
+  $("detail").replaceChildren(large, make("div", { class: "facts" }, facts(sample)));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  $("dialog-title").focus();
+}
+
+function closeSample() {
+  if (dialog.open) dialog.close();
+}
+
+dialog.addEventListener("close", () => sheet.focus(opened));
+dialog.addEventListener("click", (event) => { if (event.target === dialog) closeSample(); });
+dialog.addEventListener("keydown", (event) => {
+  if (event.target.closest("pre, .scroll")) return;
+  if (event.key === "ArrowLeft") openSample(opened - 1);
+  if (event.key === "ArrowRight") openSample(opened + 1);
+});
+$("close").addEventListener("click", closeSample);
+$("before").addEventListener("click", () => openSample(opened - 1));
+$("after").addEventListener("click", () => openSample(opened + 1));

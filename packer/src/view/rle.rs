@@ -1,0 +1,123 @@
+//! Run-length encoded regions of COCO (`segmentation` with `counts` and `size`), as a PNG. Holds runs, not pixels.
+
+use serde_json::Value;
+
+use super::picture::{png, region_color};
+
+/// Limit on the runs of a region.
+const MAX_RUNS: usize = 1 << 20;
+
+/// The runs of a region, column by column, as `pycocotools` has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Region {
+    height: u64,
+    width: u64,
+    /// The pixel after each run; the runs of even numbers are outside the region.
+    ends: Vec<u64>,
+}
+
+impl Region {
+    /// Reads `{"counts": [..] or "..", "size": [height, width]}`; `None` for anything else.
+    pub(super) fn read(value: &Value) -> Option<Region> {
+        let size = value.get("size")?.as_array()?;
+        let (height, width) = (size.first()?.as_u64()?, size.get(1)?.as_u64()?);
+        let counts: Vec<u64> = match value.get("counts")? {
+            Value::Array(counts) => counts.iter().map(Value::as_u64).collect::<Option<_>>()?,
+            Value::String(text) => compressed(text.as_bytes())?,
+            _ => return None,
+        };
+        let is_sane = height.checked_mul(width).is_some_and(|pixels| pixels > 0);
+        if !is_sane || counts.len() > MAX_RUNS {
+            return None;
+        }
+        let mut end = 0_u64;
+        let ends = counts.into_iter().map(|count| {
+            end = end.saturating_add(count);
+            end
+        });
+        Some(Region { height, width, ends: ends.collect() })
+    }
+
+    /// Returns true if the pixel is in the region.
+    fn has(&self, x: u64, y: u64) -> bool {
+        let pixel = x * self.height + y;
+        let run = self.ends.partition_point(|&end| end <= pixel);
+        run % 2 == 1 && run < self.ends.len()
+    }
+}
+
+/// Decodes the counts of a compressed region: five bits a character, differences from the third count on.
+fn compressed(text: &[u8]) -> Option<Vec<u64>> {
+    let (mut counts, mut at): (Vec<i64>, usize) = (Vec::new(), 0);
+    while at < text.len() {
+        let (mut value, mut shift) = (0_i64, 0);
+        loop {
+            let bits = i64::from(text.get(at)?.checked_sub(48)?);
+            at += 1;
+            value |= (bits & 31) << shift;
+            shift += 5;
+            if bits & 32 == 0 {
+                if bits & 16 != 0 {
+                    value |= -1 << shift;
+                }
+                break;
+            }
+            if shift > 50 {
+                return None;
+            }
+        }
+        if counts.len() > 2 {
+            value = value.checked_add(counts[counts.len() - 2])?;
+        }
+        counts.push(value);
+    }
+    counts.into_iter().map(|count| u64::try_from(count).ok()).collect()
+}
+
+/// Draws regions into one PNG whose longer side has at most `side` pixels; `None` if there are none.
+pub(super) fn draw(regions: &[Region], side: u32) -> Option<Vec<u8>> {
+    let first = regions.first()?;
+    let longer = first.width.max(first.height);
+    let scaled = |n: u64| (n * u64::from(side).min(longer) / longer).max(1) as u32;
+    let (width, height) = (scaled(first.width), scaled(first.height));
+    let mut pixels = vec![0; width as usize * height as usize * 4];
+    for (number, region) in (1..).zip(regions) {
+        let color = region_color(number);
+        for (at, pixel) in (0_u64..).zip(pixels.as_chunks_mut::<4>().0) {
+            let (x, y) = (at % u64::from(width), at / u64::from(width));
+            let (x, y) =
+                (x * region.width / u64::from(width), y * region.height / u64::from(height));
+            if region.has(x, y) {
+                *pixel = color;
+            }
+        }
+    }
+    png(&pixels, width, height).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn runs_go_down_the_columns() {
+        let region = Region::read(&json!({"counts": [3, 2, 7], "size": [4, 3]})).unwrap();
+        let inside: Vec<(u64, u64)> =
+            (0..12).map(|n| (n % 3, n / 3)).filter(|&(x, y)| region.has(x, y)).collect();
+        assert_eq!(inside, [(1, 0), (0, 3)]);
+        let png = draw(&[region], 64).unwrap();
+        let shown = image::load_from_memory(&png).unwrap().to_rgba8();
+        assert_eq!(shown.dimensions(), (3, 4));
+        assert_eq!(shown.pixels().filter(|pixel| pixel[3] > 0).count(), 2);
+    }
+
+    #[test]
+    fn compressed_counts_are_those_of_pycocotools() {
+        // Made by pycocotools.mask.encode, of 4 x 3 pixels and of 300 x 4.
+        assert_eq!(compressed(b"327").unwrap(), [3, 2, 7]);
+        assert_eq!(compressed(b"\\9\\9\\9kFI").unwrap(), [300, 300, 300, 7, 293]);
+        assert!(compressed(b"\\").is_none());
+        assert!(Region::read(&json!([[1, 2]])).is_none());
+    }
+}
