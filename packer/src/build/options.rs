@@ -12,6 +12,7 @@ use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::label::{ClassList, FolderRule, LabelRule};
+use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
@@ -61,6 +62,7 @@ pub struct BuildOptions {
     pub entry_points: bool,
     pub dedupe: bool,
     pub limit: Option<u64>,
+    pub prepare: Preparation,
     pub check: Option<CheckLevel>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
@@ -101,6 +103,7 @@ impl BuildOptions {
             entry_points: true,
             dedupe: false,
             limit: None,
+            prepare: Preparation::default(),
             check: None,
             on_problem: Policy::Fail,
             jobs: None,
@@ -173,6 +176,7 @@ impl BuildOptions {
             split_by: self.split_by.clone(),
             sources: rows::planned(&sources),
             join: join.planned(),
+            prepare: (!self.prepare.is_nothing()).then_some(self.prepare),
             pair: Side::planned(&pair),
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };

@@ -1,4 +1,4 @@
-//! The options of a run. Nothing here changes the bytes of a shard.
+//! The options of a run. What changes the bytes of a shard is from the plan.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use tarflume_formats::plan::PlanFoot;
 use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::failure::Failure;
+use crate::pictures::Preparation;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
 use crate::run::queue::Stealing;
@@ -29,6 +30,8 @@ pub struct Checks {
 pub struct RunOptions {
     /// The checks of files.
     pub checks: Checks,
+    /// How images are prepared, as the plan says.
+    pub preparation: Option<Preparation>,
     /// How problems are handled.
     pub policy: Policy,
     /// Threads that pack.
@@ -78,6 +81,14 @@ impl RunOptions {
         let level = CheckLevel::from_word(level).ok_or_else(|| {
             Failure::bad_data(format!("the plan requires an unknown check '{level}'"))
         })?;
+        let preparation = match foot.options.get("prepare") {
+            None => None,
+            Some(options) => Some(serde_json::from_value(options.clone()).map_err(|e| {
+                Failure::bad_data(format!(
+                    "the plan prepares images in a way that this version does not know: {e}"
+                ))
+            })?),
+        };
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(
                 "the plan has {} source folders, {} were given",
@@ -88,6 +99,16 @@ impl RunOptions {
         let checks = Checks { level, times: true };
         let durability = Durability::Synced;
         let (destination, stealing, stop) = (None, None, Stop::new());
-        Ok(RunOptions { checks, policy, jobs, durability, roots, destination, stealing, stop })
+        Ok(RunOptions {
+            checks,
+            preparation,
+            policy,
+            jobs,
+            durability,
+            roots,
+            destination,
+            stealing,
+            stop,
+        })
     }
 }
