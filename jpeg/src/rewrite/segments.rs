@@ -87,9 +87,9 @@ pub fn color_profile(bytes: &[u8]) -> Option<Vec<u8>> {
         }
     });
     chunks.sort_by_key(|&(number, ..)| number);
-    let is_whole = (1..).zip(&chunks).all(|(n, &(number, count, _))| {
-        number == n && usize::from(count) == chunks.len()
-    });
+    let is_whole = (1..)
+        .zip(&chunks)
+        .all(|(n, &(number, count, _))| number == n && usize::from(count) == chunks.len());
     let known = walked.is_ok() && is_whole && !chunks.is_empty();
     known.then(|| chunks.iter().flat_map(|(.., data)| data.iter().copied()).collect())
 }

@@ -39,9 +39,16 @@ pub(super) fn jpeg(
     let mut pixels = Vec::new();
     let length = width as usize * height as usize * channels;
     let room = pixels.try_reserve_exact(length);
-    room.map_err(|e| PictureFault::Machine(format!("no memory for {length} bytes of pixels: {e}")))?;
+    room.map_err(|e| {
+        PictureFault::Machine(format!("no memory for {length} bytes of pixels: {e}"))
+    })?;
     pixels.resize(length, 0);
-    let job = Job { scale, color, stride: width as usize * channels, ..Job::new(bytes, header, &mut pixels) };
+    let job = Job {
+        scale,
+        color,
+        stride: width as usize * channels,
+        ..Job::new(bytes, header, &mut pixels)
+    };
     decoder.decode(job).map_err(|e| PictureFault::of_jpeg(&e))?;
     Ok(Raster { bytes: pixels, channels, size: (width, height) })
 }
@@ -88,7 +95,10 @@ fn chunk(bytes: &[u8], kind: [u8; 4]) -> Option<usize> {
         match name {
             name if name == kind => return Some(at),
             b"IDAT" => return None,
-            _ => at = at.checked_add(12)?.checked_add(u32::from_be_bytes([*a, *b, *c, *d]) as usize)?,
+            _ => {
+                at =
+                    at.checked_add(12)?.checked_add(u32::from_be_bytes([*a, *b, *c, *d]) as usize)?
+            }
         }
     }
 }

@@ -38,7 +38,9 @@ impl ResizeTo {
             _ => None,
         };
         parsed.ok_or_else(|| {
-            format!("'{text}' is no size; give short:320, long:512 or 256x256, of 1 to 65535 pixels")
+            format!(
+                "'{text}' is no size; give short:320, long:512 or 256x256, of 1 to 65535 pixels"
+            )
         })
     }
 
@@ -161,7 +163,9 @@ mod tests {
         for text in ["short:320", "long:512", "256x192", "1x65535"] {
             assert_eq!(ResizeTo::parse(text).unwrap().to_string(), text);
         }
-        for text in ["", "320", "short:0", "short:", "long:65536", "axb", "3x", "wide:3", "short:3x4"] {
+        for text in
+            ["", "320", "short:0", "short:", "long:65536", "axb", "3x", "wide:3", "short:3x4"]
+        {
             assert!(ResizeTo::parse(text).is_err(), "{text}");
         }
     }

@@ -81,7 +81,8 @@ impl Raster {
         self.channels == 4 && self.bytes.iter().skip(3).step_by(4).any(|&opacity| opacity < 255)
     }
 
-    /// Encodes a JPEG with color at half resolution and optimal Huffman tables. Opacity is dropped.
+    /// Encodes a baseline JPEG with color at half resolution and the usual Huffman tables. Opacity is
+    /// dropped.
     ///
     /// # Errors
     /// Returns an error if a side has more than 65535 pixels.
@@ -102,7 +103,6 @@ impl Raster {
         let mut out = Vec::with_capacity(self.bytes.len() / 8 + 1024);
         let mut encoder = Encoder::new(&mut out, quality);
         encoder.set_sampling_factor(SamplingFactor::R_4_2_0);
-        encoder.set_optimized_huffman_tables(true);
         if let Some(profile) = &segments.profile {
             encoder.add_icc_profile(profile).map_err(|e| PictureFault::encoding(&e))?;
         }
@@ -151,7 +151,11 @@ mod tests {
 
     #[test]
     fn one_translucent_pixel_is_enough() {
-        let raster = |opacity| Raster { bytes: vec![9, 9, 9, 255, 9, 9, 9, opacity], channels: 4, size: (2, 1) };
+        let raster = |opacity| Raster {
+            bytes: vec![9, 9, 9, 255, 9, 9, 9, opacity],
+            channels: 4,
+            size: (2, 1),
+        };
         assert!(raster(254).is_translucent() && !raster(255).is_translucent());
         assert!(!Raster { bytes: vec![0; 6], channels: 3, size: (2, 1) }.is_translucent());
     }

@@ -2,7 +2,9 @@
 
 use fast_image_resize::Resizer;
 use tarflume::internal::formats;
-use tarflume_jpeg::{Decoder, ErrorKind, Header, Metadata, Rewriter, color_profile, strip_metadata};
+use tarflume_jpeg::{
+    Decoder, ErrorKind, Header, Metadata, Rewriter, color_profile, strip_metadata,
+};
 
 use super::decode::{self, Other};
 use super::fault::PictureFault;
@@ -108,11 +110,20 @@ impl Preparer {
         let profile = if header.channels() == 4 { None } else { color_profile(bytes) };
         let orientation = Some(orientation).filter(|&known| known > 1 && turn == 1);
         let raster = self.finished(raster, to, turn)?;
-        let bytes = raster.to_jpeg(self.options.quality, &Segments { profile, orientation })?;
+        let bytes = self.encoded(&raster, &Segments { profile, orientation })?;
         let (resized, turned) = (to != size, turn > 1);
         let after = raster.size;
         let (ext, before) = (None, size);
-        Ok(Some(Prepared { bytes, ext, before, after, resized, turned, converted: false, lossless: false }))
+        Ok(Some(Prepared {
+            bytes,
+            ext,
+            before,
+            after,
+            resized,
+            turned,
+            converted: false,
+            lossless: false,
+        }))
     }
 
     /// Returns the size of the pixels as stored after resizing.
@@ -124,7 +135,12 @@ impl Preparer {
         }
     }
 
-    fn finished(&mut self, raster: Raster, to: (u32, u32), turn: u8) -> Result<Raster, PictureFault> {
+    fn finished(
+        &mut self,
+        raster: Raster,
+        to: (u32, u32),
+        turn: u8,
+    ) -> Result<Raster, PictureFault> {
         let raster = match raster.size == to {
             true => raster,
             false => raster.resized(&mut self.resizer, to)?,
@@ -133,6 +149,15 @@ impl Preparer {
             self.resizer.reset_internal_buffers();
         }
         Ok(raster.turned(turn))
+    }
+
+    /// Encodes a JPEG of one scan with optimal Huffman tables. (The encoder's own optimal tables come
+    /// with a scan for each component, which takes longer to decode and has no entry points.)
+    fn encoded(&mut self, raster: &Raster, segments: &Segments) -> Result<Vec<u8>, PictureFault> {
+        let usual = raster.to_jpeg(self.options.quality, segments)?;
+        let header = Header::parse(&usual).map_err(|e| PictureFault::of_jpeg(&e))?;
+        let optimal = self.rewriter.baseline(&usual, &header, Metadata::Keep);
+        optimal.map_err(|e| PictureFault::of_jpeg(&e))
     }
 
     /// Writes a JPEG again without a change of its pixels.
@@ -200,7 +225,7 @@ impl Preparer {
         let raster = self.finished(raster, to, turn)?;
         let bytes = if converted {
             let orientation = Some(orientation).filter(|&known| known > 1 && turn == 1);
-            raster.to_jpeg(self.options.quality, &Segments { profile: None, orientation })?
+            self.encoded(&raster, &Segments { profile: None, orientation })?
         } else {
             raster.to_png()?
         };

@@ -51,11 +51,15 @@ mod tests {
     #[test]
     fn fields_are_added_and_the_others_keep_their_bytes() {
         let sizes = ImageSizes { before: (640, 480), bytes: 9999, after: (320, 240) };
-        let added = |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes())).unwrap()).unwrap();
+        let added =
+            |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes())).unwrap()).unwrap();
         let all = r#""original_width": 640, "original_height": 480, "original_bytes": 9999, "width": 320, "height": 240"#;
         assert_eq!(added("{}"), format!("{{{all}}}"));
         assert_eq!(sizes.added_to(None).unwrap(), added("{}").into_bytes());
-        assert_eq!(added("{\"a\": 1.50, \"b\": \"}\"}\n"), format!("{{\"a\": 1.50, \"b\": \"}}\", {all}}}\n"));
+        assert_eq!(
+            added("{\"a\": 1.50, \"b\": \"}\"}\n"),
+            format!("{{\"a\": 1.50, \"b\": \"}}\", {all}}}\n")
+        );
         let known = added(r#"{"original_width": 7, "width": null}"#);
         assert_eq!(
             known,

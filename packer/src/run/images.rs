@@ -1,6 +1,7 @@
 //! `Images`: prepares the images of one shard while they are packed.
 
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ShardWriter, TarReader};
 use tarflume_jpeg::Header;
 
@@ -64,9 +65,7 @@ impl Images {
 
     /// Returns true for a JSON that is packed after the images of its sample, with their sizes.
     pub(super) fn defers(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
-        self.notes_sizes()
-            && parts.shard_ext(part) == JSON
-            && part.size <= TarReader::MAX_WHOLE
+        self.notes_sizes() && parts.shard_ext(part) == JSON && part.size <= TarReader::MAX_WHOLE
     }
 
     /// Packs an image as it is after preparation; returns its size.
@@ -124,9 +123,11 @@ impl Images {
         let json = sizes.added_to(part.map(|_| self.source.as_slice()));
         match (json, part) {
             (Ok(json), _) => put(writer, JSON, &json),
-            (Err(reason), Some(part)) => {
-                Err(parts.fault(sample, part, Fault { kind: ProblemKind::BadJson, byte: 0, reason }))
-            }
+            (Err(reason), Some(part)) => Err(parts.fault(
+                sample,
+                part,
+                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
+            )),
             (Err(_), None) => Ok(()), // a new object has no fault
         }
     }
@@ -197,16 +198,8 @@ fn refused(
             parts.fault(sample, part, Fault { kind, byte, reason })
         }
         PictureFault::Machine(reason) => {
-            let place = parts.fault(
-                sample,
-                part,
-                Fault { kind: ProblemKind::Unreadable, byte: 0, reason: String::new() },
-            );
-            let path = match place {
-                Refused::Problem(problem) => problem.path.clone(),
-                Refused::Failure(failure) => return Refused::Failure(failure),
-            };
-            Refused::Failure(Failure::try_again(format!("{path}: {reason}")))
+            let path = parts.path(sample, part);
+            Refused::Failure(Failure::try_again(format!("{}: {reason}", path.shown())))
         }
     }
 }
