@@ -15,6 +15,7 @@
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
+//! - `prepare`: images that are resized, turned, converted or made smaller while they are packed;
 //! - `diff`: samples that two data sets do not have in common;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
@@ -64,6 +65,7 @@ mod missing_sources;
 mod names;
 mod numbers;
 mod plan_epoch;
+mod prepare;
 mod problems;
 mod restart;
 mod scan_parts;
