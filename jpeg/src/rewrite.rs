@@ -7,7 +7,7 @@ mod bits;
 mod codes;
 mod segments;
 
-pub use self::segments::{color_profile, exif_of};
+pub use self::segments::{Metadata, color_profile, exif_of};
 
 use self::bits::BitWriter;
 use self::codes::{Codes, Frequencies};
@@ -24,16 +24,6 @@ const KEPT: usize = 8 << 20;
 /// Limits on the bits of a value in a baseline scan (T.81, F.1.2.1 and F.1.2.2).
 const MOST_DC: u32 = 11;
 const MOST_AC: u32 = 10;
-
-/// The metadata of a rewritten JPEG.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metadata {
-    /// All application segments and comments.
-    Keep,
-    /// Only what changes colors or turns pixels: JFIF without its thumbnail, Adobe's segment, the
-    /// color profile (ICC), and the orientation, alone in an EXIF segment.
-    Strip,
-}
 
 /// Writes JPEGs again without a change of their pixels. It reuses its memory from picture to
 /// picture, so each thread should keep one.

@@ -1,12 +1,21 @@
 //! The segments of application data and comments: which of them a rewritten JPEG has.
 
-use super::Metadata;
 use crate::error::{Error, Result};
 use crate::header::markers::{APP0, APP1, APP14, EOI, SOS, Walk, is_segment};
 use crate::header::{Header, scan_end};
 
 const APP2: u8 = 0xe2;
 const COM: u8 = 0xfe;
+
+/// The metadata of a rewritten JPEG.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metadata {
+    /// All application segments and comments.
+    Keep,
+    /// Only what changes colors or turns pixels: JFIF without its thumbnail, Adobe's segment, the
+    /// color profile (ICC), and the orientation, alone in an EXIF segment.
+    Strip,
+}
 
 /// A piece of a JPEG between its first and its last marker.
 #[derive(Debug, Clone, Copy)]

@@ -55,9 +55,27 @@ pub(super) fn jpeg(
 
 /// Decodes another image.
 pub(super) fn other(bytes: &[u8]) -> Result<Raster, PictureFault> {
-    let decoded = formats::decode(bytes, MEMORY).map_err(|e| PictureFault::of_other(&e))?;
+    let decoded = formats::decode(bytes, MEMORY).map_err(|e| fault(&e))?;
     let size = (decoded.size.width, decoded.size.height);
     Ok(Raster { bytes: decoded.bytes, channels: decoded.channels, size })
+}
+
+/// Returns size and EXIF orientation of another image, from its header.
+pub(super) fn facts(bytes: &[u8]) -> Result<((u32, u32), u8), PictureFault> {
+    let (size, orientation) = formats::facts(bytes).map_err(|e| fault(&e))?;
+    Ok(((size.width, size.height), orientation))
+}
+
+/// Decodes another image and discards its pixels; `None` if that fails.
+pub(super) fn discard(bytes: &[u8]) -> Option<()> {
+    formats::check(bytes, MEMORY).ok().map(drop)
+}
+
+fn fault(error: &tarflume::Error) -> PictureFault {
+    match error.is_machine() {
+        true => PictureFault::Machine(error.text().into()),
+        false => PictureFault::Data { byte: 0, reason: error.text().into() },
+    }
 }
 
 /// An image that is not a JPEG, and is prepared.

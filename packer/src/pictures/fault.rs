@@ -27,13 +27,6 @@ impl PictureFault {
         }
     }
 
-    pub(super) fn of_other(error: &tarflume::Error) -> PictureFault {
-        match error.is_machine() {
-            true => PictureFault::Machine(error.text().into()),
-            false => PictureFault::Data { byte: 0, reason: error.text().into() },
-        }
-    }
-
     pub(super) fn encoding(error: &dyn fmt::Display) -> PictureFault {
         PictureFault::Data { byte: 0, reason: format!("the image cannot be encoded: {error}") }
     }

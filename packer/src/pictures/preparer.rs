@@ -1,7 +1,6 @@
 //! `Preparer`: the bytes of an image -> the bytes that are packed.
 
 use fast_image_resize::Resizer;
-use tarflume::internal::formats;
 use tarflume_jpeg::{
     Decoder, ErrorKind, Header, Metadata, Rewriter, color_profile, strip_metadata,
 };
@@ -206,8 +205,7 @@ impl Preparer {
         kind: Other,
         rename: bool,
     ) -> Result<Option<Prepared>, PictureFault> {
-        let (size, orientation) = formats::facts(bytes).map_err(|e| PictureFault::of_other(&e))?;
-        let size = (size.width, size.height);
+        let (size, orientation) = decode::facts(bytes)?;
         let to = self.target(size, orientation);
         let turns = self.options.orient && orientation > 1;
         let is_plain = kind == Other::Png && (to != size || turns);

@@ -4,10 +4,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use tarflume::internal::formats;
 use tarflume_jpeg::{Color, Decoder, Header, Job};
 
-use super::decode::MEMORY;
+use super::decode::discard;
 use super::preparer::Prepared;
 
 /// Number of images that are decoded to measure the speed, and their bytes.
@@ -138,7 +137,7 @@ impl PictureTotals {
 /// Decodes all pixels; `None` if that fails.
 fn decode(decoder: &mut Decoder, bytes: &[u8], pixels: &mut Vec<u8>) -> Option<()> {
     if !bytes.starts_with(&[0xff, 0xd8]) {
-        return formats::check(bytes, MEMORY).ok().map(drop);
+        return discard(bytes);
     }
     let header = Header::parse(bytes).ok()?;
     let stride = header.width() as usize * 3;
