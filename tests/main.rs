@@ -16,6 +16,7 @@
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
 //! - `dedupe`: images that occur twice or look alike;
+//! - `prepare`: images that are resized, turned, converted or made smaller while they are packed;
 //! - `diff`: samples that two data sets do not have in common;
 //! - `compressed`: shards compressed by zstd;
 //! - `expect`: schemas, expectations and reports of `pack verify`;
@@ -72,6 +73,7 @@ mod missing_sources;
 mod names;
 mod numbers;
 mod plan_epoch;
+mod prepare;
 mod problems;
 mod reshard;
 mod restart;

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Place, tool};
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "build",
     "append",
     "reshard",

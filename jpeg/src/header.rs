@@ -7,7 +7,7 @@ mod components;
 mod exif;
 mod frame;
 mod kind;
-mod markers;
+pub(crate) mod markers;
 mod passes;
 mod progress;
 mod scan;
@@ -19,8 +19,8 @@ pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 pub(crate) use self::passes::{Pass, Work};
 pub(crate) use self::scan::Band;
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
-pub(crate) use self::whole::finish;
 pub use self::whole::whole;
+pub(crate) use self::whole::{finish, scan_end};
 
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};

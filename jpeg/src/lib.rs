@@ -12,6 +12,8 @@
 //! - [`EntryPoints`], made once by a [`Scanner`], hold the start of each row of blocks, so that a
 //!   crop is decoded without the blocks above and beside it, and the rows of one picture are
 //!   independent streams;
+//! - a [`Rewriter`] writes a JPEG again without a change of its pixels: smaller, as baseline,
+//!   without metadata;
 //! - damage is never concealed: it is an [`Error`] with its byte.
 //!
 //! ```
@@ -34,7 +36,7 @@
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
 // `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
-// (pictures of several scans) < `group scanner` < `decoder`.
+// (pictures of several scans) < `group rewrite scanner` < `decoder`.
 
 mod checksum;
 mod coefficients;
@@ -52,6 +54,7 @@ mod multiscan;
 mod planes;
 mod points;
 mod position;
+mod rewrite;
 mod scanner;
 mod scans;
 mod simd;
@@ -65,6 +68,7 @@ pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::Color;
 pub use crate::points::EntryPoints;
+pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;
 
 /// The examples of the README, as tests of the documentation.

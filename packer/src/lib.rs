@@ -32,6 +32,7 @@
 //! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
 //! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
 //! | [`bucket`] | a build whose plan, shards and manifest are objects of an object store |
+//! | [`pictures`] | prepares images while they are packed |
 //! | [`writer`] | packs samples that a program makes |
 //! | [`filter`] | selects samples by conditions |
 //! | [`verify`] | checks shards, sidecars and the manifest |
@@ -75,6 +76,7 @@ pub mod listing;
 mod packed_shard;
 pub mod ordinals;
 mod part_bytes;
+pub mod pictures;
 mod plan;
 mod present;
 mod problem;

@@ -29,6 +29,7 @@ use self::naming::{Base, Namer};
 use self::split::{SplitRule, Splits};
 use crate::compress::{COMPRESSED, PLAIN};
 use crate::failure::Failure;
+use crate::pictures::Preparation;
 use crate::scan::Scan;
 use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
 use crate::scan::options::{ScanOptions, ScanProblem};
@@ -86,6 +87,9 @@ pub(crate) struct Shape {
     /// What is joined to the samples, as text; absent for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
+    /// How images are prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<Preparation>,
     /// The folders that are paired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pair: Vec<String>,
@@ -117,6 +121,9 @@ impl Shape {
 pub(crate) fn flag_of(field: &str) -> String {
     match field {
         "cut" => "the size of shards (--shard-size, --shard-samples, --shards)".into(),
+        "prepare" => "the preparation of images (--resize, --quality, --strip-metadata, --orient, \
+                      --optimize, --baseline, --to-jpeg, --keep-original-size)"
+            .into(),
         field => format!("--{}", field.replace('_', "-")),
     }
 }

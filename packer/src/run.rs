@@ -6,6 +6,7 @@
 
 pub(crate) mod destination;
 mod folders;
+mod images;
 pub(crate) mod look;
 pub(crate) mod options;
 mod part;
@@ -35,12 +36,14 @@ use tarflume_formats::{
     Durability, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };
 
+use self::images::Images;
 use self::part::Parts;
 use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
 use crate::failure::Failure;
+use crate::pictures::PictureTotals;
 use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
 use crate::workdir::staging::Staging;
@@ -74,6 +77,8 @@ pub struct RunReport {
     pub problems: Vec<Problem>,
     /// Shards that are not finished because they have problems and the policy is to fail.
     pub refused: u64,
+    /// What preparation did to the images of the shards packed by this run.
+    pub pictures: PictureTotals,
 }
 
 /// Result of one shard.
@@ -113,6 +118,7 @@ pub fn run(
         stolen: AtomicU64::new(0),
         results: Mutex::new(Vec::new()),
         failure: Mutex::new(None),
+        pictures: Mutex::default(),
     };
     let queue = Queue::new(plan.foot(), shards, options.stealing.clone());
     let (send, receive) = sync_channel::<Finished<'_>>(options.jobs);
@@ -159,7 +165,9 @@ pub fn run(
     let durability = options.durability;
     let stolen = job.stolen.into_inner();
     let problems = Vec::new();
-    let mut ran = RunReport { durability, packed: 0, stolen, skipped: 0, problems, refused: 0 };
+    let pictures = job.pictures.into_inner().ignore_poison();
+    let mut ran =
+        RunReport { durability, packed: 0, stolen, skipped: 0, problems, refused: 0, pictures };
     for (_, outcome, problems) in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,
@@ -189,6 +197,7 @@ struct Job<'a> {
     stolen: AtomicU64,
     results: Mutex<Vec<(usize, Outcome, Vec<Problem>)>>,
     failure: Mutex<Option<Failure>>,
+    pictures: Mutex<PictureTotals>,
 }
 
 impl Job<'_> {
@@ -292,6 +301,7 @@ impl Job<'_> {
         let mut samples = self.plan.samples(number);
         let mut parts = Parts::new(foot, roots, &self.options.checks);
         let (mut ahead, mut absences) = (Ahead::default(), Absences::default());
+        let mut images = self.options.preparation.map(Images::new);
         loop {
             let taken = ahead.take(&mut samples, &mut parts)?;
             if taken == 0 {
@@ -302,7 +312,8 @@ impl Job<'_> {
                     return Ok(false);
                 }
                 let planned = ahead.sample(n);
-                let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead };
+                let images = images.as_mut();
+                let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead, images };
                 match sample::pack(packing, n, &planned) {
                     Ok(bytes) => {
                         absences.read();
@@ -320,6 +331,9 @@ impl Job<'_> {
             }
         }
         absences.check(&foot.shards[number].name, roots)?;
+        if let Some(images) = images {
+            self.pictures.lock().ignore_poison().join(images.totals);
+        }
         Ok(true)
     }
 

@@ -8,6 +8,7 @@ use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Compress, Failure, size};
 
 use super::args::{Format, Jobs, choice};
+use super::image_args::ImageArgs;
 use super::progress;
 use crate::signals;
 
@@ -177,6 +178,8 @@ pub(super) struct SourceArgs {
     on_problem: Policy,
 
     #[command(flatten)]
+    images: ImageArgs,
+    #[command(flatten)]
     jobs: Jobs,
     /// Discard an unfinished build in DIR and start over
     #[arg(long)]
@@ -261,6 +264,7 @@ impl SourceArgs {
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,
             limit: self.limit,
+            prepare: self.images.preparation()?,
             check: self.check,
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),

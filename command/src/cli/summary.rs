@@ -13,6 +13,7 @@ use tarflume_packer::run::RunReport;
 use tarflume_packer::{Problem, build, counts, units};
 
 use super::out;
+use super::pictures;
 use super::source_args::ShowArgs;
 
 /// Number of problems that are printed one by one; the file has all.
@@ -261,6 +262,7 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
     if !ran.problems.is_empty() {
         problems(&ran.problems, None, show);
     }
+    pictures::prepared(&ran.pictures, show);
     let mut text = format!(
         "packed {}, skipped {} that {} finished",
         units::counted(ran.packed, "shard", "shards"),
@@ -293,6 +295,7 @@ pub(super) fn published(
     }
     renames(scanned, show);
     present(scanned, show);
+    pictures::prepared(&ran.pictures, show);
     finalized(out, manifest, show);
 }
 

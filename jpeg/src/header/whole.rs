@@ -69,7 +69,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
 }
 
 /// Returns the end of the entropy-coded data that begin at `start`.
-pub(super) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
+pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     for found in memchr_iter(0xff, &bytes[start..]) {
         let at = start + found;
         match bytes.get(at + 1) {

@@ -12,7 +12,7 @@
 //! - `points`: entry points of another JPEG; `false_claims`: forged ones;
 //! - `damage`: truncated or changed files; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
-//!   `unsupported`: kinds that are not decoded.
+//!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them.
 //! Nothing of the product depends on either.
@@ -34,6 +34,7 @@ mod picture;
 mod points;
 mod progressive;
 mod regions;
+mod rewrites;
 mod segments;
 mod self_check;
 mod sizes;

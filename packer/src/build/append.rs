@@ -135,6 +135,7 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     options.require = Some(shape.require.clone());
     options.ext_map.clone_from(&shape.ext_map);
     options.ext_by_content = shape.ext_by_content;
+    options.prepare = shape.prepare.unwrap_or_default();
     options.names.clone_from(&shape.names);
     options.follow_links = shape.follow_links;
     options.exclude = excluded(&shape.exclude, &options.exclude)?;

@@ -14,6 +14,7 @@ use crate::choice::Choice;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::label::{ClassList, FolderRule, LabelRule};
+use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
@@ -63,6 +64,7 @@ pub struct BuildOptions {
     pub entry_points: bool,
     pub dedupe: bool,
     pub limit: Option<u64>,
+    pub prepare: Preparation,
     pub check: Option<CheckLevel>,
     pub on_problem: Policy,
     pub jobs: Option<u64>,
@@ -107,6 +109,7 @@ impl BuildOptions {
             entry_points: true,
             dedupe: false,
             limit: None,
+            prepare: Preparation::default(),
             check: None,
             on_problem: Policy::Fail,
             jobs: None,
@@ -188,6 +191,7 @@ impl BuildOptions {
             split_by: self.split_by.clone(),
             sources: rows::planned(&sources),
             join: join.planned(),
+            prepare: (!self.prepare.is_nothing()).then_some(self.prepare),
             pair: Side::planned(&pair),
             filters: selected.filters.iter().map(ToString::to_string).collect(),
             keys: selected.only.as_ref().map(|keys| keys.digest()),

@@ -1,4 +1,4 @@
-//! The options of a run. Nothing here changes the bytes of a shard.
+//! The options of a run. What changes the bytes of a shard is from the plan.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::compress::Compress;
 use crate::failure::Failure;
+use crate::pictures::Preparation;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
 use crate::run::queue::Stealing;
@@ -30,6 +31,8 @@ pub struct Checks {
 pub struct RunOptions {
     /// The checks of files.
     pub checks: Checks,
+    /// How images are prepared, as the plan says.
+    pub preparation: Option<Preparation>,
     /// How problems are handled.
     pub policy: Policy,
     /// Threads that pack.
@@ -85,6 +88,14 @@ impl RunOptions {
         let compress = compress.map(Compress::parse).transpose();
         let compress =
             compress.map_err(|why| Failure::bad_data(format!("the plan requires: {why}")))?;
+        let preparation = match foot.options.get("prepare") {
+            None => None,
+            Some(options) => Some(serde_json::from_value(options.clone()).map_err(|e| {
+                Failure::bad_data(format!(
+                    "the plan prepares images in a way that this version does not know: {e}"
+                ))
+            })?),
+        };
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(
                 "the plan has {} source folders, {} were given",
@@ -97,6 +108,7 @@ impl RunOptions {
         let (destination, stealing, stop) = (None, None, Stop::new());
         Ok(RunOptions {
             checks,
+            preparation,
             policy,
             jobs,
             compress,

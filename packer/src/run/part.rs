@@ -326,7 +326,8 @@ impl<'a> Parts<'a> {
         self.problem(sample, part, kind, None, reason)
     }
 
-    fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
+    /// Returns the file of a part, or of its source.
+    pub(super) fn path(&self, sample: &PlannedSample, part: &PlannedPart) -> PathBuf {
         match part.location {
             Location::Range { source, .. } | Location::Cell { source, .. } => {
                 self.sources.path(source)

@@ -4,6 +4,7 @@
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::{ShardWriter, TarReader};
 
+use super::images::{Images, Target};
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
 use crate::check::Dimensions;
@@ -15,6 +16,8 @@ pub(super) struct Packing<'a, 'b> {
     pub(super) writer: &'a mut ShardWriter,
     pub(super) parts: &'a mut Parts<'b>,
     pub(super) ahead: &'a mut Ahead,
+    /// Prepares images, if that is an option.
+    pub(super) images: Option<&'a mut Images>,
 }
 
 /// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
@@ -51,8 +54,15 @@ pub(super) fn pack(
 
 impl Packing<'_, '_> {
     fn all(&mut self, number: usize, sample: &PlannedSample) -> Result<Option<Dimensions>, Wrong> {
-        let mut dimensions = None;
+        let (mut dimensions, mut deferred) = (None, None);
+        if let Some(images) = &mut self.images {
+            images.begin(sample, self.parts);
+        }
         for (n, part) in sample.parts.iter().enumerate() {
+            if self.images.as_ref().is_some_and(|images| images.defers(part, self.parts)) {
+                deferred = Some((n, part));
+                continue;
+            }
             match self.one((number, n), sample, part) {
                 Ok(found) => dimensions = dimensions.or(found),
                 Err(Refused::Failure(failure)) => return Err(Wrong::Failure(failure)),
@@ -61,7 +71,28 @@ impl Packing<'_, '_> {
                 }
             }
         }
+        self.sizes(number, sample, deferred)?;
         Ok(dimensions)
+    }
+
+    /// Packs the JSON that gets the sizes of the sample's first image, if that is an option.
+    fn sizes(
+        &mut self,
+        number: usize,
+        sample: &PlannedSample,
+        json: Option<(usize, &PlannedPart)>,
+    ) -> Result<(), Wrong> {
+        let Packing { writer, parts, ahead, images } = self;
+        let Some(images) = images.as_mut().filter(|images| images.notes_sizes()) else {
+            return Ok(());
+        };
+        let n = json.map_or(0, |(n, _)| n);
+        let target = Target { writer, parts, ahead };
+        match images.pack_sizes(target, (number, n), (sample, json.map(|(_, part)| part))) {
+            Ok(()) => Ok(()),
+            Err(Refused::Failure(failure)) => Err(Wrong::Failure(failure)),
+            Err(Refused::Problem(problem)) => Err(Wrong::Problems(vec![*problem])),
+        }
     }
 
     /// Checks the parts after the first bad one, so that one report has all problems of the sample.
@@ -89,7 +120,10 @@ impl Packing<'_, '_> {
         sample: &PlannedSample,
         part: &PlannedPart,
     ) -> Result<Option<Dimensions>, Refused> {
-        let Packing { writer, parts, ahead } = self;
+        let Packing { writer, parts, ahead, images } = self;
+        if let Some(images) = images.as_mut().filter(|images| images.takes(part, parts)) {
+            return images.pack(Target { writer, parts, ahead }, place, (sample, part));
+        }
         let ext = parts.shard_ext(part);
         let in_memory = parts.is_looked_at(part) && part.size <= TarReader::MAX_WHOLE;
         if let Some(read) = ahead.part(place, sample, part, parts)? {

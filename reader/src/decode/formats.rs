@@ -173,6 +173,14 @@ pub fn size(bytes: &[u8]) -> Result<ImageSize> {
     OtherPicture::open(bytes).map(|other| other.size)
 }
 
+/// Size as stored and EXIF orientation (1 to 8) of a picture that is not a JPEG, from its header.
+///
+/// # Errors
+/// Returns the errors of [`size`].
+pub fn facts(bytes: &[u8]) -> Result<(ImageSize, u8)> {
+    OtherPicture::open(bytes).map(|other| (other.size, other.turn.exif()))
+}
+
 /// Decodes a picture that is not a JPEG and discards the pixels. Uses at most `memory` bytes.
 ///
 /// # Errors
@@ -181,11 +189,40 @@ pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
     let other = OtherPicture::open(bytes)?;
     let (size, needed) = (other.size, other.memory());
     if needed > memory {
-        let text =
-            format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
-        return Err(Error::new(ErrorKind::Limit, text));
+        return Err(too_much(size, needed, memory));
     }
     other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
+}
+
+/// A decoded picture that is not a JPEG, as stored.
+#[derive(Debug)]
+pub struct DecodedPicture {
+    /// Rows of pixels without gaps.
+    pub bytes: Vec<u8>,
+    /// 1 (gray), 3 (red, green, blue) or 4 (and opacity).
+    pub channels: usize,
+    /// Size as stored.
+    pub size: ImageSize,
+}
+
+/// Decodes a picture that is not a JPEG, with its opacity if it has any. Uses at most `memory` bytes.
+///
+/// # Errors
+/// Returns the errors of [`check`].
+pub fn decode(bytes: &[u8], memory: u64) -> Result<DecodedPicture> {
+    let other = OtherPicture::open(bytes)?;
+    let (size, needed) = (other.size, other.memory());
+    if needed > memory {
+        return Err(too_much(size, needed, memory));
+    }
+    let mut pixels = Pixels::default();
+    other.decode(Channels::Rgba, &mut pixels)?;
+    Ok(DecodedPicture { bytes: pixels.bytes, channels: pixels.channels, size })
+}
+
+fn too_much(size: ImageSize, needed: u64, memory: u64) -> Error {
+    let text = format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
+    Error::new(ErrorKind::Limit, text)
 }
 
 /// Runs code of the decoders. Some of them panic on damaged data: the panic becomes an error of the data, so that one

@@ -40,6 +40,11 @@ impl Turn {
         Orientation::from_exif(orientation).map(Turn::of).unwrap_or_default()
     }
 
+    /// The EXIF orientation of this turn, 1 to 8.
+    pub(crate) fn exif(self) -> u8 {
+        (1..=8).find(|&orientation| Turn::of_exif(orientation) == self).unwrap_or(1)
+    }
+
     /// The size of the upright picture, given that of the stored one, or the reverse.
     pub(crate) fn size(self, size: ImageSize) -> ImageSize {
         if self.transpose { size.transposed() } else { size }

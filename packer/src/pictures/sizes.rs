@@ -1,0 +1,73 @@
+//! `ImageSizes`: the sizes of an image before and after preparation, as fields of a JSON object.
+
+use serde_json::{Map, Value};
+
+/// The sizes of an image before and after preparation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageSizes {
+    /// Width and height before, in pixels, as stored.
+    pub before: (u32, u32),
+    /// Bytes before.
+    pub bytes: u64,
+    /// Width and height after, in pixels, as stored.
+    pub after: (u32, u32),
+}
+
+impl ImageSizes {
+    /// Returns a JSON object with the fields `original_width`, `original_height`, `original_bytes`,
+    /// `width` and `height` added. The bytes of the other fields stay, and so do fields that the
+    /// object has already. Without an object, returns a new one.
+    ///
+    /// # Errors
+    /// Returns the reason if `json` is not an object.
+    pub fn added_to(&self, json: Option<&[u8]>) -> Result<Vec<u8>, String> {
+        let json = json.unwrap_or(b"{}");
+        let object: Map<String, Value> = serde_json::from_slice(json)
+            .map_err(|e| format!("bad JSON: sizes of images are noted in objects only: {e}"))?;
+        let fields = [
+            ("original_width", u64::from(self.before.0)),
+            ("original_height", u64::from(self.before.1)),
+            ("original_bytes", self.bytes),
+            ("width", u64::from(self.after.0)),
+            ("height", u64::from(self.after.1)),
+        ];
+        let missing = fields.iter().filter(|(name, _)| !object.contains_key(*name));
+        let added: Vec<String> = missing.map(|(name, n)| format!("\"{name}\": {n}")).collect();
+        let end = json.iter().rposition(|&byte| byte == b'}').unwrap_or(0);
+        let mut out = json[..end].to_vec();
+        if !object.is_empty() && !added.is_empty() {
+            out.extend(b", ");
+        }
+        out.extend(added.join(", ").bytes());
+        out.extend_from_slice(&json[end..]);
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_added_and_the_others_keep_their_bytes() {
+        let sizes = ImageSizes { before: (640, 480), bytes: 9999, after: (320, 240) };
+        let added =
+            |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes())).unwrap()).unwrap();
+        let all = r#""original_width": 640, "original_height": 480, "original_bytes": 9999, "width": 320, "height": 240"#;
+        assert_eq!(added("{}"), format!("{{{all}}}"));
+        assert_eq!(sizes.added_to(None).unwrap(), added("{}").into_bytes());
+        assert_eq!(
+            added("{\"a\": 1.50, \"b\": \"}\"}\n"),
+            format!("{{\"a\": 1.50, \"b\": \"}}\", {all}}}\n")
+        );
+        let known = added(r#"{"original_width": 7, "width": null}"#);
+        assert_eq!(
+            known,
+            r#"{"original_width": 7, "width": null, "original_height": 480, "original_bytes": 9999, "height": 240}"#
+        );
+        assert_eq!(added(&added("{}")), added("{}"), "adding again changes nothing");
+        for bad in ["[1]", "{", "3"] {
+            assert!(sizes.added_to(Some(bad.as_bytes())).is_err(), "{bad}");
+        }
+    }
+}

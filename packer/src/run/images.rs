@@ -1,0 +1,205 @@
+//! `Images`: prepares the images of one shard while they are packed.
+
+use tarflume_formats::plan::{PlannedPart, PlannedSample};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{ShardWriter, TarReader};
+use tarflume_jpeg::Header;
+
+use super::part::{Parts, Refused};
+use super::readahead::Ahead;
+use crate::check::{Content, Dimensions, Fault};
+use crate::failure::Failure;
+use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
+use crate::problem::ProblemKind;
+
+/// The JSON that gets the sizes of the sample's first image.
+const JSON: &[u8] = b"json";
+
+/// The preparation of images for one shard.
+#[derive(Debug)]
+pub(super) struct Images {
+    preparer: Preparer,
+    pub(super) totals: PictureTotals,
+    /// The part that is packed, as it is in its source, and its entry points.
+    source: Vec<u8>,
+    points: Vec<u8>,
+    /// Of the current sample: whether a part became its `jpg`, and the sizes of its first image.
+    has_jpg: bool,
+    sizes: Option<ImageSizes>,
+}
+
+/// The target of a part, and where it comes from.
+pub(super) struct Target<'a, 'b> {
+    pub(super) writer: &'a mut ShardWriter,
+    pub(super) parts: &'a mut Parts<'b>,
+    pub(super) ahead: &'a mut Ahead,
+}
+
+impl Images {
+    pub(super) fn new(preparation: Preparation) -> Images {
+        Images {
+            preparer: Preparer::new(preparation),
+            totals: PictureTotals::default(),
+            source: Vec::new(),
+            points: Vec::new(),
+            has_jpg: false,
+            sizes: None,
+        }
+    }
+
+    /// Begins a sample.
+    pub(super) fn begin(&mut self, sample: &PlannedSample, parts: &Parts<'_>) {
+        self.has_jpg = sample.parts.iter().any(|part| parts.shard_ext(part) == b"jpg");
+        self.sizes = None;
+    }
+
+    /// Returns true for a part that is prepared.
+    pub(super) fn takes(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
+        Preparer::concerns(parts.shard_ext(part)) && part.size <= TarReader::MAX_WHOLE
+    }
+
+    /// Returns true if the sizes of images are noted.
+    pub(super) fn notes_sizes(&self) -> bool {
+        self.preparer.options().keep_original_size
+    }
+
+    /// Returns true for a JSON that is packed after the images of its sample, with their sizes.
+    pub(super) fn defers(&self, part: &PlannedPart, parts: &Parts<'_>) -> bool {
+        self.notes_sizes() && parts.shard_ext(part) == JSON && part.size <= TarReader::MAX_WHOLE
+    }
+
+    /// Packs an image as it is after preparation; returns its size.
+    pub(super) fn pack(
+        &mut self,
+        target: Target<'_, '_>,
+        place: (usize, usize),
+        (sample, part): (&PlannedSample, &PlannedPart),
+    ) -> Result<Option<Dimensions>, Refused> {
+        let Target { writer, parts, ahead } = target;
+        let found = self.load(place, (sample, part), parts, ahead)?;
+        let ext = parts.shard_ext(part);
+        let prepared = self.preparer.prepare(ext, &self.source, !self.has_jpg);
+        let prepared = prepared.map_err(|fault| refused(fault, sample, part, parts))?;
+        let dimensions = match &prepared {
+            Some(new) => {
+                let ext = new.ext.map_or(ext, str::as_bytes);
+                self.has_jpg |= ext == b"jpg";
+                put(writer, ext, &new.bytes)?;
+                self.note_points(new, (sample, part), writer, parts, ahead)?;
+                Some(new.after)
+            }
+            None => {
+                put(writer, ext, &self.source)?;
+                if parts.notes_entry_points() {
+                    writer.entry_points(&self.points);
+                }
+                found
+            }
+        };
+        if self.sizes.is_none() {
+            let before = prepared.as_ref().map(|new| new.before).or(dimensions);
+            let bytes = self.source.len() as u64;
+            self.sizes =
+                before.zip(dimensions).map(|(before, after)| ImageSizes { before, bytes, after });
+        }
+        self.totals.add(&self.source, prepared.as_ref());
+        Ok(dimensions)
+    }
+
+    /// Packs the JSON of a sample, the `n`th part if it has one, with the sizes of its first image.
+    pub(super) fn pack_sizes(
+        &mut self,
+        target: Target<'_, '_>,
+        place: (usize, usize),
+        (sample, part): (&PlannedSample, Option<&PlannedPart>),
+    ) -> Result<(), Refused> {
+        let Target { writer, parts, ahead } = target;
+        if let Some(part) = part {
+            self.load(place, (sample, part), parts, ahead)?;
+        }
+        let Some(sizes) = self.sizes else {
+            return part.map_or(Ok(()), |_| put(writer, JSON, &self.source));
+        };
+        let json = sizes.added_to(part.map(|_| self.source.as_slice()));
+        match (json, part) {
+            (Ok(json), _) => put(writer, JSON, &json),
+            (Err(reason), Some(part)) => Err(parts.fault(
+                sample,
+                part,
+                Fault { kind: ProblemKind::BadJson, byte: 0, reason },
+            )),
+            (Err(_), None) => Ok(()), // a new object has no fault
+        }
+    }
+
+    /// Reads a part and checks it as without preparation.
+    fn load(
+        &mut self,
+        place: (usize, usize),
+        (sample, part): (&PlannedSample, &PlannedPart),
+        parts: &mut Parts<'_>,
+        ahead: &mut Ahead,
+    ) -> Result<Option<Dimensions>, Refused> {
+        self.source.clear();
+        self.points.clear();
+        if let Some(read) = ahead.part(place, sample, part, parts)? {
+            self.source.extend_from_slice(read.bytes);
+            self.points.extend_from_slice(read.entry_points);
+            return Ok(read.dimensions);
+        }
+        self.source.resize(part.size as usize, 0);
+        let found = parts.read(sample, part, &mut self.source)?;
+        if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
+            let read = ahead.tray().read_one(&self.source, &header);
+            let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
+            self.points.extend_from_slice(points);
+        }
+        Ok(found.dimensions)
+    }
+
+    /// Notes the entry points of the prepared bytes.
+    fn note_points(
+        &self,
+        new: &Prepared,
+        (sample, part): (&PlannedSample, &PlannedPart),
+        writer: &mut ShardWriter,
+        parts: &Parts<'_>,
+        ahead: &mut Ahead,
+    ) -> Result<(), Refused> {
+        if !parts.notes_entry_points() {
+            return Ok(());
+        }
+        let Ok(header) = Header::parse(&new.bytes) else { return Ok(()) }; // a PNG
+        if header.unsupported().is_none() {
+            let read = ahead.tray().read_one(&new.bytes, &header);
+            writer.entry_points(read.map_err(|fault| parts.fault(sample, part, fault))?);
+        }
+        Ok(())
+    }
+}
+
+fn put(writer: &mut ShardWriter, ext: &[u8], bytes: &[u8]) -> Result<(), Refused> {
+    writer.part(ext, bytes.len() as u64)?.copy_from_slice(bytes);
+    Ok(())
+}
+
+fn refused(
+    fault: PictureFault,
+    sample: &PlannedSample,
+    part: &PlannedPart,
+    parts: &Parts<'_>,
+) -> Refused {
+    match fault {
+        PictureFault::Data { byte, reason } => {
+            let kind = match parts.content(part) {
+                Content::Jpeg => ProblemKind::BadJpeg,
+                _ => ProblemKind::BadImage,
+            };
+            parts.fault(sample, part, Fault { kind, byte, reason })
+        }
+        PictureFault::Machine(reason) => {
+            let path = parts.path(sample, part);
+            Refused::Failure(Failure::try_again(format!("{}: {reason}", path.shown())))
+        }
+    }
+}
