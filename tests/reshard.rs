@@ -185,6 +185,20 @@ fn splits_and_classes_are_kept() {
 }
 
 #[test]
+fn images_are_prepared_as_a_build_prepares_them() {
+    let place = packed();
+    for (n, options) in
+        ["--resize short:64 --shards 2", "--optimize --baseline --shards 2"].into_iter().enumerate()
+    {
+        place.pack(&format!("reshard old -o new{n} {options}")).succeeds();
+        place.pack(&format!("build photos -o files{n} {options}")).succeeds();
+        same_shards(&place, &format!("new{n}"), &format!("files{n}"));
+        place.pack(&format!("verify --level decode new{n}")).succeeds();
+    }
+    assert_ne!(place.tree("new0"), place.tree("new1"));
+}
+
+#[test]
 fn a_damaged_part_is_named_and_left_out_as_the_policy_says() {
     let place = packed();
     let tar = place.at("old/shard-000001.tar");

@@ -8,6 +8,7 @@ use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
 
 use super::args::{Jobs, choice};
 use super::bucket::BucketBuild;
+use super::image_args::ImageArgs;
 use super::packing::RunArgs;
 use super::source_args::ShowArgs;
 use super::{build, storage};
@@ -27,6 +28,7 @@ Examples:
   pack reshard a/ b/ -o both/ --shuffle 7                merge two data sets, and mix them
   pack reshard a/ b/ -o both/ --key-prefix a/,b/         ... that have keys in common
   pack reshard shards/ -o large/ --where 'json:/width >= 224 and json:/height >= 224'
+  pack reshard shards/ -o small/ --resize short:256      smaller images
   pack reshard shards/ -o clean/ --exclude @bad.jsonl    without the bad samples of a training run
   pack reshard shards/ -o subset/ --keys keys.txt        these samples only
   pack reshard shards/ -o small/ --drop mask.png --rename txt=caption.txt
@@ -127,6 +129,8 @@ pub(super) struct Args {
     no_entry_points: bool,
 
     #[command(flatten)]
+    images: ImageArgs,
+    #[command(flatten)]
     jobs: Jobs,
     /// Discard an unfinished build in DIR and start over
     #[arg(long)]
@@ -172,6 +176,7 @@ impl Args {
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,
             limit: self.limit,
+            prepare: self.images.preparation()?,
             check: self.check,
             on_problem: self.on_problem,
             jobs: self.jobs.given().map(|n| n as u64),
