@@ -92,12 +92,13 @@ impl Rewriter {
         self.each_symbol(header, |table, symbol, _, _| counted.0[table][usize::from(symbol)] += 1)?;
         let tables: Vec<Codes> = counted.0.iter().map(Codes::of).collect();
         put_frame(out, header, divisors)?;
-        for (table, codes) in
-            tables.iter().enumerate().filter(|(_, codes)| !codes.symbols.is_empty())
-        {
-            let number = (table / 2) as u8 | (table as u8 % 2) << 4;
-            put(out, DHT, &[&[number], &codes.counts[..], &codes.symbols].concat());
+        let mut all = Vec::new();
+        for (table, codes) in (0u8..).zip(&tables).filter(|(_, codes)| !codes.symbols.is_empty()) {
+            all.push((table / 2) | ((table % 2) << 4)); // its number, and whether it is for AC
+            all.extend_from_slice(&codes.counts);
+            all.extend_from_slice(&codes.symbols);
         }
+        put(out, DHT, &all);
         put_scan(out, header);
         let mut writer = BitWriter::new(out);
         self.each_symbol(header, |table, symbol, bits, count| {
@@ -253,18 +254,18 @@ fn put_frame(out: &mut Vec<u8>, header: &Header, divisors: &Divisors) -> Result<
             tables.len() - 1
         }));
     }
-    let mut is_wide = false;
+    let (mut is_wide, mut content) = (false, Vec::new());
     for (number, table) in (0u8..).zip(&tables) {
         let divisors = NATURAL.iter().map(|&place| table[usize::from(place)]);
         let wide = table.iter().any(|&divisor| divisor > 255);
         is_wide |= wide;
-        let mut content = vec![number | u8::from(wide) << 4];
+        content.push(number | u8::from(wide) << 4);
         match wide {
             true => content.extend(divisors.flat_map(u16::to_be_bytes)),
             false => content.extend(divisors.map(|divisor| divisor as u8)),
         }
-        put(out, DQT, &content);
     }
+    put(out, DQT, &content);
     let [width, height] = [header.width, header.height].map(|side| (side as u16).to_be_bytes());
     let count = header.components.count() as u8;
     let mut frame = vec![8, height[0], height[1], width[0], width[1], count];
