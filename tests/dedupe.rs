@@ -116,6 +116,33 @@ fn leaks_between_data_sets_and_splits_are_named_and_can_be_left_out() {
 }
 
 #[test]
+fn a_list_names_samples_of_one_data_set_only() {
+    let place = Place::new();
+    // Both data sets have the keys 0 to 3. The last of the first set is its first again, the second of the second set
+    // is the second of the first.
+    for (n, seed) in [0, 1, 2, 0].into_iter().enumerate() {
+        place.file(format!("a/{n}.jpg"), photo(seed));
+    }
+    for (n, seed) in [10, 1, 12, 13].into_iter().enumerate() {
+        place.file(format!("b/{n}.jpg"), photo(seed));
+    }
+    place.pack("build a -o val/shards --require image").succeeds();
+    place.pack("build b -o train/shards --require image").succeeds();
+    let run = place.pack("dedupe val/shards train/shards --exclude-list one.jsonl").exits(1);
+    run.clone().says("1 sample of 'train/shards' in 'val/shards', too");
+    run.says("note: 1 duplicate in data sets before the last one: in no list");
+    place.pack("reshard train/shards -o clean --exclude @one.jsonl").succeeds();
+    assert_eq!(place.manifest("clean")["samples"], 3, "0, 2 and 3 of train are no duplicates");
+    let lists = "--exclude-list val.jsonl --exclude-list train.jsonl";
+    place.pack(&format!("dedupe val/shards train/shards {lists}")).exits(1);
+    let list = |name: &str| fs::read_to_string(place.at(name)).unwrap();
+    assert_eq!(list("train.jsonl"), list("one.jsonl"));
+    assert!(list("val.jsonl").contains("\"key\":\"3\"") && list("val.jsonl").lines().count() == 1);
+    place.pack(&format!("dedupe val/shards {lists}")).exits(2).says("2 times for 1 data set");
+    place.pack("dedupe val/shards val/../val/shards").exits(2).says("is given twice");
+}
+
+#[test]
 fn damaged_images_and_samples_without_one_are_counted() {
     let place = copies();
     place.file("photos/60.jpg", &photo(60)[..4000]);

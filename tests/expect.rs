@@ -93,6 +93,24 @@ fn an_expectation_fails_with_what_has_changed() {
 }
 
 #[test]
+fn sidecars_without_checksums_are_no_proof() {
+    let place = labeled();
+    place.pack("verify --write-expect data.json shards").succeeds();
+    for entry in fs::read_dir(place.at("shards")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ext| ext != "tar") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    place.pack("index --headers shards").succeeds();
+    let run = place.pack("verify --expect data.json shards").exits(1);
+    run.clone().says("content: it can't be compared");
+    run.says("shard 'shard-000002.tar': its bytes can't be compared");
+    place.pack("verify --write-expect no.json shards").exits(2).says("pack index --force");
+    assert!(!place.at("no.json").exists());
+}
+
+#[test]
 fn labels_of_the_manifest_are_counted_by_default() {
     let place = Place::new();
     for n in 0..6 {

@@ -8,14 +8,17 @@
 mod hash;
 mod near;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tarflume::Dataset;
+use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{files, name, read_manifest};
+use tarflume_formats::url::url_of;
+use tarflume_formats::{name, read_manifest};
 
 use crate::check::IMAGE_EXTS;
 use crate::failure::Failure;
@@ -39,6 +42,8 @@ pub struct Options {
 /// A sample, for reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
+    /// The number of the data set, from 0.
+    pub dataset: usize,
     /// The data set and its split, or one of them: `train`, `photos/val`.
     pub group: String,
     /// The key as text.
@@ -83,15 +88,16 @@ pub fn dedupe(
     put: &mut dyn FnMut(Duplicate) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     for path in paths {
-        if tarflume_formats::url::url_of(path).is_none() && !files::exists(path)? {
+        if url_of(path).is_none() && !files::exists(path)? {
             return Err(Failure::usage(format!("{} does not exist", path.shown())));
         }
     }
+    let names = names(paths)?;
     let datasets = paths
         .iter()
         .map(|path| Dataset::open(path.as_path()))
         .collect::<tarflume::Result<Vec<Dataset>>>()?;
-    let groups = groups(paths, &datasets)?;
+    let groups = groups(paths, &names, &datasets)?;
     let dataset = Dataset::concat(&datasets)?;
     if dataset.len() > u64::from(u32::MAX) {
         return Err(Failure::usage(
@@ -266,26 +272,68 @@ fn follow(same: &mut [Option<Same>]) {
     }
 }
 
-/// Ordinals of all data sets with the name of their group.
-type Groups = Vec<(Range<u64>, String)>;
+/// Samples of one split of a data set.
+struct Group {
+    ordinals: Range<u64>,
+    dataset: usize,
+    name: String,
+}
 
-/// Names the data sets, and the splits in them.
-fn groups(paths: &[PathBuf], datasets: &[Dataset]) -> Result<Groups, Failure> {
+/// Names each data set by the last folders of its path, as many as tell all apart.
+///
+/// # Errors
+/// Returns an error if a data set is given twice: each of its samples would be a duplicate of itself.
+fn names(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let mut whole = Vec::with_capacity(paths.len());
+    for path in paths {
+        whole.push(match url_of(path) {
+            Some(_) => path.clone(),
+            None => {
+                patiently(|| fs::canonicalize(path)).map_err(|e| Failure::io(e, "find", path))?
+            }
+        });
+    }
+    for (n, path) in whole.iter().enumerate() {
+        if whole[..n].contains(path) {
+            let text =
+                "is given twice, so each sample would be a duplicate of itself; give it once";
+            return Err(Failure::usage(format!("{} {text}", paths[n].shown())));
+        }
+    }
+    let longest = whole.iter().map(|path| path.components().count()).max().unwrap_or(0);
+    let named = |folders: usize| -> Vec<String> {
+        let name = |path: &PathBuf| {
+            let skipped = path.components().count().saturating_sub(folders);
+            let name: PathBuf = path.components().skip(skipped).collect();
+            name.to_string_lossy().into_owned()
+        };
+        whole.iter().map(name).collect()
+    };
+    let is_distinct =
+        |names: &Vec<String>| names.iter().collect::<HashSet<_>>().len() == names.len();
+    Ok((1..longest).map(named).find(is_distinct).unwrap_or_else(|| named(longest)))
+}
+
+/// Names the splits in the data sets.
+fn groups(
+    paths: &[PathBuf],
+    names: &[String],
+    datasets: &[Dataset],
+) -> Result<Vec<Group>, Failure> {
     let (mut groups, mut start) = (Vec::new(), 0);
-    for (path, dataset) in paths.iter().zip(datasets) {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let name = if paths.len() == 1 { None } else { Some(name) };
+    for (number_of_set, (path, dataset)) in paths.iter().zip(datasets).enumerate() {
+        let name = names.get(number_of_set).filter(|_| paths.len() > 1);
         let splits = splits(path)?;
         let counts = dataset.counts();
         for (number, &samples) in counts.iter().enumerate() {
             let split =
                 splits.get(number).filter(|_| splits.len() == counts.len()).cloned().flatten();
-            let group = match (&name, split) {
+            let name = match (name, split) {
                 (Some(name), Some(split)) => format!("{name}/{split}"),
                 (Some(name), None) => name.clone(),
                 (None, split) => split.unwrap_or_default(),
             };
-            groups.push((start..start + samples, group));
+            groups.push(Group { ordinals: start..start + samples, dataset: number_of_set, name });
             start += samples;
         }
     }
@@ -295,18 +343,19 @@ fn groups(paths: &[PathBuf], datasets: &[Dataset]) -> Result<Groups, Failure> {
 /// Returns the split of each shard of the data set in a folder.
 fn splits(path: &Path) -> Result<Vec<Option<String>>, Failure> {
     let manifest = path.join(FILE_NAME);
-    if tarflume_formats::url::url_of(path).is_some() || !files::exists(&manifest)? {
+    if url_of(path).is_some() || !files::exists(&manifest)? {
         return Ok(Vec::new());
     }
     Ok(read_manifest(&manifest)?.shards.into_iter().map(|shard| shard.split).collect())
 }
 
-fn place(dataset: &Dataset, groups: &Groups, ordinal: u64) -> Result<Place, Failure> {
-    let group = groups.partition_point(|(range, _)| range.end <= ordinal);
+fn place(dataset: &Dataset, groups: &[Group], ordinal: u64) -> Result<Place, Failure> {
+    let group = groups.get(groups.partition_point(|group| group.ordinals.end <= ordinal));
     let shard = dataset.place(ordinal).map(|(shard, _)| dataset.shard(shard).path());
     let shard = shard.and_then(Path::file_name).unwrap_or_default();
     Ok(Place {
-        group: groups.get(group).map_or(String::new(), |(_, name)| name.clone()),
+        dataset: group.map_or(0, |group| group.dataset),
+        group: group.map_or(String::new(), |group| group.name.clone()),
         key: name::shown(&dataset.key(ordinal)?),
         shard: shard.to_string_lossy().into_owned(),
     })

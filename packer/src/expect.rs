@@ -14,6 +14,8 @@ use crate::units;
 const FORMAT: &str = "tarflume-expect";
 /// Shards that are named when many differ.
 const LISTED: usize = 20;
+/// Why there is no digest of the samples.
+const UNKNOWN: &str = "a sidecar has no checksums; add them with `pack index --force`";
 
 /// What a data set contains. A field that is absent in a file is not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +27,7 @@ pub struct Expect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// A digest of all samples: keys, extensions, sizes and checksums of parts. It depends neither on their order nor
-    /// on shards.
+    /// on shards. Absent if a sidecar has no checksums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Parts by extension.
@@ -74,6 +76,18 @@ impl Expect {
         Ok(expect)
     }
 
+    /// Checks that a file of this would pin the bytes of all samples.
+    ///
+    /// # Errors
+    /// Returns a sentence if their digest is not known.
+    pub fn is_complete(&self) -> Result<(), String> {
+        if self.content.is_some() {
+            Ok(())
+        } else {
+            Err(format!("no change of bytes would be found: {UNKNOWN}"))
+        }
+    }
+
     /// Returns the text of the file: sorted, each shard on a line, so that two versions can be compared by lines.
     pub fn to_json(&self) -> String {
         let mut text = String::from("{\n");
@@ -113,12 +127,12 @@ impl Expect {
         counts("part", &self.extensions, &found.extensions, &mut lines);
         counts("class", &self.classes, &found.classes, &mut lines);
         let is_same_content = self.content == found.content;
-        if let (Some(expected), Some(found)) = (&self.content, &found.content)
-            && expected != found
-        {
-            lines.push(format!(
+        match (&self.content, &found.content) {
+            (Some(expected), Some(found)) if expected != found => lines.push(format!(
                 "content: the samples are others: {expected} is expected, {found} is found; `pack diff` lists them"
-            ));
+            )),
+            (Some(_), None) => lines.push(format!("content: it can't be compared: {UNKNOWN}")),
+            _ => {}
         }
         if let (Some(expected), Some(found)) = (&self.shards, &found.shards) {
             shards(expected, found, self.content.is_some() && is_same_content, &mut lines);
@@ -173,6 +187,10 @@ fn shards(
                 let change = numbers(shard.samples, other.samples);
                 differing.push(format!("shard '{}': samples: {change}", shard.name));
             }
+            Some(other) if shard.blake3.is_some() && other.blake3.is_none() => {
+                let why = "its bytes can't be compared: its sidecar has no digest";
+                differing.push(format!("shard '{}': {why}", shard.name));
+            }
             Some(other) if shard.blake3.is_some() && other.blake3 != shard.blake3 => {
                 let why = if is_same_content { "; all samples are the same" } else { "" };
                 differing.push(format!("shard '{}': its bytes are others{why}", shard.name));
@@ -201,7 +219,11 @@ fn shards(
 ///
 /// It finds changes, not forgeries: a person who may choose the bytes of many samples can make two sums equal.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ContentDigest(u128);
+pub(crate) struct ContentDigest {
+    sum: u128,
+    /// True if a sidecar has no checksums.
+    is_unknown: bool,
+}
 
 impl ContentDigest {
     /// Adds the samples of a shard, from its sidecar.
@@ -209,6 +231,7 @@ impl ContentDigest {
     /// # Errors
     /// Returns an error if the sidecar is damaged.
     pub(crate) fn add(&mut self, index: &Index) -> Result<()> {
+        self.is_unknown |= !index.has_checksums();
         for sample in index.iter() {
             let sample = sample?;
             let mut hasher = blake3::Hasher::new();
@@ -223,14 +246,14 @@ impl ContentDigest {
             }
             let mut half = [0; 16];
             half.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-            self.0 = self.0.wrapping_add(u128::from_le_bytes(half));
+            self.sum = self.sum.wrapping_add(u128::from_le_bytes(half));
         }
         index.intact()
     }
 
-    /// Returns the digest in hex.
-    pub(crate) fn hex(self) -> String {
-        format!("{:032x}", self.0)
+    /// Returns the digest in hex; `None` if a sidecar has no checksums.
+    pub(crate) fn hex(self) -> Option<String> {
+        (!self.is_unknown).then(|| format!("{:032x}", self.sum))
     }
 }
 
@@ -287,6 +310,19 @@ mod tests {
         );
         let totals = Expect::new(Expect { samples: Some(20), ..Expect::default() });
         assert_eq!(totals.differences(&found).len(), 1);
+    }
+
+    #[test]
+    fn bytes_without_checksums_are_never_taken_for_the_same() {
+        let mut found = expect();
+        found.content = None;
+        found.shards.as_mut().unwrap()[1].blake3 = None;
+        let lines = expect().differences(&found);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("content: it can't be compared"), "{lines:?}");
+        assert!(lines[1].starts_with("shard 'b.tar': its bytes can't be compared"), "{lines:?}");
+        assert!(found.is_complete().unwrap_err().contains("pack index --force"));
+        assert_eq!(expect().is_complete(), Ok(()));
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl FoundSamples {
         let class = options.class.as_ref();
         Ok(Expect::new(Expect {
             samples: Some(report.samples),
-            content: Some(self.content.hex()),
+            content: self.content.hex(),
             extensions: Some(report.extensions.clone()),
             class: class.map(ToString::to_string),
             classes: class.map(|_| self.classes.counts),

@@ -48,9 +48,10 @@ pub(super) struct Args {
     /// Compare the parts with this extension [default: the first image of each sample]
     #[arg(long, value_name = "EXT")]
     part: Option<String>,
-    /// Write the duplicates to FILE, for `--exclude @FILE` of build and reshard, and for loaders
+    /// Write the duplicates in the last data set to FILE, for `--exclude @FILE` of build and reshard, and for
+    /// loaders; give it once for each data set to write one list of each
     #[arg(long, value_name = "FILE")]
-    exclude_list: Option<PathBuf>,
+    exclude_list: Vec<PathBuf>,
     /// Print text, or one JSON object a line, the totals last
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -70,13 +71,10 @@ pub(super) fn run(args: &Args) -> Outcome {
         stop: signals::stop(),
     };
     let (mut to, mut is_closed) = (out::stdout(), false);
-    let (mut list, mut between) = (String::new(), BTreeMap::new());
+    let mut lists = ExcludeLists::new(args)?; // a wrong call is refused before the work
+    let mut between = BTreeMap::new();
     let totals = dedupe(&args.paths, &options, &mut |found| {
-        if args.exclude_list.is_some() {
-            let line = json!({"key": found.sample.key, "shard": found.sample.shard, "kept": found.kept.key});
-            list.push_str(&shown::json(&line));
-            list.push('\n');
-        }
+        lists.add(&found);
         if found.sample.group != found.kept.group {
             let groups = (found.kept.group.clone(), found.sample.group.clone());
             *between.entry(groups).or_insert(0u64) += 1;
@@ -92,13 +90,61 @@ pub(super) fn run(args: &Args) -> Outcome {
         is_closed = out::is_closed(&written);
         if is_closed { Ok(()) } else { out::printed(written) }
     })?;
-    if let Some(path) = &args.exclude_list {
-        write_as(path, list.as_bytes(), Durability::Synced)?;
-    }
+    lists.write()?;
     if !is_closed {
         end(args, &totals, &between, &mut to)?;
     }
     Ok(if totals.exact + totals.near == 0 { Exit::Done } else { Exit::Problems })
+}
+
+/// One list for each data set: a key names a sample of one data set only, and another may have the same.
+struct ExcludeLists<'a> {
+    files: &'a [PathBuf],
+    /// The number of the data set of the first list.
+    first: usize,
+    texts: Vec<String>,
+    /// Duplicates in data sets without a list.
+    unlisted: u64,
+}
+
+impl ExcludeLists<'_> {
+    fn new(args: &Args) -> Result<ExcludeLists<'_>, Failure> {
+        let (files, datasets) = (&args.exclude_list, args.paths.len());
+        if files.len() > 1 && files.len() != datasets {
+            let text = format!(
+                "--exclude-list is given {} times for {}: give it once, for the last one, or once for each",
+                files.len(),
+                units::counted(datasets as u64, "data set", "data sets"),
+            );
+            return Err(Failure::usage(text));
+        }
+        let texts = vec![String::new(); files.len()];
+        Ok(ExcludeLists { files, first: datasets - files.len(), texts, unlisted: 0 })
+    }
+
+    fn add(&mut self, found: &Duplicate) {
+        let list = found.sample.dataset.checked_sub(self.first);
+        let Some(text) = list.and_then(|list| self.texts.get_mut(list)) else {
+            self.unlisted += 1;
+            return;
+        };
+        let line =
+            json!({"key": found.sample.key, "shard": found.sample.shard, "kept": found.kept.key});
+        text.push_str(&shown::json(&line));
+        text.push('\n');
+    }
+
+    fn write(self) -> Result<(), Failure> {
+        for (path, text) in self.files.iter().zip(&self.texts) {
+            write_as(path, text.as_bytes(), Durability::Synced)?;
+        }
+        if self.unlisted > 0 && !self.files.is_empty() {
+            let duplicates = units::counted(self.unlisted, "duplicate", "duplicates");
+            let why = "in data sets before the last one: in no list";
+            out::print_message(format_args!("note: {duplicates} {why}"));
+        }
+        Ok(())
+    }
 }
 
 /// Prints the totals.

@@ -128,6 +128,8 @@ pub(super) fn run(args: &Args) -> Outcome {
         write_as(path, form.of(&report).as_bytes(), Durability::Cached)?;
     }
     if let Some(path) = args.write_expect.as_deref().filter(|_| report.whole) {
+        let refused = |why| Failure::usage(format!("--write-expect {}: {why}", path.shown()));
+        report.found.is_complete().map_err(refused)?;
         write_as(path, report.found.to_json().as_bytes(), Durability::Synced)?;
     }
     Ok(if report.whole { Exit::Done } else { Exit::Problems })
