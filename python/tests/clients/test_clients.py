@@ -1,4 +1,4 @@
-"""Readers of others over packed folders: Ray, DALI on the CPU, Energon, wids. Every part of every photograph.
+"""Readers of others over packed folders: Ray, DALI on the CPU, Energon, wids, SPDL. Every part of every photograph.
 
 `make clients` installs them, which takes gigabytes, and runs this. With TARFLUME_TEST_PHOTOS=FOLDER it is the JPEGs
 of that folder instead of those of fixtures/photos.
@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -111,6 +112,13 @@ def test_energon_reads_a_packed_folder(photographs, tmp_path, prepare):
     check((dict(row) for row in energon.get_loader(found)), parts)
 
 
+def wids_rows(found) -> Iterator[dict[str, object]]:
+    """The samples of wids from the last to the first; wids names parts by their extension with the dot."""
+    for n in reversed(range(len(found))):
+        row = found[n].items()
+        yield {name.removeprefix("."): getattr(of, "read", lambda of=of: of)() for name, of in row}
+
+
 def test_wids_reads_samples_by_number(photographs, tmp_path):
     import wids
 
@@ -119,6 +127,113 @@ def test_wids_reads_samples_by_number(photographs, tmp_path):
     listed = [{"url": str(folder / shard["name"]), "nsamples": shard["samples"]} for shard in shards]
     found = wids.ShardListDataset(listed, cache_dir=str(tmp_path), keep=True, transformations=[])
     assert len(found) == len(parts)
-    rows = [found[n] for n in reversed(range(len(found)))]
-    check(({name.removeprefix("."): getattr(of, "read", lambda of=of: of)() for name, of in row.items()}
-           for row in rows), parts)  # fmt: skip
+    check(wids_rows(found), parts)
+
+
+def test_wids_reads_by_the_list_of_pack_index(photographs, tmp_path):
+    import wids
+    from wids.wids import IndexedTarSamples
+
+    folder, parts = photographs
+    shutil.copytree(folder, tmp_path / "shards")
+    pack("index", "-q", "--export", "wids", tmp_path / "shards")
+    listed = tmp_path / "shards" / "shardindex.json"
+    found = wids.ShardListDataset(str(listed), cache_dir=str(tmp_path / "cache"), keep=True, transformations=[])
+    assert len(found) == len(parts)
+    check(wids_rows(found), parts)
+    # The data set compares no digests; the reader of one shard does, where it is told them.
+    for shard in json.loads(listed.read_text())["shardlist"]:
+        path = tmp_path / "shards" / shard["url"]
+        IndexedTarSamples(path=path, md5sum=shard["md5sum"], expected_size=shard["nsamples"]).close()
+
+
+def test_hfutils_reads_files_by_our_index(photographs, tmp_path):
+    from hfutils import index
+
+    folder, parts = photographs
+    shutil.copytree(folder, tmp_path / "shards")
+    pack("index", "-q", "--export", "hfutils", tmp_path / "shards")
+    seen = {}
+    for tar in sorted((tmp_path / "shards").glob("*.tar")):
+        for name in index.tar_list_files(str(tar)):
+            # Compares the length and the SHA-256 of the index with what it reads.
+            index.tar_file_download(str(tar), name, str(tmp_path / "file"), force_download=True)
+            assert name not in seen
+            seen[name] = (tmp_path / "file").read_bytes()
+    assert seen == {f"{key}.{ext}": data for key, of in parts.items() for ext, data in of.items()}
+
+
+def spdl_rows(shards: Iterable[pathlib.Path]) -> Iterator[dict[str, object]]:
+    """The samples that SPDL reads; it gives files, of which two in a row are a sample."""
+    import spdl.io
+
+    for shard in shards:
+        with shard.open("rb") as file:
+            files = list(spdl.io.iter_tarfile(file))
+        for (image, jpg), (text, fields) in zip(files[::2], files[1::2], strict=True):
+            key = image.removesuffix(".jpg")
+            assert (image, text) == (f"{key}.jpg", f"{key}.json")
+            yield {"__key__": key, "jpg": jpg, "json": fields}
+
+
+def test_spdl_reads_a_packed_folder(photographs):
+    folder, parts = photographs
+    check(spdl_rows(sorted(folder.glob("*.tar"))), parts)
+
+
+@pytest.mark.parametrize("source", ["file", "bytes"])
+def test_spdl_reads_members_in_order_whatever_their_names(tmp_path, source):
+    """Names over 100 bytes are divided at a slash; a pax header has those without one, and those not in ASCII."""
+    import spdl.io
+
+    keys = ["0/short", f"1/{'d' * 60}/{'e' * 60}/divided", f"2/{'f' * 180}", "3/Käse"]
+    packed = {}
+    for key in keys:
+        for ext, data in {"bin": key.encode() * 999, "json": b"{}", "txt": b"1"}.items():
+            packed[f"{key}.{ext}"] = data
+            (tmp_path / "files" / f"{key}.{ext}").parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "files" / f"{key}.{ext}").write_bytes(data)
+    words = ["--require", "bin,json,txt", "--names", "nonascii=allow,long=allow"]
+    pack("build", tmp_path / "files", "-o", tmp_path / "shards", "--shard-samples", 3, *words)
+    shards = sorted((tmp_path / "shards").glob("*.tar"))
+    assert [shard.read_bytes().count(b"PaxHeaders/") for shard in shards] == [3, 3]
+    seen = []
+    for shard in shards:
+        with shard.open("rb") as file:
+            files = spdl.io.iter_tarfile(file if source == "file" else file.read())
+            files = [(name, bytes(data)) for name, data in files]
+        with tarfile.open(shard) as tar:
+            assert [name for name, _ in files] == tar.getnames()
+        seen += files
+    assert len(seen) == len(packed) and dict(seen) == packed
+
+
+@pytest.fixture(scope="module")
+def reshuffled(photographs, tmp_path_factory) -> list[pathlib.Path]:
+    """The photographs in another order and in smaller shards."""
+    out = tmp_path_factory.mktemp("reshuffled") / "shards"
+    pack("reshard", photographs[0], "-o", out, "--shuffle", 7, "--shard-samples", 4)
+    return sorted(out.glob("*.tar"))
+
+
+def webdataset_rows(shards: Iterable[pathlib.Path]) -> Iterable[dict[str, object]]:
+    import webdataset
+
+    return webdataset.WebDataset([str(shard) for shard in shards], shardshuffle=False)
+
+
+def ray_rows(shards: Iterable[pathlib.Path]) -> Iterable[dict[str, object]]:
+    import ray.data
+
+    return ray.data.read_webdataset([str(shard) for shard in shards], decoder=None).take_all()
+
+
+@pytest.mark.parametrize("rows", [webdataset_rows, ray_rows, spdl_rows])
+@pytest.mark.usefixtures("ray")
+def test_readers_read_the_shards_of_a_shuffling_reshard(photographs, reshuffled, rows):
+    parts = photographs[1]
+    assert len(reshuffled) == -(-len(parts) // 4)
+    found = list(rows(reshuffled))
+    check(found, parts)
+    keys = [row["__key__"] for row in found]
+    assert keys != sorted(keys)
