@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Places};
 use super::{color, idct, portable, reduced, resize, sse41, upsample};
 
 /// Returns the table if the processor has AVX2.
@@ -128,9 +128,9 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn load_groups(self, from: &[u8], places: &[u32], more: usize) -> V {
-        let low = self.load_16(from, places[0] as usize + more);
-        self.joined(low, self.load_16(from, places[1] as usize + more))
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        let low = self.load_at(from, places, first, more);
+        self.joined(low, self.load_at(from, places, first + 1, more))
     }
 
     #[inline(always)]
@@ -278,9 +278,10 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn load_16(self, from: &[u8], at: usize) -> __m128i {
-        let from = from[at..][..16].as_ptr();
-        // SAFETY: 16 bytes were just sliced.
+    fn load_at(self, from: &[u8], places: Places<'_>, number: usize, more: usize) -> __m128i {
+        assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
+        let from = from.as_ptr().wrapping_add(places.get(number) + more);
+        // SAFETY: 16 bytes from a place on end within its reach, and the line is `more` bytes longer.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 

@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Places};
 use super::{avx2, color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has AVX-512. Requiring VNNI excludes processors that slow
@@ -138,13 +138,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn load_groups(self, from: &[u8], places: &[u32], more: usize) -> V {
-        let places = &places[..4];
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
         self.placed(
-            self.load_16(from, places[0] as usize + more),
-            self.load_16(from, places[1] as usize + more),
-            self.load_16(from, places[2] as usize + more),
-            self.load_16(from, places[3] as usize + more),
+            self.load_at(from, places, first, more),
+            self.load_at(from, places, first + 1, more),
+            self.load_at(from, places, first + 2, more),
+            self.load_at(from, places, first + 3, more),
         )
     }
 
@@ -312,9 +311,10 @@ impl Avx512 {
     }
 
     #[inline(always)]
-    fn load_16(self, from: &[u8], at: usize) -> __m128i {
-        let from = from[at..][..16].as_ptr();
-        // SAFETY: 16 bytes were just sliced.
+    fn load_at(self, from: &[u8], places: Places<'_>, number: usize, more: usize) -> __m128i {
+        assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
+        let from = from.as_ptr().wrapping_add(places.get(number) + more);
+        // SAFETY: 16 bytes from a place on end within its reach, and the line is `more` bytes longer.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 

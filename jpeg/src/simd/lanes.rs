@@ -8,6 +8,7 @@
 //! for the processor of its outermost function.
 
 use super::run::Simd;
+use super::taps::Places;
 
 /// The instructions of a detected processor. Numbers in names are bits; arithmetic wraps unless
 /// stated otherwise.
@@ -24,8 +25,8 @@ pub(super) trait Lanes: Copy {
     fn load(self, from: &[u8]) -> Self::V;
     /// Stores to the first `BYTES`.
     fn store(self, v: Self::V, to: &mut [u8]);
-    /// Loads a group of 16 bytes at each of the first `GROUPS` places, `more` bytes behind it.
-    fn load_groups(self, from: &[u8], places: &[u32], more: usize) -> Self::V;
+    /// Loads groups of 16 bytes: `more` bytes behind `GROUPS` places, from number `first` on.
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> Self::V;
     /// Stores the first twelve bytes of each group in turn.
     #[inline(always)]
     fn store_twelves(self, v: Self::V, to: &mut [u8]) {

@@ -14,7 +14,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Places};
 use super::{color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has NEON.
@@ -151,8 +151,8 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn load_groups(self, from: &[u8], places: &[u32], more: usize) -> V {
-        self.load(&from[places[0] as usize + more..])
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        self.load(&from[places.get(first) + more..])
     }
 
     #[inline(always)]

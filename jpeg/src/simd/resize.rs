@@ -4,7 +4,7 @@
 
 use super::lanes::{Lanes, NONE, starts};
 use super::portable;
-use super::taps::{Across, Column, Table};
+use super::taps::{Across, Column, Places, Table};
 
 #[inline(always)]
 pub(super) fn down<L: Lanes>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
@@ -90,7 +90,7 @@ fn bytes<L: Lanes>(lanes: L, sums: [L::V; 4], bits: u32) -> L::V {
 #[inline(always)]
 pub(super) fn across_rgb<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
     let (table, out) = (across.table, &mut out[..3 * across.taps.starts.len()]);
-    if table.starts.is_empty() {
+    if table.places().is_empty() {
         return portable::resize::across_rgb(across, line, out);
     }
     match table.most {
@@ -104,7 +104,7 @@ pub(super) fn across_rgb<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], o
 #[inline(always)]
 pub(super) fn across_gray<L: Lanes>(lanes: L, across: &Across<'_>, line: &[u8], out: &mut [u8]) {
     let (table, out) = (across.table, &mut out[..across.taps.starts.len()]);
-    if table.starts.is_empty() {
+    if table.places().is_empty() {
         return portable::resize::across_gray(across, line, out);
     }
     steps::<L, 4, MANY>(lanes, table, line, out);
@@ -121,9 +121,11 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
     line: &[u8],
     out: &mut [u8],
 ) {
-    let (mut parts, mut at) = (out.chunks_exact_mut(EACH * L::GROUPS), 0);
-    for part in &mut parts {
-        let found = step::<L, EACH, UNITS>(lanes, table, line, at);
+    let mut rows = out.chunks_exact_mut(EACH * L::GROUPS);
+    let mut steps = table.steps(L::GROUPS);
+    // In this order: no step is taken for the incomplete part.
+    for (part, (places, weights)) in (&mut rows).zip(&mut steps) {
+        let found = step::<L, EACH, UNITS>(lanes, table, (places, weights), line);
         if EACH == 12 {
             lanes.store_twelves(found, part);
         } else {
@@ -131,29 +133,31 @@ fn steps<L: Lanes, const EACH: usize, const UNITS: usize>(
                 part.copy_from_slice(&group[..EACH]);
             }
         }
-        at += 4;
     }
-    let rest = parts.into_remainder();
-    if !rest.is_empty() && at < table.starts.len() / L::GROUPS {
-        let groups = lanes.groups(step::<L, EACH, UNITS>(lanes, table, line, at));
+    let rest = rows.into_remainder();
+    if let (false, Some(last)) = (rest.is_empty(), steps.next()) {
+        let groups = lanes.groups(step::<L, EACH, UNITS>(lanes, table, last, line));
         for (rest, group) in rest.chunks_mut(EACH).zip(groups) {
             rest.copy_from_slice(&group[..rest.len()]);
         }
     }
 }
 
-/// Computes the step whose first vector is number `at`.
+/// The starts and the weights of a step.
+type Step<'a> = (Places<'a>, &'a [[u8; 16]]);
+
+/// Computes a step.
 #[inline(always)]
 fn step<L: Lanes, const EACH: usize, const UNITS: usize>(
     lanes: L,
     table: &Table,
+    step: Step<'_>,
     line: &[u8],
-    at: usize,
 ) -> L::V {
     match (EACH, UNITS) {
-        (4, _) => gray(lanes, table, line, at),
-        (_, MANY) => rgb_many(lanes, table, line, at),
-        _ => rgb::<L, UNITS>(lanes, table, line, at),
+        (4, _) => gray(lanes, table, step, line),
+        (_, MANY) => rgb_many(lanes, table, step, line),
+        _ => rgb::<L, UNITS>(lanes, table, step, line),
     }
 }
 
@@ -178,30 +182,32 @@ const TRIPLES: [u8; 16] = [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, NONE, NONE, N
 
 /// Sums of at most five pixels, which are in one window.
 #[inline(always)]
-fn rgb<L: Lanes, const UNITS: usize>(lanes: L, table: &Table, line: &[u8], at: usize) -> L::V {
+fn rgb<L: Lanes, const UNITS: usize>(
+    lanes: L,
+    table: &Table,
+    (places, weights): Step<'_>,
+    line: &[u8],
+) -> L::V {
+    let weights = &weights[..4 * UNITS * L::GROUPS];
     let mut sums = [rounding(lanes, table.bits); 4];
-    for (i, sum) in sums.iter_mut().enumerate() {
-        let vector = at + i;
-        let pixels = lanes.load_groups(line, &table.starts[vector * L::GROUPS..], 0);
-        let weights = &table.weights[vector * UNITS * L::GROUPS..][..UNITS * L::GROUPS];
+    for i in 0..4 {
+        let pixels = lanes.load_groups(line, places, i * L::GROUPS, 0);
         for unit in 0..UNITS {
-            let factors = lanes.load(weights[unit * L::GROUPS..].as_flattened());
-            *sum = lanes.dot_add(*sum, lanes.shuffle(pixels, &PAIRS[unit]), factors);
+            let factors = &weights[(i * UNITS + unit) * L::GROUPS..][..L::GROUPS];
+            let factors = lanes.load(factors.as_flattened());
+            sums[i] = lanes.dot_add(sums[i], lanes.shuffle(pixels, &PAIRS[unit]), factors);
         }
     }
     lanes.shuffle(bytes(lanes, sums, table.bits), &TRIPLES)
 }
 
 #[inline(always)]
-fn rgb_many<L: Lanes>(lanes: L, table: &Table, line: &[u8], at: usize) -> L::V {
+fn rgb_many<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line: &[u8]) -> L::V {
     let mut sums = [rounding(lanes, table.bits); 4];
-    for (i, sum) in sums.iter_mut().enumerate() {
-        let vector = at + i;
-        let starts = &table.starts[vector * L::GROUPS..][..L::GROUPS];
-        let weights = &table.weights[vector * table.units * L::GROUPS..];
-        let weights = weights[..table.units * L::GROUPS].chunks(2 * L::GROUPS);
-        for (n, two) in weights.enumerate() {
-            let pixels = lanes.load_groups(line, starts, 12 * n);
+    let vectors = weights.chunks_exact(table.units * L::GROUPS);
+    for (i, (sum, weights)) in sums.iter_mut().zip(vectors).enumerate() {
+        for (n, two) in weights.chunks(2 * L::GROUPS).enumerate() {
+            let pixels = lanes.load_groups(line, places, i * L::GROUPS, 12 * n);
             for (factors, table) in two.chunks_exact(L::GROUPS).zip(&PAIRS) {
                 let factors = lanes.load(factors.as_flattened());
                 *sum = lanes.dot_add(*sum, lanes.shuffle(pixels, table), factors);
@@ -213,16 +219,14 @@ fn rgb_many<L: Lanes>(lanes: L, table: &Table, line: &[u8], at: usize) -> L::V {
 
 /// Each group's first four bytes are its pixels.
 #[inline(always)]
-fn gray<L: Lanes>(lanes: L, table: &Table, line: &[u8], at: usize) -> L::V {
+fn gray<L: Lanes>(lanes: L, table: &Table, (places, weights): Step<'_>, line: &[u8]) -> L::V {
     let zero = lanes.all_16(0);
     let mut sums = [zero; 4];
-    for (i, sum) in sums.iter_mut().enumerate() {
-        let vector = at + i;
-        let starts = &table.starts[vector * L::GROUPS..][..L::GROUPS];
-        let weights = &table.weights[vector * table.units * L::GROUPS..];
-        let weights = weights[..table.units * L::GROUPS].chunks_exact(L::GROUPS);
-        for (n, factors) in weights.enumerate() {
-            let pixels = lanes.zip_low_8(lanes.load_groups(line, starts, 8 * n), zero);
+    let vectors = weights.chunks_exact(table.units * L::GROUPS);
+    for (i, (sum, weights)) in sums.iter_mut().zip(vectors).enumerate() {
+        for (n, factors) in weights.chunks_exact(L::GROUPS).enumerate() {
+            let pixels = lanes.load_groups(line, places, i * L::GROUPS, 8 * n);
+            let pixels = lanes.zip_low_8(pixels, zero);
             *sum = lanes.dot_add(*sum, pixels, lanes.load(factors.as_flattened()));
         }
     }

@@ -14,7 +14,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::taps::{Across, Column};
+use super::taps::{Across, Column, Places};
 use super::{color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has SSE4.1 and SSSE3, which the compiler includes in it.
@@ -130,8 +130,8 @@ impl Lanes for Sse41 {
     }
 
     #[inline(always)]
-    fn load_groups(self, from: &[u8], places: &[u32], more: usize) -> V {
-        self.load(&from[places[0] as usize + more..])
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        self.load(&from[places.get(first) + more..])
     }
 
     #[inline(always)]

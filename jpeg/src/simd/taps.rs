@@ -75,7 +75,9 @@ pub(crate) struct Across<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// For each step, vector and group, the first byte in the line.
-    pub(crate) starts: Vec<u32>,
+    starts: Vec<u32>,
+    /// What [`Places::reach`] returns of the starts.
+    reach: usize,
     /// For each step, vector, unit and group, eight weights in 16 bytes: of pixels of three bytes,
     /// four times those of two inputs; of single bytes, those of eight inputs.
     pub(crate) weights: Vec<[u8; 16]>,
@@ -88,7 +90,7 @@ pub(crate) struct Table {
 }
 
 /// Bytes that a kernel reads from a start on.
-pub(crate) const WINDOW: usize = 16;
+const WINDOW: usize = 16;
 
 /// Units with which a table is still small beside the line: wider filters are computed plainly.
 const MOST_UNITS: usize = 256;
@@ -102,6 +104,7 @@ impl Table {
         let inputs = if channels == 3 { 2 } else { 8 };
         (self.units, self.bits) = (taps.each.div_ceil(inputs), taps.bits);
         self.most = taps.counts.iter().copied().max().unwrap_or(0);
+        self.reach = 0;
         let width = taps.starts.len();
         if groups == 0 || width < 4 * groups || self.units > MOST_UNITS {
             return 0;
@@ -113,19 +116,69 @@ impl Table {
                 self.weights.resize(self.weights.len() + self.units * groups, [0; 16]);
             }
             if pixel >= width {
-                self.starts.push(0);
+                self.push(0);
                 continue;
             }
             let (start, _, weights) = taps.of(if flip { width - 1 - pixel } else { pixel });
-            self.starts.push(((start - taps.starts[0] as usize) * channels) as u32);
+            self.push(((start - taps.starts[0] as usize) * channels) as u32);
             let entries = self.weights[vector * self.units * groups..].iter_mut();
             let entries = entries.skip(group).step_by(groups);
             for (entry, weights) in entries.zip(weights.chunks(inputs)) {
                 *entry = if channels == 3 { pairs(weights) } else { eight(weights) };
             }
         }
-        let last = (taps.starts[width - 1] - taps.starts[0]) as usize * channels;
-        last + self.units * inputs * channels + WINDOW
+        self.reach + self.units * inputs * channels
+    }
+
+    fn push(&mut self, start: u32) {
+        self.starts.push(start);
+        self.reach = self.reach.max(start as usize + WINDOW);
+    }
+
+    /// Returns the starts and the weights of each step, for vectors of so many groups.
+    #[inline(always)]
+    pub(crate) fn steps(&self, groups: usize) -> impl Iterator<Item = (Places<'_>, &[[u8; 16]])> {
+        let weights = self.weights.chunks_exact(4 * groups * self.units.max(1));
+        self.places().parts(4 * groups).zip(weights)
+    }
+
+    /// Returns all starts.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places { places: &self.starts, reach: self.reach }
+    }
+}
+
+/// Starts of windows in a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    places: &'a [u32],
+    reach: usize,
+}
+
+impl<'a> Places<'a> {
+    /// Returns how many bytes a line must have. No window of 16 bytes ends behind them: unsafe code
+    /// relies on it, so only [`Table::push`] adds a start.
+    #[inline(always)]
+    pub(crate) fn reach(self) -> usize {
+        self.reach
+    }
+
+    /// Returns the start with a number.
+    #[inline(always)]
+    pub(crate) fn get(self, number: usize) -> usize {
+        self.places[number] as usize
+    }
+
+    /// Returns the starts by `count`, and those of the last incomplete part not at all.
+    #[inline(always)]
+    pub(crate) fn parts(self, count: usize) -> impl Iterator<Item = Places<'a>> {
+        let Places { places, reach } = self;
+        places.chunks_exact(count).map(move |places| Places { places, reach })
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.places.is_empty()
     }
 }
 
