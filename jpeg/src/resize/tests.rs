@@ -1,5 +1,7 @@
 //! Every set of kernels beside `fast_image_resize`, byte by byte: `cargo test --release -p
-//! tarflume-jpeg resize -- --include-ignored` runs many more pictures.
+//! tarflume-jpeg resize -- --include-ignored --nocapture` runs many more pictures, and prints the
+//! speed of each set.
+#![allow(clippy::print_stdout)]
 
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{InnerPixel, U8, U8x3};
@@ -75,17 +77,22 @@ impl Case {
         (0..row * self.whole.1 as usize).map(|i| of(i, dice.next_u64() >> 32)).collect()
     }
 
-    fn by(&self, resizer: &mut Resizer, pixels: &[u8]) -> Vec<u8> {
+    /// The pixels from the first to the last one of the cut; no byte behind it.
+    fn cut(&self, pixels: &[u8]) -> Vec<u8> {
         let stride = self.whole.0 as usize * self.channels;
         let at = self.corner.1 as usize * stride + self.corner.0 as usize * self.channels;
         let last = at + (self.size.1 as usize - 1) * stride + self.size.0 as usize * self.channels;
+        pixels[at..last].to_vec()
+    }
+
+    fn by(&self, resizer: &mut Resizer, cut: &[u8]) -> Vec<u8> {
         let length = self.out_size.0 as usize * self.out_size.1 as usize * self.channels;
-        // A wall behind the output, and no byte behind the last pixel of the input.
+        // A wall behind the output.
         let mut output = vec![0x5a; length + 100];
         resizer
             .resize(Resizing {
-                bytes: &pixels[at..last].to_vec(),
-                stride,
+                bytes: cut,
+                stride: self.whole.0 as usize * self.channels,
                 size: self.size,
                 channels: self.channels,
                 area: self.area,
@@ -131,8 +138,9 @@ fn compare(seed: u64, count: usize) {
             1 => case.theirs::<U8>(&pixels),
             _ => case.theirs::<U8x3>(&pixels),
         };
+        let cut = case.cut(&pixels);
         for resizer in &mut resizers {
-            let found = case.by(resizer, &pixels);
+            let found = case.by(resizer, &cut);
             assert!(found == want, "{}, case {n}: {case:?}", resizer.simd.name);
         }
     }
@@ -165,8 +173,9 @@ fn crops_of_224_pixels_equal_fast_image_resize_at_every_scale() {
                 1 => case.theirs::<U8>(&pixels),
                 _ => case.theirs::<U8x3>(&pixels),
             };
+            let cut = case.cut(&pixels);
             for resizer in &mut resizers {
-                let found = case.by(resizer, &pixels);
+                let found = case.by(resizer, &cut);
                 assert!(found == want, "{}, {case:?}", resizer.simd.name);
             }
         }
@@ -207,5 +216,45 @@ fn invalid_requests_are_refused() {
     ];
     for (n, change) in changes.iter().enumerate() {
         assert_eq!(resize(*change).unwrap_err().kind(), ErrorKind::Usage, "change {n}");
+    }
+}
+
+/// Returns the shortest time of a call in microseconds, over many.
+fn least(mut call: impl FnMut()) -> f64 {
+    let times = (0..200).map(|_| {
+        let start = std::time::Instant::now();
+        call();
+        start.elapsed().as_secs_f64() * 1e6
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+#[ignore = "prints how fast each set is; meant for --release"]
+fn speed() {
+    let mut dice = SplitMix64::new(11);
+    for (channels, side) in [(3, 180), (3, 300), (3, 400), (3, 500), (3, 1000), (1, 300)] {
+        let (whole, area) = ((side, side), [0.0, 0.0, side.into(), side.into()]);
+        let case = Case {
+            channels,
+            whole,
+            corner: (0, 0),
+            size: whole,
+            area,
+            out_size: (224, 224),
+            flip: false,
+        };
+        let pixels = case.pixels(&mut dice);
+        let library = match channels {
+            1 => least(|| drop(case.theirs::<U8>(&pixels))),
+            _ => least(|| drop(case.theirs::<U8x3>(&pixels))),
+        };
+        let sets = Simd::all().into_iter().map(|set| {
+            let mut resizer = Resizer::with(set);
+            let time = least(|| drop(case.by(&mut resizer, &pixels)));
+            format!("{} {time:.1}", set.name)
+        });
+        let sets: Vec<_> = sets.collect();
+        println!("{channels} x {side}, µs: library {library:.1}, {}", sets.join(", "));
     }
 }

@@ -6,12 +6,16 @@ use crate::simd::taps::{Across, Column};
 /// See [`crate::simd::run::Simd::down`].
 pub(in crate::simd) fn down(column: &Column<'_>, out: &mut [u8]) {
     let n = out.len();
-    for (x, new) in out.iter_mut().enumerate() {
-        let mut sum = half(column.bits);
+    for (part, out) in out.chunks_mut(64).enumerate() {
+        let mut sums = [half(column.bits); 64];
         for (row, &weight) in column.weights[..column.rows].iter().enumerate() {
-            sum += i32::from(weight) * i32::from(column.row(row, n)[x]);
+            for (sum, &value) in sums.iter_mut().zip(&column.row(row, n)[64 * part..]) {
+                *sum += i32::from(weight) * i32::from(value);
+            }
         }
-        *new = byte(sum, column.bits);
+        for (new, sum) in out.iter_mut().zip(sums) {
+            *new = byte(sum, column.bits);
+        }
     }
 }
 
