@@ -1,9 +1,10 @@
-//! Measures resizing alone, beside `fast_image_resize`: random crops of a folder's JPEGs to 224 x 224, half of
-//! them mirrored.
+//! Measures resizing alone, beside `fast_image_resize`: random crops of a folder's JPEGs to 224 x
+//! 224, half of them mirrored. Fails if the bytes differ.
 //!
-//! `resize FOLDER [ROUNDS]`. Each crop is decoded first, as a loader does, so its pixels are in the cache. The
-//! library mirrors in a second pass, as the loader did. Both take turns for each crop; the least time of a crop
-//! over all rounds counts. Prints `KEY=VALUE`: microseconds of a crop, mean over all, and the sets of kernels.
+//! `resize FOLDER [ROUNDS]`. Each crop is decoded first, as a loader does, so its pixels are in the
+//! cache. The library mirrors in a second pass. Both take turns for each crop; the least time of a
+//! crop over all rounds counts. Prints `KEY=VALUE`: microseconds of a crop, mean over all, and the
+//! sets of kernels.
 #![allow(clippy::disallowed_methods, reason = "a measuring program")]
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a measuring program
 

@@ -20,7 +20,8 @@ pub struct Resizing<'a> {
     pub size: (u32, u32),
     /// 1 or 3.
     pub channels: usize,
-    /// The rectangle that becomes the output: left, top, width and height in pixels, with fractions.
+    /// The rectangle that becomes the output: left, top, width and height in pixels, with
+    /// fractions.
     pub area: [f64; 4],
     /// Width and height of the output.
     pub out_size: (u32, u32),
@@ -30,8 +31,8 @@ pub struct Resizing<'a> {
     pub output: &'a mut [u8],
 }
 
-/// Resizes pictures, antialiased, with a triangle filter ("bilinear"): first the columns, rounded to
-/// 8 bits, then the rows. It reuses its memory, so each thread should keep one.
+/// Resizes pictures, antialiased, with a triangle filter ("bilinear"): first the columns, rounded
+/// to 8 bits, then the rows. It reuses its memory, so each thread should keep one.
 ///
 /// ```
 /// use tarflume_jpeg::{Resizer, Resizing};
@@ -158,7 +159,8 @@ impl Resizing<'_> {
             return Ok(());
         }
         let text = format!(
-            "{} channels of {:?} pixels, {} bytes a row and {} in all, cannot be resized from {:?} to {:?} in {} bytes",
+            "{} channels of {:?} pixels, {} bytes a row and {} in all, cannot be resized: \
+             {:?} of them to {:?} pixels in {} bytes",
             self.channels,
             self.size,
             self.stride,

@@ -6,7 +6,9 @@
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected all four;
 //! - a vector is loaded from or stored to a slice or array of at least the length that the
-//!   instruction touches; none needs to be aligned.
+//!   instruction touches; none needs to be aligned;
+//! - a group is loaded at one of [`Places`], whose reach was compared with the line: `taps` keeps
+//!   every place 16 bytes before it.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -314,7 +316,7 @@ impl Avx512 {
     fn load_at(self, from: &[u8], places: Places<'_>, number: usize, more: usize) -> __m128i {
         assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
         let from = from.as_ptr().wrapping_add(places.get(number) + more);
-        // SAFETY: 16 bytes from a place on end within its reach, and the line is `more` bytes longer.
+        // SAFETY: 16 bytes at a place end within the reach, and the line is `more` bytes longer.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 

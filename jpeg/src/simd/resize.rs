@@ -15,7 +15,8 @@ pub(super) fn down<L: Lanes>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
         0..=2 => down_pairs::<L, 1>(lanes, column, out),
         3..=4 => down_pairs::<L, 2>(lanes, column, out),
         5..=6 => down_pairs::<L, 3>(lanes, column, out),
-        _ => down_many(lanes, column, out),
+        _ if out.len() < 2 * L::BYTES => down_many::<L, 1>(lanes, column, out),
+        _ => down_many::<L, 2>(lanes, column, out),
     }
 }
 
@@ -39,16 +40,23 @@ fn down_pairs<L: Lanes, const PAIRS: usize>(lanes: L, column: &Column<'_>, out: 
     }
 }
 
+/// Sums of any number of rows, for `N` vectors at a time.
 #[inline(always)]
-fn down_many<L: Lanes>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
+fn down_many<L: Lanes, const N: usize>(lanes: L, column: &Column<'_>, out: &mut [u8]) {
     let n = out.len();
-    for at in starts(n, L::BYTES) {
-        let mut sums = [rounding(lanes, column.bits); 4];
+    for at in starts(n, N * L::BYTES) {
+        let mut sums = [[rounding(lanes, column.bits); 4]; N];
         for i in (0..column.rows).step_by(2) {
-            let rows = [&column.row(i, n)[at..], &column.row(i + 1, n)[at..]];
-            add_rows(lanes, &mut sums, rows, weights(lanes, column, i));
+            let (upper, lower) = (&column.row(i, n)[at..], &column.row(i + 1, n)[at..]);
+            let factors = weights(lanes, column, i);
+            for v in 0..N {
+                let rows = [&upper[v * L::BYTES..], &lower[v * L::BYTES..]];
+                add_rows(lanes, &mut sums[v], rows, factors);
+            }
         }
-        lanes.store(bytes(lanes, sums, column.bits), &mut out[at..]);
+        for v in 0..N {
+            lanes.store(bytes(lanes, sums[v], column.bits), &mut out[at + v * L::BYTES..]);
+        }
     }
 }
 

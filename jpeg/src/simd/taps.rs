@@ -1,4 +1,4 @@
-//! The arguments of the kernels that resize: weights of one axis, and the order of vectors for them.
+//! The arguments of the kernels that resize: weights of one axis, and their order for vectors.
 //!
 //! Computes no weights and no sums.
 
@@ -70,8 +70,8 @@ pub(crate) struct Across<'a> {
 
 /// The weights of a line in the order in which vectors read them.
 ///
-/// A step of a kernel computes four vectors of sums, one output pixel per group: group g of vector i
-/// is pixel `4 g + i` of the step. Steps are whole; pixels after the last one have zero weights.
+/// A step of a kernel computes four vectors of sums, one output pixel per group: group g of vector
+/// i is pixel `4 g + i` of the step. Steps are whole; pixels after the last one have zero weights.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// For each step, vector and group, the first byte in the line.
@@ -96,8 +96,8 @@ const WINDOW: usize = 16;
 const MOST_UNITS: usize = 256;
 
 impl Table {
-    /// Fills the table for vectors of `groups` groups (0: none) and lines of `channels` bytes a pixel
-    /// that begin with the first input. Returns how many bytes a line must have.
+    /// Fills the table for vectors of `groups` groups (0: none) and lines of `channels` bytes a
+    /// pixel that begin with the first input. Returns how many bytes a line must have.
     pub(crate) fn set(&mut self, taps: &Taps, groups: usize, channels: usize, flip: bool) -> usize {
         self.starts.clear();
         self.weights.clear();
