@@ -34,7 +34,7 @@
 
 // Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
-// `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
+// `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
 // (pictures of several scans) < `group rewrite scanner` < `decoder`.
 
@@ -54,6 +54,7 @@ mod multiscan;
 mod planes;
 mod points;
 mod position;
+mod resize;
 mod rewrite;
 mod scanner;
 mod scans;
@@ -68,6 +69,7 @@ pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::Color;
 pub use crate::points::EntryPoints;
+pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;
 

@@ -5,7 +5,8 @@
 
 use std::sync::OnceLock;
 
-pub(crate) use self::run::{Blocks, Simd};
+pub(crate) use self::run::{AcrossLine, Blocks, Simd};
+pub(crate) use self::taps::{Across, Column, Table, Taps};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -21,9 +22,11 @@ mod neon;
 mod pairs;
 mod portable;
 mod reduced;
+mod resize;
 mod run;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
+mod taps;
 mod upsample;
 
 impl Simd {

@@ -6,14 +6,17 @@
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected AVX2;
 //! - a vector is loaded from or stored to a slice or array of at least the length that the
-//!   instruction touches; none needs to be aligned.
+//!   instruction touches; none needs to be aligned;
+//! - a group is loaded at one of [`Places`], whose reach was compared with the line: `taps` keeps
+//!   every place 16 bytes before it.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{color, idct, portable, reduced, sse41, upsample};
+use super::taps::{Across, Column, Places};
+use super::{color, idct, portable, reduced, resize, sse41, upsample};
 
 /// Returns the table if the processor has AVX2.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -28,6 +31,10 @@ static SIMD: Simd = Simd {
     h1v2,
     ycc_rgb,
     gray_rgb,
+    down,
+    across_rgb,
+    across_gray,
+    groups: Avx2::GROUPS,
 };
 
 /// Defines a function of the table that runs a kernel.
@@ -52,6 +59,9 @@ entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
+entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
+entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
 
 /// Proof that the processor has AVX2.
 #[derive(Clone, Copy)]
@@ -117,6 +127,21 @@ impl Lanes for Avx2 {
         let to = to[..32].as_mut_ptr();
         // SAFETY: 32 bytes were just sliced.
         unsafe { _mm256_storeu_si256(to.cast(), v) }
+    }
+
+    #[inline(always)]
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        let low = self.load_at(from, places, first, more);
+        self.joined(low, self.load_at(from, places, first + 1, more))
+    }
+
+    #[inline(always)]
+    fn store_twelves(self, v: V, to: &mut [u8]) {
+        let (low, high) = self.split(self.twelves(v));
+        self.store_16(low, to);
+        let to = to[16..24].as_mut_ptr();
+        // SAFETY: 8 bytes were just sliced.
+        unsafe { _mm_storel_epi64(to.cast(), high) };
     }
 
     #[inline(always)]
@@ -191,6 +216,9 @@ impl Lanes for Avx2 {
     composed! {
         all_16(value: i16) -> V { _mm256_set1_epi16(value) }
         all_32(value: i32) -> V { _mm256_set1_epi32(value) }
+        right_32_by(a: V, bits: u32) -> V {
+            _mm256_sra_epi32(a, _mm_cvtsi32_si128(bits.cast_signed()))
+        }
         any(a: V, mask: V) -> bool { _mm256_testz_si256(a, mask) == 0 }
         mean_down(a: V, b: V) -> V {
             let differ = _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1));
@@ -237,6 +265,9 @@ impl Lanes for Avx2 {
 impl Avx2 {
     composed! {
         joined(a: __m128i, b: __m128i) -> V { _mm256_set_m128i(b, a) }
+        twelves(v: V) -> V {
+            _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7))
+        }
         repeated(group: __m128i) -> V { _mm256_broadcastsi128_si256(group) }
         split(v: V) -> (__m128i, __m128i) {
             (_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))
@@ -246,6 +277,14 @@ impl Avx2 {
             (first, _mm256_permute2x128_si256::<0x31>(a, b))
         }
         swap_middle_64(v: V) -> V { _mm256_permute4x64_epi64::<0b11_01_10_00>(v) }
+    }
+
+    #[inline(always)]
+    fn load_at(self, from: &[u8], places: Places<'_>, number: usize, more: usize) -> __m128i {
+        assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
+        let from = from.as_ptr().wrapping_add(places.get(number) + more);
+        // SAFETY: 16 bytes at a place end within the reach, and the line is `more` bytes longer.
+        unsafe { _mm_loadu_si128(from.cast()) }
     }
 
     #[inline(always)]

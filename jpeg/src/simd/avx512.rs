@@ -6,14 +6,17 @@
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected all four;
 //! - a vector is loaded from or stored to a slice or array of at least the length that the
-//!   instruction touches; none needs to be aligned.
+//!   instruction touches; none needs to be aligned;
+//! - a group is loaded at one of [`Places`], whose reach was compared with the line: `taps` keeps
+//!   every place 16 bytes before it.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{avx2, color, idct, portable, reduced, upsample};
+use super::taps::{Across, Column, Places};
+use super::{avx2, color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has AVX-512. Requiring VNNI excludes processors that slow
 /// down for long vectors.
@@ -33,6 +36,10 @@ static SIMD: Simd = Simd {
     h1v2,
     ycc_rgb,
     gray_rgb,
+    down,
+    across_rgb,
+    across_gray,
+    groups: Avx512::GROUPS,
 };
 
 /// Defines a function of the table that runs a kernel.
@@ -57,6 +64,9 @@ entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
+entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
+entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
 
 /// Proof that the processor has AVX-512.
 #[derive(Clone, Copy)]
@@ -127,6 +137,24 @@ impl Lanes for Avx512 {
         let to = to[..64].as_mut_ptr();
         // SAFETY: 64 bytes were just sliced.
         unsafe { _mm512_storeu_si512(to.cast(), v) }
+    }
+
+    #[inline(always)]
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        self.placed(
+            self.load_at(from, places, first, more),
+            self.load_at(from, places, first + 1, more),
+            self.load_at(from, places, first + 2, more),
+            self.load_at(from, places, first + 3, more),
+        )
+    }
+
+    #[inline(always)]
+    fn store_twelves(self, v: V, to: &mut [u8]) {
+        let v = self.twelves(v);
+        let to = to[..48].as_mut_ptr();
+        // SAFETY: 48 bytes were just sliced, and the mask selects twelve times 4 bytes.
+        unsafe { _mm512_mask_storeu_epi32(to.cast(), 0x0fff, v) }
     }
 
     #[inline(always)]
@@ -203,6 +231,9 @@ impl Lanes for Avx512 {
     composed! {
         all_16(value: i16) -> V { _mm512_set1_epi16(value) }
         all_32(value: i32) -> V { _mm512_set1_epi32(value) }
+        right_32_by(a: V, bits: u32) -> V {
+            _mm512_sra_epi32(a, _mm_cvtsi32_si128(bits.cast_signed()))
+        }
         any(a: V, mask: V) -> bool { _mm512_test_epi32_mask(a, mask) != 0 }
         mean_down(a: V, b: V) -> V {
             let differ = _mm512_and_si512(_mm512_xor_si512(a, b), _mm512_set1_epi8(1));
@@ -253,6 +284,16 @@ impl Avx512 {
             let v = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
             _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(v, c), d)
         }
+        placed(a: __m128i, b: __m128i, c: __m128i, d: __m128i) -> V {
+            // Masked broadcasts from memory need no port for shuffles.
+            let v = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(a), 0x00f0, b);
+            let v = _mm512_mask_broadcast_i32x4(v, 0x0f00, c);
+            _mm512_mask_broadcast_i32x4(v, 0xf000, d)
+        }
+        twelves(v: V) -> V {
+            let places = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
+            _mm512_permutexvar_epi32(places, v)
+        }
         repeated(group: __m128i) -> V { _mm512_broadcast_i32x4(group) }
         split(v: V) -> [__m128i; 4] {
             [
@@ -269,6 +310,14 @@ impl Avx512 {
             let [p, q, r, s, t, u, v, w] = places;
             _mm512_permutex2var_epi64(a, _mm512_setr_epi64(p, q, r, s, t, u, v, w), b)
         }
+    }
+
+    #[inline(always)]
+    fn load_at(self, from: &[u8], places: Places<'_>, number: usize, more: usize) -> __m128i {
+        assert!(places.reach() <= from.len() && more <= from.len() - places.reach());
+        let from = from.as_ptr().wrapping_add(places.get(number) + more);
+        // SAFETY: 16 bytes at a place end within the reach, and the line is `more` bytes longer.
+        unsafe { _mm_loadu_si128(from.cast()) }
     }
 
     #[inline(always)]

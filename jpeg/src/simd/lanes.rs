@@ -8,6 +8,7 @@
 //! for the processor of its outermost function.
 
 use super::run::Simd;
+use super::taps::Places;
 
 /// The instructions of a detected processor. Numbers in names are bits; arithmetic wraps unless
 /// stated otherwise.
@@ -24,6 +25,16 @@ pub(super) trait Lanes: Copy {
     fn load(self, from: &[u8]) -> Self::V;
     /// Stores to the first `BYTES`.
     fn store(self, v: Self::V, to: &mut [u8]);
+    /// Loads groups of 16 bytes: `more` bytes behind `GROUPS` places, from number `first` on.
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> Self::V;
+    /// Stores the first twelve bytes of each group in turn.
+    #[inline(always)]
+    fn store_twelves(self, v: Self::V, to: &mut [u8]) {
+        let groups = self.groups(v);
+        for (to, group) in to[..12 * Self::GROUPS].as_chunks_mut::<12>().0.iter_mut().zip(&groups) {
+            to.copy_from_slice(&group[..12]);
+        }
+    }
     /// Stores groups of `low` and `high` alternately, as if `zip_low_8` and `zip_high_8` had been
     /// applied to whole vectors.
     fn store_zipped(self, low: Self::V, high: Self::V, to: &mut [u8]);
@@ -73,6 +84,8 @@ pub(super) trait Lanes: Copy {
     fn left_32<const BITS: i32>(self, a: Self::V) -> Self::V;
     /// Shifts in the sign.
     fn right_32<const BITS: i32>(self, a: Self::V) -> Self::V;
+    /// The same by a number of bits that is not known before, below 32.
+    fn right_32_by(self, a: Self::V, bits: u32) -> Self::V;
     /// 32-bit sums of products of adjacent 16-bit numbers, signed.
     fn dot(self, a: Self::V, b: Self::V) -> Self::V;
     /// `sum` plus `dot`.

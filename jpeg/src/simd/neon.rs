@@ -14,7 +14,8 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
-use super::{color, idct, portable, reduced, upsample};
+use super::taps::{Across, Column, Places};
+use super::{color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has NEON.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -29,6 +30,10 @@ static SIMD: Simd = Simd {
     h1v2,
     ycc_rgb,
     gray_rgb,
+    down,
+    across_rgb,
+    across_gray,
+    groups: Neon::GROUPS,
 };
 
 /// Defines a function of the table that runs a kernel.
@@ -53,6 +58,9 @@ entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
+entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
+entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
 
 /// Proof that the processor has NEON.
 #[derive(Clone, Copy)]
@@ -143,6 +151,11 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        self.load(&from[places.get(first) + more..])
+    }
+
+    #[inline(always)]
     fn store_zipped(self, low: V, high: V, to: &mut [u8]) {
         self.store(low, to);
         self.store(high, &mut to[16..]);
@@ -224,6 +237,10 @@ impl Lanes for Neon {
     composed! {
         all_16(value: i16) -> V { vreinterpretq_u8_s16(vdupq_n_s16(value)) }
         all_32(value: i32) -> V { vreinterpretq_u8_s32(vdupq_n_s32(value)) }
+        right_32_by(a: V, bits: u32) -> V {
+            let left = vdupq_n_s32(-bits.cast_signed());
+            vreinterpretq_u8_s32(vshlq_s32(vreinterpretq_s32_u8(a), left))
+        }
         any(a: V, mask: V) -> bool { vmaxvq_u8(vandq_u8(a, mask)) != 0 }
         dot(a: V, b: V) -> V {
             let (a, b) = (vreinterpretq_s16_u8(a), vreinterpretq_s16_u8(b));

@@ -8,6 +8,7 @@ use super::run::Simd;
 pub(super) mod idct;
 pub(super) mod lines;
 pub(super) mod reduced;
+pub(super) mod resize;
 
 pub(super) static SIMD: Simd = Simd {
     name: "portable",
@@ -17,4 +18,8 @@ pub(super) static SIMD: Simd = Simd {
     h1v2: lines::h1v2,
     ycc_rgb: lines::ycc_rgb,
     gray_rgb: lines::gray_rgb,
+    down: resize::down,
+    across_rgb: resize::across_rgb,
+    across_gray: resize::across_gray,
+    groups: 0,
 };

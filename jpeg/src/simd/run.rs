@@ -1,5 +1,7 @@
 //! The interface of kernels: a table of functions, and the arguments of the inverse DCT.
 
+use super::taps::{Across, Column};
+
 /// A set of kernels. Lines are slices of samples. The first line determines the number of samples;
 /// every function panics if another one is shorter than that requires, and touches nothing after
 /// it.
@@ -21,7 +23,19 @@ pub(crate) struct Simd {
     pub(crate) ycc_rgb: Color,
     /// `(gray, out)`: n samples, 3 n bytes.
     pub(crate) gray_rgb: fn(&[u8], &mut [u8]),
+    /// Computes weighted sums of rows: `(column, out)`. `out` determines the number of bytes.
+    pub(crate) down: fn(&Column<'_>, &mut [u8]),
+    /// Computes weighted sums of pixels of three bytes: `(across, line, out)`. `line` begins with
+    /// the first input and has as many bytes as [`super::Table::set`] returned, and its inputs.
+    pub(crate) across_rgb: AcrossLine,
+    /// The same for pixels of one byte.
+    pub(crate) across_gray: AcrossLine,
+    /// Groups of a vector, for [`super::Table::set`]; 0 if it needs no table.
+    pub(crate) groups: usize,
 }
+
+/// See [`Simd::across_rgb`].
+pub(crate) type AcrossLine = fn(&Across<'_>, &[u8], &mut [u8]);
 
 /// See [`Simd::ycc_rgb`].
 pub(crate) type Color = fn(&[u8], &[u8], &[u8], &mut [u8]);

@@ -14,7 +14,8 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
-use super::{color, idct, portable, reduced, upsample};
+use super::taps::{Across, Column, Places};
+use super::{color, idct, portable, reduced, resize, upsample};
 
 /// Returns the table if the processor has SSE4.1 and SSSE3, which the compiler includes in it.
 pub(super) fn simd() -> Option<&'static Simd> {
@@ -30,6 +31,10 @@ static SIMD: Simd = Simd {
     h1v2,
     ycc_rgb,
     gray_rgb,
+    down,
+    across_rgb,
+    across_gray,
+    groups: Sse41::GROUPS,
 };
 
 /// Defines a function of the table that runs a kernel.
@@ -54,6 +59,9 @@ entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
 entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
 entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
 entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
+entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
+entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
 
 /// Proof that the processor has SSE4.1.
 #[derive(Clone, Copy)]
@@ -122,6 +130,11 @@ impl Lanes for Sse41 {
     }
 
     #[inline(always)]
+    fn load_groups(self, from: &[u8], places: Places<'_>, first: usize, more: usize) -> V {
+        self.load(&from[places.get(first) + more..])
+    }
+
+    #[inline(always)]
     fn store_zipped(self, low: V, high: V, to: &mut [u8]) {
         self.store(low, to);
         self.store(high, &mut to[16..]);
@@ -176,6 +189,9 @@ impl Lanes for Sse41 {
     composed! {
         all_16(value: i16) -> V { _mm_set1_epi16(value) }
         all_32(value: i32) -> V { _mm_set1_epi32(value) }
+        right_32_by(a: V, bits: u32) -> V {
+            _mm_sra_epi32(a, _mm_cvtsi32_si128(bits.cast_signed()))
+        }
         any(a: V, mask: V) -> bool { _mm_testz_si128(a, mask) == 0 }
         mean_down(a: V, b: V) -> V {
             let differ = _mm_and_si128(_mm_xor_si128(a, b), _mm_set1_epi8(1));

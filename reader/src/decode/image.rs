@@ -10,8 +10,6 @@ mod settings;
 
 use std::mem;
 
-use fast_image_resize::Resizer;
-
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
@@ -22,7 +20,7 @@ use crate::picture::orientation::Turn;
 use crate::picture::output::{Elements, Layout, Picture};
 use crate::picture::pixels::{Pixels, make_room};
 use crate::picture::random::Random;
-use crate::picture::resize::{memory, resize};
+use crate::picture::resize::{Resizer, memory, mirrors};
 
 pub use self::settings::Image;
 
@@ -122,7 +120,10 @@ impl Image {
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
-        let Decoded { placement, turn } = drawn;
+        let Decoded { placement, mut turn } = drawn;
+        // Mirroring while resizing takes no time.
+        let flip = turn.mirror && !turn.transpose && mirrors(self.filter, pixels, &placement);
+        turn.mirror &= !flip;
         // The size in output orientation; `placement` is in stored orientation.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
         row.set_picture(self.pictured(size));
@@ -138,12 +139,13 @@ impl Image {
         if picture.is_ready() && self.elements == Elements::Bytes {
             let room = row.bytes().len();
             let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            resize(&mut finish.resizer, pixels, &placement, self.filter, out)?;
+            finish.resizer.resize(pixels, &placement, self.filter, flip, out)?;
             row.set_used(bytes);
             return Ok(());
         }
         make_room(&mut finish.resized, bytes)?;
-        resize(&mut finish.resizer, pixels, &placement, self.filter, &mut finish.resized)?;
+        let resized = &mut finish.resized;
+        finish.resizer.resize(pixels, &placement, self.filter, flip, resized)?;
         picture.bytes = &finish.resized;
         picture.write(self.elements, &mut row, &mut finish.line)
     }
@@ -363,9 +365,7 @@ impl DrawBuffers {
                 *buffer = Vec::new();
             }
         }
-        if resizer.size_of_internal_buffers() > Scratch::KEEP {
-            resizer.reset_internal_buffers();
-        }
+        resizer.drop_large(Scratch::KEEP);
     }
 }
 

@@ -49,6 +49,11 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
+    /// Bytes from row to row.
+    pub(crate) fn stride(&self) -> usize {
+        self.width as usize * self.channels
+    }
+
     /// Makes room for a picture. The bytes are unspecified.
     ///
     /// # Errors

@@ -1,0 +1,53 @@
+//! Weighted sums of rows and of pixels: integers, rounded and saturated, so that the order of the
+//! additions does not matter.
+
+use crate::simd::taps::{Across, Column};
+
+/// See [`crate::simd::run::Simd::down`].
+pub(in crate::simd) fn down(column: &Column<'_>, out: &mut [u8]) {
+    let n = out.len();
+    for (part, out) in out.chunks_mut(64).enumerate() {
+        let mut sums = [half(column.bits); 64];
+        for (row, &weight) in column.weights[..column.rows].iter().enumerate() {
+            for (sum, &value) in sums.iter_mut().zip(&column.row(row, n)[64 * part..]) {
+                *sum += i32::from(weight) * i32::from(value);
+            }
+        }
+        for (new, sum) in out.iter_mut().zip(sums) {
+            *new = byte(sum, column.bits);
+        }
+    }
+}
+
+/// See [`crate::simd::run::Simd::across_rgb`].
+pub(in crate::simd) fn across_rgb(across: &Across<'_>, line: &[u8], out: &mut [u8]) {
+    sums::<3>(across, line, out);
+}
+
+/// See [`crate::simd::run::Simd::across_gray`].
+pub(in crate::simd) fn across_gray(across: &Across<'_>, line: &[u8], out: &mut [u8]) {
+    sums::<1>(across, line, out);
+}
+
+fn sums<const N: usize>(across: &Across<'_>, line: &[u8], out: &mut [u8]) {
+    let (taps, line) = (across.taps, line.as_chunks::<N>().0);
+    let (width, first) = (taps.starts.len(), taps.starts[0] as usize);
+    for (x, new) in out[..N * width].as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        let (start, count, weights) = taps.of(if across.flip { width - 1 - x } else { x });
+        let mut sums = [half(taps.bits); N];
+        for (pixel, &weight) in line[start - first..][..count].iter().zip(weights) {
+            for (sum, &value) in sums.iter_mut().zip(pixel) {
+                *sum += i32::from(weight) * i32::from(value);
+            }
+        }
+        *new = sums.map(|sum| byte(sum, taps.bits));
+    }
+}
+
+fn half(bits: u32) -> i32 {
+    1 << (bits - 1)
+}
+
+fn byte(sum: i32, bits: u32) -> u8 {
+    (sum >> bits).clamp(0, 255) as u8
+}

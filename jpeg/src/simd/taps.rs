@@ -1,0 +1,197 @@
+//! The arguments of the kernels that resize: weights of one axis, and their order for vectors.
+//!
+//! Computes no weights and no sums.
+
+/// The inputs of each output along one axis, with their weights.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Taps {
+    /// The first input of each output, ascending.
+    pub(crate) starts: Vec<u32>,
+    /// The number of inputs of each output, at least 1.
+    pub(crate) counts: Vec<u32>,
+    /// `each` weights for each output; 0 after its last input.
+    pub(crate) weights: Vec<i16>,
+    /// The greatest of `counts`, rounded up to an even number.
+    pub(crate) each: usize,
+    /// The sum of an output's weights is about 2^`bits`; 1 to 21.
+    pub(crate) bits: u32,
+}
+
+impl Taps {
+    /// Returns the first input, the number of inputs and their weights of one output.
+    pub(crate) fn of(&self, output: usize) -> (usize, usize, &[i16]) {
+        let weights = &self.weights[output * self.each..][..self.each];
+        (self.starts[output] as usize, self.counts[output] as usize, weights)
+    }
+
+    /// Returns true if each output is the input at the same distance from the first one.
+    pub(crate) fn is_identity(&self) -> bool {
+        let one = |n: usize| {
+            let (start, count, weights) = self.of(n);
+            start == self.starts[0] as usize + n && count == 1 && weights[0] == 1 << self.bits
+        };
+        self.bits < 15 && (0..self.starts.len()).all(one)
+    }
+}
+
+/// Rows that become one row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column<'a> {
+    /// Bytes from the first needed one of the first row on.
+    pub(crate) bytes: &'a [u8],
+    /// Bytes from row to row.
+    pub(crate) stride: usize,
+    /// Number of rows, at least 1.
+    pub(crate) rows: usize,
+    /// A weight for each row, and 0 for at most one more.
+    pub(crate) weights: &'a [i16],
+    /// Sums are divided by 2^`bits`.
+    pub(crate) bits: u32,
+}
+
+impl<'a> Column<'a> {
+    /// Returns the first `length` bytes of a row; of the last one if there is none of that number.
+    #[inline(always)]
+    pub(crate) fn row(&self, number: usize, length: usize) -> &'a [u8] {
+        &self.bytes[number.min(self.rows - 1) * self.stride..][..length]
+    }
+}
+
+/// A line that becomes a shorter or longer one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Across<'a> {
+    /// Inputs are counted from the start of the line.
+    pub(crate) taps: &'a Taps,
+    /// The same in the order of vectors; without entries if vectors are not worth their table.
+    pub(crate) table: &'a Table,
+    /// Whether the first output comes last.
+    pub(crate) flip: bool,
+}
+
+/// The weights of a line in the order in which vectors read them.
+///
+/// A step of a kernel computes four vectors of sums, one output pixel per group: group g of vector
+/// i is pixel `4 g + i` of the step. Steps are whole; pixels after the last one have zero weights.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    /// For each step, vector and group, the first byte in the line.
+    starts: Vec<u32>,
+    /// What [`Places::reach`] returns of the starts.
+    reach: usize,
+    /// For each step, vector, unit and group, eight weights in 16 bytes: of pixels of three bytes,
+    /// four times those of two inputs; of single bytes, those of eight inputs.
+    pub(crate) weights: Vec<[u8; 16]>,
+    /// Units of each pixel.
+    pub(crate) units: usize,
+    /// The greatest number of inputs of a pixel.
+    pub(crate) most: u32,
+    /// See [`Taps::bits`].
+    pub(crate) bits: u32,
+}
+
+/// Bytes that a kernel reads from a start on.
+const WINDOW: usize = 16;
+
+/// Units with which a table is still small beside the line: wider filters are computed plainly.
+const MOST_UNITS: usize = 256;
+
+impl Table {
+    /// Fills the table for vectors of `groups` groups (0: none) and lines of `channels` bytes a
+    /// pixel that begin with the first input. Returns how many bytes a line must have.
+    pub(crate) fn set(&mut self, taps: &Taps, groups: usize, channels: usize, flip: bool) -> usize {
+        self.starts.clear();
+        self.weights.clear();
+        let inputs = if channels == 3 { 2 } else { 8 };
+        (self.units, self.bits) = (taps.each.div_ceil(inputs), taps.bits);
+        self.most = taps.counts.iter().copied().max().unwrap_or(0);
+        self.reach = 0;
+        let width = taps.starts.len();
+        if groups == 0 || width < 4 * groups || self.units > MOST_UNITS {
+            return 0;
+        }
+        for place in 0..width.div_ceil(4 * groups) * 4 * groups {
+            let (vector, group) = (place / groups, place % groups);
+            let pixel = vector / 4 * 4 * groups + 4 * group + vector % 4;
+            if group == 0 {
+                self.weights.resize(self.weights.len() + self.units * groups, [0; 16]);
+            }
+            if pixel >= width {
+                self.push(0);
+                continue;
+            }
+            let (start, _, weights) = taps.of(if flip { width - 1 - pixel } else { pixel });
+            self.push(((start - taps.starts[0] as usize) * channels) as u32);
+            let entries = self.weights[vector * self.units * groups..].iter_mut();
+            let entries = entries.skip(group).step_by(groups);
+            for (entry, weights) in entries.zip(weights.chunks(inputs)) {
+                *entry = if channels == 3 { pairs(weights) } else { eight(weights) };
+            }
+        }
+        self.reach + self.units * inputs * channels
+    }
+
+    fn push(&mut self, start: u32) {
+        self.starts.push(start);
+        self.reach = self.reach.max(start as usize + WINDOW);
+    }
+
+    /// Returns the starts and the weights of each step, for vectors of so many groups.
+    #[inline(always)]
+    pub(crate) fn steps(&self, groups: usize) -> impl Iterator<Item = (Places<'_>, &[[u8; 16]])> {
+        let weights = self.weights.chunks_exact(4 * groups * self.units.max(1));
+        self.places().parts(4 * groups).zip(weights)
+    }
+
+    /// Returns all starts.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places { places: &self.starts, reach: self.reach }
+    }
+}
+
+/// Starts of windows in a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    places: &'a [u32],
+    reach: usize,
+}
+
+impl<'a> Places<'a> {
+    /// Returns how many bytes a line must have. No window of 16 bytes ends behind them: unsafe code
+    /// relies on it, so only [`Table::push`] adds a start.
+    #[inline(always)]
+    pub(crate) fn reach(self) -> usize {
+        self.reach
+    }
+
+    /// Returns the start with a number.
+    #[inline(always)]
+    pub(crate) fn get(self, number: usize) -> usize {
+        self.places[number] as usize
+    }
+
+    /// Returns the starts by `count`, and those of the last incomplete part not at all.
+    #[inline(always)]
+    pub(crate) fn parts(self, count: usize) -> impl Iterator<Item = Places<'a>> {
+        let Places { places, reach } = self;
+        places.chunks_exact(count).map(move |places| Places { places, reach })
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+/// Repeats two weights four times.
+fn pairs(weights: &[i16]) -> [u8; 16] {
+    let pair = u32::from(weights[0].cast_unsigned()) | u32::from(weights[1].cast_unsigned()) << 16;
+    (u128::from(pair) * 0x0000_0001_0000_0001_0000_0001_0000_0001).to_le_bytes()
+}
+
+fn eight(weights: &[i16]) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (bytes, weight) in bytes.as_chunks_mut().0.iter_mut().zip(weights) {
+        *bytes = weight.to_le_bytes();
+    }
+    bytes
+}
