@@ -47,6 +47,7 @@ mod append;
 mod arrays;
 mod bench;
 mod build;
+mod columns;
 mod compressed;
 mod dedupe;
 mod diff;

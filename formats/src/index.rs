@@ -2,13 +2,14 @@
 //!
 //! `build` collects rows and encodes them; `view` reads an encoded file, usually mapped;
 //! `lookup` copies one row out, through the map or by reads; `points` does the same for the entry
-//! points of a part; [`layout`] holds the constants of the format; `stamp` detects that a mapped
+//! points of a part; `columns` has typed values of samples; [`layout`] holds the constants of the format; `stamp` detects that a mapped
 //! file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
 
 mod blobs;
 mod body;
 mod build;
 mod check;
+mod columns;
 mod counts;
 mod frames;
 mod head;
@@ -21,6 +22,7 @@ mod view;
 
 pub use body::Part;
 pub use build::{IndexBuilder, TarFacts};
+pub use columns::{ColumnSpec, OwnedValue, StoredColumn, Value, ValueType};
 pub use lookup::SampleRow;
 pub use sample::Sample;
 pub use view::Index;

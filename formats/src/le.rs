@@ -1,5 +1,11 @@
 //! Little-endian numbers in a slice. Callers check that the bytes exist.
 
+/// Returns the `u16` at byte `at`.
+#[inline]
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
 /// Returns the `u32` at byte `at`.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {

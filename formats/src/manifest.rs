@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::ColumnSpec;
 use crate::name;
 
 /// The manifest's file name in the folder of the data set.
@@ -47,6 +48,9 @@ pub struct Manifest {
     /// The classes and columns of the samples.
     #[serde(flatten)]
     pub about: About,
+    /// The typed columns that all sidecars have, as `--columns` takes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sidecar_columns: Vec<String>,
     /// The shards in the order that determines ordinals.
     pub shards: Vec<ShardEntry>,
 }
@@ -100,6 +104,7 @@ impl Manifest {
             options: None,
             appended: Vec::new(),
             about: About::default(),
+            sidecar_columns: Vec::new(),
             shards,
         }
     }
@@ -178,6 +183,11 @@ impl Manifest {
     pub fn has_plan(&self, content: &str) -> bool {
         let appended = self.appended.iter().map(|build| build.plan.as_str());
         self.plan.as_deref().into_iter().chain(appended).any(|plan| plan == content)
+    }
+
+    /// Returns the typed columns that all sidecars have, without those of types that this version does not know.
+    pub fn typed_columns(&self) -> Vec<ColumnSpec> {
+        self.sidecar_columns.iter().filter_map(|text| ColumnSpec::parse(text).ok()).collect()
     }
 
     /// Returns the number of builds that made the data set.

@@ -15,7 +15,7 @@ use std::path::Path;
 use self::compress::Compression;
 use crate::checksum::{Crc, crc32c};
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{IndexBuilder, TarFacts};
+use crate::index::{ColumnSpec, IndexBuilder, OwnedValue, TarFacts, Value};
 use crate::name;
 use crate::publish::TempFile;
 use crate::repeat::Repeat;
@@ -55,6 +55,8 @@ struct OpenSample {
     repeat: Repeat,
     /// The concatenated entry points of its parts.
     points: Vec<u8>,
+    /// Its values in typed columns, by number.
+    values: Vec<(usize, OwnedValue)>,
     /// The hasher's state at `first`, kept once bytes of the sample have left the buffer.
     rollback: Option<Box<blake3::Hasher>>,
 }
@@ -117,6 +119,7 @@ impl ShardWriter {
         self.sample.parts.clear();
         self.sample.repeat.clear();
         self.sample.points.clear();
+        self.sample.values.clear();
         self.sample.rollback = None;
         let first = self.sample.first;
         if let Some(compression) = &mut self.compression {
@@ -199,6 +202,32 @@ impl ShardWriter {
         }
     }
 
+    /// Sets the typed columns of the sidecar, before the first sample.
+    pub fn set_columns(&mut self, columns: Vec<ColumnSpec>) {
+        self.index.set_columns(columns);
+    }
+
+    /// Passes the bytes of the sample's part `ext` to `read`, and a function that sets the value of a column by its
+    /// number; a column without a call has none. A value of another type counts as none:
+    /// [`ValueType::take`](crate::index::ValueType::take) checks it. A part that the sample does not have, or that was
+    /// streamed, is no call. Call it before the next part is added.
+    ///
+    /// # Errors
+    /// Returns the errors of `read`.
+    pub fn values<E>(
+        &mut self,
+        ext: &[u8],
+        read: impl FnOnce(&[u8], &mut dyn FnMut(usize, Value<'_>)) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let OpenSample { parts, values, .. } = &mut self.sample;
+        let Some(part) = parts.iter().find(|part| part.ext == ext) else { return Ok(()) };
+        let Some(start) = part.offset.checked_sub(self.written) else { return Ok(()) };
+        let start = start as usize; // in the buffer
+        let bytes = self.buffer[..self.filled].get(start..start + part.length as usize);
+        let Some(bytes) = bytes else { return Ok(()) };
+        read(bytes, &mut |column, value| values.push((column, value.into())))
+    }
+
     /// Ends the sample; `dimensions` are width and height of its first image in pixels.
     ///
     /// # Errors
@@ -215,6 +244,9 @@ impl ShardWriter {
         }
         if let Some((width, height)) = dimensions {
             self.index.dimensions(width, height);
+        }
+        for (column, value) in &self.sample.values {
+            self.index.value(*column, value.borrowed());
         }
         self.begin(b""); // nothing is left that could be abandoned
         if self.filled >= PIECE { self.flush_to(self.filled) } else { Ok(()) }
@@ -244,6 +276,7 @@ impl ShardWriter {
         self.sample.parts.clear();
         self.sample.repeat.clear();
         self.sample.points.clear();
+        self.sample.values.clear();
         Ok(())
     }
 

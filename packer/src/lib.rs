@@ -58,6 +58,7 @@ mod check;
 mod choice;
 mod class_field;
 mod collide;
+pub mod columns;
 mod compress;
 pub mod dedupe;
 pub mod diff;

@@ -165,6 +165,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         entry_points: false,
         force: false,
         allow_missing_end: true,
+        columns: crate::columns::Columns::default(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

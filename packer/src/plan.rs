@@ -108,6 +108,9 @@ pub(crate) struct Shape {
     /// The parts of tars that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
+    /// The typed columns of sidecars; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
 }
 
 impl Shape {

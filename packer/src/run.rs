@@ -246,6 +246,7 @@ impl Job<'_> {
             Some(compress) => ShardWriter::create_compressed(&folder, name, compress.level())?,
             None => ShardWriter::create(&folder, name)?,
         };
+        writer.set_columns(self.options.columns.specs().to_vec());
         let mut problems = Vec::new();
         if !self.fill(number, &mut writer, &mut problems, claim.as_ref())? {
             drop(writer); // which removes the temporary file
@@ -313,7 +314,9 @@ impl Job<'_> {
                 }
                 let planned = ahead.sample(n);
                 let images = images.as_mut();
-                let packing = Packing { writer, parts: &mut parts, ahead: &mut ahead, images };
+                let columns = &self.options.columns;
+                let packing =
+                    Packing { writer, parts: &mut parts, ahead: &mut ahead, images, columns };
                 match sample::pack(packing, n, &planned) {
                     Ok(bytes) => {
                         absences.read();

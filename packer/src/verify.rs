@@ -18,6 +18,7 @@ mod profile;
 mod remote;
 pub(crate) mod sets;
 pub(crate) mod shard;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

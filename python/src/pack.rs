@@ -9,6 +9,7 @@ use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
+use tarflume_packer::columns::Columns;
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
@@ -79,12 +80,18 @@ pub(crate) fn compression(py: Python<'_>, given: Option<&str>) -> PyResult<Optio
     parsed.map_err(|why| usage(py, format!("compress=: {why}")))
 }
 
+/// `columns=`: "class:u32,split:str".
+fn columns(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Columns>> {
+    let parsed = given.map(Columns::parse).transpose();
+    parsed.map_err(|failure| JobFailure::failure(failure).raised(py))
+}
+
 /// Starts to build a data set.
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, compress=None, storage=None, single_writer=false))]
+       fresh=false, dry_run=false, compress=None, columns=None, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -121,6 +128,7 @@ pub(crate) fn pack_build(
     fresh: bool,
     dry_run: bool,
     compress: Option<&str>,
+    columns: Option<String>,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
 ) -> PyResult<Work> {
@@ -163,6 +171,7 @@ pub(crate) fn pack_build(
         fresh,
         dry_run,
         compress: compression(py, compress)?,
+        columns,
         ..usual
     };
     let request = py.detach(|| options.request());
@@ -314,7 +323,7 @@ pub(crate) fn pack_export(
 
 /// Starts to index tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, headers=false, entry_points=false, force=false, allow_missing_end=false,
+#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, force=false, allow_missing_end=false,
        jobs=None, storage=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
@@ -322,6 +331,7 @@ pub(crate) fn pack_index(
     paths: Vec<PathBuf>,
     headers: bool,
     entry_points: bool,
+    columns: Option<&str>,
     force: bool,
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
@@ -333,11 +343,18 @@ pub(crate) fn pack_index(
             "headers=True reads no JPEG, but entry_points=True reads every byte: give only one of them",
         ));
     }
+    if headers && columns.is_some() {
+        return Err(usage(
+            py,
+            "headers=True reads no part, but columns= needs their values: give only one of them",
+        ));
+    }
     let options = index::Options {
         reading: reading(headers),
         entry_points,
         force,
         allow_missing_end,
+        columns: columns(py, columns)?.unwrap_or_default(),
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,

@@ -19,7 +19,7 @@ use crate::url;
 #[pyo3(signature = (sources, out, *, conditions=Vec::new(), keys=None, exclude=Vec::new(), parts=Vec::new(),
        drop=Vec::new(), rename="", key_prefix=Vec::new(), shards=None, shard_size=None, shard_samples=None, prefix=None,
        shuffle=None, split=None, stratify=None, split_by=None, names="allow", dedupe=false, limit=None, check=None,
-       on_problem="fail", entry_points=true, compress=None, jobs=None, fresh=false, dry_run=false, storage=None,
+       on_problem="fail", entry_points=true, compress=None, columns=None, jobs=None, fresh=false, dry_run=false, storage=None,
        single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_reshard(
@@ -48,6 +48,7 @@ pub(crate) fn pack_reshard(
     on_problem: &str,
     entry_points: bool,
     compress: Option<&str>,
+    columns: Option<String>,
     jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
@@ -88,6 +89,7 @@ pub(crate) fn pack_reshard(
         fresh,
         dry_run,
         compress: compression(py, compress)?,
+        columns,
         tars,
         selection: Selection { filters: conditions, keys, parts, drop },
         ..usual

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tarflume::{Batch, DType, TableBatch};
+use tarflume::{Batch, DType, TableBatch, TableColumn, TableValues, ValueType};
 
 use crate::arrow::{Field, Rows, array_capsule, schema_capsule, stream_capsule};
 use crate::errors::{OrRaise, usage};
@@ -16,7 +16,7 @@ use crate::words::dtype_name;
 ///
 /// Columns: `ordinal`, `key`, `shard` (its number), `row` (in the shard), `offset` (the byte of the tar at which
 /// the sample begins), `bytes` (of all parts), `width` and `height` of the first image, and for each extension
-/// the bytes of the part, such as `jpg_bytes`. Missing values are null; so is a key that is not UTF-8. Rows come
+/// the bytes of the part, such as `jpg_bytes`, and the typed columns of the sidecars. Missing values are null; so is a key that is not UTF-8. Rows come
 /// from the sidecars in batches of 65,536, without a tar being read. Each stream begins with the first sample.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Table {
@@ -39,6 +39,12 @@ impl Table {
         ];
         let parts = table.extensions().iter().map(|ext| Field::new(format!("{ext}_bytes"), "l"));
         columns.extend(parts.map(Field::nullable));
+        for spec in table.columns() {
+            let taken = columns.iter().any(|field| field.name == spec.name);
+            let name =
+                if taken { format!("{}_{}", spec.ext, spec.name) } else { spec.name.clone() };
+            columns.push(Field::new(name, arrow_format(spec.kind)).nullable());
+        }
         Ok(Table { dataset: dataset.clone(), field: Field::new("", "+s").of(columns) })
     }
 }
@@ -139,7 +145,56 @@ fn rows_of(batch: TableBatch) -> Rows {
         nullable(batch.heights, |&height| height == 0),
     ];
     columns.extend(batch.lengths.into_iter().map(|lengths| nullable(lengths, |&bytes| bytes < 0)));
+    columns.extend(batch.columns.into_iter().map(typed));
     Rows { length, nulls: 0, buffers: vec![None], children: columns }
+}
+
+/// Arrow's format of a typed column.
+fn arrow_format(kind: ValueType) -> &'static str {
+    match kind {
+        ValueType::Bool => "b",
+        ValueType::U8 => "C",
+        ValueType::I8 => "c",
+        ValueType::U16 => "S",
+        ValueType::I16 => "s",
+        ValueType::U32 => "I",
+        ValueType::I32 => "i",
+        ValueType::U64 => "L",
+        ValueType::I64 => "l",
+        ValueType::F32 => "f",
+        ValueType::F64 => "g",
+        ValueType::Str => "U",
+    }
+}
+
+/// A typed column of the sidecars; rows without a value are null.
+fn typed(column: TableColumn) -> Rows {
+    let mut rows = match column.values {
+        TableValues::Bool(values) => {
+            let bytes: Vec<u8> = values.iter().map(|&value| value.into()).collect();
+            let buffers = vec![None, Some(validity_of(&bytes))];
+            Rows { length: values.len(), nulls: 0, buffers, children: Vec::new() }
+        }
+        TableValues::U8(values) => numbers(values),
+        TableValues::I8(values) => numbers(values),
+        TableValues::U16(values) => numbers(values),
+        TableValues::I16(values) => numbers(values),
+        TableValues::U32(values) => numbers(values),
+        TableValues::I32(values) => numbers(values),
+        TableValues::U64(values) => numbers(values),
+        TableValues::I64(values) => numbers(values),
+        TableValues::F32(values) => numbers(values),
+        TableValues::F64(values) => numbers(values),
+        TableValues::Str(texts, ends) => {
+            let starts = [0].into_iter().chain(ends.iter().copied());
+            let offsets: Vec<i64> = starts.map(|at| at as i64).collect();
+            let texts = Some(Arc::new(VecMemory(texts.into_bytes())) as Arc<dyn Memory>);
+            let buffers = vec![None, Some(Arc::new(VecMemory(offsets)) as Arc<dyn Memory>), texts];
+            Rows { length: ends.len(), nulls: 0, buffers, children: Vec::new() }
+        }
+    };
+    (rows.buffers[0], rows.nulls) = validity(column.known.into_iter());
+    rows
 }
 
 /// The columns of a batch, lent to Arrow without a copy: `pyarrow.record_batch`, `polars.DataFrame` and others take

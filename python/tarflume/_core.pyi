@@ -165,7 +165,7 @@ class RecordBatch:
 @final
 class Table:
     """The samples of a data set as an Arrow stream: `ordinal`, `key`, `shard`, `row`, `offset`, `bytes`, `width`,
-    `height`, and the bytes of each part, such as `jpg_bytes`."""
+    `height`, the bytes of each part, such as `jpg_bytes`, and the typed columns of the sidecars."""
 
     def __len__(self) -> int: ...
     @property
@@ -635,6 +635,7 @@ def pack_build(
     fresh: bool = False,
     dry_run: bool = False,
     compress: str | None = None,
+    columns: str | None = None,
     storage: dict[str, object] | None = None,
     single_writer: bool = False,
 ) -> Work: ...
@@ -664,6 +665,7 @@ def pack_reshard(
     on_problem: str = "fail",
     entry_points: bool = True,
     compress: str | None = None,
+    columns: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -714,6 +716,7 @@ def pack_index(
     *,
     headers: bool = False,
     entry_points: bool = False,
+    columns: str | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,

@@ -62,3 +62,10 @@ def pairs_of(pairs: str | Mapping[str, Any] | None) -> str | None:
     if pairs is None or isinstance(pairs, str):
         return pairs
     return ",".join(f"{name}={value}" for name, value in pairs.items())
+
+
+def typed_columns(columns: str | Mapping[str, str] | None) -> str | None:
+    """Returns typed columns as "NAME:TYPE,NAME:TYPE"; a place may be before the type: {"class": "json:/label:u32"}."""
+    if columns is None or isinstance(columns, str):
+        return columns
+    return ",".join(f"{name}={kind}" if ":" in kind else f"{name}:{kind}" for name, kind in columns.items())

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, dict_of, pairs_of, paths_of, words_of
+from .arguments import Path, dict_of, pairs_of, paths_of, typed_columns, words_of
 from .progress import Progress, finished
 from .reshard import reshard
 from .results import Built, Report
@@ -68,6 +68,7 @@ def build(
     fresh: bool = False,
     dry_run: bool = False,
     compress: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
     storage: Mapping[str, object] | None = None,
     single_writer: bool = False,
     progress: Progress = None,
@@ -97,6 +98,8 @@ def build(
       `yolo`: a folder of label files, with `yolo_names`, a file of class names. `voc`: a folder of Pascal VOC XML files.
     - `pair`: parallel folders of `src` with the parts that their files become: `{"images": "jpg", "masks": "png"}`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
+    - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
+      weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
@@ -151,6 +154,7 @@ def build(
         fresh=fresh,
         dry_run=dry_run,
         compress=compress,
+        columns=typed_columns(columns),
         storage=dict_of(storage),
         single_writer=single_writer,
     )
@@ -286,6 +290,7 @@ def index(
     *,
     headers: bool = False,
     entry_points: bool = False,
+    columns: str | Mapping[str, str] | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
@@ -295,7 +300,8 @@ def index(
     """Makes sidecars and a manifest for existing tars.
 
     `paths`: tars, and folders of tars, local or URLs (`storage`: see `build`): sidecars are uploaded. `headers`: reads headers only (no checksums, digests or dimensions).
-    `entry_points`: adds entry points of JPEGs, also to existing sidecars. `force`: replaces existing files.
+    `entry_points`: adds entry points of JPEGs, also to existing sidecars. `columns`: adds typed columns, as for
+    `build`. `force`: replaces existing files.
     `allow_missing_end`: accepts a tar without an end marker. `jobs`, `progress`: as for `verify`.
 
     Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
@@ -308,6 +314,7 @@ def index(
         paths_of(paths),
         headers=headers,
         entry_points=entry_points,
+        columns=typed_columns(columns),
         force=force,
         allow_missing_end=allow_missing_end,
         jobs=jobs,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, dict_of, pairs_of, paths_of
+from .arguments import Path, dict_of, pairs_of, paths_of, typed_columns
 from .progress import Progress, finished
 from .results import Built
 
@@ -38,6 +38,7 @@ def reshard(
     on_problem: Literal["fail", "skip", "quarantine"] = "fail",
     entry_points: bool = True,
     compress: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -57,6 +58,7 @@ def reshard(
     - `key_prefix`: a text for each source that is put before its keys, so that no key repeats.
     - Samples keep their order without `shuffle`. Splits stay, unless `split` or `split_by` is given; `split_by="none"`
       joins them.
+    - `columns`: typed columns of the sidecars, as for `build`; by default those of the sources, "" for none.
     - The other arguments are those of `build`.
 
     Returns and raises as `build`.
@@ -87,6 +89,7 @@ def reshard(
         on_problem=on_problem,
         entry_points=entry_points,
         compress=compress,
+        columns=typed_columns(columns),
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,

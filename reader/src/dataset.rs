@@ -18,8 +18,10 @@ pub(crate) mod select;
 pub(crate) mod shard;
 pub(crate) mod sidecars;
 mod splits;
+pub(crate) mod stored_values;
 pub(crate) mod subset;
 pub(crate) mod table;
+pub(crate) mod table_values;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tarflume_formats::ClassTable;
+use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 
@@ -90,6 +93,8 @@ struct DatasetFacts {
     extensions: Option<BTreeMap<String, u64>>,
     /// The classes, if all manifests have the same.
     classes: Option<Arc<ClassTable>>,
+    /// The typed columns that all sidecars have.
+    columns: Vec<ColumnSpec>,
     /// Number of shards after each build, if there is one manifest.
     builds: Vec<usize>,
 }
@@ -183,8 +188,10 @@ impl Dataset {
                     found
                 }
                 ShardPath::Tar(path) => {
-                    facts.push(Arc::new(ShardFacts::alone(path)?));
-                    DatasetFacts::default()
+                    let shard = ShardFacts::alone(path)?;
+                    let columns = shard.typed_columns()?;
+                    facts.push(Arc::new(shard));
+                    DatasetFacts { columns, ..DatasetFacts::default() }
                 }
                 ShardPath::Url(url) => {
                     let remote = open_url(&url)?;
@@ -195,8 +202,9 @@ impl Dataset {
                 ShardPath::UrlPart(folder, names) => {
                     let mut remote = open_url(&folder)?;
                     remote.keep(&names)?;
+                    let columns = DatasetFacts::of(&remote.manifest).columns;
                     add_remote(remote, &mut facts, &mut access)?;
-                    DatasetFacts::default() // the manifest speaks of all shards
+                    DatasetFacts { columns, ..DatasetFacts::default() } // the rest is about all shards
                 }
             };
             about = Some(about.map_or_else(|| found.clone(), |about| about.and(&found)));
@@ -255,6 +263,10 @@ impl Dataset {
             search,
             numbers,
         }))
+    }
+
+    fn about(&self) -> &DatasetFacts {
+        &self.0.about
     }
 
     fn with_access(&self, access: FileAccess) -> Dataset {

@@ -23,6 +23,7 @@ pub(crate) mod raw;
 pub(crate) mod resident;
 mod scratch;
 pub(crate) mod sequence;
+mod stored_number;
 pub(crate) mod text;
 pub(crate) mod tokens;
 
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use tarflume_jpeg::Scale;
 
 use crate::column::{Row, RowShape};
+use crate::dataset::stored_values::StoredValues;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::Result;
@@ -150,6 +152,18 @@ pub trait DecodeHooks {
 
     /// The part whose bytes are the rows, if the data set may describe their type and shape.
     fn undescribed(&self) -> Option<&str> {
+        None
+    }
+
+    /// The extension and the JSON pointer of the one value that a row is made from, if sidecars may have it as a typed
+    /// column.
+    fn value_place(&self) -> Option<(&str, Option<&str>)> {
+        None
+    }
+
+    /// The decoder that reads that value from the sidecars, with the same rows. `None`: the column's type may give others.
+    fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
+        let _ = values;
         None
     }
 

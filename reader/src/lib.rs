@@ -99,6 +99,7 @@ pub use crate::dataset::select::{Excluded, SampleFacts};
 pub use crate::dataset::shard::Shard;
 pub use crate::dataset::subset::Subset;
 pub use crate::dataset::table::{SampleTable, TableBatch};
+pub use crate::dataset::table_values::{TableColumn, TableValues};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -146,6 +147,7 @@ pub use crate::source::price::{Cost, Price};
 pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;
+pub use tarflume_formats::index::{ColumnSpec, ValueType};
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::Reading;
 use tarflume_formats::shown::ShowPath;
+use tarflume_packer::columns::Columns;
 use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
@@ -17,6 +18,7 @@ const AFTER: &str = "\
 Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
+  pack index --columns class:u32 wds/        labels in the sidecars: training parses no JSON
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
   pack index --export dali,energon shards/   the indexes of other readers, too
@@ -51,6 +53,10 @@ pub(super) struct Args {
     /// Add the places inside JPEGs from which decoding can start, also to existing sidecars
     #[arg(long, conflicts_with = "headers")]
     entry_points: bool,
+    /// Store typed values of samples in the sidecars, also in existing ones: class:u32,split:str; see `pack build
+    /// --help`. A value of another type is reported and left out
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "headers")]
+    columns: Option<String>,
     /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
@@ -72,6 +78,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = Options {
         reading: if args.headers { Reading::Headers } else { Reading::Everything },
         entry_points: args.entry_points,
+        columns: args.columns.as_deref().map(Columns::parse).transpose()?.unwrap_or_default(),
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         jobs: args.jobs.count(),

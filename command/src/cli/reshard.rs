@@ -72,6 +72,10 @@ pub(super) struct Args {
     /// Compress shards: zstd or zstd:LEVEL, 1 to 22 [default level: 3]; see `pack build --help`
     #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
     compress: Option<Compress>,
+    /// Store typed values of samples in the sidecars, such as class:u32,split:str; see `pack build --help` [default:
+    /// the columns of the sources; an empty text for none]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Shards")]
+    columns: Option<String>,
 
     /// Pack only samples that meet this condition; repeatable, all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = "Samples")]
@@ -183,6 +187,7 @@ impl Args {
             fresh: self.fresh,
             dry_run: self.dry_run,
             compress: self.compress,
+            columns: self.columns.clone(),
             tars: self.tars()?,
             selection: Selection {
                 filters: self.filters.clone(),

@@ -52,6 +52,14 @@ pub(super) struct SourceArgs {
     /// parts are stored. A loader decompresses only the frames that hold a sample.
     #[arg(long, value_name = "zstd[:LEVEL]", value_parser = Compress::parse, help_heading = "Shards")]
     compress: Option<Compress>,
+    /// Store typed values of samples in the sidecars: NAME:TYPE,..., such as class:u32,split:str.
+    ///
+    /// A loader then reads labels, weights and tables without JSON. NAME:TYPE is the field /NAME of the part json,
+    /// NAME=EXT:/FIELD:TYPE a field of another part, NAME=EXT:TYPE the text of a part. Types: bool, u8, i8, u16,
+    /// i16, u32, i32, u64, i64, f32, f64, str. A value of another type is a problem of its sample; a sample may lack
+    /// a value.
+    #[arg(long, value_name = "COLUMNS", help_heading = "Shards")]
+    columns: Option<String>,
 
     /// Make each row of a table the JSON of its sample: FILE, or FILE:key=COLUMN,on=NAME,as=EXT.
     ///
@@ -271,6 +279,7 @@ impl SourceArgs {
             fresh: self.fresh,
             dry_run,
             compress: self.compress,
+            columns: self.columns.clone(),
             ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;

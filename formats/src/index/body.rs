@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::columns::StoredColumn;
 use super::head::Sections;
 use super::layout::{self as l, at};
 use super::stamp::Stamp;
@@ -60,6 +61,8 @@ pub(super) struct Body {
     pub(super) checked: Box<[AtomicU64]>,
     /// The section of extensions, kept once it was read instead of mapped.
     pub(super) exts: OnceLock<Box<[u8]>>,
+    /// The typed columns, kept once their description was read.
+    pub(super) columns: OnceLock<Box<[StoredColumn]>>,
 }
 
 impl Body {

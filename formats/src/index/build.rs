@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::blobs::Blobs;
+use super::columns::{ColumnSpec, ColumnValues, Value};
 use super::layout::{self as l, SectionName, at};
 use crate::checksum::{Digest, crc32c};
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +38,7 @@ pub struct IndexBuilder {
     points: Blobs,
     /// The ends of frames: in the file, in the tar.
     frames: Option<Vec<(u64, u64)>>,
+    columns: ColumnValues,
 }
 
 impl IndexBuilder {
@@ -50,6 +52,24 @@ impl IndexBuilder {
         self.rows.push([first, self.keys.len() as u64, self.spans.len() as u64]);
         self.keys.extend_from_slice(key);
         self.dims.push([0, 0]);
+        self.columns.begin();
+    }
+
+    /// Sets the typed columns, before the first sample.
+    pub fn set_columns(&mut self, columns: Vec<ColumnSpec>) {
+        debug_assert!(self.rows.is_empty(), "set_columns() after sample()");
+        self.columns = ColumnValues::new(columns);
+    }
+
+    /// Returns the typed columns.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = &ColumnSpec> {
+        self.columns.specs()
+    }
+
+    /// Sets the newest sample's value in column number `column`; without a call it has none. A value of another type
+    /// counts as none: [`ValueType::take`](super::ValueType::take) checks it.
+    pub fn value(&mut self, column: usize, value: Value<'_>) {
+        self.columns.set(column, value);
     }
 
     /// Adds a part to the newest sample; `checksum` is the crc32c of its data.
@@ -177,6 +197,9 @@ impl IndexBuilder {
         }
         if let Some((starts, points)) = self.points.sections(self.spans.len()) {
             sections.extend([(l::POINT_STARTS, starts), (l::POINTS, points)]);
+        }
+        if let Some((columns, values)) = self.columns.sections()? {
+            sections.extend([(l::COLUMNS, columns), (l::VALUES, values)]);
         }
         if let Some(ends) = &self.frames {
             let starts = [(0, 0)].iter().chain(ends);

@@ -6,8 +6,8 @@ use super::view::Index;
 use crate::error::Result;
 
 impl Index {
-    /// Checks the whole sidecar: every checksum, every row, the order of keys, and the positions of
-    /// entry points.
+    /// Checks the whole sidecar: every checksum, every row, the order of keys, the positions of
+    /// entry points, and the values of typed columns.
     ///
     /// # Errors
     /// Returns the first problem found.
@@ -20,7 +20,8 @@ impl Index {
         }
         self.check_order()?;
         self.check_frames()?;
-        self.check_points()
+        self.check_points()?;
+        self.check_columns()
     }
 
     /// Checks that the frames of a compressed shard follow each other.

@@ -26,6 +26,8 @@ pub(super) struct Sections {
     /// The starts of the entry points and the entry points themselves.
     pub(super) points: Option<(Range<usize>, Range<usize>)>,
     pub(super) frames: Option<Range<usize>>,
+    /// The description of the typed columns, and their values.
+    pub(super) columns: Option<(Range<usize>, Range<usize>)>,
 }
 
 /// Returns the whole head of a sidecar of `length` bytes, or as much of it as is needed to refuse
@@ -115,6 +117,7 @@ impl Head {
     pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
         let mut found = Sections::default();
         let (mut starts, mut points) = (None, None);
+        let (mut described, mut values) = (None, None);
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
             if (0..number).any(|before| name(before) == name(number)) {
@@ -140,6 +143,8 @@ impl Head {
                 name if name == l::FRAMES => found.frames = Some(range),
                 name if name == l::POINT_STARTS => starts = Some(range),
                 name if name == l::POINTS => points = Some(range),
+                name if name == l::COLUMNS => described = Some(range),
+                name if name == l::VALUES => values = Some(range),
                 name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
                     let text =
                         format!("the sidecar needs section '{}', unknown here", name::shown(name));
@@ -152,6 +157,10 @@ impl Head {
             return Err(damaged_head("of the two sections of entry points one is missing"));
         }
         found.points = starts.zip(points);
+        if described.is_some() != values.is_some() {
+            return Err(damaged_head("of the two sections of columns one is missing"));
+        }
+        found.columns = described.zip(values);
         self.check_lengths(&found)?;
         Ok(found)
     }
@@ -173,6 +182,7 @@ impl Head {
             && optional(&found.checksums, parts, 4)
             && optional(&found.dims, samples, l::DIM)
             && optional(&found.order, samples, 4)
+            && found.columns.as_ref().is_none_or(|(described, _)| described.len() >= 4)
             && found.points.as_ref().is_none_or(|(starts, _)| {
                 expect(starts.len(), self.parts.checked_add(1), l::POINT_START)
             });

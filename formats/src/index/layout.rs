@@ -82,6 +82,13 @@ pub const POINTS: SectionName = *b"jpgb";
 /// the tar. Present if the shard is compressed; a reader that does not know it must refuse the sidecar.
 pub const FRAMES: SectionName = *b"fram";
 
+/// The typed columns: names, types, and where their values are in `vals`. Present if there are any.
+pub const COLUMNS: SectionName = *b"cols";
+/// The values of the typed columns. Present if `cols` is.
+pub const VALUES: SectionName = *b"vals";
+
+/// Limit on the number of typed columns.
+pub const MAX_COLUMNS: usize = 4096;
 /// Bytes of one record of `fram`.
 pub const FRAME: usize = 16;
 /// Bytes of one record of `rows`.

@@ -106,9 +106,20 @@ impl Index {
         let checked = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let bytes = bytes()?;
         let (path, stamp, tar_length) = (None, None, facts.length);
-        let (head, exts) = (u64_at(head, at::BODY), OnceLock::new());
-        let body =
-            Body { bytes, path, head, stamp, tar_length, sums, start, sections, checked, exts };
+        let (head, exts, columns) = (u64_at(head, at::BODY), OnceLock::new(), OnceLock::new());
+        let body = Body {
+            bytes,
+            path,
+            head,
+            stamp,
+            tar_length,
+            sums,
+            start,
+            sections,
+            checked,
+            exts,
+            columns,
+        };
         Ok(Index { body, facts, samples, parts, metadata: None })
     }
 

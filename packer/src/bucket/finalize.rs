@@ -10,6 +10,7 @@ use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::run::RunReport;
@@ -74,6 +75,7 @@ impl Bucket {
         let mut manifest = manifest_of(found.records, Some(foot.content.clone()));
         manifest.about.clone_from(&foot.about);
         manifest.options = Some(foot.options.clone());
+        manifest.sidecar_columns = Columns::of_plan(foot)?.texts();
         match self.objects.create(manifest::FILE_NAME, &manifest.to_json())? {
             Put::Written => self.settle(manifest, foot),
             // Another command published between the question above and this answer.

@@ -81,6 +81,7 @@ impl AppendOptions {
         if let Some(shape) = &shape {
             follow(&mut options, shape, &manifest)?;
         }
+        options.columns = Some(manifest.sidecar_columns.join(","));
         options.entry_points = !lacks_entry_points(&staging, &manifest)?;
         (options.on_problem, options.jobs) = (self.on_problem, self.jobs);
         (options.fresh, options.dry_run) = (self.fresh, self.dry_run);

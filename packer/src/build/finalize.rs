@@ -12,6 +12,7 @@ use tarflume_formats::publish::{Durability, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, ShardRecord};
 
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::plan::TOOL;
 use crate::workdir::staging::Staging;
@@ -59,6 +60,7 @@ pub fn finalize(
     let mut manifest = move_all(staging, found.records, Some(foot.content.clone()))?;
     manifest.about.clone_from(&foot.about);
     manifest.options = Some(foot.options.clone());
+    manifest.sidecar_columns = Columns::of_plan(foot)?.texts();
     if let Some(before) = before {
         manifest = joined(before, manifest, &foot.content);
     }
@@ -78,6 +80,7 @@ fn joined(mut all: Manifest, added: Manifest, plan: &str) -> Manifest {
         *all.extensions.entry(ext).or_insert(0) += parts;
     }
     all.about = added.about;
+    all.sidecar_columns.retain(|column| added.sidecar_columns.contains(column));
     all.appended.push(Appended { plan: plan.into(), shards: added.shards.len() as u64 });
     all.shards.extend(added.shards);
     all

@@ -11,6 +11,7 @@ use super::request::Request;
 use super::selection::{self, Selection, Tars};
 use crate::check::CheckLevel;
 use crate::choice::Choice;
+use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::label::{ClassList, FolderRule, LabelRule};
@@ -71,6 +72,7 @@ pub struct BuildOptions {
     pub fresh: bool,
     pub dry_run: bool,
     pub compress: Option<Compress>,
+    pub columns: Option<String>,
     /// Existing shards that are packed again: the sources of `pack reshard`.
     pub tars: Vec<Tars>,
     pub selection: Selection,
@@ -116,6 +118,7 @@ impl BuildOptions {
             fresh: false,
             dry_run: false,
             compress: None,
+            columns: None,
             tars: Vec::new(),
             selection: Selection::default(),
         }
@@ -150,6 +153,13 @@ impl BuildOptions {
         let selected = {
             let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
             self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?
+        };
+        let columns = match &self.columns {
+            Some(text) => Columns::parse(text)?,
+            None => {
+                let takes = |ext: &[u8]| selected.parts.takes(ext).then(|| exts.apply(ext));
+                selection::usual_columns(&sources, &self.tars, takes)?
+            }
         };
         let (parts, drop) = selected.parts.planned();
         let join = resolve(Join::parse(self.joined())?)?;
@@ -198,6 +208,7 @@ impl BuildOptions {
             compress: self.compress.map(|compress| compress.to_string()),
             parts,
             drop,
+            columns: columns.planned(),
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume_formats::KeyList;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Index, KeyList, files, index_path};
 
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::filter::Filter;
 use crate::rows::SourceUrl;
@@ -83,6 +84,42 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
 /// Returns an error for a path that is no tar and no folder of tars, and if the operating system refuses.
 pub(super) fn sources(tars: &[Tars]) -> Result<Vec<SourceUrl>, Failure> {
     tars.iter().map(|tars| SourceUrl::tars(&tars.path, tars.prefix.as_deref())).collect()
+}
+
+/// Returns the typed columns of existing shards: all that one of their sidecars has, without those of parts that are
+/// left out.
+///
+/// # Errors
+/// Returns an error if two sidecars have different columns of one name, or one cannot be read.
+pub(super) fn usual_columns(
+    sources: &[SourceUrl],
+    tars: &[Tars],
+    takes: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Columns, Failure> {
+    let mut columns = Columns::default();
+    if tars.is_empty() {
+        return Ok(columns);
+    }
+    for tar in sources.iter().flat_map(|source| &source.files) {
+        let sidecar = index_path(tar);
+        if !files::exists(&sidecar)? {
+            continue;
+        }
+        let index = match Index::open(&sidecar) {
+            Ok(index) => index,
+            Err(error) if error.blame().is_machine() => return Err(error.into()),
+            Err(_) => continue, // the scan reports it
+        };
+        for column in index.columns()? {
+            let mut spec = column.spec().clone();
+            let Some(ext) = takes(spec.ext.as_bytes()) else { continue };
+            spec.ext = String::from_utf8_lossy(&ext).into_owned();
+            columns.add(spec).map_err(|why| {
+                Failure::usage(format!("{}: {why}; choose with --columns", sidecar.shown()))
+            })?;
+        }
+    }
+    Ok(columns)
 }
 
 /// Returns the rule of splits for existing shards: their own splits, if they have some.

@@ -12,6 +12,7 @@ use tarflume_formats::{files, read_manifest};
 
 use super::options::Options;
 use super::shard::Indexed;
+use crate::columns::Columns;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -104,7 +105,8 @@ pub(crate) fn publish_manifest(
     }
     // The tars are unchanged, so what the manifest states about their samples stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
-    let added = options.entry_points && found.is_some();
+    let adds = options.entry_points || !options.columns.is_empty();
+    let added = adds && found.is_some();
     if let Some(found) = found {
         (manifest.plan, manifest.options) = (found.plan, found.options);
         (manifest.appended, manifest.about) = (found.appended, found.about);
@@ -123,6 +125,7 @@ pub(crate) fn publish_manifest(
 fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
     let mut shards: Vec<ShardEntry> = Vec::with_capacity(tars.len());
     let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
+    let mut columns: Option<Columns> = None;
     for indexed in tars {
         let made = match &indexed.result {
             Ok(made) => made,
@@ -140,12 +143,18 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
             let text = format!("the file name {:?} is not UTF-8; rename it", indexed.tar);
             return Err(Failure::bad_data(text));
         }
+        match &mut columns {
+            None => columns = Some(made.columns.clone()),
+            Some(columns) => columns.retain_those_of(&made.columns),
+        }
         shards.push(made.entry.clone());
         for (ext, count) in &made.extensions {
             *extensions.entry(ext.clone()).or_default() += count;
         }
     }
-    Ok(Manifest::new(TOOL, None, extensions, shards))
+    let mut manifest = Manifest::new(TOOL, None, extensions, shards);
+    manifest.sidecar_columns = columns.unwrap_or_default().texts();
+    Ok(manifest)
 }
 
 fn is_bad<T>(result: &Result<T, Failure>) -> bool {

@@ -2,6 +2,7 @@
 
 use tarflume_formats::Reading;
 
+use crate::columns::Columns;
 use crate::stop::Stop;
 
 /// How tars are indexed.
@@ -11,6 +12,8 @@ pub struct Options {
     pub reading: Reading,
     /// Adds entry points of JPEGs, and replaces sidecars that have none; reads every byte.
     pub entry_points: bool,
+    /// Stores these typed columns, and replaces sidecars that have others; needs every byte.
+    pub columns: Columns,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,
     /// Accepts a tar without an end marker as complete, with a warning.

@@ -7,9 +7,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tarflume_formats::index::{IndexBuilder, TarFacts};
+use tarflume_formats::index::{IndexBuilder, TarFacts, Value};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Result, name};
+
+use crate::columns::Columns;
 
 /// Members that belong to no sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,6 +62,18 @@ impl Rows {
     /// Creates an empty collection.
     pub(crate) fn new() -> Rows {
         Rows::default()
+    }
+
+    /// Creates an empty collection for sidecars with these typed columns.
+    pub(crate) fn with_columns(columns: &Columns) -> Rows {
+        let mut rows = Rows::new();
+        rows.builder.set_columns(columns.specs().to_vec());
+        rows
+    }
+
+    /// Sets the open sample's value in a typed column.
+    pub(crate) fn value(&mut self, column: usize, value: Value<'_>) {
+        self.builder.value(column, value);
     }
 
     /// Adds a part; it begins a sample if its key differs from that of the part before it.

@@ -12,6 +12,7 @@ use super::probe;
 use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problems;
 
@@ -33,13 +34,15 @@ pub struct SidecarInfo {
     pub extensions: BTreeMap<String, u64>,
     /// Members that belong to no sample; unknown for a sidecar that was kept.
     pub skipped: Skipped,
+    /// Its typed columns.
+    pub columns: Columns,
     /// True if an existing correct sidecar was kept.
     pub kept: bool,
     /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
     /// Parts that have entry points.
     pub entry_points: u64,
-    /// JPEGs that got no entry points because they are damaged.
+    /// JPEGs that got no entry points because they are damaged, and values that a column cannot hold.
     pub damaged: Problems,
 }
 
@@ -55,8 +58,9 @@ pub fn index_tar(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<SidecarInfo, Failure> {
     let sidecar = index_path(tar);
+    let mut options = options.clone();
     if !options.force && files::exists(&sidecar)? {
-        let kept = keep(tar, options).map_err(|error| {
+        let kept = keep(tar, &options).map_err(|error| {
             let failure = Failure::from(&error);
             if error.blame().is_machine() {
                 return failure;
@@ -64,11 +68,18 @@ pub fn index_tar(
             let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
             Failure { text, ..failure }
         })?;
-        // It belongs to this tar, so replacing it by one with entry points loses nothing.
-        if !options.entry_points || kept.entry_points > 0 {
+        // It belongs to this tar, so replacing it by one with more loses nothing.
+        let columns = Columns::of(&Index::open(&sidecar)?)?;
+        let is_right = options.columns.is_empty() || options.columns == columns;
+        if is_right && (!options.entry_points || kept.entry_points > 0) {
             return Ok(kept);
         }
+        options.entry_points |= kept.entry_points > 0;
+        if options.columns.is_empty() {
+            options.columns = columns;
+        }
     }
+    let options = &options;
     let read = read_tar(tar, options, on_bytes)?;
     let mut warnings = read.warnings;
     let replaced = match Index::open(&sidecar) {
@@ -76,6 +87,12 @@ pub fn index_tar(
         Err(error) if error.blame().is_machine() => return Err(error.into()),
         Err(_) => None, // there is none, or it is damaged
     };
+    let had_columns = replaced.as_ref().and_then(|old| Columns::of(old).ok());
+    if options.columns.is_empty() && had_columns.is_some_and(|columns| !columns.is_empty()) {
+        let text =
+            "the sidecar that is replaced had typed columns; give --columns to have them again";
+        warnings.push(text.into());
+    }
     if !options.entry_points && replaced.is_some_and(|old| old.has_entry_points()) {
         let text =
             "the sidecar that is replaced had entry points; give --entry-points to have them again";
@@ -90,6 +107,7 @@ pub fn index_tar(
         entry: entry(tar, &index),
         extensions: read.extensions,
         skipped: read.skipped,
+        columns: Columns::of(&index)?,
         kept: false,
         warnings,
         entry_points: index.count_entry_points()?.0,
@@ -119,6 +137,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
         entry,
         extensions,
         skipped: Skipped::default(),
+        columns: Columns::of(&index)?,
         kept: true,
         warnings,
         entry_points: index.count_entry_points()?.0,

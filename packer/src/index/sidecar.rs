@@ -9,7 +9,8 @@ use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, nam
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
 use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray};
-use crate::problem::{Problem, Problems};
+use crate::columns::Columns;
+use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces. JPEGs that are to
 /// have entry points may be as long as packing allows.
@@ -30,7 +31,7 @@ pub(crate) struct Read {
     pub unsorted: bool,
     /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
-    /// JPEGs that have no entry points because they are damaged.
+    /// JPEGs that have no entry points because they are damaged, and values that a column cannot hold.
     pub damaged: Problems,
 }
 
@@ -47,8 +48,9 @@ pub(crate) fn read_tar(
     let mut making = Making {
         tar,
         reader: TarReader::open(tar, options.reading)?,
-        rows: Rows::new(),
+        rows: Rows::with_columns(&options.columns),
         entry_points: options.entry_points,
+        columns: &options.columns,
         tray: Tray::default(),
         has_image: false,
         waiting: Vec::new(),
@@ -96,6 +98,7 @@ struct Making<'a> {
     reader: TarReader,
     rows: Rows,
     entry_points: bool,
+    columns: &'a Columns,
     tray: Tray,
     /// Whether the open sample has an image: only the first one sets the dimensions.
     has_image: bool,
@@ -131,6 +134,9 @@ impl Making<'_> {
         if let Some(dimensions) = dimensions {
             self.rows.dimensions(dimensions);
         }
+        if self.columns.is_in(&ext) {
+            self.values(member, key, &ext)?;
+        }
         if self.entry_points && content == Content::Jpeg && member.size <= TarReader::MAX_WHOLE {
             self.jpeg(member, key)?;
         }
@@ -145,6 +151,27 @@ impl Making<'_> {
         let data = self.reader.data(member)?;
         let dimensions = if content.is_image() { content.dimensions(data) } else { None };
         Ok((crc32c(data), dimensions))
+    }
+
+    /// Notes the values of the columns that are in the newest part.
+    fn values(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
+        let Making { tar, reader, rows, columns, damaged, .. } = self;
+        let mut refuse = |Fault { kind, byte, reason }| {
+            let reason = format!("{reason}; the sample gets no value");
+            let problem = Problem::new(kind, tar.display().to_string(), reason);
+            damaged.push(problem.at(member.data + byte).of(name::shown(key)));
+        };
+        if member.size > TarReader::MAX_WHOLE {
+            let reason = format!("{} bytes are too many for a column", member.size);
+            refuse(Fault { kind: ProblemKind::Schema, byte: 0, reason });
+            return Ok(());
+        }
+        columns.each(ext, reader.data(member)?, |column, found| match found {
+            Ok(Some(value)) => rows.value(column, value),
+            Ok(None) => {}
+            Err(fault) => refuse(fault),
+        });
+        Ok(())
     }
 
     /// Checks the JPEG of the newest part, and puts it on the tray if it can have entry points.
@@ -240,6 +267,7 @@ mod tests {
             entry_points: false,
             force: false,
             allow_missing_end: false,
+            columns: crate::columns::Columns::default(),
             jobs: 1,
             stop: Stop::new(),
             storage: Vec::new(),

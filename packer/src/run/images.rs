@@ -13,7 +13,7 @@ use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prep
 use crate::problem::ProblemKind;
 
 /// The JSON that gets the sizes of the sample's first image.
-const JSON: &[u8] = b"json";
+pub(super) const JSON: &[u8] = b"json";
 
 /// The preparation of images for one shard.
 #[derive(Debug)]

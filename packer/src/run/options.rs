@@ -8,6 +8,7 @@ use tarflume_formats::plan::PlanFoot;
 
 use crate::check::CheckLevel;
 use crate::choice::Choice;
+use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::pictures::Preparation;
@@ -35,6 +36,8 @@ pub struct RunOptions {
     pub preparation: Option<Preparation>,
     /// How problems are handled.
     pub policy: Policy,
+    /// The typed columns of sidecars, as the plan says.
+    pub columns: Columns,
     /// Threads that pack.
     pub jobs: usize,
     /// How shards are compressed, as the plan says.
@@ -96,6 +99,7 @@ impl RunOptions {
                 ))
             })?),
         };
+        let columns = Columns::of_plan(foot)?;
         if roots.len() != foot.roots.len() {
             return Err(Failure::usage(format!(
                 "the plan has {} source folders, {} were given",
@@ -109,6 +113,7 @@ impl RunOptions {
         Ok(RunOptions {
             checks,
             preparation,
+            columns,
             policy,
             jobs,
             compress,

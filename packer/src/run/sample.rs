@@ -4,10 +4,11 @@
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::{ShardWriter, TarReader};
 
-use super::images::{Images, Target};
+use super::images::{self, Images, Target};
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
-use crate::check::Dimensions;
+use crate::check::{Dimensions, Fault};
+use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problem;
 
@@ -18,6 +19,8 @@ pub(super) struct Packing<'a, 'b> {
     pub(super) ahead: &'a mut Ahead,
     /// Prepares images, if that is an option.
     pub(super) images: Option<&'a mut Images>,
+    /// The typed columns of the sidecar.
+    pub(super) columns: &'a Columns,
 }
 
 /// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
@@ -63,7 +66,8 @@ impl Packing<'_, '_> {
                 deferred = Some((n, part));
                 continue;
             }
-            match self.one((number, n), sample, part) {
+            let packed = self.one((number, n), sample, part);
+            match packed.and_then(|found| self.values(sample, part).map(|()| found)) {
                 Ok(found) => dimensions = dimensions.or(found),
                 Err(Refused::Failure(failure)) => return Err(Wrong::Failure(failure)),
                 Err(Refused::Problem(problem)) => {
@@ -82,13 +86,19 @@ impl Packing<'_, '_> {
         sample: &PlannedSample,
         json: Option<(usize, &PlannedPart)>,
     ) -> Result<(), Wrong> {
-        let Packing { writer, parts, ahead, images } = self;
+        let Packing { writer, parts, ahead, images, columns } = self;
         let Some(images) = images.as_mut().filter(|images| images.notes_sizes()) else {
             return Ok(());
         };
         let n = json.map_or(0, |(n, _)| n);
         let target = Target { writer, parts, ahead };
-        match images.pack_sizes(target, (number, n), (sample, json.map(|(_, part)| part))) {
+        let json = json.map(|(_, part)| part);
+        let packed = images.pack_sizes(target, (number, n), (sample, json));
+        // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
+        let part = json.or(sample.parts.first());
+        let put =
+            |part| values(columns, images::JSON, writer).map_err(|f| parts.fault(sample, part, f));
+        match packed.and_then(|()| part.map_or(Ok(()), put)) {
             Ok(()) => Ok(()),
             Err(Refused::Failure(failure)) => Err(Wrong::Failure(failure)),
             Err(Refused::Problem(problem)) => Err(Wrong::Problems(vec![*problem])),
@@ -114,18 +124,26 @@ impl Packing<'_, '_> {
         Wrong::Problems(problems)
     }
 
+    /// Sets the values of the columns that are in the part, which is the newest of the sample.
+    fn values(&mut self, sample: &PlannedSample, part: &PlannedPart) -> Result<(), Refused> {
+        let Packing { writer, parts, columns, .. } = self;
+        let set = values(columns, parts.shard_ext(part), writer);
+        set.map_err(|fault| parts.fault(sample, part, fault))
+    }
+
     fn one(
         &mut self,
         place: (usize, usize),
         sample: &PlannedSample,
         part: &PlannedPart,
     ) -> Result<Option<Dimensions>, Refused> {
-        let Packing { writer, parts, ahead, images } = self;
+        let Packing { writer, parts, ahead, images, columns } = self;
         if let Some(images) = images.as_mut().filter(|images| images.takes(part, parts)) {
             return images.pack(Target { writer, parts, ahead }, place, (sample, part));
         }
         let ext = parts.shard_ext(part);
-        let in_memory = parts.is_looked_at(part) && part.size <= TarReader::MAX_WHOLE;
+        let is_whole = parts.is_looked_at(part) || columns.is_in(ext);
+        let in_memory = is_whole && part.size <= TarReader::MAX_WHOLE;
         if let Some(read) = ahead.part(place, sample, part, parts)? {
             writer.part(ext, part.size)?.copy_from_slice(read.bytes);
             if parts.notes_entry_points() {
@@ -145,7 +163,7 @@ impl Packing<'_, '_> {
                 }
             }
             Ok(found.dimensions)
-        } else if parts.is_looked_at(part) {
+        } else if is_whole {
             Err(parts.too_large(sample, part))
         } else {
             let mut stream = parts.open(sample, part)?;
@@ -155,6 +173,14 @@ impl Packing<'_, '_> {
             parts.end(&stream, (sample, part))?;
             Ok(None)
         }
+    }
+}
+
+/// Sets the values of the columns that are in the sample's part `ext`.
+fn values(columns: &Columns, ext: &[u8], writer: &mut ShardWriter) -> Result<(), Fault> {
+    match columns.is_in(ext) {
+        true => writer.values(ext, |bytes, put| columns.read(ext, bytes, put)),
+        false => Ok(()),
     }
 }
 

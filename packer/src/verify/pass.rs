@@ -13,6 +13,7 @@ use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault, misfit};
+use super::values::StoredValues;
 use crate::check::{CheckLevel, Content};
 use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
@@ -54,6 +55,7 @@ struct Pass<'a> {
     decode: bool,
     schemas: &'a [PartSchema],
     class: Option<&'a ClassField>,
+    values: Option<StoredValues<'a>>,
     classes: ClassCounts,
     stop: &'a Stop,
     rows: Rows,
@@ -84,6 +86,7 @@ pub(crate) fn over(
         decode: options.level == Level::Decode,
         schemas: &options.schemas,
         class: options.class.as_ref(),
+        values: sidecar.map(StoredValues::new).transpose()?.flatten(),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
@@ -179,10 +182,29 @@ impl<'a> Pass<'a> {
         match self.rows.part(member, key, &ext, Some(checksum)) {
             Err(error) if error.kind() == ErrorKind::Repeated => {
                 self.push(ProblemKind::RepeatedPart, member.first, key, error.text());
-                Ok(())
+                return Ok(());
             }
-            other => other,
+            other => other?,
         }
+        match listed {
+            Some(_) => self.compare_values(member, key, &ext),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the values in the newest part with the typed columns of the sidecar.
+    fn compare_values(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
+        let Some(values) = self.values.as_mut().filter(|values| values.are_in(ext)) else {
+            return Ok(());
+        };
+        let row = self.rows.samples() - 1; // both have the order of the tar
+        if member.size > WHOLE {
+            return Ok(());
+        }
+        for why in values.faults(row, ext, self.reader.data(member)?)? {
+            self.push(ProblemKind::StaleIndex, member.data, key, &why);
+        }
+        Ok(())
     }
 
     /// Compares a part with its schemas, and counts its class.

@@ -40,6 +40,7 @@ fn index(dir: &Path) {
         entry_points: false,
         force: true,
         allow_missing_end: true,
+        columns: crate::columns::Columns::default(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::Content as FileContent;
-use tarflume_formats::index::SampleRow;
+use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Digest, Index, RecheckTimer, check_index, files, index_path, open_index};
 
+use crate::dataset::stored_values::lacks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::SidecarFolder;
 use crate::source::Source;
@@ -117,6 +118,15 @@ impl ShardFacts {
     /// True if the file holds the tar as frames of zstd, by its name.
     fn is_compressed(&self) -> bool {
         self.path.extension().is_some_and(|extension| extension == "zst")
+    }
+
+    /// The typed columns of the sidecar.
+    ///
+    /// # Errors
+    /// As [`Shard::index`].
+    pub(crate) fn typed_columns(&self) -> Result<Vec<ColumnSpec>> {
+        let columns = self.open_index()?.columns()?;
+        Ok(columns.iter().map(|column| column.spec().clone()).collect())
     }
 
     /// The split that the manifest names, if any.
@@ -303,6 +313,27 @@ impl Shard {
             }
         };
         Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
+    }
+
+    /// The value of the sample in row `row` in a typed column; `None` if it has none. A text is copied into `text`.
+    ///
+    /// # Errors
+    /// As [`Shard::look_up`], and if the sidecar lacks the column.
+    pub(crate) fn value<'t>(
+        &self,
+        spec: &ColumnSpec,
+        row: u64,
+        text: &'t mut Vec<u8>,
+    ) -> Result<Option<Value<'t>>> {
+        let index = self.index()?;
+        let column = index.columns()?.iter().position(|column| column.spec() == spec);
+        let column = column.ok_or_else(|| lacks(spec))?;
+        let Some(sidecars) = &self.sidecars else { return Ok(index.value(column, row, text)?) };
+        let opened = index.metadata().map(Identity::from);
+        let file = sidecars.get_known(self.number, opened)?;
+        let value = index.value_by(column, row, |at, into| file.read_at(at, into), text)?;
+        self.check_sidecar(&*file)?;
+        Ok(value)
     }
 
     /// Appends the entry points of part number `part` to `into`. Appends nothing and returns false if

@@ -16,6 +16,7 @@ impl DatasetFacts {
         DatasetFacts {
             extensions: Some(manifest.extensions.clone()),
             classes: manifest.about.classes.clone().map(Arc::new),
+            columns: manifest.typed_columns(),
             builds,
         }
     }
@@ -25,9 +26,11 @@ impl DatasetFacts {
         let both = self.extensions.as_ref().zip(other.extensions.as_ref());
         let classes =
             self.classes.as_ref().filter(|classes| Some(*classes) == other.classes.as_ref());
+        let columns = self.columns.iter().filter(|spec| other.columns.contains(spec));
         DatasetFacts {
             extensions: both.map(|(one, other)| sum(one, other)),
             classes: classes.cloned(),
+            columns: columns.cloned().collect(),
             builds: Vec::new(),
         }
     }
@@ -136,6 +139,7 @@ impl Dataset {
         let about = DatasetFacts {
             extensions: self.0.about.extensions.clone().filter(|_| all),
             classes: self.0.about.classes.clone(),
+            columns: self.0.about.columns.clone(),
             builds: self.0.about.builds[..builds].iter().map(kept).collect(),
         };
         let shards = self.shards().iter().zip(keep).filter(|(_, keep)| **keep);

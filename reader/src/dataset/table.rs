@@ -1,6 +1,9 @@
 //! `SampleTable`: what the sidecars contain about each sample, as columns, in batches of rows. Reads no tar.
 
+use tarflume_formats::index::ColumnSpec;
+
 use crate::dataset::Dataset;
+use crate::dataset::table_values::TableColumn;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Rows of a batch.
@@ -29,6 +32,8 @@ const ROWS: usize = 1 << 16;
 pub struct SampleTable {
     dataset: Dataset,
     extensions: Vec<String>,
+    columns: Vec<ColumnSpec>,
+    text: Vec<u8>,
     /// Columns of extensions as they are in sidecars.
     known: Vec<(Vec<u8>, usize)>,
     shard: usize,
@@ -58,6 +63,8 @@ pub struct TableBatch {
     pub heights: Vec<i32>,
     /// For each extension, the bytes of the part; -1 if the sample has none.
     pub lengths: Vec<Vec<i64>>,
+    /// The typed columns of the sidecars.
+    pub columns: Vec<TableColumn>,
 }
 
 impl TableBatch {
@@ -79,14 +86,16 @@ impl TableBatch {
 }
 
 impl Dataset {
-    /// The samples as a table: key, shard, row, offset, bytes, width, height, and the bytes of each part.
+    /// The samples as a table: key, shard, row, offset, bytes, width, height, the bytes of each part, and the typed
+    /// columns of the sidecars.
     ///
     /// # Errors
     /// As [`Dataset::extensions`].
     pub fn table(&self) -> Result<SampleTable> {
         let extensions = self.extensions()?.into_keys().collect();
-        let (dataset, known) = (self.clone(), Vec::new());
-        Ok(SampleTable { dataset, extensions, known, shard: 0, row: 0 })
+        let columns = self.typed_columns().to_vec();
+        let (dataset, known, text) = (self.clone(), Vec::new(), Vec::new());
+        Ok(SampleTable { dataset, extensions, columns, text, known, shard: 0, row: 0 })
     }
 }
 
@@ -94,6 +103,11 @@ impl SampleTable {
     /// The extensions, in the order of [`TableBatch::lengths`].
     pub fn extensions(&self) -> &[String] {
         &self.extensions
+    }
+
+    /// The typed columns, in the order of [`TableBatch::columns`].
+    pub fn columns(&self) -> &[ColumnSpec] {
+        &self.columns
     }
 
     /// Number of rows of the whole table.
@@ -109,7 +123,8 @@ impl SampleTable {
     fn batch(&mut self) -> Result<TableBatch> {
         let first = self.dataset.starts()[self.shard] + self.row;
         let lengths = vec![Vec::new(); self.extensions.len()];
-        let mut batch = TableBatch { first, lengths, ..TableBatch::default() };
+        let columns = self.columns.iter().map(|spec| TableColumn::new(spec.kind)).collect();
+        let mut batch = TableBatch { first, lengths, columns, ..TableBatch::default() };
         while batch.len() < ROWS && self.shard < self.dataset.shards().len() {
             let dataset = self.dataset.clone();
             let shard = dataset.shard(self.shard);
@@ -121,6 +136,10 @@ impl SampleTable {
                     Error::new(ErrorKind::Stale, text).with_path(shard.path())
                 })?;
                 self.push(&mut batch, &sample).map_err(|e| e.with_path(shard.path()))?;
+                for (spec, column) in self.columns.iter().zip(&mut batch.columns) {
+                    let value = shard.value(spec, self.row, &mut self.text);
+                    column.push(value.map_err(|e| e.with_path(shard.path()))?);
+                }
                 self.row += 1;
             }
             index.intact()?; // keys were copied from the map, which is zeros if the file was cut

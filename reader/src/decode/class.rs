@@ -1,8 +1,12 @@
 //! `Class`: an integer in decimal text, the content of WebDataset's `.cls` parts. Pure.
 
+use std::sync::Arc;
+
 use super::number::Number;
-use super::{Decode, Sample, Scratch};
+use super::stored_number::StoredNumber;
+use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
+use crate::dataset::stored_values::StoredValues;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of integers: ASCII digits with an optional sign and optional white space around them.
@@ -41,6 +45,10 @@ impl Decode for Class {
         RowShape::Fixed(self.dtype, Vec::new())
     }
 
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let bytes = sample.part(0).trim_ascii();
         let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i128>().ok());
@@ -54,6 +62,18 @@ impl Decode for Class {
             return Err(Error::new(ErrorKind::Decode, text));
         };
         row.put(&bytes[..size])
+    }
+}
+
+impl DecodeHooks for Class {
+    fn value_place(&self) -> Option<(&str, Option<&str>)> {
+        Some((&self.ext, None))
+    }
+
+    fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
+        let is_whole = values.spec().kind.is_whole();
+        let stored = StoredNumber::new(values, self.dtype, None, Decode::shape(self))?;
+        is_whole.then(|| Arc::new(stored) as Arc<dyn Decode>)
     }
 }
 

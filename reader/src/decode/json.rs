@@ -5,12 +5,15 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use super::json_scan::{Pointer, find};
 use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
-use super::{Decode, Sample, Scratch};
+use super::stored_number::StoredNumber;
+use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
+use crate::dataset::stored_values::StoredValues;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column of numbers, labels or texts from a JSON part.
@@ -241,6 +244,10 @@ impl Decode for Json {
         Ok(())
     }
 
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+
     fn room(&self, lengths: &[u64]) -> u64 {
         let length = lengths.first().copied().unwrap_or(0);
         let default = match &self.default {
@@ -281,6 +288,20 @@ impl Decode for Json {
         }
         row.set_used(written);
         Ok(())
+    }
+}
+
+impl DecodeHooks for Json {
+    fn value_place(&self) -> Option<(&str, Option<&str>)> {
+        // A default would hide a value that a column of another type could not hold.
+        let is_one = self.kind == JsonKind::Fixed(Vec::new()) && self.default.is_none();
+        is_one.then_some((&self.ext, Some(&self.pointer)))
+    }
+
+    fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
+        let shape = Decode::shape(self);
+        let stored = StoredNumber::new(values, self.dtype, self.labels.as_ref(), shape)?;
+        Some(Arc::new(stored))
     }
 }
 

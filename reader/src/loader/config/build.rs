@@ -58,6 +58,7 @@ impl LoaderBuilder {
             self.common.columns = all_parts(&dataset)?;
         }
         describe_arrays(&dataset, &mut self.common.columns)?;
+        take_stored_values(&dataset, &mut self.common.columns);
         Ok(OpenedDataset { dataset, batch })
     }
 
@@ -193,6 +194,21 @@ fn describe_arrays(dataset: &Dataset, columns: &mut Columns) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Reads numbers from the typed columns of the sidecars, where they have them: the parts are then not needed.
+fn take_stored_values(dataset: &Dataset, columns: &mut Columns) {
+    for (_, decode) in columns {
+        let Some(hooks) = decode.hooks() else { continue };
+        let Some((ext, pointer)) = hooks.value_place() else { continue };
+        if decode.validate().is_err() {
+            continue; // `ColumnSet` returns the error, with the column's name
+        }
+        let values = dataset.stored_values(ext, pointer);
+        if let Some(stored) = values.and_then(|values| hooks.with_values(values)) {
+            *decode = stored;
+        }
+    }
 }
 
 /// Returns an error if a column needs a part that no sample of the data set has.

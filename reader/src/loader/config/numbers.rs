@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tarflume_formats::index::Value;
+
 use crate::dataset::Dataset;
 use crate::decode::class::Class;
 use crate::decode::json::Json;
@@ -42,6 +44,15 @@ impl Dataset {
     }
 }
 
+fn whole(value: Option<Value<'_>>) -> std::result::Result<i64, String> {
+    match value {
+        Some(Value::Whole(number)) => {
+            i64::try_from(number).map_err(|_| format!("{number} is outside the range of int64"))
+        }
+        _ => Err("there is no value".into()),
+    }
+}
+
 fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
     let samples = usize::try_from(dataset.len()).unwrap_or(usize::MAX);
     let mut numbers = Vec::new();
@@ -49,6 +60,21 @@ fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
         let text = format!("the numbers of {samples} samples do not fit in memory");
         Error::new(ErrorKind::Limit, text).with_source(e)
     })?;
+    let (ext, pointer) = match part.starts_with('/') {
+        true => ("json", Some(part)),
+        false => (part, None),
+    };
+    let stored = dataset.stored_values(ext, pointer);
+    if let Some(values) = stored.filter(|values| values.spec().kind.is_whole()) {
+        values.each(|value| {
+            numbers.push(whole(value).map_err(|what| {
+                let text = format!("column '{}' of the sidecar: {what}", values.spec().name);
+                Error::new(ErrorKind::Decode, text)
+            })?);
+            Ok(())
+        })?;
+        return Ok(numbers);
+    }
     let builder = LoaderBuilder::new(Ok(dataset.clone()));
     let builder = match part.starts_with('/') {
         true => builder.column("number", Json::new("json", part)),

@@ -1,0 +1,357 @@
+//! `ColumnSpec`: name, type and place of a column's values.
+
+use std::fmt;
+
+/// The type of a column's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// True or false.
+    Bool,
+    /// Unsigned, 1 byte.
+    U8,
+    /// Signed, 1 byte.
+    I8,
+    /// Unsigned, 2 bytes.
+    U16,
+    /// Signed, 2 bytes.
+    I16,
+    /// Unsigned, 4 bytes.
+    U32,
+    /// Signed, 4 bytes.
+    I32,
+    /// Unsigned, 8 bytes.
+    U64,
+    /// Signed, 8 bytes.
+    I64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+    /// UTF-8 text.
+    Str,
+}
+
+impl ValueType {
+    /// All types, in the order of their codes in a sidecar.
+    pub const ALL: [ValueType; 12] = [
+        ValueType::Bool,
+        ValueType::U8,
+        ValueType::I8,
+        ValueType::U16,
+        ValueType::I16,
+        ValueType::U32,
+        ValueType::I32,
+        ValueType::U64,
+        ValueType::I64,
+        ValueType::F32,
+        ValueType::F64,
+        ValueType::Str,
+    ];
+
+    /// Returns its name, as `--columns` takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ValueType::Bool => "bool",
+            ValueType::U8 => "u8",
+            ValueType::I8 => "i8",
+            ValueType::U16 => "u16",
+            ValueType::I16 => "i16",
+            ValueType::U32 => "u32",
+            ValueType::I32 => "i32",
+            ValueType::U64 => "u64",
+            ValueType::I64 => "i64",
+            ValueType::F32 => "f32",
+            ValueType::F64 => "f64",
+            ValueType::Str => "str",
+        }
+    }
+
+    /// Returns the bytes of a number; `None` for `bool`, a bit, and for `str`.
+    pub fn size(self) -> Option<usize> {
+        match self {
+            ValueType::Bool | ValueType::Str => None,
+            ValueType::U8 | ValueType::I8 => Some(1),
+            ValueType::U16 | ValueType::I16 => Some(2),
+            ValueType::U32 | ValueType::I32 | ValueType::F32 => Some(4),
+            ValueType::U64 | ValueType::I64 | ValueType::F64 => Some(8),
+        }
+    }
+
+    /// Returns true for whole numbers.
+    pub fn is_whole(self) -> bool {
+        self.size().is_some() && !matches!(self, ValueType::F32 | ValueType::F64)
+    }
+
+    /// Returns the number in the first bytes of `bytes`, as a sidecar has it.
+    pub(super) fn number(self, bytes: [u8; 8]) -> Value<'static> {
+        let [a, b, c, d, ..] = bytes;
+        match self {
+            ValueType::I8 => Value::Whole(i8::from_le_bytes([a]).into()),
+            ValueType::U16 => Value::Whole(u16::from_le_bytes([a, b]).into()),
+            ValueType::I16 => Value::Whole(i16::from_le_bytes([a, b]).into()),
+            ValueType::U32 => Value::Whole(u32::from_le_bytes([a, b, c, d]).into()),
+            ValueType::I32 => Value::Whole(i32::from_le_bytes([a, b, c, d]).into()),
+            ValueType::U64 => Value::Whole(u64::from_le_bytes(bytes).into()),
+            ValueType::I64 => Value::Whole(i64::from_le_bytes(bytes).into()),
+            ValueType::F32 => Value::Float(f32::from_le_bytes([a, b, c, d]).into()),
+            ValueType::F64 => Value::Float(f64::from_le_bytes(bytes)),
+            ValueType::Bool | ValueType::U8 | ValueType::Str => Value::Whole(a.into()),
+        }
+    }
+
+    /// Returns the code of the type in a sidecar.
+    pub(super) fn code(self) -> u8 {
+        ValueType::ALL.iter().position(|&kind| kind == self).unwrap_or_default() as u8
+    }
+
+    /// Returns the least and the largest whole number.
+    fn limits(self) -> (i128, i128) {
+        match self {
+            ValueType::U8 => (0, u8::MAX.into()),
+            ValueType::I8 => (i8::MIN.into(), i8::MAX.into()),
+            ValueType::U16 => (0, u16::MAX.into()),
+            ValueType::I16 => (i16::MIN.into(), i16::MAX.into()),
+            ValueType::U32 => (0, u32::MAX.into()),
+            ValueType::I32 => (i32::MIN.into(), i32::MAX.into()),
+            ValueType::U64 => (0, u64::MAX.into()),
+            ValueType::I64 => (i64::MIN.into(), i64::MAX.into()),
+            ValueType::Bool | ValueType::F32 | ValueType::F64 | ValueType::Str => (0, -1),
+        }
+    }
+
+    /// Returns the value as one of this type.
+    ///
+    /// # Errors
+    /// Returns a sentence if the value has another type, or is outside the range of this one.
+    pub fn take<'a>(self, value: Value<'a>) -> Result<Value<'a>, String> {
+        let other = || Err(format!("{value} is not of type {}", self.word()));
+        match (self, value) {
+            (ValueType::Bool, Value::Bool(_)) | (ValueType::Str, Value::Text(_)) => Ok(value),
+            (ValueType::F64, Value::Float(_)) => Ok(value),
+            (ValueType::F64, Value::Whole(number)) => Ok(Value::Float(number as f64)),
+            (ValueType::F32, Value::Float(_) | Value::Whole(_)) => {
+                let number = match value {
+                    Value::Whole(number) => number as f64,
+                    Value::Float(number) => number,
+                    _ => return other(),
+                };
+                let single = number as f32;
+                match single.is_finite() || !number.is_finite() {
+                    true => Ok(Value::Float(single.into())),
+                    false => Err(format!("{value} is outside the range of f32")),
+                }
+            }
+            (kind, Value::Whole(number)) if kind.is_whole() => {
+                let (least, most) = kind.limits();
+                match (least..=most).contains(&number) {
+                    true => Ok(value),
+                    false => Err(format!("{value} is outside the range of {}", kind.word())),
+                }
+            }
+            (kind, Value::Float(number)) if kind.is_whole() => {
+                // 3.0 is a whole number in JSON; above 2^53 not every one can be written so.
+                match number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+                    true => kind.take(Value::Whole(number as i128)),
+                    false => other(),
+                }
+            }
+            _ => other(),
+        }
+    }
+}
+
+/// The value of a sample in a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// Of type `bool`.
+    Bool(bool),
+    /// Of a type of whole numbers.
+    Whole(i128),
+    /// Of type `f32` or `f64`.
+    Float(f64),
+    /// Of type `str`.
+    Text(&'a str),
+}
+
+impl fmt::Display for Value<'_> {
+    /// Writes the value as JSON has it; a long text is cut.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Whole(value) => write!(f, "{value}"),
+            Value::Float(value) => write!(f, "{value}"),
+            Value::Text(text) => match text.char_indices().nth(60) {
+                None => write!(f, "{text:?}"),
+                Some((end, _)) => write!(f, "{:?}...", &text[..end]),
+            },
+        }
+    }
+}
+
+/// A value that owns its text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedValue {
+    /// A value without text.
+    Plain(Value<'static>),
+    /// Of type `str`.
+    Text(String),
+}
+
+impl OwnedValue {
+    /// Returns the value, borrowed.
+    pub fn borrowed(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Plain(value) => *value,
+            OwnedValue::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> OwnedValue {
+        match value {
+            Value::Bool(value) => OwnedValue::Plain(Value::Bool(value)),
+            Value::Whole(value) => OwnedValue::Plain(Value::Whole(value)),
+            Value::Float(value) => OwnedValue::Plain(Value::Float(value)),
+            Value::Text(text) => OwnedValue::Text(text.into()),
+        }
+    }
+}
+
+/// A column: its name, its type, and where its values are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub kind: ValueType,
+    /// The extension of the part that has the value.
+    pub ext: String,
+    /// The JSON pointer in that part; `None` if the part is the value.
+    pub pointer: Option<String>,
+}
+
+impl ColumnSpec {
+    /// Parses `NAME:TYPE`, the field `/NAME` of the part `json`, or `NAME=EXT:/FIELD:TYPE`, `NAME=/FIELD:TYPE`,
+    /// `NAME=EXT:TYPE`.
+    ///
+    /// # Errors
+    /// Returns a sentence that shows the expected form.
+    pub fn parse(text: &str) -> Result<ColumnSpec, String> {
+        let form = || {
+            format!(
+                "'{text}': give NAME:TYPE, NAME=EXT:/FIELD:TYPE or NAME=EXT:TYPE, such as class:u32 or \
+                 caption=txt:str"
+            )
+        };
+        let (place, kind) = text.trim().rsplit_once(':').ok_or_else(form)?;
+        let kind =
+            ValueType::ALL.into_iter().find(|known| known.word() == kind).ok_or_else(|| {
+                let known = ValueType::ALL.map(ValueType::word).join(", ");
+                format!("'{text}': the type '{kind}' is none of {known}")
+            })?;
+        let (name, place) = match place.split_once('=') {
+            None => (place, None),
+            Some((name, place)) => (name, Some(place)),
+        };
+        let (ext, pointer) = match place {
+            None => ("json", Some(format!("/{}", name.replace('~', "~0").replace('/', "~1")))),
+            Some(pointer) if pointer.starts_with('/') => ("json", Some(pointer.into())),
+            Some(place) => match place.split_once(':') {
+                None => (place, None),
+                Some((ext, pointer)) if pointer.starts_with('/') => (ext, Some(pointer.into())),
+                Some(_) => return Err(form()),
+            },
+        };
+        let ext = ext.trim_start_matches('.').to_ascii_lowercase();
+        let short = |text: &str| !text.is_empty() && text.len() < usize::from(u16::MAX);
+        let is_short = pointer.as_deref().is_none_or(short);
+        if !short(name) || !short(&ext) || ext.contains('/') || !is_short {
+            return Err(form());
+        }
+        Ok(ColumnSpec { name: name.into(), kind, ext, pointer })
+    }
+
+    /// Parses columns with commas between them.
+    ///
+    /// # Errors
+    /// As [`ColumnSpec::parse`], and if a name comes twice.
+    pub fn parse_all(text: &str) -> Result<Vec<ColumnSpec>, String> {
+        let mut columns: Vec<ColumnSpec> = Vec::new();
+        for word in text.split(',').filter(|word| !word.trim().is_empty()) {
+            let column = ColumnSpec::parse(word)?;
+            if columns.iter().any(|other| other.name == column.name) {
+                return Err(format!("two columns have the name '{}'", column.name));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    /// Returns the text that [`ColumnSpec::parse_all`] reads, for several columns.
+    pub fn to_text(columns: &[ColumnSpec]) -> String {
+        columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl fmt::Display for ColumnSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ColumnSpec { name, kind, ext, pointer } = self;
+        match pointer {
+            Some(pointer) => write!(f, "{name}={ext}:{pointer}:{}", kind.word()),
+            None => write!(f, "{name}={ext}:{}", kind.word()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_parsed_and_written() {
+        let text = |text: &str| ColumnSpec::to_text(&ColumnSpec::parse_all(text).unwrap());
+        assert_eq!(text("class:u32, split:str"), "class=json:/class:u32,split=json:/split:str");
+        assert_eq!(text("a/b:bool"), "a/b=json:/a~1b:bool");
+        assert_eq!(text("c=/x/0:f32,d=.CLS:i64"), "c=json:/x/0:f32,d=cls:i64");
+        assert_eq!(text("w=meta.json:/w:u16"), text(&text("w=meta.json:/w:u16")));
+        assert_eq!(text(""), "");
+        for (wrong, said) in [
+            ("class", "NAME:TYPE"),
+            (":u8", "NAME:TYPE"),
+            ("a=:u8", "NAME:TYPE"),
+            ("a=json:b:u8", "NAME:TYPE"),
+            ("a=b/c:u8", "NAME:TYPE"),
+            ("class:int", "is none of bool, u8"),
+            ("a:u8,a=/b:str", "two columns have the name 'a'"),
+        ] {
+            let error = ColumnSpec::parse_all(wrong).unwrap_err();
+            assert!(error.contains(said), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_taken_if_its_type_has_it() {
+        use Value::{Bool, Float, Text, Whole};
+        let taken = |kind: ValueType, value| kind.take(value);
+        assert_eq!(taken(ValueType::U8, Whole(255)), Ok(Whole(255)));
+        assert_eq!(taken(ValueType::I8, Float(-128.0)), Ok(Whole(-128)));
+        assert_eq!(taken(ValueType::U64, Whole(u64::MAX.into())), Ok(Whole(u64::MAX.into())));
+        assert_eq!(taken(ValueType::F32, Whole(3)), Ok(Float(3.0)));
+        assert_eq!(taken(ValueType::F64, Float(0.1)), Ok(Float(0.1)));
+        assert_eq!(taken(ValueType::Bool, Bool(true)), Ok(Bool(true)));
+        assert_eq!(taken(ValueType::Str, Text("a")), Ok(Text("a")));
+        for (kind, value, why) in [
+            (ValueType::U8, Whole(256), "256 is outside the range of u8"),
+            (ValueType::U32, Whole(-1), "outside the range of u32"),
+            (ValueType::U32, Float(0.5), "0.5 is not of type u32"),
+            (ValueType::F32, Float(1e300), "outside the range of f32"),
+            (ValueType::Bool, Whole(1), "1 is not of type bool"),
+            (ValueType::U8, Text("7"), "\"7\" is not of type u8"),
+            (ValueType::Str, Whole(7), "7 is not of type str"),
+        ] {
+            let error = taken(kind, value).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `Columns`: the typed columns of sidecars, and their values in the bytes of parts.
+//!
+//! Reads nothing: the caller passes the bytes of the parts that [`Columns::is_in`] names.
+
+use serde_json::Value as Json;
+use tarflume_formats::Index;
+use tarflume_formats::index::{ColumnSpec, Value, ValueType};
+use tarflume_formats::plan::PlanFoot;
+
+use crate::check::Fault;
+use crate::failure::Failure;
+use crate::problem::ProblemKind;
+
+/// The typed columns of a shard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
+    specs: Vec<ColumnSpec>,
+}
+
+impl Columns {
+    /// Parses `class:u32,split:str`; see [`ColumnSpec::parse`].
+    ///
+    /// # Errors
+    /// Returns an error that shows the expected form.
+    pub fn parse(text: &str) -> Result<Columns, Failure> {
+        let specs = ColumnSpec::parse_all(text);
+        let specs = specs.map_err(|why| Failure::usage(format!("--columns: {why}")))?;
+        Ok(Columns { specs })
+    }
+
+    /// Returns the typed columns of a sidecar.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is damaged.
+    pub(crate) fn of(index: &Index) -> tarflume_formats::Result<Columns> {
+        Ok(Columns { specs: index.columns()?.iter().map(|column| column.spec().clone()).collect() })
+    }
+
+    /// Returns the typed columns of a plan.
+    ///
+    /// # Errors
+    /// Returns an error for a type that this version does not know.
+    pub(crate) fn of_plan(foot: &PlanFoot) -> Result<Columns, Failure> {
+        let text = foot.options.get("columns").and_then(|text| text.as_str());
+        let specs = ColumnSpec::parse_all(text.unwrap_or_default());
+        let specs =
+            specs.map_err(|why| Failure::bad_data(format!("the columns of the plan: {why}")))?;
+        Ok(Columns { specs })
+    }
+
+    /// Returns the text of each column, for the manifest.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.specs.iter().map(ToString::to_string).collect()
+    }
+
+    /// Keeps the columns that `other` has, too.
+    pub(crate) fn retain_those_of(&mut self, other: &Columns) {
+        self.specs.retain(|spec| other.specs.contains(spec));
+    }
+
+    /// Returns the text that [`Columns::parse`] reads; `None` without columns.
+    pub(crate) fn planned(&self) -> Option<String> {
+        (!self.specs.is_empty()).then(|| ColumnSpec::to_text(&self.specs))
+    }
+
+    /// Adds a column, unless it is there.
+    ///
+    /// # Errors
+    /// Returns a sentence if there is another column of this name.
+    pub(crate) fn add(&mut self, spec: ColumnSpec) -> Result<(), String> {
+        match self.specs.iter().find(|known| known.name == spec.name) {
+            None => self.specs.push(spec),
+            Some(known) if *known == spec => {}
+            Some(known) => return Err(format!("column '{spec}' here is '{known}' elsewhere")),
+        }
+        Ok(())
+    }
+
+    /// Returns names, types and places.
+    pub fn specs(&self) -> &[ColumnSpec] {
+        &self.specs
+    }
+
+    /// Returns true without columns.
+    pub fn is_empty(&self) -> bool {
+        self.specs.is_empty()
+    }
+
+    /// Returns true if a column has its values in parts with this extension.
+    pub(crate) fn is_in(&self, ext: &[u8]) -> bool {
+        self.specs.iter().any(|spec| spec.ext.as_bytes() == ext)
+    }
+
+    /// Calls `put` with the number and the value of each column whose values are in parts with this extension. A
+    /// column without a value is left out.
+    ///
+    /// # Errors
+    /// Returns the first fault of [`Columns::each`].
+    pub(crate) fn read(
+        &self,
+        ext: &[u8],
+        bytes: &[u8],
+        mut put: impl FnMut(usize, Value<'_>),
+    ) -> Result<(), Fault> {
+        let mut first = Ok(());
+        self.each(ext, bytes, |number, found| match found {
+            Ok(Some(value)) => put(number, value),
+            Ok(None) => {}
+            Err(fault) if first.is_ok() => first = Err(fault),
+            Err(_) => {}
+        });
+        first
+    }
+
+    /// Calls `visit` with the number and the value of each column whose values are in parts with this extension; with
+    /// a fault if the value does not have the type of its column. A JSON that cannot be parsed is one fault.
+    pub(crate) fn each(
+        &self,
+        ext: &[u8],
+        bytes: &[u8],
+        mut visit: impl FnMut(usize, Result<Option<Value<'_>>, Fault>),
+    ) {
+        let mut json = None;
+        let here = |(_, spec): &(usize, &ColumnSpec)| spec.ext.as_bytes() == ext;
+        for (number, spec) in self.specs.iter().enumerate().filter(here) {
+            let Some(pointer) = &spec.pointer else {
+                visit(number, whole(bytes, spec));
+                continue;
+            };
+            if json.is_none() {
+                match parsed(bytes) {
+                    Ok(parsed) => json = Some(parsed),
+                    Err(fault) => {
+                        visit(number, Err(fault));
+                        json = Some(Json::Null);
+                        continue;
+                    }
+                }
+            }
+            let value = json.as_ref().and_then(|json| json.pointer(pointer));
+            let value = value.filter(|value| !value.is_null());
+            visit(number, value.map(|value| typed(value, spec)).transpose());
+        }
+    }
+}
+
+fn parsed(bytes: &[u8]) -> Result<Json, Fault> {
+    serde_json::from_slice(bytes).map_err(|e| {
+        let before = bytes.split_inclusive(|&byte| byte == b'\n').take(e.line().saturating_sub(1));
+        let byte = before.map(<[u8]>::len).sum::<usize>() + e.column().saturating_sub(1);
+        Fault { kind: ProblemKind::BadJson, byte: byte as u64, reason: e.to_string() }
+    })
+}
+
+fn fault(spec: &ColumnSpec, why: impl std::fmt::Display) -> Fault {
+    let reason = format!("column '{}': {why}; change --columns or the sample", spec.name);
+    Fault { kind: ProblemKind::Schema, byte: 0, reason }
+}
+
+/// Returns the value of a JSON as one of the column's type.
+fn typed<'v>(value: &'v Json, spec: &ColumnSpec) -> Result<Value<'v>, Fault> {
+    let found = match value {
+        Json::Bool(value) => Value::Bool(*value),
+        Json::String(text) => Value::Text(text),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(whole), ..) => Value::Whole(whole.into()),
+            (_, Some(whole), _) => Value::Whole(whole.into()),
+            (_, _, real) => Value::Float(real.unwrap_or(f64::NAN)),
+        },
+        Json::Array(_) => return Err(fault(spec, "its value is an array")),
+        Json::Object(_) => return Err(fault(spec, "its value is an object")),
+        Json::Null => return Err(fault(spec, "its value is null")),
+    };
+    spec.kind.take(found).map_err(|why| fault(spec, why))
+}
+
+/// Returns the content of a whole part as a value of the column's type; `None` if it is blank.
+fn whole<'v>(bytes: &'v [u8], spec: &ColumnSpec) -> Result<Option<Value<'v>>, Fault> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Fault {
+        byte: e.valid_up_to() as u64,
+        ..fault(spec, "the part is not UTF-8")
+    })?;
+    if spec.kind == ValueType::Str {
+        return Ok(Some(Value::Text(text)));
+    }
+    let text = text.trim();
+    let found = match (text, text.parse::<i128>(), text.parse::<f64>()) {
+        ("", ..) => return Ok(None),
+        ("true" | "false", ..) => Value::Bool(text == "true"),
+        (_, Ok(whole), _) => Value::Whole(whole),
+        (_, _, Ok(real)) => Value::Float(real),
+        _ => Value::Text(text),
+    };
+    spec.kind.take(found).map(Some).map_err(|why| fault(spec, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(columns: &str, ext: &str, bytes: &[u8]) -> Result<Vec<(usize, String)>, String> {
+        let mut found = Vec::new();
+        let columns = Columns::parse(columns).unwrap();
+        columns
+            .read(ext.as_bytes(), bytes, |number, value| found.push((number, value.to_string())))
+            .map(|()| found)
+            .map_err(|fault| format!("{} {}: {}", fault.kind, fault.byte, fault.reason))
+    }
+
+    #[test]
+    fn values_are_read_from_json_and_from_parts() {
+        let json = br#"{"class": 3, "split": "train", "score": 1, "ok": true, "none": null, "a": {"b": [7.5]}}"#;
+        let columns =
+            "class:u8,split:str,score:f32,ok:bool,none:u8,absent:str,deep=/a/b/0:f64,cls=cls:i16";
+        let one = |number: usize, text: &str| (number, text.to_string());
+        let expected =
+            [one(0, "3"), one(1, "\"train\""), one(2, "1"), one(3, "true"), one(6, "7.5")];
+        assert_eq!(read(columns, "json", json).unwrap(), expected);
+        assert_eq!(read(columns, "cls", b" -7\n").unwrap(), [one(7, "-7")]);
+        assert_eq!(read(columns, "cls", b"\n").unwrap(), []);
+        assert_eq!(read(columns, "jpg", b"?").unwrap(), []);
+        assert_eq!(read("t=txt:str", "txt", b"two\nlines").unwrap(), [one(0, "\"two\\nlines\"")]);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_a_fault_that_names_the_column() {
+        for (columns, bytes, why) in [
+            ("a:u8", r#"{"a": 256}"#, "schema 0: column 'a': 256 is outside the range of u8"),
+            ("a:u8", r#"{"a": "7"}"#, "\"7\" is not of type u8"),
+            ("a:str", r#"{"a": 7}"#, "7 is not of type str"),
+            ("a:str", r#"{"a": ["x"]}"#, "its value is an array"),
+            ("a:str", "{\"a\":\n x}", "bad-json"),
+        ] {
+            let error = read(columns, "json", bytes.as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(read("a=cls:u8", "cls", b"cat").unwrap_err().contains("\"cat\" is not of type u8"));
+        assert!(read("a=cls:str", "cls", b"ab\xff").unwrap_err().starts_with("schema 2"));
+        assert!(Columns::parse("a").unwrap_err().text.contains("--columns: 'a'"));
+    }
+}

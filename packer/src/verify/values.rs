@@ -1,0 +1,73 @@
+//! `StoredValues`: compares the typed columns of a sidecar with the parts that have the values. Reads no tar.
+
+use tarflume_formats::index::Value;
+use tarflume_formats::{Index, Result};
+
+use crate::columns::Columns;
+
+/// The typed columns of a sidecar.
+#[derive(Debug)]
+pub(super) struct StoredValues<'a> {
+    index: &'a Index,
+    columns: Columns,
+    text: Vec<u8>,
+}
+
+impl<'a> StoredValues<'a> {
+    /// Returns the columns of a sidecar; `None` if it has none.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is damaged.
+    pub(super) fn new(index: &'a Index) -> Result<Option<StoredValues<'a>>> {
+        let columns = Columns::of(index)?;
+        Ok((!columns.is_empty()).then(|| StoredValues { index, columns, text: Vec::new() }))
+    }
+
+    /// Returns true if a column has its values in parts with this extension.
+    pub(super) fn are_in(&self, ext: &[u8]) -> bool {
+        self.columns.is_in(ext)
+    }
+
+    /// Returns what differs between the sidecar and the part `ext` of the sample at `row`. A value that a column cannot
+    /// hold is none in the sidecar.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is damaged.
+    pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<String>> {
+        let StoredValues { index, columns, text } = self;
+        let (mut faults, mut damaged) = (Vec::new(), None);
+        columns.each(ext, bytes, |column, found| {
+            let found = found.unwrap_or_default();
+            match index.value(column, row, text) {
+                Ok(stored) if is_same(stored, found) => {}
+                Ok(stored) => faults.push(differs(columns, column, stored, found)),
+                Err(error) => damaged = Some(error),
+            }
+        });
+        damaged.map_or(Ok(faults), Err)
+    }
+}
+
+fn differs(
+    columns: &Columns,
+    column: usize,
+    stored: Option<Value<'_>>,
+    found: Option<Value<'_>>,
+) -> String {
+    let shown =
+        |value: Option<Value<'_>>| value.map_or("no value".into(), |value| value.to_string());
+    format!(
+        "column '{}' of the sidecar has {}, the part has {}; make a new sidecar with `pack index --force --columns {}`",
+        columns.specs()[column].name,
+        shown(stored),
+        shown(found),
+        columns.planned().unwrap_or_default(),
+    )
+}
+
+fn is_same(stored: Option<Value<'_>>, found: Option<Value<'_>>) -> bool {
+    match (stored, found) {
+        (Some(Value::Float(a)), Some(Value::Float(b))) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,86 @@
+//! `StoredValues`: a typed column of the sidecars of a data set, as loaders and tables read it.
+//!
+//! Manifests list the columns; a sidecar that lacks one is an error when its value is needed. Reads no tar.
+
+use tarflume_formats::index::{ColumnSpec, Value};
+
+use crate::dataset::Dataset;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A typed column of all sidecars.
+#[derive(Debug, Clone)]
+pub struct StoredValues {
+    dataset: Dataset,
+    spec: ColumnSpec,
+}
+
+impl Dataset {
+    /// The typed columns that all sidecars have, by the manifests: those of `pack build --columns` and
+    /// `pack index --columns`.
+    ///
+    /// ```
+    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+    /// # let shards = made.path();
+    /// let dataset = tarflume::Dataset::open(shards)?;
+    /// assert!(dataset.typed_columns().is_empty()); // it was packed without --columns
+    /// # Ok::<(), tarflume::Error>(())
+    /// ```
+    pub fn typed_columns(&self) -> &[ColumnSpec] {
+        &self.about().columns
+    }
+
+    /// The typed column whose values are at this place of the samples.
+    pub(crate) fn stored_values(&self, ext: &str, pointer: Option<&str>) -> Option<StoredValues> {
+        let ext = ext.trim_start_matches('.').to_ascii_lowercase();
+        let here = |spec: &&ColumnSpec| spec.ext == ext && spec.pointer.as_deref() == pointer;
+        let spec = self.typed_columns().iter().find(here);
+        spec.map(|spec| StoredValues { dataset: self.clone(), spec: spec.clone() })
+    }
+}
+
+impl StoredValues {
+    /// Name, type and place.
+    pub(crate) fn spec(&self) -> &ColumnSpec {
+        &self.spec
+    }
+
+    /// The value of a sample; `None` if it has none. A text is copied into `text`.
+    ///
+    /// # Errors
+    /// The sidecar cannot be read, or lacks the column.
+    pub(crate) fn of<'t>(&self, ordinal: u64, text: &'t mut Vec<u8>) -> Result<Option<Value<'t>>> {
+        let (number, row) = self.dataset.place_of(ordinal)?;
+        self.dataset.shard(number).value(&self.spec, row, text)
+    }
+
+    /// Calls `each` with the value of every sample, in the order of ordinals.
+    ///
+    /// # Errors
+    /// Those of `each`, and as [`StoredValues::of`].
+    pub(crate) fn each(&self, mut each: impl FnMut(Option<Value<'_>>) -> Result<()>) -> Result<()> {
+        let mut text = Vec::new();
+        for shard in self.dataset.shards() {
+            for row in 0..shard.samples() {
+                let value = shard.value(&self.spec, row, &mut text);
+                let placed = value.and_then(&mut each);
+                placed.map_err(|e| {
+                    let key = shard.index().ok().and_then(|index| index.key(row).ok());
+                    let e = e.with_path(shard.path());
+                    key.map_or(e.clone(), |key| e.with_key(tarflume_formats::name::shown(key)))
+                })?;
+            }
+            shard.forget();
+        }
+        Ok(())
+    }
+}
+
+/// The error of a sidecar without the column that others have.
+pub(crate) fn lacks(spec: &ColumnSpec) -> Error {
+    let text = format!(
+        "the sidecar has no column '{}' of type {}, which other shards have; make it with `pack index --columns {spec}`",
+        spec.name,
+        spec.kind.word()
+    );
+    Error::new(ErrorKind::Stale, text)
+}

@@ -1,0 +1,78 @@
+//! `StoredNumber`: a number or label of a typed column of the sidecars, in place of a JSON or text part.
+//!
+//! Rows are those of the decoder that it replaces; the part is not read.
+
+use std::collections::HashMap;
+
+use tarflume_formats::index::{Value, ValueType};
+
+use super::number::Number;
+use super::{Decode, Sample, Scratch};
+use crate::column::{DType, Row, RowShape};
+use crate::dataset::stored_values::StoredValues;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A column of numbers from the sidecars.
+pub(super) struct StoredNumber {
+    values: StoredValues,
+    dtype: DType,
+    labels: Option<HashMap<String, i64>>,
+    shape: RowShape,
+}
+
+impl StoredNumber {
+    /// Returns `None` if the type of the column may give other rows than the parts: a rounded float, or a number where
+    /// labels are expected.
+    pub(super) fn new(
+        values: StoredValues,
+        dtype: DType,
+        labels: Option<&HashMap<String, i64>>,
+        shape: RowShape,
+    ) -> Option<StoredNumber> {
+        let is_same = match values.spec().kind {
+            ValueType::Str => labels.is_some(),
+            ValueType::F32 => dtype == DType::F32 && labels.is_none(),
+            ValueType::F64 => dtype == DType::F64 && labels.is_none(),
+            _ => labels.is_none(),
+        };
+        is_same.then(|| StoredNumber { values, dtype, labels: labels.cloned(), shape })
+    }
+
+    fn fault(&self, what: &str) -> Error {
+        let text = format!("column '{}' of the sidecar: {what}", self.values.spec().name);
+        Error::new(ErrorKind::Decode, text)
+    }
+
+    fn number(&self, value: Option<Value<'_>>) -> Result<Number> {
+        Ok(match value {
+            Some(Value::Whole(number)) => Number::Whole(number),
+            Some(Value::Float(number)) => Number::Real(number),
+            Some(Value::Bool(flag)) => Number::Whole(flag.into()),
+            Some(Value::Text(text)) => match self.labels.as_ref().and_then(|all| all.get(text)) {
+                Some(&label) => Number::Whole(label.into()),
+                None => return Err(self.fault(&format!("{text:?} is not one of the labels"))),
+            },
+            None => return Err(self.fault("there is no value; set a default if that is valid")),
+        })
+    }
+}
+
+impl Decode for StoredNumber {
+    fn parts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> RowShape {
+        self.shape.clone()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
+        let mut text = Vec::new(); // allocates for texts alone
+        let number = self.number(self.values.of(sample.ordinal, &mut text)?)?;
+        let Some((bytes, size)) = number.encode(self.dtype) else {
+            let what = format!("{number:?} is outside the range of {}", self.dtype);
+            return Err(self.fault(&what));
+        };
+        row.put(&bytes[..size])
+    }
+}
