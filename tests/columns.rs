@@ -44,7 +44,7 @@ fn values(place: &Place, set: &str) -> Vec<String> {
 }
 
 fn expected(n: usize) -> String {
-    let score = if n % 4 == 0 { "-".into() } else { format!("{n}.5") };
+    let score = if n.is_multiple_of(4) { "-".into() } else { format!("{n}.5") };
     format!("{n:02} {n} \"part {}\" {score} \"caption {n}\"", n % 3)
 }
 

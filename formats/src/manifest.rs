@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::ColumnSpec;
 use crate::name;
 
 /// The manifest's file name in the folder of the data set.
@@ -183,11 +182,6 @@ impl Manifest {
     pub fn has_plan(&self, content: &str) -> bool {
         let appended = self.appended.iter().map(|build| build.plan.as_str());
         self.plan.as_deref().into_iter().chain(appended).any(|plan| plan == content)
-    }
-
-    /// Returns the typed columns that all sidecars have, without those of types that this version does not know.
-    pub fn typed_columns(&self) -> Vec<ColumnSpec> {
-        self.sidecar_columns.iter().filter_map(|text| ColumnSpec::parse(text).ok()).collect()
     }
 
     /// Returns the number of builds that made the data set.

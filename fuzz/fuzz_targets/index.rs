@@ -50,6 +50,12 @@ fn look_at(bytes: Vec<u8>) {
         !whole || counted.expect("whole").1 == points,
         "entry points are missed or counted twice"
     );
+    let (columns, mut text) = (index.columns().map_or(0, <[_]>::len), Vec::new());
+    for column in 0..columns {
+        for row in 0..index.samples() {
+            assert!(index.value(column, row, &mut text).is_ok() || !whole);
+        }
+    }
     let _ = (index.find(b""), index.find(b"\xff\xff"), index.sample(u64::MAX));
     let _ = index.check_tar_length(index.tar().length);
 }
@@ -121,6 +127,8 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         (3, (*b"new?", 9)),
         (4, (l::POINT_STARTS, (parts + 1) * l::POINT_START)),
         (4, (l::POINTS, keys * 16)),
+        (5, (l::COLUMNS, 4 + exts)),
+        (5, (l::VALUES, keys * 8)),
     ] {
         if optional >> bit & 1 == 1 {
             sections.push(section);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tarflume_formats::ClassTable;
 use tarflume_formats::Manifest;
+use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::name;
 
 use crate::dataset::{Dataset, DatasetFacts};
@@ -16,7 +17,7 @@ impl DatasetFacts {
         DatasetFacts {
             extensions: Some(manifest.extensions.clone()),
             classes: manifest.about.classes.clone().map(Arc::new),
-            columns: manifest.typed_columns(),
+            columns: typed_columns(manifest),
             builds,
         }
     }
@@ -34,6 +35,12 @@ impl DatasetFacts {
             builds: Vec::new(),
         }
     }
+}
+
+/// The typed columns that all sidecars have, without those of types that this version does not know.
+fn typed_columns(manifest: &Manifest) -> Vec<ColumnSpec> {
+    let columns = manifest.sidecar_columns.iter();
+    columns.filter_map(|text| ColumnSpec::parse(text).ok()).collect()
 }
 
 fn sum(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
