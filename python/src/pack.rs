@@ -81,7 +81,7 @@ pub(crate) fn compression(py: Python<'_>, given: Option<&str>) -> PyResult<Optio
 }
 
 /// `columns=`: "class:u32,split:str".
-fn columns(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Columns>> {
+fn typed_columns(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Columns>> {
     let parsed = given.map(Columns::parse).transpose();
     parsed.map_err(|failure| JobFailure::failure(failure).raised(py))
 }
@@ -354,7 +354,7 @@ pub(crate) fn pack_index(
         entry_points,
         force,
         allow_missing_end,
-        columns: columns(py, columns)?.unwrap_or_default(),
+        columns: typed_columns(py, columns)?.unwrap_or_default(),
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
