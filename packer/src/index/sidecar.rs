@@ -267,7 +267,7 @@ mod tests {
             entry_points: false,
             force: false,
             allow_missing_end: false,
-            columns: crate::columns::Columns::default(),
+            columns: Columns::default(),
             jobs: 1,
             stop: Stop::new(),
             storage: Vec::new(),
