@@ -12,12 +12,12 @@ const COLUMNS: &str = "b:bool,u1:u8,i1:i8,u2:u16,i2:i16,u4:u32,i4:i32,u8:u64,i8:
 
 /// The value of sample `n` in a column of type `kind`; some samples have none.
 fn value(kind: ValueType, n: u64) -> Option<OwnedValue> {
-    let number = i128::from(n * 37 % 251) - if n % 3 == 0 { 0 } else { 100 };
+    let number = i128::from(n * 37 % 251) - if n.is_multiple_of(3) { 0 } else { 100 };
     if n % 5 == 4 {
         return None;
     }
     Some(match kind {
-        ValueType::Bool => Value::Bool(n % 2 == 0).into(),
+        ValueType::Bool => Value::Bool(n.is_multiple_of(2)).into(),
         ValueType::F32 => Value::Float(n as f64 / 4.0).into(),
         ValueType::F64 => Value::Float(n as f64 / 3.0).into(),
         ValueType::Str => OwnedValue::Text("é".repeat(n as usize % 4)),
