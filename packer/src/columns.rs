@@ -1,6 +1,6 @@
 //! `Columns`: the typed columns of sidecars, and their values in the bytes of parts.
 //!
-//! Reads nothing: the caller passes the bytes of the parts that [`Columns::is_in`] names.
+//! Reads nothing: the caller passes the bytes of the parts that have values.
 
 use serde_json::Value as Json;
 use tarflume_formats::Index;
