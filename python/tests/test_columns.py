@@ -24,7 +24,7 @@ def sets(tmp_path_factory):
         row = {"class": n % 7, "split": "val" if n % 5 == 0 else "train", "ok": n % 2 == 0, "width": n}
         row |= {} if n % 3 == 0 else {"score": n / 3}
         (root / "pairs" / f"{n:02}.json").write_text(json.dumps(row))
-        (root / "pairs" / f"{n:02}.txt").write_text("é" * (n % 4))
+        (root / "pairs" / f"{n:02}.txt").write_text("é" * (n % 4 + 1))
     pack("build", root / "pairs", "-o", root / "plain", "--shards", 3, "--require", "json")
     tarflume.pack.build(root / "pairs", root / "typed", shards=3, require="json", columns=COLUMNS)
     return root
@@ -39,7 +39,7 @@ def test_a_table_has_the_typed_columns(sets):
                      "json_width": "uint16", "cap": "large_string"}  # fmt: skip
     for n, row in enumerate(table.to_pylist()):
         assert (row["class"], row["split"], row["ok"]) == (n % 7, "val" if n % 5 == 0 else "train", n % 2 == 0)
-        assert (row["score"], row["json_width"], row["cap"]) == (None if n % 3 == 0 else n / 3, n, "é" * (n % 4))
+        assert (row["score"], row["json_width"], row["cap"]) == (None if n % 3 == 0 else n / 3, n, "é" * (n % 4 + 1))
 
 
 def test_a_query_of_typed_columns_is_an_epoch(sets):
