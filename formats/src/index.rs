@@ -18,6 +18,7 @@ mod lookup;
 mod points;
 mod sample;
 mod stamp;
+mod values;
 mod view;
 
 pub use body::Part;

@@ -5,6 +5,7 @@
 //! set. Without a manifest, the header of every sidecar is read for its count. Does not decide the
 //! order of samples.
 
+mod access;
 mod arrays;
 pub(crate) mod braces;
 pub(crate) mod check;
@@ -33,25 +34,18 @@ use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
 
+use crate::dataset::access::FileAccess;
 use crate::dataset::pattern::{ShardPath, Shards};
 use crate::dataset::shard::{Shard, ShardFacts};
-use crate::dataset::sidecars::{MAPPED_SIDECARS, to_be_read};
+use crate::dataset::sidecars::to_be_read;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
 use crate::remote::RemoteDataset;
 #[cfg(feature = "remote")]
 use crate::remote::Storage;
-use crate::source::by_url::OpenByUrl;
 use crate::source::cache::SourceCache;
 use crate::source::fetch_stats::FetchStats;
 use crate::source::open::{Open, SourceKind};
-
-/// How a data set opens its tars by default: mapped, because [`Dataset::get`] then returns views and
-/// copies nothing. A loader sets [`SourceKind::File`] instead, see `LoaderBuilder::source`. Measured
-/// (`examples/sources.rs`): a map is faster if the pages are in memory, and as fast as `pread` from a
-/// disk if the needed ranges are advised ahead. Without that advice, page faults at random places are far
-/// slower.
-pub(crate) const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// A data set: samples by ordinal, from one shard or thousands. A clone is a pointer. All threads may
 /// use it concurrently. By default, tars and small sidecars are mapped, so the processes of one machine
@@ -100,41 +94,6 @@ struct DatasetFacts {
 }
 /// Numbers of all samples that were read before, by part; shared by data sets that open files in other ways.
 type KnownNumbers = Arc<Mutex<HashMap<String, Arc<[i64]>>>>;
-
-/// How the files of a data set are opened.
-#[derive(Debug, Clone)]
-struct FileAccess {
-    opener: Arc<dyn Open>,
-    /// The URLs of stores, and what opens the shards below them.
-    remotes: Vec<(String, Arc<dyn Open>)>,
-    /// Maximum number of open tars.
-    cap: usize,
-    /// Maximum total size in bytes of mapped sidecars.
-    mapped_sidecars: u64,
-}
-
-impl Default for FileAccess {
-    fn default() -> FileAccess {
-        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), SourceCache::default_cap());
-        FileAccess { opener, remotes: Vec::new(), cap, mapped_sidecars: MAPPED_SIDECARS }
-    }
-}
-
-impl FileAccess {
-    /// What opens the shards.
-    fn opener(&self) -> Arc<dyn Open> {
-        match self.remotes.is_empty() {
-            true => self.opener.clone(),
-            false => Arc::new(OpenByUrl::new(self.opener.clone(), self.remotes.clone())),
-        }
-    }
-
-    /// Adds the stores of another data set.
-    fn and(mut self, other: &FileAccess) -> FileAccess {
-        self.remotes.extend(other.remotes.iter().cloned());
-        self
-    }
-}
 
 impl Dataset {
     /// Opens a data set: a folder (its `dataset.json`, or else all its tars by name), a manifest, a
@@ -263,10 +222,6 @@ impl Dataset {
             search,
             numbers,
         }))
-    }
-
-    fn about(&self) -> &DatasetFacts {
-        &self.0.about
     }
 
     fn with_access(&self, access: FileAccess) -> Dataset {

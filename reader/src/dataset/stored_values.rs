@@ -26,7 +26,7 @@ impl Dataset {
     /// # Ok::<(), tarflume::Error>(())
     /// ```
     pub fn typed_columns(&self) -> &[ColumnSpec] {
-        &self.about().columns
+        &self.0.about.columns
     }
 
     /// The typed column whose values are at this place of the samples.

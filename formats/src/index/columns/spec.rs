@@ -83,7 +83,7 @@ impl ValueType {
     }
 
     /// Returns the number in the first bytes of `bytes`, as a sidecar has it.
-    pub(super) fn number(self, bytes: [u8; 8]) -> Value<'static> {
+    pub(in crate::index) fn number(self, bytes: [u8; 8]) -> Value<'static> {
         let [a, b, c, d, ..] = bytes;
         match self {
             ValueType::I8 => Value::Whole(i8::from_le_bytes([a]).into()),

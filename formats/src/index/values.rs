@@ -1,27 +1,15 @@
-//! `StoredColumn`: where a typed column of a sidecar is, and the values of its rows.
+//! The values of typed columns: where they are in a sidecar, and what they are.
 //!
-//! Values are copied from the map, or by reads of the file as in [`super::super::lookup`]; both make the same checks.
+//! Values are copied from the map, or by reads of the file as in `lookup`; both make the same checks.
 
 use std::ops::Range;
 
-use super::spec::{ColumnSpec, Value, ValueType};
+use super::body::{Body, make_room};
+use super::columns::{ColumnSpec, StoredColumn, Value, ValueType};
+use super::layout as l;
+use super::view::Index;
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::body::{Body, make_room};
-use crate::index::layout as l;
-use crate::index::view::Index;
 use crate::le::{u16_at, u32_at, u64_at};
-
-/// A typed column of a sidecar.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredColumn {
-    spec: ColumnSpec,
-    /// The bits of rows that have a value; absent if all have one.
-    known: Option<Range<usize>>,
-    /// The numbers, the bits, or the places of texts.
-    values: Range<usize>,
-    /// The texts, one after the other.
-    texts: Range<usize>,
-}
 
 /// Bytes of a column's record before its texts.
 const RECORD: usize = 24;
@@ -31,18 +19,6 @@ enum Found {
     Nothing,
     Plain(Value<'static>),
     Text,
-}
-
-impl StoredColumn {
-    /// Returns name, type and place of the values.
-    pub fn spec(&self) -> &ColumnSpec {
-        &self.spec
-    }
-
-    /// Returns true if a sample lacks a value.
-    pub fn has_nulls(&self) -> bool {
-        self.known.is_some()
-    }
 }
 
 impl Index {
@@ -258,7 +234,7 @@ impl Index {
     }
 
     /// Checks all columns and all their values.
-    pub(in crate::index) fn check_columns(&self) -> Result<()> {
+    pub(super) fn check_columns(&self) -> Result<()> {
         let columns = self.columns()?;
         let mut text = Vec::new();
         for (number, column) in columns.iter().enumerate() {
