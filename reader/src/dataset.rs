@@ -13,6 +13,7 @@ pub(crate) mod exclude;
 mod fingerprint;
 pub(crate) mod get;
 pub(crate) mod key_set;
+mod lone_tar;
 pub(crate) mod pattern;
 pub(crate) mod sample;
 pub(crate) mod select;

@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tarflume_formats::Content as FileContent;
 use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
-use tarflume_formats::tar::{Header, is_zero_block};
-use tarflume_formats::{Digest, Index, RecheckTimer, check_index, files, index_path, open_index};
+use tarflume_formats::{Digest, Index, RecheckTimer, check_index, index_path, open_index};
 
-use crate::dataset::stored_values::lacks;
+use crate::dataset::lone_tar::open_alone;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::SidecarFolder;
 use crate::source::Source;
@@ -398,38 +396,14 @@ impl Shard {
     }
 }
 
-fn open_alone(tar: &Path) -> Result<Index> {
-    let found = files::metadata(tar, "find the shard")?;
-    let path = index_path(tar);
-    if !files::exists(&path)? {
-        if let Some(what) = no_tar(tar)? {
-            let text = format!("not a tar{what}; name a tar, or a folder of tars");
-            return Err(Error::usage(text).with_path(tar));
-        }
-        let text = "this tar has no sidecar, so its samples cannot be counted or found; \
-                    `pack index DIR` makes one, and a plain stream needs none";
-        return Err(Error::usage(text).with_path(tar));
-    }
-    let index = Index::open(&path)?;
-    index.check_tar_length(found.len())?;
-    Ok(index)
-}
-
-/// Returns `Some` if the first block of the file is not a tar header. The text is what the file is
-/// instead, as far as it is recognized.
-fn no_tar(path: &Path) -> Result<Option<String>> {
-    use std::io::Read;
-    let failed = |e| Error::from(tarflume_formats::Error::io(e, "read", path));
-    let mut start = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(512).read_to_end(&mut start).map_err(failed)?;
-    let is_tar = match start.first_chunk() {
-        Some(block) => is_zero_block(block) || Header::parse(block).is_ok(),
-        None => start.is_empty(),
-    };
-    let what =
-        || FileContent::of(&start).map_or(String::new(), |found| format!(", but {}", found.name));
-    Ok((!is_tar).then(what))
+/// The error of a sidecar without the column that others have.
+fn lacks(spec: &ColumnSpec) -> Error {
+    let text = format!(
+        "the sidecar has no column '{}' of type {}, which other shards have; make it with `pack index --columns {spec}`",
+        spec.name,
+        spec.kind.word()
+    );
+    Error::new(ErrorKind::Stale, text)
 }
 
 #[cfg(test)]

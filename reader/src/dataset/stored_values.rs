@@ -5,7 +5,7 @@
 use tarflume_formats::index::{ColumnSpec, Value};
 
 use crate::dataset::Dataset;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// A typed column of all sidecars.
 #[derive(Debug, Clone)]
@@ -73,14 +73,4 @@ impl StoredValues {
         }
         Ok(())
     }
-}
-
-/// The error of a sidecar without the column that others have.
-pub(crate) fn lacks(spec: &ColumnSpec) -> Error {
-    let text = format!(
-        "the sidecar has no column '{}' of type {}, which other shards have; make it with `pack index --columns {spec}`",
-        spec.name,
-        spec.kind.word()
-    );
-    Error::new(ErrorKind::Stale, text)
 }
