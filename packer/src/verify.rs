@@ -7,6 +7,7 @@
 //! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
 pub(crate) mod across;
+mod bad_name;
 
 pub(crate) mod cursor;
 mod display;

@@ -50,6 +50,7 @@ mod numbers;
 mod pack;
 mod package;
 mod packing;
+mod packing_words;
 mod parts;
 mod ragged;
 mod reshard;

@@ -9,11 +9,10 @@ use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
-use tarflume_packer::columns::Columns;
 use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Choice, Compress, PartSchema, Stop, index, size, verify};
+use tarflume_packer::{CheckLevel, Choice, PartSchema, Stop, index, size, verify};
 use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
@@ -24,6 +23,7 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
+use crate::packing_words::{compression, typed_columns};
 use crate::storage;
 use crate::tokens::Function;
 use crate::{url, words};
@@ -72,18 +72,6 @@ pub(crate) fn counts(
         }
     }
     Ok(())
-}
-
-/// `compress=`: "zstd" or "zstd:LEVEL".
-pub(crate) fn compression(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Compress>> {
-    let parsed = given.map(Compress::parse).transpose();
-    parsed.map_err(|why| usage(py, format!("compress=: {why}")))
-}
-
-/// `columns=`: "class:u32,split:str".
-fn typed_columns(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Columns>> {
-    let parsed = given.map(Columns::parse).transpose();
-    parsed.map_err(|failure| JobFailure::failure(failure).raised(py))
 }
 
 /// Starts to build a data set.

@@ -15,7 +15,8 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::json::from_json;
 use crate::numbers::Number;
-use crate::pack::{bucket, bytes, choice, compression};
+use crate::pack::{bucket, bytes, choice};
+use crate::packing_words::compression;
 use crate::url;
 use tarflume_formats::IgnorePoison;
 

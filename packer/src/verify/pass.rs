@@ -9,6 +9,7 @@ use tarflume_formats::index::{Part, TarFacts};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
+use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
@@ -444,19 +445,4 @@ fn differs(ext: &[u8], found: u32, expected: u32) -> String {
         "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
         name::shown(ext)
     )
-}
-
-/// Returns why some reader or terminal would fail on a member's name.
-fn bad_name(name: &[u8]) -> Option<&'static str> {
-    if name.starts_with(b"/") {
-        return Some("the name is absolute; unpacking it would write outside the folder");
-    }
-    if name.split(|&b| b == b'/').any(|component| component == b"..") {
-        return Some("the name holds '..'; unpacking it would write outside the folder");
-    }
-    match std::str::from_utf8(name) {
-        Err(_) => Some("the name is not UTF-8"),
-        Ok(text) if text.chars().any(char::is_control) => Some("the name holds control characters"),
-        Ok(_) => None,
-    }
 }
