@@ -8,7 +8,6 @@
 
 pub(crate) mod across;
 mod bad_name;
-
 pub(crate) mod cursor;
 mod display;
 pub(crate) mod kinds;

@@ -334,7 +334,7 @@ pub(crate) fn pack_index(
     if headers && columns.is_some() {
         return Err(usage(
             py,
-            "headers=True reads no part, but columns= needs their values: give only one of them",
+            "headers=True reads no part, which columns= needs: give one of them",
         ));
     }
     let options = index::Options {
