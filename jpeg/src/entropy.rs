@@ -11,11 +11,14 @@ mod huffman;
 mod lane;
 mod lockstep;
 mod progressive;
+mod skim;
+mod skips;
 mod unstuff;
 
-pub(crate) use self::best::{lockstep, scan_lockstep};
+pub(crate) use self::best::{lockstep, scan_lockstep, skimmers};
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane, Predictors};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};
 pub(crate) use self::progressive::{Bits, Block, Run};
+pub(crate) use self::skim::{Skim, Skimmers};
 pub(crate) use self::unstuff::{Unstuffed, unstuff};

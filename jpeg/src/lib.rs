@@ -54,10 +54,12 @@ mod multiscan;
 mod planes;
 mod points;
 mod position;
+mod reread;
 mod rewrite;
 mod scanner;
 mod scans;
 mod simd;
+mod skim_walk;
 mod slot;
 mod strand;
 

@@ -31,8 +31,8 @@ pub(crate) const RARE: u64 = 192;
 const ASK: u64 = RARE << 8 | 64;
 
 /// Limit on the bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
-const MOST_DC: u32 = 11;
-const MOST_AC: u32 = 10;
+pub(super) const MOST_DC: u32 = 11;
+pub(super) const MOST_AC: u32 = 10;
 
 /// A table for DC or AC coefficients.
 #[derive(Debug, Clone)]
@@ -124,6 +124,11 @@ impl Table {
         Ok(())
     }
 
+    /// Returns symbol and length of each code, in the order of the codes.
+    pub(super) fn codes(&self) -> Codes<'_> {
+        Codes { table: self, length: 1, next: 0 }
+    }
+
     /// Returns the symbol whose code `window` begins with; `None` if no code matches or the entries
     /// hold the symbol.
     fn symbol(&self, window: u64) -> Option<(u8, u32)> {
@@ -168,6 +173,30 @@ impl Table {
         let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
         let known = size <= MOST_AC && (size > 0 || run == 0 || run == 15);
         known.then_some(Rare { run, size, length })
+    }
+}
+
+/// See [`Table::codes`].
+#[derive(Debug, Clone)]
+pub(super) struct Codes<'a> {
+    table: &'a Table,
+    length: usize,
+    /// The next code, left-aligned in 16 bits.
+    next: u32,
+}
+
+impl Iterator for Codes<'_> {
+    type Item = (u8, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u8, u32)> {
+        while self.next >= *self.table.ends.get(self.length)? {
+            self.length += 1;
+        }
+        let down = 16 - self.length as u32;
+        let place = self.table.places[self.length] + (self.next >> down) as i32;
+        self.next += 1 << down;
+        Some((self.table.symbols[place as usize & 255], self.length as u32))
     }
 }
 

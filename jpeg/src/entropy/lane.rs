@@ -30,6 +30,25 @@ pub(super) struct Pattern {
     count: usize,
 }
 
+impl Pattern {
+    pub(super) fn of(components: &Components) -> Pattern {
+        let mut pattern = Pattern::default();
+        for (n, component) in components.iter().enumerate() {
+            for _ in 0..component.h * component.v {
+                let block = (n as u8, component.dc as u8, component.ac as u8);
+                pattern.blocks[pattern.count] = block;
+                pattern.count += 1;
+            }
+        }
+        pattern
+    }
+
+    /// Returns the tables for each block of an MCU.
+    pub(super) fn sequence(&self) -> &[(u8, u8, u8)] {
+        &self.blocks[..self.count]
+    }
+}
+
 /// The DC of each component's last block.
 pub(crate) type Predictors = [i32; 4];
 
@@ -69,15 +88,7 @@ impl Lane {
     /// Prepares for a picture with these components and tables.
     pub(crate) fn set_components(&mut self, components: &Components, tables: &Arc<Tables>) {
         self.tables = Some(tables.clone());
-        let mut pattern = Pattern::default();
-        for (n, component) in components.iter().enumerate() {
-            for _ in 0..component.h * component.v {
-                let block = (n as u8, component.dc as u8, component.ac as u8);
-                pattern.blocks[pattern.count] = block;
-                pattern.count += 1;
-            }
-        }
-        self.pattern = pattern;
+        self.pattern = Pattern::of(components);
     }
 
     /// Prepares memory for legs of up to `blocks` blocks.

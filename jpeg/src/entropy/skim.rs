@@ -1,0 +1,300 @@
+//! `Skim`: one stream of entropy-coded blocks that is read without keeping coefficients.
+//!
+//! A first pass finds the end of each block, several symbols a look-up. A second one decodes the DC
+//! of each block, because a position needs the predictors. What is wrong with invalid data is not
+//! determined here: the caller reads them again with `lane`.
+
+use std::slice::IterMut;
+
+use super::huffman::{END, LOOK, RARE, Tables};
+use super::lane::{Pattern, Predictors, difference, window};
+use super::skips::{BITS, Pair, SkipTables, Skips, TURN};
+use super::unstuff::Unstuffed;
+use crate::error::Result;
+use crate::header::{Header, MCU_BLOCKS};
+
+/// A stream of blocks, read in *legs*: runs of blocks after which the caller examines the result.
+#[derive(Debug, Default)]
+pub(crate) struct Skim {
+    pub(crate) data: Unstuffed,
+    tables: Tables,
+    skips: SkipTables,
+    pattern: Pattern,
+    /// The position of the leg's start and of the end of each block.
+    ends: Vec<u64>,
+    /// Blocks of the leg that have ended, and all of them.
+    done: usize,
+    blocks: usize,
+    /// The position and, in the lowest 8 bits, the coefficients read of the current block.
+    state: u64,
+    /// The block's place in the MCU.
+    place: usize,
+    is_valid: bool,
+    predictors: Predictors,
+}
+
+impl Skim {
+    /// Prepares for a picture; the data follow.
+    ///
+    /// # Errors
+    /// Returns an error if the codes of a table are invalid.
+    pub(crate) fn open(&mut self, header: &Header, bytes: &[u8]) -> Result<()> {
+        self.tables.build(header, bytes)?;
+        self.skips.build(&header.components, &self.tables);
+        self.pattern = Pattern::of(&header.components);
+        Ok(())
+    }
+
+    /// Moves to a bit of the data, before an MCU, and resets the predictors.
+    pub(crate) fn seek(&mut self, bit: usize) {
+        (self.state, self.predictors) = ((bit as u64) << 8, Predictors::default());
+    }
+
+    /// Begins a leg of `blocks` blocks, whole MCUs.
+    pub(crate) fn begin(&mut self, blocks: usize) {
+        if self.ends.len() <= blocks {
+            self.ends.resize(blocks + 1, 0);
+        }
+        self.ends[0] = self.state >> 8;
+        (self.done, self.blocks, self.place, self.is_valid) = (0, blocks, 0, true);
+    }
+
+    /// Returns true if no fault was found in the leg. Its bits may be beyond the data.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.is_valid
+    }
+
+    /// Returns the bit after `blocks` blocks of the leg.
+    pub(crate) fn bit(&self, blocks: usize) -> usize {
+        self.ends[blocks] as usize
+    }
+
+    /// Returns the DC of each component's last block of those added.
+    pub(crate) fn predictors(&self) -> Predictors {
+        self.predictors
+    }
+
+    /// Adds the DC of blocks `from..to` of the leg, whole MCUs, to the predictors.
+    pub(crate) fn add(&mut self, from: usize, to: usize) {
+        let sequence = self.pattern.sequence();
+        let mut places = sequence.iter().cycle();
+        for (&start, &(component, dc, _)) in self.ends[from..to].iter().zip(&mut places) {
+            let found = window(&self.data.bytes, start as usize)
+                .and_then(|window| difference(&self.tables.dc[usize::from(dc) & 3], window));
+            let Some((difference, _)) = found else {
+                self.is_valid = false;
+                return;
+            };
+            let predictor = &mut self.predictors[usize::from(component) & 3];
+            *predictor = predictor.wrapping_add(difference);
+        }
+    }
+
+    /// Returns the state for steps.
+    #[inline(always)]
+    fn hot(&mut self) -> Hot<'_> {
+        let mut pairs = [&self.skips.pairs[0]; MCU_BLOCKS];
+        for (pair, &(component, ..)) in pairs.iter_mut().zip(self.pattern.sequence()) {
+            *pair = &self.skips.pairs[usize::from(self.skips.of[usize::from(component) & 3])];
+        }
+        let pair = pairs[self.place % MCU_BLOCKS];
+        let rest = pair.rest();
+        let table = if self.state & 0xff == 0 { &pair.first } else { rest };
+        let ends = self.ends[self.done + 1..=self.blocks].iter_mut();
+        let cold = Cold {
+            tables: &self.tables,
+            pattern: &self.pattern,
+            pairs,
+            ends,
+            place: &mut self.place,
+            is_valid: &mut self.is_valid,
+            done: &mut self.done,
+            blocks: self.blocks,
+            parked: &mut self.state,
+        };
+        let state = *cold.parked;
+        Hot { data: &self.data.bytes, state, table, rest, window: 0, cold }
+    }
+}
+
+/// The state of a step.
+struct Hot<'a> {
+    data: &'a [u8],
+    state: u64,
+    /// The table of the next look-up, and the one for AC symbols.
+    table: &'a Skips,
+    rest: &'a Skips,
+    window: u64,
+    cold: Cold<'a>,
+}
+
+/// The state that is needed once per block.
+struct Cold<'a> {
+    tables: &'a Tables,
+    pattern: &'a Pattern,
+    /// The tables for each block of an MCU.
+    pairs: [&'a Pair; MCU_BLOCKS],
+    /// The ends of the blocks that have not ended.
+    ends: IterMut<'a, u64>,
+    place: &'a mut usize,
+    is_valid: &'a mut bool,
+    done: &'a mut usize,
+    blocks: usize,
+    parked: &'a mut u64,
+}
+
+impl Hot<'_> {
+    /// Loads the next 57 bits. Returns false at the end of the data.
+    #[inline(always)]
+    fn load(&mut self) -> bool {
+        match window(self.data, (self.state >> 8) as usize) {
+            Some(window) => {
+                self.window = window;
+                true
+            }
+            None => self.fail(),
+        }
+    }
+
+    /// Reads the symbols of one look-up. Returns false if the lane stops.
+    #[inline(always)]
+    fn look(&mut self) -> bool {
+        let entry = self.table[(self.window >> (64 - BITS)) as usize];
+        self.window <<= entry >> 8;
+        self.state += u64::from(entry);
+        self.table = self.rest;
+        if self.state & TURN == 0 { true } else { self.turn(entry) }
+    }
+
+    /// Ends the block, or reads the rest of it symbol by symbol. Returns false if the lane stops.
+    #[inline(always)]
+    fn turn(&mut self, entry: u16) -> bool {
+        // Ended with fewer than 64 coefficients, or full without an end.
+        if self.state & TURN != 0x80 && self.state & 0xff != 64 {
+            match self.cold.finish(self.data, self.state - u64::from(entry)) {
+                Some(state) => self.state = state,
+                None => return self.fail(),
+            }
+            if !self.load() {
+                return false;
+            }
+            if self.state & TURN == 0 {
+                return true;
+            }
+        }
+        self.state &= !0xff;
+        let cold = &mut self.cold;
+        if let Some(end) = cold.ends.next() {
+            *end = self.state >> 8;
+        }
+        let next = *cold.place + 1;
+        *cold.place = if next >= cold.pattern.sequence().len() { 0 } else { next };
+        let pair = cold.pairs[*cold.place % MCU_BLOCKS];
+        (self.table, self.rest) = (&pair.first, pair.rest());
+        cold.ends.len() > 0
+    }
+
+    #[cold]
+    fn fail(&mut self) -> bool {
+        *self.cold.is_valid = false;
+        false
+    }
+
+    /// Writes back the state for later calls.
+    #[inline(always)]
+    fn park(self) {
+        *self.cold.parked = self.state;
+        *self.cold.done = self.cold.blocks - self.cold.ends.len();
+    }
+}
+
+impl Cold<'_> {
+    /// Reads one symbol that the entries do not hold, or the last symbols of a block, from `state`
+    /// on. Returns the state after them, in which one of the bits of `TURN` is set if the block has
+    /// ended; `None` if the data are at fault.
+    #[inline(never)]
+    fn finish(&self, data: &[u8], state: u64) -> Option<u64> {
+        let (mut bit, mut count) = ((state >> 8) as usize, state & 0xff);
+        let (_, dc, ac) = self.pattern.sequence()[*self.place];
+        let ac = &self.tables.ac[usize::from(ac) & 3];
+        if count == 0 {
+            let found = difference(&self.tables.dc[usize::from(dc) & 3], window(data, bit)?)?;
+            return Some(((bit + found.1) as u64) << 8 | 1);
+        }
+        while count < 64 {
+            let window = window(data, bit)?;
+            let entry = ac.entries[(window >> (64 - LOOK)) as usize];
+            let mut moves = entry >> 8 & 0xff;
+            let mut taken = 64 - (entry & 0xff) as usize;
+            let is_rare = moves == RARE;
+            if is_rare {
+                let rare = ac.rare_ac(window)?;
+                let ends = rare.run == 0 && rare.size == 0;
+                moves = if ends { END } else { u64::from(rare.run) + 1 };
+                taken = (rare.length + rare.size) as usize;
+            }
+            bit += taken;
+            if moves == END {
+                count = 64;
+                break;
+            }
+            count += moves;
+            if is_rare && count < 64 {
+                break;
+            }
+        }
+        (count <= 64).then_some((bit as u64) << 8 | count)
+    }
+}
+
+/// The loop with one variable per lane: in an array, the compiler would keep them in memory. The
+/// look-ups of the lanes alternate, so that each has the time of the others to arrive.
+macro_rules! rounds {
+    ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
+        /// Steps the lanes in turn until one stops; returns its number.
+        #[inline(always)]
+        pub(super) fn $name(lanes: [&mut Skim; $count]) -> usize {
+            let [$($lane),+] = lanes;
+            $(let mut $lane = $lane.hot();)+
+            let stopped = loop {
+                $(if !$lane.load() { break $number; })+
+                $(if !$lane.look() { break $number; })+
+                $(if !$lane.look() { break $number; })+
+                $(if !$lane.look() { break $number; })+
+            };
+            $($lane.park();)+
+            stopped
+        }
+    };
+}
+
+rounds!(skims1, 1, a 0);
+rounds!(skims2, 2, a 0, b 1);
+rounds!(skims3, 3, a 0, b 1, c 2);
+rounds!(skims4, 4, a 0, b 1, c 2, d 3);
+
+/// The steps for an instruction set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Skimmers {
+    pub(super) one: fn([&mut Skim; 1]) -> usize,
+    pub(super) two: fn([&mut Skim; 2]) -> usize,
+    pub(super) three: fn([&mut Skim; 3]) -> usize,
+    pub(super) four: fn([&mut Skim; 4]) -> usize,
+}
+
+impl Skimmers {
+    /// For every processor.
+    pub(super) const PORTABLE: Skimmers =
+        Skimmers { one: skims1, two: skims2, three: skims3, four: skims4 };
+
+    /// Runs the lanes, each begun, through their blocks until one stops; returns its number.
+    pub(crate) fn run(&self, lanes: &mut [Skim]) -> usize {
+        match lanes {
+            [a, b, c, d, ..] => (self.four)([a, b, c, d]),
+            [a, b, c] => (self.three)([a, b, c]),
+            [a, b] => (self.two)([a, b]),
+            [a] => (self.one)([a]),
+            [] => 0,
+        }
+    }
+}
