@@ -13,6 +13,9 @@ use super::unstuff::Unstuffed;
 use crate::error::Result;
 use crate::header::{Header, MCU_BLOCKS};
 
+/// Room for the blocks of an MCU, a power of two so that no place is out of range.
+const PLACES: usize = MCU_BLOCKS.next_power_of_two();
+
 /// A stream of blocks, read in *legs*: runs of blocks after which the caller examines the result.
 #[derive(Debug, Default)]
 pub(crate) struct Skim {
@@ -90,30 +93,32 @@ impl Skim {
         }
     }
 
-    /// Returns the state for steps.
+    /// Returns the state for steps. Its two parts are apart: what is needed once per block has its
+    /// address taken, and would otherwise keep the rest out of registers.
     #[inline(always)]
-    fn hot(&mut self) -> Hot<'_> {
-        let mut pairs = [&self.skips.pairs[0]; MCU_BLOCKS];
+    fn hot(&mut self) -> (Hot<'_>, Cold<'_>) {
+        let mut pairs = [&self.skips.pairs[0]; PLACES];
         for (pair, &(component, ..)) in pairs.iter_mut().zip(self.pattern.sequence()) {
             *pair = &self.skips.pairs[usize::from(self.skips.of[usize::from(component) & 3])];
         }
-        let pair = pairs[self.place % MCU_BLOCKS];
-        let rest = pair.rest();
-        let table = if self.state & 0xff == 0 { &pair.first } else { rest };
+        let rest = pairs[self.place % PLACES].rest();
+        let table = if self.state & 0xff == 0 { &pairs[self.place % PLACES].first } else { rest };
         let ends = self.ends[self.done + 1..=self.blocks].iter_mut();
         let cold = Cold {
             tables: &self.tables,
             pattern: &self.pattern,
             pairs,
             ends,
-            place: &mut self.place,
+            place: self.place,
+            places: self.pattern.sequence().len(),
+            parked_place: &mut self.place,
             is_valid: &mut self.is_valid,
             done: &mut self.done,
             blocks: self.blocks,
             parked: &mut self.state,
         };
         let state = *cold.parked;
-        Hot { data: &self.data.bytes, state, table, rest, window: 0, cold }
+        (Hot { data: &self.data.bytes, state, table, rest, window: 0 }, cold)
     }
 }
 
@@ -125,7 +130,6 @@ struct Hot<'a> {
     table: &'a Skips,
     rest: &'a Skips,
     window: u64,
-    cold: Cold<'a>,
 }
 
 /// The state that is needed once per block.
@@ -133,49 +137,52 @@ struct Cold<'a> {
     tables: &'a Tables,
     pattern: &'a Pattern,
     /// The tables for each block of an MCU.
-    pairs: [&'a Pair; MCU_BLOCKS],
+    pairs: [&'a Pair; PLACES],
     /// The ends of the blocks that have not ended.
     ends: IterMut<'a, u64>,
-    place: &'a mut usize,
+    /// The block's place in the MCU, and its number of blocks.
+    place: usize,
+    places: usize,
+    parked_place: &'a mut usize,
     is_valid: &'a mut bool,
     done: &'a mut usize,
     blocks: usize,
     parked: &'a mut u64,
 }
 
-impl Hot<'_> {
+impl<'a> Hot<'a> {
     /// Loads the next 57 bits. Returns false at the end of the data.
     #[inline(always)]
-    fn load(&mut self) -> bool {
+    fn load(&mut self, cold: &mut Cold<'a>) -> bool {
         match window(self.data, (self.state >> 8) as usize) {
             Some(window) => {
                 self.window = window;
                 true
             }
-            None => self.fail(),
+            None => cold.fail(),
         }
     }
 
     /// Reads the symbols of one look-up. Returns false if the lane stops.
     #[inline(always)]
-    fn look(&mut self) -> bool {
+    fn look(&mut self, cold: &mut Cold<'a>) -> bool {
         let entry = self.table[(self.window >> (64 - BITS)) as usize];
         self.window <<= entry >> 8;
         self.state += u64::from(entry);
         self.table = self.rest;
-        if self.state & TURN == 0 { true } else { self.turn(entry) }
+        if self.state & TURN == 0 { true } else { self.turn(cold, entry) }
     }
 
-    /// Ends the block, or reads the rest of it symbol by symbol. Returns false if the lane stops.
+    /// Ends the block, or reads a part of it symbol by symbol. Returns false if the lane stops.
     #[inline(always)]
-    fn turn(&mut self, entry: u16) -> bool {
+    fn turn(&mut self, cold: &mut Cold<'a>, entry: u16) -> bool {
         // Ended with fewer than 64 coefficients, or full without an end.
         if self.state & TURN != 0x80 && self.state & 0xff != 64 {
-            match self.cold.finish(self.data, self.state - u64::from(entry)) {
+            match cold.finish(self.data, self.state - u64::from(entry)) {
                 Some(state) => self.state = state,
-                None => return self.fail(),
+                None => return cold.fail(),
             }
-            if !self.load() {
+            if !self.load(cold) {
                 return false;
             }
             if self.state & TURN == 0 {
@@ -183,39 +190,39 @@ impl Hot<'_> {
             }
         }
         self.state &= !0xff;
-        let cold = &mut self.cold;
         if let Some(end) = cold.ends.next() {
             *end = self.state >> 8;
         }
-        let next = *cold.place + 1;
-        *cold.place = if next >= cold.pattern.sequence().len() { 0 } else { next };
-        let pair = cold.pairs[*cold.place % MCU_BLOCKS];
+        let next = cold.place + 1;
+        cold.place = if next >= cold.places { 0 } else { next };
+        let pair = cold.pairs[cold.place % PLACES];
         (self.table, self.rest) = (&pair.first, pair.rest());
         cold.ends.len() > 0
     }
+}
 
-    #[cold]
+impl Cold<'_> {
+    #[inline(always)]
     fn fail(&mut self) -> bool {
-        *self.cold.is_valid = false;
+        *self.is_valid = false;
         false
     }
 
     /// Writes back the state for later calls.
     #[inline(always)]
-    fn park(self) {
-        *self.cold.parked = self.state;
-        *self.cold.done = self.cold.blocks - self.cold.ends.len();
+    fn park(self, state: u64) {
+        *self.parked = state;
+        *self.parked_place = self.place;
+        *self.done = self.blocks - self.ends.len();
     }
-}
 
-impl Cold<'_> {
     /// Reads one symbol that the entries do not hold, or the last symbols of a block, from `state`
     /// on. Returns the state after them, in which one of the bits of `TURN` is set if the block has
     /// ended; `None` if the data are at fault.
     #[inline(never)]
     fn finish(&self, data: &[u8], state: u64) -> Option<u64> {
         let (mut bit, mut count) = ((state >> 8) as usize, state & 0xff);
-        let (_, dc, ac) = self.pattern.sequence()[*self.place];
+        let (_, dc, ac) = self.pattern.sequence()[self.place];
         let ac = &self.tables.ac[usize::from(ac) & 3];
         if count == 0 {
             let found = difference(&self.tables.dc[usize::from(dc) & 3], window(data, bit)?)?;
@@ -250,28 +257,28 @@ impl Cold<'_> {
 /// The loop with one variable per lane: in an array, the compiler would keep them in memory. The
 /// look-ups of the lanes alternate, so that each has the time of the others to arrive.
 macro_rules! rounds {
-    ($name:ident, $count:literal, $($lane:ident $number:literal),+) => {
+    ($name:ident, $count:literal, $($lane:ident $cold:ident $number:literal),+) => {
         /// Steps the lanes in turn until one stops; returns its number.
         #[inline(always)]
         pub(super) fn $name(lanes: [&mut Skim; $count]) -> usize {
             let [$($lane),+] = lanes;
-            $(let mut $lane = $lane.hot();)+
+            $(let (mut $lane, mut $cold) = $lane.hot();)+
             let stopped = loop {
-                $(if !$lane.load() { break $number; })+
-                $(if !$lane.look() { break $number; })+
-                $(if !$lane.look() { break $number; })+
-                $(if !$lane.look() { break $number; })+
+                $(if !$lane.load(&mut $cold) { break $number; })+
+                $(if !$lane.look(&mut $cold) { break $number; })+
+                $(if !$lane.look(&mut $cold) { break $number; })+
+                $(if !$lane.look(&mut $cold) { break $number; })+
             };
-            $($lane.park();)+
+            $($cold.park($lane.state);)+
             stopped
         }
     };
 }
 
-rounds!(skims1, 1, a 0);
-rounds!(skims2, 2, a 0, b 1);
-rounds!(skims3, 3, a 0, b 1, c 2);
-rounds!(skims4, 4, a 0, b 1, c 2, d 3);
+rounds!(skims1, 1, a cold_a 0);
+rounds!(skims2, 2, a cold_a 0, b cold_b 1);
+rounds!(skims3, 3, a cold_a 0, b cold_b 1, c cold_c 2);
+rounds!(skims4, 4, a cold_a 0, b cold_b 1, c cold_c 2, d cold_d 3);
 
 /// The steps for an instruction set.
 #[derive(Debug, Clone, Copy)]
