@@ -110,3 +110,57 @@ impl Reread {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
+
+    use super::*;
+    use crate::header::Header;
+    use crate::points::encode;
+    use crate::scanner::Scanner;
+
+    /// Returns the entry points that a lane that decodes finds.
+    fn read(reread: &mut Reread, bytes: &[u8], header: &Header) -> Result<Vec<u8>> {
+        let mcus = header.mcus();
+        let mut blob = Vec::new();
+        reread.read(&Picture { bytes, header, mcus, points: None })?;
+        if header.without_entry_points().is_none() {
+            let grid = (mcus.1, mcus.0.div_ceil(reread.step), reread.step);
+            encode(bytes, header.components.count(), grid, &reread.places, &mut blob);
+        }
+        Ok(blob)
+    }
+
+    /// Some changes are no damage: then both find the same entry points.
+    #[test]
+    fn the_scanner_accepts_the_same_damage_with_the_same_entry_points() {
+        use PhotoKind::{Cmyk, Gray, Yuv420, Yuv422, Yuv444};
+        let (mut scanner, mut reread) = (Scanner::new(), Reread::default());
+        let mut rng = SplitMix64::new(12);
+        let mut counts = [0; 2];
+        for (kind, seed) in [Yuv444, Yuv420, Yuv422, Gray, Cmyk].into_iter().zip(1..) {
+            let good = Photo::new(400, 60, kind).encode(seed).unwrap();
+            for _ in 0..400 {
+                let mut bytes = good.clone();
+                for _ in 0..rng.below(3) {
+                    let at = rng.below(bytes.len() as u32) as usize;
+                    bytes[at] ^= 1 << rng.below(8);
+                }
+                let Ok(header) = Header::parse(&bytes) else { continue };
+                if header.has_several_scans() || header.check_supported().is_err() {
+                    continue;
+                }
+                let mut blob = Vec::new();
+                let scanned = scanner.scan(&bytes, &header, &mut blob).map(|()| blob);
+                let expected = read(&mut reread, &bytes, &header);
+                counts[usize::from(expected.is_ok())] += 1;
+                assert_eq!(scanned.is_ok(), expected.is_ok(), "{scanned:?} {expected:?}");
+                if let (Ok(scanned), Ok(expected)) = (scanned, expected) {
+                    assert_eq!(scanned, expected);
+                }
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
+    }
+}

@@ -57,7 +57,6 @@ pub(super) fn lockstep() -> Option<(Lockstep, Lockstep)> {
 
 /// Returns the scanner's steps if this processor can run them.
 pub(super) fn skimmers() -> Option<Skimmers> {
-    let steps =
-        Skimmers { one: skim_one, two: skim_two, three: skim_three, four: skim_four };
+    let steps = Skimmers { one: skim_one, two: skim_two, three: skim_three, four: skim_four };
     is_here().then_some(steps)
 }
