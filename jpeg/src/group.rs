@@ -39,7 +39,7 @@ impl Default for DecoderState {
             lanes: Default::default(),
             slots: Default::default(),
             scans: Scans::default(),
-            lockstep: lockstep(),
+            lockstep: lockstep(false),
             simd: Simd::best(),
             streams: MOST_LANES,
             memory: u64::MAX,

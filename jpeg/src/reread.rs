@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::entropy::{Lane, Lockstep, Tables, scan_lockstep};
+use crate::entropy::{Lane, LaneTables, Lockstep, lockstep};
 use crate::error::{Error, Result};
 use crate::points::step;
 use crate::position::{Cursor, Position};
@@ -14,7 +14,7 @@ use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
 #[derive(Debug)]
 pub(crate) struct Reread {
     lane: Lane,
-    tables: Arc<Tables>,
+    tables: Arc<LaneTables>,
     lockstep: Lockstep,
     strand: Strand,
     /// The position before each step of each row, and after the last block.
@@ -30,7 +30,7 @@ impl Default for Reread {
         Reread {
             lane: Lane::default(),
             tables: Arc::default(),
-            lockstep: scan_lockstep(),
+            lockstep: lockstep(false),
             strand: Strand::default(),
             places: Vec::new(),
             step: 1,
@@ -45,7 +45,7 @@ impl Reread {
     /// # Errors
     /// Returns an error if its tables or data are damaged, or memory is exhausted.
     pub(crate) fn read(&mut self, picture: &Picture<'_>) -> Result<()> {
-        let mut tables = Tables::default();
+        let mut tables = LaneTables::default();
         tables.build(picture.header, picture.bytes)?;
         self.tables = Arc::new(tables);
         self.step = step(picture.mcus.0);

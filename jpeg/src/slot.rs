@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::entropy::Tables;
+use crate::entropy::LaneTables;
 use crate::error::{Error, Result};
 use crate::job::{Job, Report};
 use crate::layout::Layout;
@@ -29,7 +29,7 @@ enum Row {
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) layout: Layout,
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: Arc<LaneTables>,
     pub(crate) report: Report,
     /// The error that ended it early.
     pub(crate) error: Option<Error>,

@@ -3,24 +3,14 @@
 use super::lockstep::Lockstep;
 use super::skim::Skimmers;
 
-/// Returns the fastest steps for this processor: those that keep coefficients, and those that do
-/// not.
-fn best() -> (Lockstep, Lockstep) {
+/// Returns the fastest steps for this processor. They keep coefficients in natural order, row by
+/// row, or with `zigzag` in the order of the data.
+pub(crate) fn lockstep(zigzag: bool) -> Lockstep {
     #[cfg(target_arch = "x86_64")]
-    if let Some(fast) = super::fast::lockstep() {
+    if let Some(fast) = super::fast::lockstep(zigzag) {
         return fast;
     }
-    (Lockstep::PORTABLE, Lockstep::PORTABLE_SCAN)
-}
-
-/// Returns steps that keep coefficients.
-pub(crate) fn lockstep() -> Lockstep {
-    best().0
-}
-
-/// Returns steps for a scan that only needs positions: most coefficients are not stored.
-pub(crate) fn scan_lockstep() -> Lockstep {
-    best().1
+    if zigzag { Lockstep::portable::<true>() } else { Lockstep::portable::<false>() }
 }
 
 /// Returns the fastest steps of the scanner for this processor.

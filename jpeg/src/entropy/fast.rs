@@ -26,14 +26,14 @@ macro_rules! compiled {
     };
 }
 
-compiled!(one = rounds1::<true>, [Lane; 1]);
-compiled!(two = rounds2::<true>, [Lane; 2]);
-compiled!(three = rounds3::<true>, [Lane; 3]);
-compiled!(four = rounds4::<true>, [Lane; 4]);
-compiled!(scan_one = rounds1::<false>, [Lane; 1]);
-compiled!(scan_two = rounds2::<false>, [Lane; 2]);
-compiled!(scan_three = rounds3::<false>, [Lane; 3]);
-compiled!(scan_four = rounds4::<false>, [Lane; 4]);
+compiled!(one = rounds1::<false>, [Lane; 1]);
+compiled!(two = rounds2::<false>, [Lane; 2]);
+compiled!(three = rounds3::<false>, [Lane; 3]);
+compiled!(four = rounds4::<false>, [Lane; 4]);
+compiled!(zigzag_one = rounds1::<true>, [Lane; 1]);
+compiled!(zigzag_two = rounds2::<true>, [Lane; 2]);
+compiled!(zigzag_three = rounds3::<true>, [Lane; 3]);
+compiled!(zigzag_four = rounds4::<true>, [Lane; 4]);
 compiled!(skim_one = skims1, [Skim; 1]);
 compiled!(skim_two = skims2, [Skim; 2]);
 compiled!(skim_three = skims3, [Skim; 3]);
@@ -47,12 +47,15 @@ fn is_here() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Returns the steps if this processor can run them: those that keep coefficients, and those that
-/// do not.
-pub(super) fn lockstep() -> Option<(Lockstep, Lockstep)> {
-    let keep = Lockstep { one, two, three, four };
-    let scan = Lockstep { one: scan_one, two: scan_two, three: scan_three, four: scan_four };
-    is_here().then_some((keep, scan))
+/// Returns the steps if this processor can run them; with `zigzag` those that keep coefficients in
+/// the order of the data.
+pub(super) fn lockstep(zigzag: bool) -> Option<Lockstep> {
+    let steps = if zigzag {
+        Lockstep { one: zigzag_one, two: zigzag_two, three: zigzag_three, four: zigzag_four }
+    } else {
+        Lockstep { one, two, three, four }
+    };
+    is_here().then_some(steps)
 }
 
 /// Returns the scanner's steps if this processor can run them.

@@ -6,15 +6,14 @@
 
 use std::slice::IterMut;
 
+use super::code::{difference, window};
 use super::huffman::{END, LOOK, RARE, Tables};
-use super::lane::{Pattern, Predictors, difference, window};
+use super::lane::Predictors;
+use super::pattern::{PLACES, Pattern};
 use super::skips::{BITS, Pair, SkipTables, Skips, TURN};
 use super::unstuff::Unstuffed;
 use crate::error::Result;
-use crate::header::{Header, MCU_BLOCKS};
-
-/// Room for the blocks of an MCU, a power of two so that no place is out of range.
-const PLACES: usize = MCU_BLOCKS.next_power_of_two();
+use crate::header::Header;
 
 /// A stream of blocks, read in *legs*: runs of blocks after which the caller examines the result.
 #[derive(Debug, Default)]
@@ -79,16 +78,17 @@ impl Skim {
 
     /// Adds the DC of blocks `from..to` of the leg, whole MCUs, to the predictors.
     pub(crate) fn add(&mut self, from: usize, to: usize) {
-        let sequence = self.pattern.sequence();
-        let mut places = sequence.iter().cycle();
-        for (&start, &(component, dc, _)) in self.ends[from..to].iter().zip(&mut places) {
+        let mut place = 0;
+        for &start in &self.ends[from..to] {
+            let (component, dc, _) = self.pattern.at(place);
+            place = if place + 1 >= self.pattern.len() { 0 } else { place + 1 };
             let found = window(&self.data.bytes, start as usize)
-                .and_then(|window| difference(&self.tables.dc[usize::from(dc) & 3], window));
+                .and_then(|window| difference(&self.tables.dc[dc], window));
             let Some((difference, _)) = found else {
                 self.is_valid = false;
                 return;
             };
-            let predictor = &mut self.predictors[usize::from(component) & 3];
+            let predictor = &mut self.predictors[component];
             *predictor = predictor.wrapping_add(difference);
         }
     }
@@ -98,8 +98,8 @@ impl Skim {
     #[inline(always)]
     fn hot(&mut self) -> (Hot<'_>, Cold<'_>) {
         let mut pairs = [&self.skips.pairs[0]; PLACES];
-        for (pair, &(component, ..)) in pairs.iter_mut().zip(self.pattern.sequence()) {
-            *pair = &self.skips.pairs[usize::from(self.skips.of[usize::from(component) & 3])];
+        for (place, pair) in pairs.iter_mut().enumerate().take(self.pattern.len()) {
+            *pair = &self.skips.pairs[usize::from(self.skips.of[self.pattern.at(place).0])];
         }
         let rest = pairs[self.place % PLACES].rest();
         let table = if self.state & 0xff == 0 { &pairs[self.place % PLACES].first } else { rest };
@@ -110,7 +110,7 @@ impl Skim {
             pairs,
             ends,
             place: self.place,
-            places: self.pattern.sequence().len(),
+            places: self.pattern.len(),
             parked_place: &mut self.place,
             is_valid: &mut self.is_valid,
             done: &mut self.done,
@@ -222,10 +222,10 @@ impl Cold<'_> {
     #[inline(never)]
     fn finish(&self, data: &[u8], state: u64) -> Option<u64> {
         let (mut bit, mut count) = ((state >> 8) as usize, state & 0xff);
-        let (_, dc, ac) = self.pattern.sequence()[self.place];
-        let ac = &self.tables.ac[usize::from(ac) & 3];
+        let (_, dc, ac) = self.pattern.at(self.place);
+        let ac = &self.tables.ac[ac];
         if count == 0 {
-            let found = difference(&self.tables.dc[usize::from(dc) & 3], window(data, bit)?)?;
+            let found = difference(&self.tables.dc[dc], window(data, bit)?)?;
             return Some(((bit + found.1) as u64) << 8 | 1);
         }
         while count < 64 {
