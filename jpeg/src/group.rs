@@ -39,7 +39,7 @@ impl Default for DecoderState {
             lanes: Default::default(),
             slots: Default::default(),
             scans: Scans::default(),
-            lockstep: lockstep(false),
+            lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
             memory: u64::MAX,

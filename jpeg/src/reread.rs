@@ -30,7 +30,7 @@ impl Default for Reread {
         Reread {
             lane: Lane::default(),
             tables: Arc::default(),
-            lockstep: lockstep(false),
+            lockstep: lockstep(),
             strand: Strand::default(),
             places: Vec::new(),
             step: 1,

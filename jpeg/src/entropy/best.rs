@@ -3,14 +3,13 @@
 use super::lockstep::Lockstep;
 use super::skim::Skimmers;
 
-/// Returns the fastest steps for this processor. They keep coefficients in natural order, row by
-/// row, or with `zigzag` in the order of the data.
-pub(crate) fn lockstep(zigzag: bool) -> Lockstep {
+/// Returns the fastest steps for this processor.
+pub(crate) fn lockstep() -> Lockstep {
     #[cfg(target_arch = "x86_64")]
-    if let Some(fast) = super::fast::lockstep(zigzag) {
+    if let Some(fast) = super::fast::lockstep() {
         return fast;
     }
-    if zigzag { Lockstep::portable::<true>() } else { Lockstep::portable::<false>() }
+    Lockstep::PORTABLE
 }
 
 /// Returns the fastest steps of the scanner for this processor.

@@ -26,14 +26,10 @@ macro_rules! compiled {
     };
 }
 
-compiled!(one = rounds1::<false>, [Lane; 1]);
-compiled!(two = rounds2::<false>, [Lane; 2]);
-compiled!(three = rounds3::<false>, [Lane; 3]);
-compiled!(four = rounds4::<false>, [Lane; 4]);
-compiled!(zigzag_one = rounds1::<true>, [Lane; 1]);
-compiled!(zigzag_two = rounds2::<true>, [Lane; 2]);
-compiled!(zigzag_three = rounds3::<true>, [Lane; 3]);
-compiled!(zigzag_four = rounds4::<true>, [Lane; 4]);
+compiled!(one = rounds1, [Lane; 1]);
+compiled!(two = rounds2, [Lane; 2]);
+compiled!(three = rounds3, [Lane; 3]);
+compiled!(four = rounds4, [Lane; 4]);
 compiled!(skim_one = skims1, [Skim; 1]);
 compiled!(skim_two = skims2, [Skim; 2]);
 compiled!(skim_three = skims3, [Skim; 3]);
@@ -47,15 +43,9 @@ fn is_here() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Returns the steps if this processor can run them; with `zigzag` those that keep coefficients in
-/// the order of the data.
-pub(super) fn lockstep(zigzag: bool) -> Option<Lockstep> {
-    let steps = if zigzag {
-        Lockstep { one: zigzag_one, two: zigzag_two, three: zigzag_three, four: zigzag_four }
-    } else {
-        Lockstep { one, two, three, four }
-    };
-    is_here().then_some(steps)
+/// Returns the steps if this processor can run them.
+pub(super) fn lockstep() -> Option<Lockstep> {
+    is_here().then_some(Lockstep { one, two, three, four })
 }
 
 /// Returns the scanner's steps if this processor can run them.

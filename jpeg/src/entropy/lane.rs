@@ -6,7 +6,7 @@
 use std::slice::IterMut;
 use std::sync::Arc;
 
-use super::code::{difference, value, window};
+use super::code::{PLACES, difference, entry_value, value, window};
 use super::huffman::{self, LOOK};
 use super::pairs::{END, LaneTables, Pairs};
 use super::pattern::Pattern;
@@ -29,10 +29,11 @@ pub(crate) enum Fault {
 /// The DC of each component's last block.
 pub(crate) type Predictors = [i32; 4];
 
-/// Blocks behind those of a leg, to which a step may write zeros.
-const SLACK: usize = 3;
-/// The coefficients from the start of the current block on that a step may write.
-pub(super) type Reach = [i16; 64 * (SLACK + 1)];
+/// The numbers of coefficients from the start of the current block on, so that any number of 8 bits
+/// is in range: a step may write the one behind the block.
+pub(super) const REACH: usize = 256;
+/// Blocks behind those of a leg.
+const SLACK: usize = REACH / 64 - 1;
 
 /// The position of a lane.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,8 +57,8 @@ pub(crate) struct Lane {
     pub(crate) data: Unstuffed,
     /// Shared by the lanes of one picture.
     pub(crate) tables: Option<Arc<LaneTables>>,
-    /// Blocks of the leg, before dequantizing, in the order of the steps that were used. All zeros
-    /// when a leg starts. [`SLACK`] more blocks are always zeros, or never read.
+    /// Blocks of the leg, before dequantizing, in natural order. All zeros when a leg starts whose
+    /// result is used. Of [`SLACK`] more blocks nothing is used.
     pub(crate) coefficients: Vec<[i16; 64]>,
     /// For each block, the zigzag number of its last coefficient.
     pub(crate) last: Vec<u8>,
@@ -90,15 +91,14 @@ impl Lane {
         }
     }
 
-    /// Clears the blocks of a leg that is discarded.
+    /// Clears all blocks: those of a leg that is discarded, and of rows that were only passed.
     pub(crate) fn wipe(&mut self) {
-        let blocks = self.state.blocks + SLACK;
-        self.coefficients.iter_mut().take(blocks).for_each(|block| *block = [0; 64]);
+        self.coefficients.fill([0; 64]);
     }
 
     /// Clears all state after a call that a panic ended.
     pub(crate) fn clean(&mut self) {
-        self.coefficients.fill([0; 64]);
+        self.wipe();
         self.tables = None;
     }
 
@@ -203,27 +203,17 @@ impl<'a> Hot<'a> {
     /// Handles an entry that reached the end of the block, or that holds no symbol: continues with
     /// the next block or in this one. Returns false if the lane stops.
     #[inline(always)]
-    pub(super) fn turn(
-        &mut self,
-        cold: &mut Cold<'a>,
-        entry: u64,
-        place: impl Fn(u8) -> usize,
-    ) -> bool {
+    pub(super) fn turn(&mut self, cold: &mut Cold<'a>, entry: u64) -> bool {
         if !is_end(self.state as u8) {
-            let before = self.state - (entry & 0xffff);
-            // What the entry stored may be behind the block.
-            if let Some(reach) = self.out.first_chunk_mut::<{ size_of::<Reach>() / 2 }>() {
-                reach[place(self.state as u8)] = 0;
-                reach[place((before as u8).wrapping_add((entry >> 16) as u8))] = 0;
-            }
-            let (state, found) = cold.symbol(self.data, before);
+            // What the entry stored is stored again, or is behind the block.
+            let (state, found) = cold.symbol(self.data, self.state - (entry & 0xffff));
             self.state = state;
             if cold.fault.is_some() {
                 return false;
             }
             let k = state as u8;
-            if k < END as u8 {
-                self.out[place(k)] = found;
+            if let Some(place) = self.out.get_mut(usize::from(PLACES[usize::from(k)])) {
+                *place = found;
             }
             if !is_end(k) {
                 return self.load(cold);
@@ -321,7 +311,7 @@ impl<'a> Cold<'a> {
             let found = value(window, rare.length, rare.size) as i16;
             (moves, u64::from(rare.length + rare.size), found)
         } else {
-            (entry >> 8 & 0xff, 64 - (entry & 0xff), super::code::entry_value(entry, window))
+            (entry >> 8 & 0xff, 64 - (entry & 0xff), entry_value(entry, window))
         };
         let state = state + (taken << 8) + moves;
         if moves != END && state as u8 > 63 {

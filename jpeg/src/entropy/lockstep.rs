@@ -1,34 +1,29 @@
 //! The steps inside blocks, for one to four lanes in turn.
 
 use super::code::PLACES;
-use super::lane::{Cold, Fault, Hot, Lane, Reach};
+use super::lane::{Cold, Fault, Hot, Lane, REACH};
 use super::pairs::BITS;
 
 /// Limit on the lanes decoded in turn. More would need more registers than a processor has, and
 /// gain nothing.
 pub(crate) const MOST_LANES: usize = 4;
 
-/// Returns the place of the coefficient with a zigzag number among those of its block.
-#[inline(always)]
-fn place<const ZIGZAG: bool>(k: u8) -> usize {
-    usize::from(if ZIGZAG { k } else { PLACES[usize::from(k)] })
-}
-
 /// Decodes the symbols of one look-up. Returns false if the lane stops.
 #[inline(always)]
-fn look<'a, const ZIGZAG: bool>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
+fn look<'a>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
     let entry = lane.table[(lane.window >> (64 - BITS)) as usize];
-    let Some(reach) = lane.out.first_chunk_mut::<{ size_of::<Reach>() / 2 }>() else {
+    let Some(reach) = lane.out.first_chunk_mut::<REACH>() else {
         return cold.fail(Fault::TooLong); // never: the slack is behind every block
     };
     lane.window = lane.window.rotate_left((entry >> 8) as u32);
     let first = (lane.state as u8).wrapping_add((entry >> 16) as u8);
     lane.state += entry & 0xffff;
     let last = lane.state as u8;
+    let place = |k: u8| usize::from(PLACES[usize::from(k)]);
     let bits = lane.window & !(u64::MAX << ((entry >> 24) & 63));
-    reach[place::<ZIGZAG>(last)] = (bits as u16).wrapping_add((entry >> 32) as u16) as i16;
-    reach[place::<ZIGZAG>(first)] = (entry >> 48) as i16;
-    if last < 63 { true } else { lane.turn(cold, entry, place::<ZIGZAG>) }
+    reach[place(last)] = (bits as u16).wrapping_add((entry >> 32) as u16) as i16;
+    reach[place(first)] = (entry >> 48) as i16;
+    if last < 63 { true } else { lane.turn(cold, entry) }
 }
 
 /// The loop with one variable per lane: in an array, the compiler would keep them in memory. The
@@ -37,14 +32,14 @@ macro_rules! rounds {
     ($name:ident, $count:literal, $($lane:ident $cold:ident $number:literal),+) => {
         /// Steps the lanes in turn until one stops; returns its number.
         #[inline(always)]
-        pub(super) fn $name<const ZIGZAG: bool>(lanes: [&mut Lane; $count]) -> usize {
+        pub(super) fn $name(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
             $(let (mut $lane, mut $cold) = $lane.hot();)+
             let stopped = loop {
                 $(if !$lane.load(&mut $cold) { break $number; })+
-                $(if !look::<ZIGZAG>(&mut $lane, &mut $cold) { break $number; })+
-                $(if !look::<ZIGZAG>(&mut $lane, &mut $cold) { break $number; })+
-                $(if !look::<ZIGZAG>(&mut $lane, &mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
             };
             $($cold.park($lane.state);)+
             stopped
@@ -57,7 +52,7 @@ rounds!(rounds2, 2, a cold_a 0, b cold_b 1);
 rounds!(rounds3, 3, a cold_a 0, b cold_b 1, c cold_c 2);
 rounds!(rounds4, 4, a cold_a 0, b cold_b 1, c cold_c 2, d cold_d 3);
 
-/// The steps for an instruction set and an order of the coefficients.
+/// The steps for an instruction set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lockstep {
     pub(super) one: fn([&mut Lane; 1]) -> usize,
@@ -68,14 +63,8 @@ pub(crate) struct Lockstep {
 
 impl Lockstep {
     /// For every processor.
-    pub(super) const fn portable<const ZIGZAG: bool>() -> Lockstep {
-        Lockstep {
-            one: |lanes| rounds1::<ZIGZAG>(lanes),
-            two: |lanes| rounds2::<ZIGZAG>(lanes),
-            three: |lanes| rounds3::<ZIGZAG>(lanes),
-            four: |lanes| rounds4::<ZIGZAG>(lanes),
-        }
-    }
+    pub(super) const PORTABLE: Lockstep =
+        Lockstep { one: rounds1, two: rounds2, three: rounds3, four: rounds4 };
 
     /// Runs the lanes, each begun, through their blocks until one stops; returns its number.
     pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {

@@ -54,7 +54,7 @@ impl Reader<'_> {
     fn block(&mut self, (dc, ac): (&Codes, &Codes)) -> i64 {
         let size = u32::from(self.symbol(dc));
         let bits = self.bits(size);
-        let difference = if bits >> size.max(1) - 1 == 0 { bits + 1 - (1 << size) } else { bits };
+        let difference = if bits >> (size.max(1) - 1) == 0 { bits + 1 - (1 << size) } else { bits };
         let mut k = 0;
         while k < 63 {
             let symbol = self.symbol(ac);
