@@ -16,6 +16,8 @@ mod pattern;
 mod progressive;
 mod skim;
 mod skips;
+#[cfg(test)]
+mod tests;
 mod unstuff;
 
 pub(crate) use self::best::{lockstep, skimmers};

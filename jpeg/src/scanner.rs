@@ -164,3 +164,51 @@ fn write(picture: &Picture<'_>, places: &[Position], blob: &mut Vec<u8>) {
 fn picture_of<'a>((bytes, header): (&'a [u8], &'a Header)) -> Picture<'a> {
     Picture { bytes, header, mcus: header.mcus(), points: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
+
+    use super::*;
+
+    /// Returns the entry points that a lane that decodes finds.
+    fn read(reread: &mut Reread, bytes: &[u8], header: &Header) -> Result<Vec<u8>> {
+        let picture = picture_of((bytes, header));
+        let mut blob = Vec::new();
+        reread.read(&picture)?;
+        write(&picture, &reread.places, &mut blob);
+        Ok(blob)
+    }
+
+    /// Some changes are no damage: then both find the same entry points.
+    #[test]
+    fn the_scanner_accepts_the_same_damage_with_the_same_entry_points() {
+        use PhotoKind::{Cmyk, Gray, Yuv420, Yuv422, Yuv444};
+        let (mut scanner, mut reread) = (Scanner::new(), Reread::default());
+        let mut rng = SplitMix64::new(12);
+        let mut counts = [0; 2];
+        for (kind, seed) in [Yuv444, Yuv420, Yuv422, Gray, Cmyk].into_iter().zip(1..) {
+            let good = Photo::new(400, 60, kind).encode(seed).unwrap();
+            for _ in 0..400 {
+                let mut bytes = good.clone();
+                for _ in 0..rng.below(3) {
+                    let at = rng.below(bytes.len() as u32) as usize;
+                    bytes[at] ^= 1 << rng.below(8);
+                }
+                let Ok(header) = Header::parse(&bytes) else { continue };
+                if header.has_several_scans() || header.check_supported().is_err() {
+                    continue;
+                }
+                let mut blob = Vec::new();
+                let scanned = scanner.scan(&bytes, &header, &mut blob).map(|()| blob);
+                let expected = read(&mut reread, &bytes, &header);
+                counts[usize::from(expected.is_ok())] += 1;
+                assert_eq!(scanned.is_ok(), expected.is_ok(), "{scanned:?} {expected:?}");
+                if let (Ok(scanned), Ok(expected)) = (scanned, expected) {
+                    assert_eq!(scanned, expected);
+                }
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
+    }
+}

@@ -5,6 +5,8 @@
 //! only what must be added to the bits after the code, and each code fills two runs of equal
 //! entries.
 
+use std::slice::Iter;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, HuffmanSpec, Pass, Work};
 
@@ -42,7 +44,10 @@ pub(crate) struct Table {
     ends: [u32; 17],
     /// For each length, the offset from a code to its symbol's index.
     places: [i32; 17],
+    /// Symbols and their codes' lengths, in the order of the codes.
     symbols: [u8; 256],
+    lengths: [u8; 256],
+    count: usize,
 }
 
 /// A symbol that the entries do not hold.
@@ -84,7 +89,14 @@ impl Kind {
 
 impl Default for Table {
     fn default() -> Table {
-        Table { entries: [ASK; ENTRIES], ends: [0; 17], places: [0; 17], symbols: [0; 256] }
+        Table {
+            entries: [ASK; ENTRIES],
+            ends: [0; 17],
+            places: [0; 17],
+            symbols: [0; 256],
+            lengths: [0; 256],
+            count: 0,
+        }
     }
 }
 
@@ -99,11 +111,13 @@ impl Table {
         at: usize,
     ) -> Result<()> {
         self.symbols[..symbols.len()].copy_from_slice(symbols);
+        self.count = symbols.len();
         self.entries.fill(ASK);
         let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
+            self.lengths[next..end].fill(length as u8);
             // T.81 forbids a code of all ones; libjpeg-turbo refuses such a table, too.
             if codes > 0 && code + u32::from(codes) >= 1 << length {
                 let text = format!("a Huffman table has too many codes of {length} bits");
@@ -126,7 +140,7 @@ impl Table {
 
     /// Returns symbol and length of each code, in the order of the codes.
     pub(super) fn codes(&self) -> Codes<'_> {
-        Codes { table: self, length: 1, next: 0 }
+        Codes { symbols: self.symbols[..self.count].iter(), lengths: self.lengths.iter() }
     }
 
     /// Returns the symbol whose code `window` begins with; `None` if no code matches or the entries
@@ -176,27 +190,19 @@ impl Table {
     }
 }
 
-/// See [`Table::codes`].
+/// Symbols and lengths of the codes of a table, in the order of the codes.
 #[derive(Debug, Clone)]
 pub(super) struct Codes<'a> {
-    table: &'a Table,
-    length: usize,
-    /// The next code, left-aligned in 16 bits.
-    next: u32,
+    symbols: Iter<'a, u8>,
+    lengths: Iter<'a, u8>,
 }
 
 impl Iterator for Codes<'_> {
     type Item = (u8, u32);
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<(u8, u32)> {
-        while self.next >= *self.table.ends.get(self.length)? {
-            self.length += 1;
-        }
-        let down = 16 - self.length as u32;
-        let place = self.table.places[self.length] + (self.next >> down) as i32;
-        self.next += 1 << down;
-        Some((self.table.symbols[place as usize & 255], self.length as u32))
+        Some((*self.symbols.next()?, (*self.lengths.next()?).into()))
     }
 }
 

@@ -56,14 +56,26 @@ impl LaneTables {
             if std::mem::replace(&mut built[number], true) {
                 continue;
             }
-            if self.pairs.len() <= number {
-                self.pairs.resize(number + 1, [RARE; ENTRIES]);
-            }
-            let codes = self.tables.ac[number].codes();
-            self.singles.fill(codes.clone());
-            fill(&mut self.pairs[number], codes, &self.singles);
+            self.fill(number);
         }
         Ok(())
+    }
+
+    /// Fills the entries of pairs of an AC table.
+    fn fill(&mut self, number: usize) {
+        if self.pairs.len() <= number {
+            self.pairs.resize(number + 1, [RARE; ENTRIES]);
+        }
+        let codes = self.tables.ac[number].codes();
+        self.singles.fill(codes.clone());
+        fill(&mut self.pairs[number], codes, &self.singles);
+    }
+
+    /// Takes one AC table.
+    #[cfg(test)]
+    pub(super) fn set(&mut self, number: usize, table: super::huffman::Table) {
+        self.tables.ac[number] = table;
+        self.fill(number);
     }
 }
 

@@ -48,6 +48,14 @@ impl Pair {
         Pair { numbers, first: [ASK; ENTRIES], rest: [0; 2 * ENTRIES] }
     }
 
+    /// Builds the tables of these DC and AC tables.
+    #[cfg(test)]
+    pub(super) fn of(numbers: (usize, usize), tables: &Tables) -> Pair {
+        let mut pair = Pair::new(numbers);
+        pair.fill(tables);
+        pair
+    }
+
     /// Returns the table for AC symbols.
     pub(super) fn rest(&self) -> &Skips {
         &self.rest.as_chunks().0[1]
