@@ -48,8 +48,7 @@ pub(crate) fn points(jpeg: &[u8]) -> Option<Vec<u8>> {
 enum Task {
     /// One pixel in the last corner: all codes are read, hardly a block is drawn.
     Entropy,
-    /// A stripe from top to bottom, in the middle, where wide rows have another entry point: all codes
-    /// of pictures of up to 95 MCUs across are read, few blocks are drawn.
+    /// All codes are read from the entry points of the rows, and a block becomes one sample.
     Rows,
     Full,
     Crop,
@@ -120,8 +119,8 @@ impl Group {
             Task::Full => (0, 0, photo.width, photo.height),
             Task::Entropy => (photo.width - 1, photo.height - 1, 1, 1),
             Task::Rows => {
-                let wide = photo.width.min(32);
-                ((photo.width - wide) / 2, 0, wide, photo.height)
+                let (width, height) = Scale::Eighth.of(photo.width, photo.height);
+                return (Scale::Eighth, Region { left: 0, top: 0, width, height });
             }
         };
         (Scale::Full, Region { left, top, width, height })

@@ -103,7 +103,8 @@ impl Singles {
             for (symbol, length) in codes.clone().take_while(|&(_, length)| length <= bits) {
                 let span = &mut table[from..from + (1 << (bits - length))];
                 from += span.len();
-                if let Some(symbol) = Symbol::of(symbol, length) {
+                // Longer values would make pairs of more than `MOST_BITS`.
+                if let Some(symbol) = Symbol::of(symbol, length).filter(|s| s.size < MOST_AC) {
                     symbol.enter_last(span, 0);
                 }
             }
@@ -176,8 +177,7 @@ impl Symbol {
             let value = if is_negative { bits + 1 - (1 << self.size) } else { bits };
             let entry = entry | u64::from(value as u16) << 48;
             for (to, next) in span.iter_mut().zip(next) {
-                let fits = (entry + next) >> 8 & 0xff <= MOST_BITS.into();
-                *to = entry + if fits { *next } else { 0 };
+                *to = entry + next;
             }
         }
     }
