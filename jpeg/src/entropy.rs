@@ -2,7 +2,7 @@
 //!
 //! A single stream waits most of the time: the position of a code is known only after the lookup of
 //! the one before it. Three or four streams whose steps alternate fill each other's gaps. The
-//! output is coefficients; this module knows no pixels.
+//! output is coefficients, or only the ends of blocks; this module knows no pixels.
 
 mod best;
 mod code;

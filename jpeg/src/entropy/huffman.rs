@@ -1,5 +1,6 @@
-//! Huffman tables for decoding: a lookup by the next ten bits returns run, size and length of
-//! nearly every symbol and the sign of its value.
+//! Huffman tables of single symbols: a lookup by the next ten bits returns run, size and length of
+//! nearly every symbol and the sign of its value. They decode DC, progressive scans, and the symbols
+//! that the entries of `pairs` and `skips` do not hold.
 //!
 //! Every photograph has its own tables, so building one must be cheap: an entry holds no value,
 //! only what must be added to the bits after the code, and each code fills two runs of equal
