@@ -332,10 +332,7 @@ pub(crate) fn pack_index(
         ));
     }
     if headers && columns.is_some() {
-        return Err(usage(
-            py,
-            "headers=True reads no part, which columns= needs: give one of them",
-        ));
+        return Err(usage(py, "headers=True reads no part for columns=: give only one"));
     }
     let options = index::Options {
         reading: reading(headers),
