@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CHILD = """
 import sys, time, tarflume
 what, shards = sys.argv[1:]
-words = dict(batch_size=256, shuffle="full", seed=1, label="/class", threads=2)
+words = dict(batch_size=256, shuffle="full", seed=1, label="/class", num_threads=2)
 start = time.perf_counter()
 if what == "classes":
     loader = tarflume.Loader(shards, weights="/class", **words)
