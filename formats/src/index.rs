@@ -2,8 +2,8 @@
 //!
 //! `build` collects rows and encodes them; `view` reads an encoded file, usually mapped;
 //! `lookup` copies one row out, through the map or by reads; `points` does the same for the entry
-//! points of a part; `columns` has typed values of samples; [`layout`] holds the constants of the format; `stamp` detects that a mapped
-//! file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
+//! points of a part; `columns` describes and encodes typed values of samples, and `values` reads them;
+//! [`layout`] holds the constants of the format; `stamp` detects that a mapped file changed. FORMAT.md is the specification. Only [`Index::open`] opens a file.
 
 mod blobs;
 mod body;

@@ -147,7 +147,7 @@ impl Unpacking<'_> {
     fn member(&mut self, member: &Member) -> Result<(), Failure> {
         let checksum = match (&mut self.cursor, part_of(member)) {
             (Some(cursor), Some((key, ext))) => {
-                cursor.meet(member, key, &ext)?.and_then(|part| part.checksum)
+                cursor.meet(member, key, &ext)?.and_then(|listed| listed.part.checksum)
             }
             _ => None,
         };

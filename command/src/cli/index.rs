@@ -53,8 +53,8 @@ pub(super) struct Args {
     /// Add the places inside JPEGs from which decoding can start, also to existing sidecars
     #[arg(long, conflicts_with = "headers")]
     entry_points: bool,
-    /// Store typed values of samples in the sidecars, also in existing ones: class:u32,split:str; see `pack build
-    /// --help`. A value of another type is reported and left out
+    /// Store typed values of samples in the sidecars, in place of the columns that they have: class:u32,split:str; see
+    /// `pack build --help`. A value of another type is reported and left out
     #[arg(long, value_name = "COLUMNS", conflicts_with = "headers")]
     columns: Option<String>,
     /// Replace existing sidecars and manifests

@@ -61,11 +61,6 @@ impl IndexBuilder {
         self.columns = ColumnValues::new(columns);
     }
 
-    /// Returns the typed columns.
-    pub fn columns(&self) -> impl ExactSizeIterator<Item = &ColumnSpec> {
-        self.columns.specs()
-    }
-
     /// Sets the newest sample's value in column number `column`; without a call it has none. A value of another type
     /// counts as none: [`ValueType::take`](super::ValueType::take) checks it.
     pub fn value(&mut self, column: usize, value: Value<'_>) {

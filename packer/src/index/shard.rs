@@ -69,14 +69,13 @@ pub fn index_tar(
             Failure { text, ..failure }
         })?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
-        let columns = Columns::of(&Index::open(&sidecar)?)?;
-        let is_right = options.columns.is_empty() || options.columns == columns;
+        let is_right = options.columns.is_empty() || options.columns == kept.columns;
         if is_right && (!options.entry_points || kept.entry_points > 0) {
             return Ok(kept);
         }
         options.entry_points |= kept.entry_points > 0;
         if options.columns.is_empty() {
-            options.columns = columns;
+            options.columns = kept.columns;
         }
     }
     let options = &options;

@@ -25,6 +25,8 @@ pub(crate) struct Cursor<'a> {
 /// A part as listed in the sidecar.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed<'a> {
+    /// The sample's row in the sidecar.
+    pub row: u64,
     /// The sample's key.
     pub key: &'a [u8],
     /// The part.
@@ -51,7 +53,8 @@ impl<'a> Cursor<'a> {
 
     /// Returns the next part, if any.
     pub(crate) fn next(&self) -> Option<Listed<'a>> {
-        self.parts.last().map(|&part| Listed { key: self.key, part })
+        // `row` is already that of the sample after it.
+        self.parts.last().map(|&part| Listed { row: self.row - 1, key: self.key, part })
     }
 
     /// Returns the number of unfinished samples, including that of the next part.
@@ -91,14 +94,15 @@ impl<'a> Cursor<'a> {
         member: &Member,
         key: &[u8],
         ext: &[u8],
-    ) -> Result<Option<Part<'a>>> {
+    ) -> Result<Option<Listed<'a>>> {
         if self.is_other_tar() {
             return Ok(None);
         }
-        let Some(Listed { key: listed_key, part }) = self.next() else {
+        let Some(listed) = self.next() else {
             self.differ(member, key, "nothing more".into());
             return Ok(None);
         };
+        let Listed { key: listed_key, part, .. } = listed;
         let same_bytes = part.offset == member.data && part.length == member.size;
         let same = same_bytes && listed_key == key && part.ext == ext;
         if !same {
@@ -107,7 +111,7 @@ impl<'a> Cursor<'a> {
         if part.offset <= member.data {
             self.advance()?;
         }
-        Ok(same.then_some(part))
+        Ok(same.then_some(listed))
     }
 
     /// Returns the entry points of a part in the sidecar.

@@ -171,7 +171,7 @@ impl<'a> Pass<'a> {
             false => crc32c(self.reader.data(member)?),
         };
         let points = match listed {
-            Some(part) => self.compare(&part, key, checksum)?,
+            Some(Listed { part, .. }) => self.compare(&part, key, checksum)?,
             None => None,
         };
         if self.decode && member.size <= WHOLE {
@@ -188,22 +188,21 @@ impl<'a> Pass<'a> {
             other => other?,
         }
         match listed {
-            Some(_) => self.compare_values(member, key, &ext),
+            Some(listed) => self.compare_values(member, &listed, &ext),
             None => Ok(()),
         }
     }
 
     /// Compares the values in the newest part with the typed columns of the sidecar.
-    fn compare_values(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
+    fn compare_values(&mut self, member: &Member, listed: &Listed<'_>, ext: &[u8]) -> Result<()> {
         let Some(values) = self.values.as_mut().filter(|values| values.are_in(ext)) else {
             return Ok(());
         };
-        let row = self.rows.samples() - 1; // both have the order of the tar
         if member.size > WHOLE {
             return Ok(());
         }
-        for why in values.faults(row, ext, self.reader.data(member)?)? {
-            self.push(ProblemKind::StaleIndex, member.data, key, &why);
+        for why in values.faults(listed.row, ext, self.reader.data(member)?)? {
+            self.push(ProblemKind::StaleIndex, member.data, listed.key, &why);
         }
         Ok(())
     }

@@ -141,7 +141,7 @@ def test_wids_reads_by_the_list_of_pack_index(photographs, tmp_path):
     found = wids.ShardListDataset(str(listed), cache_dir=str(tmp_path / "cache"), keep=True, transformations=[])
     assert len(found) == len(parts)
     check(wids_rows(found), parts)
-    # The data set compares no digests; the reader of one shard does, where it is told them.
+    # ShardListDataset compares no digests. IndexedTarSamples compares those that it gets.
     for shard in json.loads(listed.read_text())["shardlist"]:
         path = tmp_path / "shards" / shard["url"]
         IndexedTarSamples(path=path, md5sum=shard["md5sum"], expected_size=shard["nsamples"]).close()

@@ -313,6 +313,15 @@ impl Shard {
         Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
     }
 
+    /// The number of a typed column in the sidecar.
+    ///
+    /// # Errors
+    /// As [`Shard::index`], and if the sidecar lacks the column.
+    pub(crate) fn column(&self, spec: &ColumnSpec) -> Result<usize> {
+        let column = self.index()?.columns()?.iter().position(|column| column.spec() == spec);
+        column.ok_or_else(|| lacks(spec))
+    }
+
     /// The value of the sample in row `row` in a typed column; `None` if it has none. A text is copied into `text`.
     ///
     /// # Errors
@@ -323,9 +332,7 @@ impl Shard {
         row: u64,
         text: &'t mut Vec<u8>,
     ) -> Result<Option<Value<'t>>> {
-        let index = self.index()?;
-        let column = index.columns()?.iter().position(|column| column.spec() == spec);
-        let column = column.ok_or_else(|| lacks(spec))?;
+        let (index, column) = (self.index()?, self.column(spec)?);
         let Some(sidecars) = &self.sidecars else { return Ok(index.value(column, row, text)?) };
         let opened = index.metadata().map(Identity::from);
         let file = sidecars.get_known(self.number, opened)?;

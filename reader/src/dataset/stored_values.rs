@@ -3,6 +3,7 @@
 //! Manifests list the columns; a sidecar that lacks one is an error when its value is needed. Reads no tar.
 
 use tarflume_formats::index::{ColumnSpec, Value};
+use tarflume_formats::name;
 
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -60,14 +61,14 @@ impl StoredValues {
     pub(crate) fn each(&self, mut each: impl FnMut(Option<Value<'_>>) -> Result<()>) -> Result<()> {
         let mut text = Vec::new();
         for shard in self.dataset.shards() {
+            let (index, column) = (shard.index()?, shard.column(&self.spec)?);
             for row in 0..shard.samples() {
-                let value = shard.value(&self.spec, row, &mut text);
-                let placed = value.and_then(&mut each);
-                placed.map_err(|e| {
-                    let key = shard.index().ok().and_then(|index| index.key(row).ok());
-                    let e = e.with_path(shard.path());
-                    key.map_or(e.clone(), |key| e.with_key(tarflume_formats::name::shown(key)))
-                })?;
+                // Through the map, whose pages are released after the pass.
+                let value = index.value(column, row, &mut text)?;
+                if let Err(error) = each(value) {
+                    let key = name::shown(index.key(row)?);
+                    return Err(error.with_path(shard.path()).with_key(key));
+                }
             }
             shard.forget();
         }

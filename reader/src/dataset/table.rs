@@ -129,6 +129,9 @@ impl SampleTable {
             let dataset = self.dataset.clone();
             let shard = dataset.shard(self.shard);
             let index = shard.index()?;
+            let numbers = self.columns.iter().map(|spec| shard.column(spec));
+            let numbers: Vec<usize> =
+                numbers.collect::<Result<_>>().map_err(|e| e.with_path(shard.path()))?;
             let end = shard.samples().min(self.row + (ROWS - batch.len()) as u64);
             while self.row < end {
                 let sample = index.sample(self.row)?.ok_or_else(|| {
@@ -136,9 +139,8 @@ impl SampleTable {
                     Error::new(ErrorKind::Stale, text).with_path(shard.path())
                 })?;
                 self.push(&mut batch, &sample).map_err(|e| e.with_path(shard.path()))?;
-                for (spec, column) in self.columns.iter().zip(&mut batch.columns) {
-                    let value = shard.value(spec, self.row, &mut self.text);
-                    column.push(value.map_err(|e| e.with_path(shard.path()))?);
+                for (&number, column) in numbers.iter().zip(&mut batch.columns) {
+                    column.push(index.value(number, self.row, &mut self.text)?);
                 }
                 self.row += 1;
             }

@@ -12,6 +12,10 @@ use crate::column::{DType, Row, RowShape};
 use crate::dataset::stored_values::StoredValues;
 use crate::error::{Error, ErrorKind, Result};
 
+/// The text of the newest label.
+#[derive(Default)]
+struct LabelText(Vec<u8>);
+
 /// A column of numbers from the sidecars.
 pub(super) struct StoredNumber {
     values: StoredValues,
@@ -66,9 +70,9 @@ impl Decode for StoredNumber {
         self.shape.clone()
     }
 
-    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let mut text = Vec::new(); // allocates for texts alone
-        let number = self.number(self.values.of(sample.ordinal, &mut text)?)?;
+    fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        let text = &mut scratch.get::<LabelText>().0;
+        let number = self.number(self.values.of(sample.ordinal, text)?)?;
         let Some((bytes, size)) = number.encode(self.dtype) else {
             let what = format!("{number:?} is outside the range of {}", self.dtype);
             return Err(self.fault(&what));

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::index::layout as l;
+
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueType {
@@ -275,7 +277,7 @@ impl ColumnSpec {
     /// Parses columns with commas between them.
     ///
     /// # Errors
-    /// As [`ColumnSpec::parse`], and if a name comes twice.
+    /// As [`ColumnSpec::parse`], if a name comes twice, and if there are more than 4,096.
     pub fn parse_all(text: &str) -> Result<Vec<ColumnSpec>, String> {
         let mut columns: Vec<ColumnSpec> = Vec::new();
         for word in text.split(',').filter(|word| !word.trim().is_empty()) {
@@ -285,7 +287,12 @@ impl ColumnSpec {
             }
             columns.push(column);
         }
-        Ok(columns)
+        match columns.len() <= l::MAX_COLUMNS {
+            true => Ok(columns),
+            false => {
+                Err(format!("{} columns are too many; at most {}", columns.len(), l::MAX_COLUMNS))
+            }
+        }
     }
 
     /// Returns the text that [`ColumnSpec::parse_all`] reads, for several columns.
@@ -316,6 +323,9 @@ mod tests {
         assert_eq!(text("c=/x/0:f32,d=.CLS:i64"), "c=json:/x/0:f32,d=cls:i64");
         assert_eq!(text("w=meta.json:/w:u16"), text(&text("w=meta.json:/w:u16")));
         assert_eq!(text(""), "");
+        let many: Vec<String> = (0..=l::MAX_COLUMNS).map(|n| format!("c{n}:u8")).collect();
+        assert!(ColumnSpec::parse_all(&many[1..].join(",")).is_ok());
+        assert!(ColumnSpec::parse_all(&many.join(",")).unwrap_err().contains("too many"));
         for (wrong, said) in [
             ("class", "NAME:TYPE"),
             (":u8", "NAME:TYPE"),

@@ -28,10 +28,6 @@ impl ColumnValues {
         ColumnValues { columns: specs.into_iter().map(column).collect(), rows: 0 }
     }
 
-    pub(in crate::index) fn specs(&self) -> impl ExactSizeIterator<Item = &ColumnSpec> {
-        self.columns.iter().map(|column| &column.spec)
-    }
-
     /// Begins a row without values.
     pub(in crate::index) fn begin(&mut self) {
         self.rows += 1;
