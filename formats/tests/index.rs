@@ -247,6 +247,18 @@ fn unknown_sections_are_skipped_unless_they_are_required() {
 }
 
 #[test]
+fn a_sidecar_without_a_required_section_is_refused() {
+    for name in [l::ROWS, l::KEYS, l::SPANS, l::EXT_IDS, l::EXTS] {
+        let mut bytes = small();
+        let line = line_of(&bytes, &name);
+        forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
+        let error = Index::from_bytes(bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged, "without {name:?}");
+        assert!(error.text().contains("required section"), "{error}");
+    }
+}
+
+#[test]
 fn a_section_occurs_once() {
     let mut bytes = small();
     let line = line_of(&bytes, &l::KEY_ORDER);

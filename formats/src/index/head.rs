@@ -161,6 +161,11 @@ impl Head {
             return Err(damaged_head("of the two sections of columns one is missing"));
         }
         found.columns = described.zip(values);
+        let required = [&found.rows, &found.keys, &found.spans, &found.ext_ids, &found.exts];
+        // Every listed section starts behind the head, so one that starts at 0 is not in the table.
+        if required.iter().any(|section| section.start < self.body) {
+            return Err(damaged_head("a required section is missing from its table"));
+        }
         self.check_lengths(&found)?;
         Ok(found)
     }
