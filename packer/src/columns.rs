@@ -53,9 +53,14 @@ impl Columns {
         self.specs.iter().map(ToString::to_string).collect()
     }
 
-    /// Keeps the columns that `other` has, too.
-    pub(crate) fn retain_those_of(&mut self, other: &Columns) {
-        self.specs.retain(|spec| other.specs.contains(spec));
+    /// Returns the columns that all of these have, in the order of the first.
+    pub(crate) fn shared<'a>(all: impl IntoIterator<Item = &'a Columns>) -> Columns {
+        let mut all = all.into_iter();
+        let mut shared = all.next().cloned().unwrap_or_default();
+        for other in all {
+            shared.specs.retain(|spec| other.specs.contains(spec));
+        }
+        shared
     }
 
     /// Returns the text that [`Columns::parse`] reads; `None` without columns.

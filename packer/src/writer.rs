@@ -129,7 +129,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     /// Returns an error if the sample has a fault (a key that repeats or that some reader would
-    /// misread, a part that is empty or damaged) and is left out, or if the machine failed. If samples that were written
+    /// misread, a part that is empty or damaged, a value that does not fit its column) and is left out, or if the machine failed. If samples that were written
     /// before were lost with that, all later calls return an error.
     pub fn write(&mut self, key: &[u8], parts: &[(&[u8], &[u8])]) -> Result<(), Rejected> {
         self.expect_nothing_lost()?;
@@ -143,10 +143,12 @@ impl DatasetWriter {
             let compress = self.options.compress;
             let name = shard_name(&self.options.prefix, self.begun, Compress::ending(compress));
             let folder = self.place.shards();
-            self.shard = Some(match compress {
+            let mut shard = match compress {
                 Some(compress) => ShardWriter::create_compressed(&folder, &name, compress.level())?,
                 None => ShardWriter::create(&folder, &name)?,
-            });
+            };
+            shard.set_columns(self.options.columns.specs().to_vec());
+            self.shard = Some(shard);
             self.begun += 1;
         }
         let Some(shard) = &mut self.shard else { return Ok(()) };
@@ -247,7 +249,7 @@ impl DatasetWriter {
             self.place.remove()?;
             return Err(Failure::usage(format!("no sample was written to {}", self.place.shown())));
         }
-        self.place.publish_all(std::mem::take(&mut self.records))
+        self.place.publish_all(std::mem::take(&mut self.records), &self.options.columns)
     }
 
     /// Abandons the data set: publishes nothing. Finished shards stay in the working folder or in the store; without such a
@@ -314,6 +316,11 @@ impl Packing<'_> {
         let check = Content::of(ext).check(bytes, self.options.check);
         let found = check.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
         self.shard.part(ext, bytes.len() as u64)?.copy_from_slice(bytes);
+        let columns = &self.options.columns;
+        if columns.is_in(ext) {
+            let set = self.shard.values(ext, |bytes, put| columns.read(ext, bytes, put));
+            set.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
+        }
         let decode = self.options.check == CheckLevel::Decode;
         if let Some(header) = found.codes.filter(|_| self.options.entry_points || decode) {
             let points = self.tray.read_one(bytes, &header);

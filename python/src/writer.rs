@@ -16,7 +16,7 @@ use crate::failures::JobFailure;
 use crate::json::from_json;
 use crate::numbers::Number;
 use crate::pack::{bucket, bytes, choice};
-use crate::packing_words::compression;
+use crate::packing_words::{compression, typed_columns};
 use crate::url;
 use tarflume_formats::IgnorePoison;
 
@@ -46,7 +46,7 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
-           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, storage=None, single_writer=false))]
+           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, columns=None, storage=None, single_writer=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
@@ -60,6 +60,7 @@ impl Writer {
         fsync: bool,
         fresh: bool,
         compress: Option<&str>,
+        columns: Option<&str>,
         storage: Option<Bound<'_, PyAny>>,
         single_writer: bool,
     ) -> PyResult<Writer> {
@@ -83,6 +84,7 @@ impl Writer {
             durability: if fsync { Durability::Synced } else { Durability::Cached },
             fresh,
             compress: compression(py, compress)?,
+            columns: typed_columns(py, columns)?.unwrap_or_default(),
         };
         let made = py.detach(|| match bucket {
             Some(bucket) => DatasetWriter::create_in(bucket, options, single_writer),

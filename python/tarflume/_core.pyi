@@ -587,6 +587,7 @@ class Writer:
         fsync: bool = True,
         fresh: bool = False,
         compress: str | None = None,
+        columns: str | None = None,
         storage: dict[str, object] | None = None,
         single_writer: bool = False,
     ) -> Self: ...

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import _core
-from .arguments import dict_of
+from .arguments import dict_of, typed_columns
 from .errors import UsageError
 
 __all__ = ["ShardWriter"]
@@ -56,6 +56,7 @@ class ShardWriter:
       with these extensions to bytes.
     - `fsync`: waits until shards are on disk. `fresh`: removes an unfinished data set in `out`.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
+    - `columns`: typed values that sidecars have of each sample: see `tarflume.pack.build`.
     - `storage`: how the store of a URL is reached: see `tarflume.Dataset`. `single_writer`: goes on with a store that
       ignores conditional writes, if no other program writes to this prefix.
 
@@ -77,6 +78,7 @@ class ShardWriter:
         fsync: bool = True,
         fresh: bool = False,
         compress: str | None = None,
+        columns: str | Mapping[str, str] | None = None,
         storage: Mapping[str, object] | None = None,
         single_writer: bool = False,
     ) -> None:
@@ -97,6 +99,7 @@ class ShardWriter:
             fsync=fsync,
             fresh=fresh,
             compress=compress,
+            columns=typed_columns(columns),
             storage=dict_of(storage),
             single_writer=single_writer,
         )
@@ -111,7 +114,7 @@ class ShardWriter:
         [height, width, 3] or [height, width, 4]. Other names with `__` at both ends, such as `__url__`, are left out.
 
         Raises `PackError` (with `problems`) for a bad sample: a key that repeats or that some reader misreads, an empty
-        or damaged part. The sample is left out, and the writer can write others. Raises `UsageError` for a part that
+        or damaged part, a value that does not fit its typed column. The sample is left out, and the writer can write others. Raises `UsageError` for a part that
         cannot be converted to bytes, and `TryAgainError` if the machine failed.
         """
         key = sample.get("__key__")

@@ -68,3 +68,18 @@ def test_index_and_reshard_take_columns(sets, tmp_path):
         tarflume.pack.build(sets / "pairs", tmp_path / "no", columns="class")
     with pytest.raises(tarflume.errors.UsageError, match="headers"):
         tarflume.pack.index(tmp_path / "one", columns="width:u8", headers=True)
+
+
+def test_a_shard_writer_takes_columns(tmp_path):
+    with tarflume.ShardWriter(tmp_path / "made", max_samples=4, columns={"class": "u8", "cap": "txt:str"}) as writer:
+        for n in range(10):
+            writer.write({"__key__": f"{n:02}", "json": {"class": n}, "txt": "é" * n or "none"})
+        with pytest.raises(tarflume.errors.PackError, match="column 'class': 300 is outside") as raised:
+            writer.write({"__key__": "bad", "json": {"class": 300}})
+        assert raised.value.key == "bad"
+    table = pa.table(tarflume.Dataset(tmp_path / "made").table())
+    assert table["class"].to_pylist() == list(range(10))
+    assert table["cap"].to_pylist() == ["é" * n or "none" for n in range(10)]
+    tarflume.pack.verify(tmp_path / "made")
+    with pytest.raises(tarflume.errors.UsageError, match="NAME:TYPE"):
+        tarflume.ShardWriter(tmp_path / "no", columns="class")

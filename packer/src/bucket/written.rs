@@ -7,6 +7,7 @@ use super::objects::Put;
 use super::uploads::{Leftovers, attempt};
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
+use crate::columns::Columns;
 use crate::failure::Failure;
 
 impl Bucket {
@@ -74,10 +75,15 @@ impl Bucket {
     /// # Errors
     /// Returns an error if another program has discarded or replaced a shard, if another data set was published here
     /// meanwhile, or if the store does not answer.
-    pub(crate) fn publish_written(&self, records: Vec<ShardRecord>) -> Result<Manifest, Failure> {
+    pub(crate) fn publish_written(
+        &self,
+        records: Vec<ShardRecord>,
+        columns: &Columns,
+    ) -> Result<Manifest, Failure> {
         let whole = records.par_iter().map(|record| self.expect_written(record));
         whole.collect::<Result<(), Failure>>()?;
-        let written = manifest_of(records, None);
+        let mut written = manifest_of(records, None);
+        written.sidecar_columns = columns.texts();
         if self.objects.create(manifest::FILE_NAME, &written.to_json())? == Put::Exists {
             return Err(self.other_data_set());
         }

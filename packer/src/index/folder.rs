@@ -125,7 +125,6 @@ pub(crate) fn publish_manifest(
 fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
     let mut shards: Vec<ShardEntry> = Vec::with_capacity(tars.len());
     let mut extensions: BTreeMap<String, u64> = BTreeMap::new();
-    let mut columns: Option<Columns> = None;
     for indexed in tars {
         let made = match &indexed.result {
             Ok(made) => made,
@@ -143,17 +142,14 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
             let text = format!("the file name {:?} is not UTF-8; rename it", indexed.tar);
             return Err(Failure::bad_data(text));
         }
-        match &mut columns {
-            None => columns = Some(made.columns.clone()),
-            Some(columns) => columns.retain_those_of(&made.columns),
-        }
         shards.push(made.entry.clone());
         for (ext, count) in &made.extensions {
             *extensions.entry(ext.clone()).or_default() += count;
         }
     }
     let mut manifest = Manifest::new(TOOL, None, extensions, shards);
-    manifest.sidecar_columns = columns.unwrap_or_default().texts();
+    let made = tars.iter().filter_map(|tar| tar.result.as_ref().ok());
+    manifest.sidecar_columns = Columns::shared(made.map(|made| &made.columns)).texts();
     Ok(manifest)
 }
 

@@ -12,6 +12,7 @@ use tarflume_formats::{Index, Manifest, ShardRecord, files, index_path, read_man
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
 use crate::build::options::check_prefix;
+use crate::columns::Columns;
 use crate::compress::{COMPRESSED, PLAIN};
 use crate::failure::Failure;
 use crate::index::shard::ext_counts;
@@ -25,6 +26,7 @@ use crate::workdir::state::published;
 struct Shard {
     tar: PathBuf,
     record: ShardRecord,
+    columns: Columns,
 }
 
 /// Makes one data set in the folder `out` of the data sets in the folders `parts`, which must be on the same file
@@ -43,7 +45,7 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
         return Err(Failure::usage(text));
     }
     let shards = found(parts, prefix)?;
-    for Shard { tar, record } in &shards {
+    for Shard { tar, record, .. } in &shards {
         let place = staging.shards().join(&record.entry.name);
         for (from, to) in [(tar.clone(), place.clone()), (index_path(tar), index_path(&place))] {
             if rename_new(&from, &to)? == Published::AlreadyExists {
@@ -55,8 +57,10 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
         }
     }
     sync_folder(&staging.shards())?;
-    let manifest =
+    let columns = Columns::shared(shards.iter().map(|shard| &shard.columns));
+    let mut manifest =
         move_all(&staging, shards.into_iter().map(|shard| shard.record).collect(), None)?;
+    manifest.sidecar_columns = columns.texts();
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     // What is left of the parts: their manifests.
     parts.iter().for_each(|part| drop(fs::remove_dir_all(part)));
@@ -90,8 +94,9 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
                 extensions: ext_counts(&index)?,
                 problems: Vec::new(),
             };
+            let columns = Columns::of(&index)?;
             indexes.push((tar.clone(), index));
-            shards.push(Shard { tar, record });
+            shards.push(Shard { tar, record, columns });
         }
     }
     if shards.is_empty() {

@@ -4,6 +4,7 @@ use tarflume_formats::Durability;
 
 use crate::build::options::SHARD_SIZE;
 use crate::check::CheckLevel;
+use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::scan::rules::NameRules;
 
@@ -24,6 +25,8 @@ pub struct Options {
     pub compress: Option<Compress>,
     /// Whether JPEGs get entry points.
     pub entry_points: bool,
+    /// The typed columns of sidecars.
+    pub columns: Columns,
     /// Whether finished shards survive a power failure.
     pub durability: Durability,
     /// Discards what an earlier attempt left in the working folder.
@@ -40,6 +43,7 @@ impl Default for Options {
             check: CheckLevel::Structure,
             compress: None,
             entry_points: true,
+            columns: Columns::default(),
             durability: Durability::Synced,
             fresh: false,
         }

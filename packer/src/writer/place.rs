@@ -9,6 +9,7 @@ use tarflume_formats::{Durability, Manifest, ShardRecord, WrittenShard, files, i
 use super::options::Options;
 use crate::bucket::Bucket;
 use crate::build::finalize::move_all;
+use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
@@ -146,13 +147,19 @@ impl Place {
         }
     }
 
-    /// Publishes all shards. The manifest comes last, so that it never names a file that is not in place.
-    pub(super) fn publish_all(&self, records: Vec<ShardRecord>) -> Result<Manifest, Failure> {
+    /// Publishes all shards, whose sidecars have these columns. The manifest comes last, so that it never names a file
+    /// that is not in place.
+    pub(super) fn publish_all(
+        &self,
+        records: Vec<ShardRecord>,
+        columns: &Columns,
+    ) -> Result<Manifest, Failure> {
         let staging = match self {
-            Place::Bucket { bucket, .. } => return bucket.publish_written(records),
+            Place::Bucket { bucket, .. } => return bucket.publish_written(records, columns),
             Place::Folder { staging, .. } => staging,
         };
-        let manifest = move_all(staging, records, None)?;
+        let mut manifest = move_all(staging, records, None)?;
+        manifest.sidecar_columns = columns.texts();
         staging.sweep()?;
         write_whole(&staging.manifest_path(), &manifest.to_json())?;
         staging.remove()?;

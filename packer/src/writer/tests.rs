@@ -163,3 +163,41 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
     assert!(refused.text.contains("write the data set again with --fresh"), "{}", refused.text);
     assert!(!out.path().join("dataset.json").exists());
 }
+
+#[test]
+fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let columns = crate::columns::Columns::parse("class:u8,cap=txt:str").unwrap();
+    let options = Options { columns, ..small() };
+    let [one, two, both] = ["one", "two", "both"].map(|name| dir.path().join(name));
+    for (folder, first) in [(&one, 0), (&two, 5)] {
+        let mut writer = DatasetWriter::create(folder, options.clone()).unwrap();
+        for n in first..first + 5 {
+            let json = format!("{{\"class\": {n}}}");
+            let parts: [(&[u8], &[u8]); 2] = [(b"json", json.as_bytes()), (b"txt", b"a cat")];
+            let parts = if n == 3 { &parts[1..] } else { &parts[..] };
+            writer.write(n.to_string().as_bytes(), parts).unwrap();
+        }
+        let problem = refused(writer.write(b"bad", &[(b"json", b"{\"class\": 256}")]));
+        assert_eq!(problem.kind, ProblemKind::Schema);
+        assert!(problem.reason.contains("column 'class': 256"), "{}", problem.reason);
+        assert_eq!(writer.finish().unwrap().sidecar_columns, ["class=json:/class:u8", "cap=txt:str"]);
+    }
+    let merged = merge(&both, &[one, two], "all").unwrap();
+    assert_eq!(merged.sidecar_columns, ["class=json:/class:u8", "cap=txt:str"]);
+    let (mut found, mut text) = (Vec::new(), Vec::new());
+    for shard in &merged.shards {
+        let index =
+            tarflume_formats::Index::open(&tarflume_formats::index_path(&both.join(&shard.name)))
+                .unwrap();
+        for row in 0..index.samples() {
+            for column in 0..2 {
+                let value = index.value(column, row, &mut text).unwrap();
+                found.push(value.map(|value| value.to_string()));
+            }
+        }
+    }
+    let expected =
+        (0..10).flat_map(|n| [(n != 3).then(|| n.to_string()), Some("\"a cat\"".into())]);
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
