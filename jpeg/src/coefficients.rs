@@ -212,6 +212,14 @@ impl Coefficients {
         let at = (row - rows.start) as usize * count;
         (&mut self.kept[at..at + count], &self.last)
     }
+
+    /// Returns the blocks of a row of MCUs of a grid that keeps all, and for each block a bit per
+    /// AC coefficient that is not 0, by zigzag number.
+    pub(crate) fn whole_row(&self, row: u32) -> (&[[i16; 64]], &[u64]) {
+        let count = self.grid.mcus as usize * self.grid.blocks;
+        let range = row as usize * count..(row as usize + 1) * count;
+        (&self.kept[range.clone()], &self.filled[range])
+    }
 }
 
 /// Makes `buffer` at least `length` long.

@@ -87,7 +87,7 @@ impl Rewriter {
         Grid::kept(header, &rows, &columns).bytes()
     }
 
-    fn write(&mut self, header: &Header, divisors: &Divisors, out: &mut Vec<u8>) -> Result<()> {
+    fn write(&self, header: &Header, divisors: &Divisors, out: &mut Vec<u8>) -> Result<()> {
         let mut counted = Counted::default();
         self.each_symbol(header, |table, symbol, _, _| counted.0[table][usize::from(symbol)] += 1)?;
         let tables: Vec<Codes> = counted.0.iter().map(Codes::of).collect();
@@ -113,21 +113,21 @@ impl Rewriter {
     /// Calls `each` with the symbols of all blocks: number of the table, symbol, the bits after it
     /// and their count. Table 0 is for DC and 1 for AC; 2 and 3 are those of chroma.
     fn each_symbol(
-        &mut self,
+        &self,
         header: &Header,
         mut each: impl FnMut(usize, u8, u32, u32),
     ) -> Result<()> {
-        let coefficients = &mut self.scans.coefficients;
+        let coefficients = &self.scans.coefficients;
         let parts: Vec<_> =
             (0..header.components.count()).map(|c| coefficients.grid().part(c)).collect();
         let mut predictors = [0; 4];
         for row in 0..header.mcus().1 {
-            let (blocks, lasts) = coefficients.row(row);
-            let mut blocks = blocks.iter().zip(lasts);
+            let (blocks, masks) = coefficients.whole_row(row);
+            let mut blocks = blocks.iter().zip(masks);
             for column in 0..header.mcus().0 {
                 for (c, part) in parts.iter().enumerate() {
                     let table = 2 * table_of(header, c);
-                    for (n, (block, &last)) in (0..part.h * part.v).zip(blocks.by_ref()) {
+                    for (n, (block, &mask)) in (0..part.h * part.v).zip(blocks.by_ref()) {
                         let x = column * part.h + n % part.h;
                         let y = row * part.v + n / part.h;
                         if x >= part.across || y >= part.down {
@@ -140,7 +140,7 @@ impl Rewriter {
                         let (bits, count) = value(dc - predictors[c], MOST_DC)?;
                         each(table, count as u8, bits, count);
                         predictors[c] = dc;
-                        ac(block, last, &mut |symbol, bits, count| {
+                        ac(block, mask, &mut |symbol, bits, count| {
                             each(table + 1, symbol, bits, count);
                         })?;
                     }
@@ -217,26 +217,28 @@ fn value(value: i32, most: u32) -> Result<(u32, u32)> {
     Ok((bits as u32 & ((1 << count) - 1), count))
 }
 
-/// Calls `each` with the symbols of a block's AC coefficients; `last` is the zigzag number of the
-/// last one that is not 0.
+/// Calls `each` with the symbols of a block's AC coefficients; `mask` has a bit for each that is not
+/// 0, by zigzag number.
 #[inline]
-fn ac(block: &[i16; 64], last: u8, each: &mut impl FnMut(u8, u32, u32)) -> Result<()> {
-    let mut zeros = 0;
-    for &place in &NATURAL[1..=usize::from(last)] {
-        let coefficient = block[usize::from(place)];
-        if coefficient == 0 {
-            zeros += 1;
-            continue;
+fn ac(block: &[i16; 64], mask: u64, each: &mut impl FnMut(u8, u32, u32)) -> Result<()> {
+    let (mut mask, mut previous) = (mask & !1, 0);
+    while mask != 0 {
+        let k = mask.trailing_zeros();
+        mask &= mask - 1;
+        let coefficient = block[usize::from(NATURAL[k as usize])];
+        let (bits, count) = value(coefficient.into(), MOST_AC)?;
+        if count == 0 {
+            continue; // a damaged scan has shifted all its bits out
         }
+        let mut zeros = k - previous - 1;
         while zeros > 15 {
             each(0xf0, 0, 0);
             zeros -= 16;
         }
-        let (bits, count) = value(coefficient.into(), MOST_AC)?;
-        each((zeros << 4) | count as u8, bits, count);
-        zeros = 0;
+        each((zeros << 4 | count) as u8, bits, count);
+        previous = k;
     }
-    if last < 63 || zeros > 0 {
+    if previous < 63 {
         each(0, 0, 0);
     }
     Ok(())

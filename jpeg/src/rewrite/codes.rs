@@ -56,16 +56,19 @@ fn sizes(frequencies: &Frequencies) -> [u16; SYMBOLS] {
     let mut sizes = [0; SYMBOLS];
     // The group of each symbol as a chain.
     let mut others = [None; SYMBOLS];
+    let mut groups: Vec<usize> = (0..SYMBOLS).filter(|&s| weights[s] > 0).collect();
     loop {
-        let least = |not: Option<usize>, weights: &[u64; SYMBOLS]| {
-            let found = (0..SYMBOLS).filter(|&s| weights[s] > 0 && Some(s) != not);
-            // Of equal ones the last: so the extra symbol gets one of the longest codes.
-            found.min_by_key(|&s| (weights[s], SYMBOLS - s))
+        // Of equal ones the last: so the extra symbol gets one of the longest codes.
+        let take_least = |groups: &mut Vec<usize>| {
+            let places = 0..groups.len();
+            let least = places.min_by_key(|&n| (weights[groups[n]], SYMBOLS - groups[n]));
+            least.map(|n| groups.swap_remove(n))
         };
-        let Some(first) = least(None, &weights) else { return sizes };
-        let Some(second) = least(Some(first), &weights) else { return sizes };
+        let (Some(first), Some(second)) = (take_least(&mut groups), take_least(&mut groups)) else {
+            return sizes;
+        };
         weights[first] = weights[first].saturating_add(weights[second]);
-        weights[second] = 0;
+        groups.push(first);
         let mut at = first;
         sizes[at] += 1;
         while let Some(next) = others[at] {
