@@ -126,7 +126,11 @@ fn only_what_is_new_is_tokenized() {
         (&json!("published"), &first["text_bytes"])
     );
     assert!(first["fill"].as_f64().unwrap() >= 0.99, "{first}");
+    // What a run leaves that is killed after it has published.
+    place.file("a/.pack/lock", "");
+    fs::create_dir(place.at("a/.pack/shards")).unwrap();
     let again = report("a", "--length 64");
+    assert!(!place.at("a/.pack").exists());
     assert_eq!((&again["event"], &again["tokenized_bytes"]), (&json!("skipped"), &json!(0)));
     assert_eq!(report("b", "--length 128 --pack concat")["tokenized_bytes"], json!(0));
     command("a", "--length 128").exits(2).says("holds another data set").says("--cache");

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Images that are prepared while they are packed: `pack build --resize` beside img2dataset's resizer, ImageMagick and Pillow, in
-interleaved rounds, one thread each; and what the lossless options save.
+"""Images that are prepared while they are packed: `pack build --resize` beside img2dataset's resizer, FFCV's writer, ImageMagick
+and Pillow, in interleaved rounds, one thread each; and what the lossless options save.
 
     PYTHON bench/images/run.py --photos DIR --pack target/release/pack [--size 256] [--quality 90] [--rounds 3]
 
-PYTHON has pillow, scikit-image, opencv-python-headless and img2dataset (with albumentations 1.3.1). `convert` is ImageMagick's. A
+PYTHON has pillow, scikit-image, opencv-python-headless, ffcv and img2dataset (with albumentations 1.3.1). `convert` is ImageMagick's. A
 rival that is not installed is left out, with a line. DIR has JPEGs; it is not changed. SSIM compares each result with a
 reference that no tool under test makes: the photograph in floating point, reduced by Pillow's Lanczos a channel, never
-encoded. The time of a tool is from its start to its end, files read and written included; img2dataset's and Pillow's is that of
-their loops alone, without starting Python.
+encoded. The time of a tool is from its start to its end, files read and written included; img2dataset's, FFCV's and Pillow's is that of
+their loops alone, without starting Python. FFCV reduces the longer side, so `pack` has a row for that, too. The lossless
+options are measured on the photographs, and on the same photographs saved by Pillow at quality 90 with the usual Huffman tables.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from PIL import Image  # noqa: E402
 from skimage.metrics import structural_similarity  # noqa: E402
 
 
-def reference(path: pathlib.Path, side: int) -> numpy.ndarray:
-    """The photograph with its shorter side reduced, as floats of 0 to 255."""
+def reference(path: pathlib.Path, side: int, longer: bool) -> numpy.ndarray:
+    """The photograph with its shorter or longer side reduced, as floats of 0 to 255."""
     pixels = numpy.asarray(Image.open(path).convert("RGB"), dtype=numpy.float32)
     height, width = pixels.shape[:2]
-    short = min(width, height)
+    short = max(width, height) if longer else min(width, height)
     size = (width, height) if short <= side else (round(width * side / short), round(height * side / short))
     planes = [Image.fromarray(pixels[..., c], mode="F").resize(size, Image.Resampling.LANCZOS) for c in range(3)]
     return numpy.stack([numpy.asarray(plane) for plane in planes], axis=-1).clip(0, 255)
@@ -60,10 +61,10 @@ class Bench:
         self.paths = [pathlib.Path(shutil.copy(p, self.source / f"{n:05}.jpg")) for n, p in enumerate(found)]
         self.bytes = sum(p.stat().st_size for p in self.paths)
 
-    def pack(self, *options: str) -> tuple[float, dict[str, bytes], str]:
+    def pack(self, *options: str, source: pathlib.Path | None = None) -> tuple[float, dict[str, bytes], str]:
         out = self.work / "out"
         shutil.rmtree(out, ignore_errors=True)
-        command = [self.x.pack, "build", self.source, "-o", out, "--require", "image", "--jobs", "1", *options]
+        command = [self.x.pack, "build", source or self.source, "-o", out, "--require", "image", "--jobs", "1", *options]
         start = time.perf_counter()
         ran = subprocess.run(command, check=True, capture_output=True, text=True)
         taken = time.perf_counter() - start
@@ -73,8 +74,8 @@ class Bench:
                 made |= {member.name: shard.extractfile(member).read() for member in shard}
         return taken, made, ran.stdout
 
-    def ours(self) -> tuple[float, dict[str, bytes]]:
-        options = ("--resize", f"short:{self.x.size}", "--quality", str(self.x.quality), "--no-fsync", "--quiet")
+    def ours(self, side: str = "short") -> tuple[float, dict[str, bytes]]:
+        options = ("--resize", f"{side}:{self.x.size}", "--quality", str(self.x.quality), "--no-fsync", "--quiet")
         return self.pack(*options)[:2]
 
     def magick(self) -> tuple[float, dict[str, bytes]]:
@@ -127,9 +128,25 @@ class Bench:
             made[path.name] = encoded
         return time.perf_counter() - start, made
 
+    def ffcv(self) -> tuple[float, dict[str, bytes]]:
+        import cv2
+        from ffcv.fields import RGBImageField
+
+        cv2.setNumThreads(1)
+        field = RGBImageField(write_mode="jpg", max_resolution=self.x.size, jpeg_quality=self.x.quality)
+        row, made = numpy.zeros(1, field.metadata_type)[0], {}
+        start = time.perf_counter()
+        for path in self.paths:
+            storage = []
+            field.encode(row, Image.open(path).convert("RGB"), lambda n, into=storage: (0, kept(into, n)))
+            made[path.name] = storage[0].tobytes()
+        return time.perf_counter() - start, made
+
     def run(self) -> None:
-        tools = {"pack build --resize": self.ours, "img2dataset Resizer": self.img2dataset,
-                 "ImageMagick convert": self.magick, "Pillow": self.pillow}
+        size = self.x.size
+        tools = {f"pack build --resize short:{size}": self.ours, "img2dataset Resizer": self.img2dataset,
+                 "ImageMagick convert": self.magick, "Pillow": self.pillow,
+                 f"pack build --resize long:{size}": lambda: self.ours("long"), "FFCV RGBImageField, longer side": self.ffcv}
         results: dict[str, list[float]] = {}
         made: dict[str, dict[str, bytes]] = {}
         for _ in range(self.x.rounds):
@@ -141,30 +158,44 @@ class Bench:
                     continue
                 results.setdefault(name, []).append(len(self.paths) / taken)
                 made[name] = files
-        print(f"{len(self.paths)} photographs, {self.bytes / 1e6:.1f} MB, to short:{self.x.size}, quality {self.x.quality}\n")
+        print(f"{len(self.paths)} photographs, {self.bytes / 1e6:.1f} MB, to {size} pixels, quality {self.x.quality}\n")
         print("| tool | images/s a core, median (min-max) | MB written | SSIM, mean (least) |\n|---|---|---|---|")
-        wanted = {path.name: reference(path, self.x.size) for path in self.paths}
+        all_wanted = [{path.name: reference(path, size, longer) for path in self.paths} for longer in (False, True)]
         for name, rates in results.items():
+            wanted = all_wanted["long" in name]
             found = [ssim(made[name][path], pixels) for path, pixels in wanted.items()]
             known = [value for value in found if value is not None]
             quality = f"{statistics.mean(known):.4f} ({min(known):.4f})" if known else "other sizes"
             size = sum(map(len, made[name].values())) / 1e6
             print(f"| {name} | {statistics.median(rates):,.0f} ({min(rates):,.0f}-{max(rates):,.0f}) | {size:.2f} | {quality} |")
-        print("\n| options | images/s a core | MB | saved | summary |\n|---|---|---|---|---|")
-        whole = sum(len(p.read_bytes()) for p in self.paths)
+        self.lossless("the photographs", self.source)
+        usual = self.work / "usual"
+        usual.mkdir()
+        for path in self.paths:
+            Image.open(path).convert("RGB").save(usual / path.name, quality=90)
+        self.lossless("saved by Pillow at quality 90", usual)
+        print("\n" + self.pack("--resize", f"short:{self.x.size}", "--no-fsync")[2])
+
+    def lossless(self, title: str, source: pathlib.Path) -> None:
+        print(f"\n| {title}: options | images/s a core | MB | saved | summary |\n|---|---|---|---|---|")
+        whole = sum(p.stat().st_size for p in source.iterdir())
         for options in (["--optimize"], ["--baseline"], ["--strip-metadata"], ["--optimize", "--baseline", "--strip-metadata"]):
-            _, files, said = self.pack(*options, "--no-fsync")
-            taken = min(self.pack(*options, "--no-fsync", "--quiet")[0] for _ in range(self.x.rounds))
+            _, files, said = self.pack(*options, "--no-fsync", source=source)
+            taken = min(self.pack(*options, "--no-fsync", "--quiet", source=source)[0] for _ in range(self.x.rounds))
             size = sum(map(len, files.values()))
             speed = next((line for line in said.splitlines() if line.startswith("one thread")), "")
             different = sum(
-                Image.open(io.BytesIO(files[p.name])).tobytes() != Image.open(p).tobytes() for p in self.paths
+                Image.open(io.BytesIO(files[p.name])).tobytes() != Image.open(source / p.name).tobytes() for p in self.paths
             )
             if different:
                 raise SystemExit(f"{options}: {different} photographs have other pixels")
             rate = len(self.paths) / taken
             print(f"| {' '.join(options)} | {rate:,.0f} | {size / 1e6:.2f} | {100 * (1 - size / whole):.2f} % | {speed} |")
-        print("\n" + self.pack("--resize", f"short:{self.x.size}", "--no-fsync")[2])
+
+
+def kept(into: list[numpy.ndarray], count: int) -> numpy.ndarray:
+    into.append(numpy.zeros(count, numpy.uint8))
+    return into[0]
 
 
 def main() -> None:

@@ -56,6 +56,8 @@ pub(super) fn same(
     if read(request)?.as_deref() != Some(content) {
         return Err(other(request));
     }
+    // A run may have been killed after it had published.
+    Staging::of(&request.out).sweep_published(&manifest)?;
     let samples = manifest.samples;
     Ok(Built { manifest, report: Report { samples, published_before: true, ..report } })
 }
