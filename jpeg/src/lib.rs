@@ -54,11 +54,13 @@ mod multiscan;
 mod planes;
 mod points;
 mod position;
+mod reread;
 mod resize;
 mod rewrite;
 mod scanner;
 mod scans;
 mod simd;
+mod skim_walk;
 mod slot;
 mod strand;
 
