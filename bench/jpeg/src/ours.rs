@@ -2,7 +2,7 @@
 
 use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, Scanner};
 
-use crate::resize::Resize;
+use crate::resize::OwnResize;
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
 
 /// Images of a group: a share of a batch.
@@ -60,14 +60,14 @@ struct Group {
     with_points: bool,
     /// Room for each image of a group.
     rooms: Vec<Vec<u8>>,
-    resize: Resize,
+    resize: OwnResize,
 }
 
 fn group<'d>(task: Task, size: usize, streams: usize, with_points: bool) -> Box<dyn Worker + 'd> {
     let mut decoder = Decoder::new();
     decoder.set_streams(streams);
     let rooms = vec![Vec::new(); size];
-    Box::new(Group { decoder, task, with_points, rooms, resize: Resize::new() })
+    Box::new(Group { decoder, task, with_points, rooms, resize: OwnResize::new() })
 }
 
 fn entropy<'d>(_: &'d Data, streams: usize) -> Box<dyn Worker + 'd> {
@@ -172,12 +172,12 @@ impl Worker for Group {
                         let window = queue.data.items[item].window;
                         let (scale, region, area) = touched(window, queue.data.photo(item));
                         let size = (region.width, region.height);
-                        let crop = match scale {
-                            Scale::Full => {
-                                self.resize.cut(room, size, Window { left: 0, top: 0, ..window })?
-                            }
-                            _ => self.resize.part(room, size, area)?,
+                        let (width, height) = (window.width.into(), window.height.into());
+                        let area = match scale {
+                            Scale::Full => (0.0, 0.0, width, height),
+                            _ => area,
                         };
+                        let crop = self.resize.part(room, size, area)?;
                         seen(item, crop);
                     }
                 }
