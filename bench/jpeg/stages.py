@@ -25,7 +25,7 @@ STAGES = [
     ("Huffman decoding", r"decode_mcu|fill_bit_buffer|huff|entropy::|unstuff|memchr|points::|position::|strand::"),
     ("inverse DCT", r"idct|to_8x8|to_4x4|to_2x2|to_1x1|decompress_onepass|planes::"),
     ("upsampling and color", r"upsample|h2v1|h2v2|h1v2|ycc|color_convert|color|lines::"),
-    ("resizing", r"fast_image_resize|convolution|resiz"),
+    ("resizing", r"fast_image_resize|convolution|resiz|across_|::down|taps"),
     ("checksum", r"crc"),
     ("the rest", r""),
 ]

@@ -2,20 +2,29 @@
 //!
 //! A single stream waits most of the time: the position of a code is known only after the lookup of
 //! the one before it. Three or four streams whose steps alternate fill each other's gaps. The
-//! output is coefficients; this module knows no pixels.
+//! output is coefficients, or only the ends of blocks; this module knows no pixels.
 
 mod best;
+mod code;
 #[cfg(target_arch = "x86_64")]
 mod fast;
 mod huffman;
 mod lane;
 mod lockstep;
+mod pairs;
+mod pattern;
 mod progressive;
+mod skim;
+mod skips;
+#[cfg(test)]
+mod tests;
 mod unstuff;
 
-pub(crate) use self::best::{lockstep, scan_lockstep};
+pub(crate) use self::best::{lockstep, skimmers};
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane, Predictors};
 pub(crate) use self::lockstep::{Lockstep, MOST_LANES};
+pub(crate) use self::pairs::LaneTables;
 pub(crate) use self::progressive::{Bits, Block, Run};
+pub(crate) use self::skim::{Skim, Skimmers};
 pub(crate) use self::unstuff::{Unstuffed, unstuff};

@@ -36,7 +36,8 @@
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
 // `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
-// (pictures of several scans) < `group rewrite scanner` < `decoder`.
+// (pictures of several scans) and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
+// `decoder`.
 
 mod checksum;
 mod coefficients;
@@ -54,11 +55,13 @@ mod multiscan;
 mod planes;
 mod points;
 mod position;
+mod reread;
 mod resize;
 mod rewrite;
 mod scanner;
 mod scans;
 mod simd;
+mod skim_walk;
 mod slot;
 mod strand;
 

@@ -3,16 +3,16 @@
 //!
 //! Computes no pixel. `points` encodes the positions as a blob.
 
-use std::sync::Arc;
-
 use crate::coefficients::Grid;
-use crate::entropy::{Lane, Lockstep, MOST_LANES, Tables, scan_lockstep};
+use crate::entropy::{MOST_LANES, Skim, Skimmers, skimmers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
 use crate::points::{encode, step};
-use crate::position::{Cursor, Position};
+use crate::position::Position;
+use crate::reread::Reread;
 use crate::scans::{Needed, Scans};
-use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
+use crate::skim_walk::SkimWalk;
+use crate::strand::Picture;
 
 /// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;
@@ -21,34 +21,23 @@ const KEPT: usize = 8 << 20;
 /// one.
 #[derive(Debug)]
 pub struct Scanner {
-    lanes: [Lane; MOST_LANES],
-    notes: [Notes; MOST_LANES],
-    lockstep: Lockstep,
+    lanes: [Skim; MOST_LANES],
+    walks: [SkimWalk; MOST_LANES],
+    skimmers: Skimmers,
     scans: Scans,
+    /// Allocated for the first damaged picture.
+    reread: Option<Box<Reread>>,
     blob: Vec<u8>,
-}
-
-/// The findings of a lane.
-#[derive(Debug, Default)]
-struct Notes {
-    tables: Arc<Tables>,
-    places: Vec<Position>,
-    strand: Strand,
-    /// The number of the lane's picture.
-    number: usize,
-    /// MCUs between two positions.
-    step: u32,
-    /// The byte of the last position, and its number among the unstuffed bytes.
-    last: (usize, usize),
 }
 
 impl Default for Scanner {
     fn default() -> Scanner {
         Scanner {
             lanes: Default::default(),
-            notes: Default::default(),
-            lockstep: scan_lockstep(),
+            walks: Default::default(),
+            skimmers: skimmers(),
             scans: Scans::default(),
+            reread: None,
             blob: Vec::new(),
         }
     }
@@ -106,19 +95,22 @@ impl Scanner {
             if live == 0 {
                 return;
             }
-            let lane = self.lockstep.run(&mut self.lanes[..live]);
-            let number = self.notes[lane].number;
+            let lane = self.skimmers.run(&mut self.lanes[..live]);
+            let walk = &mut self.walks[lane];
+            let number = walk.number;
             let picture = picture_of(pictures[number]);
-            let result = match self.go_on(lane, &picture) {
-                Ok(false) => continue,
-                Ok(true) => self.write(lane, &picture),
-                Err(stop) => Err(self.notes[lane].strand.error(&picture, &self.lanes[lane], stop)),
+            let result = match walk.go_on(&picture, &mut self.lanes[lane]) {
+                Some(false) => continue,
+                Some(true) => {
+                    write(&picture, &walk.places, &mut self.blob);
+                    Ok(())
+                }
+                None => self.read_again(&picture),
             };
             done(number, result.map(|()| self.blob.as_slice()));
             live -= 1;
-            self.lanes[lane].tables = None;
             self.lanes.swap(lane, live);
-            self.notes.swap(lane, live);
+            self.walks.swap(lane, live);
         }
     }
 
@@ -141,85 +133,82 @@ impl Scanner {
         let (columns, rows) = picture.mcus;
         let each = u64::from(columns) * header.components.blocks() as u64;
         header.check_rows(picture.bytes, rows, each)?;
-        let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
-        // The lane of the previous picture may still share its tables; new ones are then allocated.
-        if Arc::get_mut(&mut notes.tables).is_none() {
-            notes.tables = Arc::default();
-        }
-        if let Some(tables) = Arc::get_mut(&mut notes.tables) {
-            tables.build(header, picture.bytes)?;
-        }
-        (notes.number, notes.step) = (number, step(picture.mcus.0));
-        notes.places.clear();
-        notes.last = (header.data, 0);
-        lane.set_components(&header.components, &notes.tables);
-        lane.set_room(notes.step as usize * header.components.blocks());
-        notes.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0));
-        notes.strand.start(picture, lane)?;
-        notes.leg(picture, lane, 0).map_err(|stop| notes.strand.error(picture, lane, stop))
+        self.walks[lane].number = number;
+        self.walks[lane].start(picture, &mut self.lanes[lane])
     }
 
-    /// Handles a lane that stopped; returns true at the end of its picture.
-    fn go_on(&mut self, lane: usize, picture: &Picture<'_>) -> WalkResult<bool> {
-        let (lane, notes) = (&mut self.lanes[lane], &mut self.notes[lane]);
-        if !notes.strand.go_on(picture, lane)? {
-            return Ok(false);
+    /// Reads a picture again that a lane rejected, to find out why.
+    fn read_again(&mut self, picture: &Picture<'_>) -> Result<()> {
+        let reread = self.reread.get_or_insert_default();
+        let read = reread.read(picture);
+        if read.is_ok() {
+            write(picture, &reread.places, &mut self.blob);
         }
-        let mut column = notes.strand.columns.end;
-        if column == picture.mcus.0 {
-            column = 0;
-            notes.strand.row += 1;
-            if notes.strand.row == picture.mcus.1 {
-                return Ok(true);
-            }
-        }
-        notes.leg(picture, lane, column).map(|()| false)
-    }
-
-    /// Encodes the entry points after the last block. Nothing but the end of the image may follow.
-    fn write(&mut self, lane: usize, picture: &Picture<'_>) -> Result<()> {
-        let (lane, notes) = (&self.lanes[lane], &mut self.notes[lane]);
-        let data = &lane.data;
-        let left = data.len() - lane.bit().div_ceil(8).min(data.len());
-        // Some cameras fill the data up to a word; more than that means missing blocks or damage.
-        if left > SPARE || notes.strand.markers() != data.restarts.len() {
-            let mut cursor = Cursor::new(picture.bytes, picture.header.data);
-            let byte = cursor.find(lane.bit().div_ceil(8));
-            return Err(Error::damaged(byte, Stop::Left(left).text(picture.bytes, byte)));
-        }
-        let end = notes.place(picture, lane);
-        notes.places.push(end);
-        self.blob.clear();
-        if picture.header.without_entry_points().is_some() {
-            return Ok(());
-        }
-        let (columns, rows) = picture.mcus;
-        let count = picture.header.components.count();
-        let grid = (rows, columns.div_ceil(notes.step), notes.step);
-        encode(picture.bytes, count, grid, &notes.places, &mut self.blob);
-        Ok(())
+        reread.drop_large(KEPT);
+        read
     }
 }
 
-impl Notes {
-    /// Records the position before MCU `column`, and begins the leg up to the next one.
-    fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane, column: u32) -> WalkResult<()> {
-        let place = self.place(picture, lane);
-        self.places.push(place);
-        self.strand.columns = column..(column + self.step).min(picture.mcus.0);
-        self.strand.begin_row(picture, lane)
+/// Encodes the entry points; none for a kind that has none.
+fn write(picture: &Picture<'_>, places: &[Position], blob: &mut Vec<u8>) {
+    blob.clear();
+    if picture.header.without_entry_points().is_some() {
+        return;
     }
-
-    /// Returns the lane's position. The search starts at the last one, so that a picture takes one
-    /// pass.
-    fn place(&mut self, picture: &Picture<'_>, lane: &Lane) -> Position {
-        let (bit, [a, b, c, _]) = (lane.bit(), lane.predictors());
-        let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);
-        self.last = (byte, bit >> 3);
-        Position { byte, bit: (bit & 7) as u32, predictors: [a, b, c] }
-    }
+    let (columns, rows) = picture.mcus;
+    let (count, step) = (picture.header.components.count(), step(columns));
+    let grid = (rows, columns.div_ceil(step), step);
+    encode(picture.bytes, count, grid, places, blob);
 }
 
 fn picture_of<'a>((bytes, header): (&'a [u8], &'a Header)) -> Picture<'a> {
     Picture { bytes, header, mcus: header.mcus(), points: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
+
+    use super::*;
+
+    /// Returns the entry points that a lane that decodes finds.
+    fn read(reread: &mut Reread, bytes: &[u8], header: &Header) -> Result<Vec<u8>> {
+        let picture = picture_of((bytes, header));
+        let mut blob = Vec::new();
+        reread.read(&picture)?;
+        write(&picture, &reread.places, &mut blob);
+        Ok(blob)
+    }
+
+    /// Some changes are no damage: then both find the same entry points.
+    #[test]
+    fn the_scanner_accepts_the_same_damage_with_the_same_entry_points() {
+        use PhotoKind::{Cmyk, Gray, Yuv420, Yuv422, Yuv444};
+        let (mut scanner, mut reread) = (Scanner::new(), Reread::default());
+        let mut rng = SplitMix64::new(12);
+        let mut counts = [0; 2];
+        for (kind, seed) in [Yuv444, Yuv420, Yuv422, Gray, Cmyk].into_iter().zip(1..) {
+            let good = Photo::new(400, 60, kind).encode(seed).unwrap();
+            for _ in 0..400 {
+                let mut bytes = good.clone();
+                for _ in 0..rng.below(3) {
+                    let at = rng.below(bytes.len() as u32) as usize;
+                    bytes[at] ^= 1 << rng.below(8);
+                }
+                let Ok(header) = Header::parse(&bytes) else { continue };
+                if header.has_several_scans() || header.check_supported().is_err() {
+                    continue;
+                }
+                let mut blob = Vec::new();
+                let scanned = scanner.scan(&bytes, &header, &mut blob).map(|()| blob);
+                let expected = read(&mut reread, &bytes, &header);
+                counts[usize::from(expected.is_ok())] += 1;
+                assert_eq!(scanned.is_ok(), expected.is_ok(), "{scanned:?} {expected:?}");
+                if let (Ok(scanned), Ok(expected)) = (scanned, expected) {
+                    assert_eq!(scanned, expected);
+                }
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
+    }
 }

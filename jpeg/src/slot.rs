@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::entropy::Tables;
+use crate::entropy::LaneTables;
 use crate::error::{Error, Result};
 use crate::job::{Job, Report};
 use crate::layout::Layout;
@@ -29,7 +29,7 @@ enum Row {
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) layout: Layout,
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: Arc<LaneTables>,
     pub(crate) report: Report,
     /// The error that ended it early.
     pub(crate) error: Option<Error>,
@@ -102,7 +102,7 @@ impl Slot {
     }
 
     /// Takes a row of MCUs: its coefficients, from the MCU in column `first` on, are zeros
-    /// afterwards.
+    /// afterwards if the next row is needed.
     pub(crate) fn put(
         &mut self,
         simd: &Simd,
@@ -112,7 +112,10 @@ impl Slot {
     ) {
         self.report.decoded += coefficients.len() as u64;
         if !self.layout.rows.contains(&row) {
-            coefficients.fill([0; 64]);
+            // Rows that are only passed overwrite each other's coefficients: the last one is cleared.
+            if self.layout.rows.contains(&(row + 1)) {
+                coefficients.fill([0; 64]);
+            }
             return;
         }
         self.report.drawn += (self.layout.columns.len() * self.layout.blocks) as u64;

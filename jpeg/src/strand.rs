@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::entropy::{Fault, Lane, Predictors, unstuff};
+use crate::entropy::{Fault, Lane, Predictors, Unstuffed, unstuff};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, finish};
 use crate::points::EntryPoints;
@@ -26,12 +26,29 @@ pub(crate) struct Picture<'a> {
 }
 
 impl Picture<'_> {
+    /// Takes all its data.
+    ///
+    /// # Errors
+    /// Returns an error if the data are not followed by the end of the image, or if memory is
+    /// exhausted.
+    pub(crate) fn unstuff(&self, to: &mut Unstuffed) -> Result<()> {
+        let range = self.header.data..self.bytes.len();
+        unstuff(self.bytes, range, self.restarts(), to).map_err(|_| {
+            Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
+        })?;
+        finish(self.bytes, to.end)
+    }
+
+    /// Returns the number of MCUs.
+    pub(crate) fn all_mcus(&self) -> u64 {
+        u64::from(self.mcus.0) * u64::from(self.mcus.1)
+    }
+
     /// Returns the number of restart markers in all its data.
     fn restarts(&self) -> u64 {
-        let mcus = u64::from(self.mcus.0) * u64::from(self.mcus.1);
         match self.header.restart {
             0 => 0,
-            interval => mcus.saturating_sub(1) / u64::from(interval),
+            interval => self.all_mcus().saturating_sub(1) / u64::from(interval),
         }
     }
 }
@@ -127,14 +144,9 @@ impl Strand {
             return Ok(()); // They were made from these bytes, whole.
         }
         self.origin = picture.header.data;
-        let range = self.origin..picture.bytes.len();
-        let unstuffed = unstuff(picture.bytes, range, picture.restarts(), &mut lane.data);
-        unstuffed.map_err(|_| {
-            Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
-        })?;
         lane.seek(0, Predictors::default());
         (self.until, self.marker) = (picture.header.restart, 0);
-        finish(picture.bytes, lane.data.end)
+        picture.unstuff(&mut lane.data)
     }
 
     /// Begins the current row.

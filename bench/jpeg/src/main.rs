@@ -4,7 +4,7 @@
 //!
 //! - `work`: images to be decoded, and what a competitor is; `photos`, `crops`: which images, which
 //!   windows of them;
-//! - `shim`, `turbo`: the rival libjpeg-turbo; `pure`: those in Rust; `ours`; `resize`: for all the same;
+//! - `shim`, `turbo`: the rival libjpeg-turbo; `pure`: those in Rust; `ours`; `resize`;
 //! - `tables`: the competitors of each table; `rounds`: measuring; `quality`: the check of the pixels; `report`.
 
 mod crops;

@@ -2,17 +2,18 @@
 
 use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, Scanner};
 
-use crate::resize::Resize;
+use crate::resize::OwnResize;
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
 
 /// Images of a group: a share of a batch.
 const GROUP: usize = 16;
 
-pub(crate) const ENTROPY: [Competitor; 5] = [
+pub(crate) const ENTROPY: [Competitor; 6] = [
     Competitor { name: "tarflume-jpeg, 1 stream", make: |data| entropy(data, 1) },
     Competitor { name: "tarflume-jpeg, 2 streams", make: |data| entropy(data, 2) },
     Competitor { name: "tarflume-jpeg, 3 streams", make: |data| entropy(data, 3) },
     Competitor { name: "tarflume-jpeg, 4 streams", make: |data| entropy(data, 4) },
+    Competitor { name: "tarflume-jpeg, rows in step", make: rows },
     Competitor { name: "tarflume-jpeg, making entry points", make: scan },
 ];
 
@@ -47,6 +48,8 @@ pub(crate) fn points(jpeg: &[u8]) -> Option<Vec<u8>> {
 enum Task {
     /// One pixel in the last corner: all codes are read, hardly a block is drawn.
     Entropy,
+    /// All codes are read from the entry points of the rows, and a block becomes one sample.
+    Rows,
     Full,
     Crop,
 }
@@ -57,18 +60,22 @@ struct Group {
     with_points: bool,
     /// Room for each image of a group.
     rooms: Vec<Vec<u8>>,
-    resize: Resize,
+    resize: OwnResize,
 }
 
 fn group<'d>(task: Task, size: usize, streams: usize, with_points: bool) -> Box<dyn Worker + 'd> {
     let mut decoder = Decoder::new();
     decoder.set_streams(streams);
     let rooms = vec![Vec::new(); size];
-    Box::new(Group { decoder, task, with_points, rooms, resize: Resize::new() })
+    Box::new(Group { decoder, task, with_points, rooms, resize: OwnResize::new() })
 }
 
 fn entropy<'d>(_: &'d Data, streams: usize) -> Box<dyn Worker + 'd> {
     group(Task::Entropy, if streams == 1 { 1 } else { 4 * GROUP }, streams, false)
+}
+
+fn rows(_: &Data) -> Box<dyn Worker + '_> {
+    group(Task::Rows, 1, 4, true)
 }
 
 fn full<'d>(_: &'d Data, size: usize) -> Box<dyn Worker + 'd> {
@@ -111,6 +118,10 @@ impl Group {
             }
             Task::Full => (0, 0, photo.width, photo.height),
             Task::Entropy => (photo.width - 1, photo.height - 1, 1, 1),
+            Task::Rows => {
+                let (width, height) = Scale::Eighth.of(photo.width, photo.height);
+                return (Scale::Eighth, Region { left: 0, top: 0, width, height });
+            }
         };
         (Scale::Full, Region { left, top, width, height })
     }
@@ -155,18 +166,18 @@ impl Worker for Group {
             self.decode(queue.data, items.clone())?;
             for (item, room) in items.zip(&self.rooms) {
                 match self.task {
-                    Task::Entropy => seen(item, &[]),
+                    Task::Entropy | Task::Rows => seen(item, &[]),
                     Task::Full => seen(item, &room[..queue.data.photo(item).room()]),
                     Task::Crop => {
                         let window = queue.data.items[item].window;
                         let (scale, region, area) = touched(window, queue.data.photo(item));
                         let size = (region.width, region.height);
-                        let crop = match scale {
-                            Scale::Full => {
-                                self.resize.cut(room, size, Window { left: 0, top: 0, ..window })?
-                            }
-                            _ => self.resize.part(room, size, area)?,
+                        let (width, height) = (window.width.into(), window.height.into());
+                        let area = match scale {
+                            Scale::Full => (0.0, 0.0, width, height),
+                            _ => area,
                         };
+                        let crop = self.resize.part(room, size, area)?;
                         seen(item, crop);
                     }
                 }

@@ -1,15 +1,50 @@
-//! `fast_image_resize` for all competitors that need it: bilinear, antialiased as Pillow's, RGB.
+//! Resizers of the competitors that need one: bilinear, antialiased as Pillow's, RGB. `tarflume_jpeg::Resizer`
+//! for the project's own decoder, `fast_image_resize` for all others. Both give the same bytes.
 
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{CpuExtensions, FilterType, ResizeAlg, ResizeOptions, Resizer};
+use tarflume_jpeg::Resizing;
 
 use crate::work::{SIDE, Window};
 
 /// Bytes of a finished crop.
 pub(crate) const ROOM: usize = (SIDE * SIDE * 3) as usize;
 
-/// A resizer with its buffers and the last crop.
+/// The project's own resizer, and the last crop.
+pub(crate) struct OwnResize {
+    resizer: tarflume_jpeg::Resizer,
+    crop: Vec<u8>,
+}
+
+impl OwnResize {
+    pub(crate) fn new() -> OwnResize {
+        OwnResize { resizer: tarflume_jpeg::Resizer::new(), crop: vec![0; ROOM] }
+    }
+
+    /// Resizes a box whose edges may lie between pixels.
+    pub(crate) fn part(
+        &mut self,
+        pixels: &[u8],
+        size: (u32, u32),
+        (left, top, width, height): (f64, f64, f64, f64),
+    ) -> Result<&[u8], String> {
+        let job = Resizing {
+            bytes: pixels,
+            stride: size.0 as usize * 3,
+            size,
+            channels: 3,
+            area: [left, top, width, height],
+            out_size: (SIDE, SIDE),
+            flip: false,
+            output: &mut self.crop,
+        };
+        self.resizer.resize(job).map_err(|e| e.to_string())?;
+        Ok(&self.crop)
+    }
+}
+
+/// `fast_image_resize` with its buffers and the last crop.
 pub(crate) struct Resize {
     resizer: Resizer,
     crop: Vec<u8>,

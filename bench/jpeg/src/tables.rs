@@ -27,6 +27,7 @@ pub(crate) const TABLES: [Table; 3] = [
             ours::ENTROPY[2],
             ours::ENTROPY[3],
             ours::ENTROPY[4],
+            ours::ENTROPY[5],
         ],
         against: ENTROPY.name,
         reference: None,

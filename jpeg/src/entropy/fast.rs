@@ -3,45 +3,53 @@
 //!
 //! Contains unsafe code to call functions that not every processor can run. Contract:
 //! - nothing inside a step is unsafe: bounds are checked as everywhere;
-//! - a function of this file that needs BMI is reachable only through [`lockstep`];
-//! - [`lockstep`] checks the processor before it returns any.
+//! - a function of this file that needs BMI is reachable only through [`lockstep`] and
+//!   [`skimmers`];
+//! - these return any only if [`is_here`] has found the instructions.
 
 #![allow(unsafe_code)]
 
 use super::lane::Lane;
 use super::lockstep::{Lockstep, rounds1, rounds2, rounds3, rounds4};
+use super::skim::{Skim, Skimmers, skims1, skims2, skims3, skims4};
 
 macro_rules! compiled {
-    ($name:ident, $count:literal, $rounds:ident, $keep:literal) => {
-        fn $name(lanes: [&mut Lane; $count]) -> usize {
+    ($name:ident = $rounds:expr, [$lane:ty; $count:literal]) => {
+        fn $name(lanes: [&mut $lane; $count]) -> usize {
             #[target_feature(enable = "bmi1,bmi2,lzcnt,movbe,popcnt")]
-            fn inner(lanes: [&mut Lane; $count]) -> usize {
-                $rounds::<$keep>(lanes)
+            fn inner(lanes: [&mut $lane; $count]) -> usize {
+                $rounds(lanes)
             }
-            // SAFETY: `lockstep` has detected these instructions, see the contract.
+            // SAFETY: `is_here` has detected these instructions, see the contract.
             unsafe { inner(lanes) }
         }
     };
 }
 
-compiled!(one, 1, rounds1, true);
-compiled!(two, 2, rounds2, true);
-compiled!(three, 3, rounds3, true);
-compiled!(four, 4, rounds4, true);
-compiled!(scan_one, 1, rounds1, false);
-compiled!(scan_two, 2, rounds2, false);
-compiled!(scan_three, 3, rounds3, false);
-compiled!(scan_four, 4, rounds4, false);
+compiled!(one = rounds1, [Lane; 1]);
+compiled!(two = rounds2, [Lane; 2]);
+compiled!(three = rounds3, [Lane; 3]);
+compiled!(four = rounds4, [Lane; 4]);
+compiled!(skim_one = skims1, [Skim; 1]);
+compiled!(skim_two = skims2, [Skim; 2]);
+compiled!(skim_three = skims3, [Skim; 3]);
+compiled!(skim_four = skims4, [Skim; 4]);
 
-/// Returns the steps if this processor can run them: those that keep coefficients, and those that
-/// do not.
-pub(super) fn lockstep() -> Option<(Lockstep, Lockstep)> {
-    let found = is_x86_feature_detected!("bmi1")
+fn is_here() -> bool {
+    is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("movbe")
-        && is_x86_feature_detected!("popcnt");
-    let keep = Lockstep { one, two, three, four };
-    let scan = Lockstep { one: scan_one, two: scan_two, three: scan_three, four: scan_four };
-    found.then_some((keep, scan))
+        && is_x86_feature_detected!("popcnt")
+}
+
+/// Returns the steps if this processor can run them.
+pub(super) fn lockstep() -> Option<Lockstep> {
+    is_here().then_some(Lockstep { one, two, three, four })
+}
+
+/// Returns the scanner's steps if this processor can run them.
+pub(super) fn skimmers() -> Option<Skimmers> {
+    let steps = Skimmers { one: skim_one, two: skim_two, three: skim_three, four: skim_four };
+    is_here().then_some(steps)
 }

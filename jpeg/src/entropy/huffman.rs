@@ -1,9 +1,12 @@
-//! Huffman tables for decoding: a lookup by the next ten bits returns run, size and length of
-//! nearly every symbol and the sign of its value.
+//! Huffman tables of single symbols: a lookup by the next ten bits returns run, size and length of
+//! nearly every symbol and the sign of its value. They decode DC, progressive scans, and the symbols
+//! that the entries of `pairs` and `skips` do not hold.
 //!
 //! Every photograph has its own tables, so building one must be cheap: an entry holds no value,
 //! only what must be added to the bits after the code, and each code fills two runs of equal
 //! entries.
+
+use std::slice::Iter;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, HuffmanSpec, Pass, Work};
@@ -31,8 +34,8 @@ pub(crate) const RARE: u64 = 192;
 const ASK: u64 = RARE << 8 | 64;
 
 /// Limit on the bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
-const MOST_DC: u32 = 11;
-const MOST_AC: u32 = 10;
+pub(super) const MOST_DC: u32 = 11;
+pub(super) const MOST_AC: u32 = 10;
 
 /// A table for DC or AC coefficients.
 #[derive(Debug, Clone)]
@@ -42,7 +45,10 @@ pub(crate) struct Table {
     ends: [u32; 17],
     /// For each length, the offset from a code to its symbol's index.
     places: [i32; 17],
+    /// Symbols and their codes' lengths, in the order of the codes.
     symbols: [u8; 256],
+    lengths: [u8; 256],
+    count: usize,
 }
 
 /// A symbol that the entries do not hold.
@@ -84,7 +90,14 @@ impl Kind {
 
 impl Default for Table {
     fn default() -> Table {
-        Table { entries: [ASK; ENTRIES], ends: [0; 17], places: [0; 17], symbols: [0; 256] }
+        Table {
+            entries: [ASK; ENTRIES],
+            ends: [0; 17],
+            places: [0; 17],
+            symbols: [0; 256],
+            lengths: [0; 256],
+            count: 0,
+        }
     }
 }
 
@@ -99,11 +112,13 @@ impl Table {
         at: usize,
     ) -> Result<()> {
         self.symbols[..symbols.len()].copy_from_slice(symbols);
+        self.count = symbols.len();
         self.entries.fill(ASK);
         let (mut code, mut next, mut from) = (0u32, 0usize, 0usize);
         for (length, &codes) in (1..=16u32).zip(counts) {
             self.places[length as usize] = next as i32 - code as i32;
             let end = next + usize::from(codes);
+            self.lengths[next..end].fill(length as u8);
             // T.81 forbids a code of all ones; libjpeg-turbo refuses such a table, too.
             if codes > 0 && code + u32::from(codes) >= 1 << length {
                 let text = format!("a Huffman table has too many codes of {length} bits");
@@ -122,6 +137,11 @@ impl Table {
             next = end;
         }
         Ok(())
+    }
+
+    /// Returns symbol and length of each code, in the order of the codes.
+    pub(super) fn codes(&self) -> Codes<'_> {
+        Codes { symbols: self.symbols[..self.count].iter(), lengths: self.lengths.iter() }
     }
 
     /// Returns the symbol whose code `window` begins with; `None` if no code matches or the entries
@@ -168,6 +188,22 @@ impl Table {
         let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
         let known = size <= MOST_AC && (size > 0 || run == 0 || run == 15);
         known.then_some(Rare { run, size, length })
+    }
+}
+
+/// Symbols and lengths of the codes of a table, in the order of the codes.
+#[derive(Debug, Clone)]
+pub(super) struct Codes<'a> {
+    symbols: Iter<'a, u8>,
+    lengths: Iter<'a, u8>,
+}
+
+impl Iterator for Codes<'_> {
+    type Item = (u8, u32);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u8, u32)> {
+        Some((*self.symbols.next()?, (*self.lengths.next()?).into()))
     }
 }
 

@@ -1,74 +1,56 @@
 //! The steps inside blocks, for one to four lanes in turn.
 
-use super::huffman::LOOK;
-use super::lane::{Hot, Lane, PLACES, entry_value, window};
+use super::code::PLACES;
+use super::lane::{Cold, Fault, Hot, Lane, REACH};
+use super::pairs::BITS;
 
 /// Limit on the lanes decoded in turn. More would need more registers than a processor has, and
 /// gain nothing.
 pub(crate) const MOST_LANES: usize = 4;
 
-/// The number of taken bits up to which a window still holds a third symbol.
-const ROOM: usize = 57 - 20;
-
-/// Decodes two symbols of one lane from one window of 57 bits, because no symbol of the entries has
-/// more than 20; with `MORE` a third one if it fits. Returns false if the lane stops.
+/// Decodes the symbols of one look-up. Returns false if the lane stops.
 #[inline(always)]
-fn step<const KEEP: bool, const MORE: bool>(lane: &mut Hot<'_>) -> bool {
-    let first = lane.bit;
-    let Some(mut bits) = window(lane.data, first) else { return lane.cut() };
-    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
-    symbol::<KEEP>(lane, entry, bits);
-    if lane.k >= 63 {
-        return lane.turn(entry);
-    }
-    bits <<= 64 - (entry & 0xff);
-    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
-    symbol::<KEEP>(lane, entry, bits);
-    if lane.k >= 63 {
-        return lane.turn(entry);
-    }
-    if !MORE || lane.bit - first > ROOM {
-        return true;
-    }
-    bits <<= 64 - (entry & 0xff);
-    let entry = lane.ac[(bits >> (64 - LOOK)) as usize];
-    symbol::<KEEP>(lane, entry, bits);
-    if lane.k >= 63 { lane.turn(entry) } else { true }
+fn look<'a>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
+    let entry = lane.table[(lane.window >> (64 - BITS)) as usize];
+    let Some(reach) = lane.out.first_chunk_mut::<REACH>() else {
+        return cold.fail(Fault::TooLong); // never: the slack is behind every block
+    };
+    lane.window = lane.window.rotate_left((entry >> 8) as u32);
+    let first = (lane.state as u8).wrapping_add((entry >> 16) as u8);
+    lane.state += entry & 0xffff;
+    let last = lane.state as u8;
+    let place = |k: u8| usize::from(PLACES[usize::from(k)]);
+    let bits = lane.window & !(u64::MAX << ((entry >> 24) & 63));
+    reach[place(last)] = (bits as u16).wrapping_add((entry >> 32) as u16) as i16;
+    reach[place(first)] = (entry >> 48) as i16;
+    if last < 63 { true } else { lane.turn(cold, entry) }
 }
 
-/// Stores the entry's value if it is to be kept, and advances.
-#[inline(always)]
-fn symbol<const KEEP: bool>(lane: &mut Hot<'_>, entry: u64, bits: u64) {
-    lane.k += (entry >> 8) as usize & 0xff;
-    if KEEP {
-        lane.block[usize::from(PLACES[lane.k & 255]) & 63] = entry_value(entry, bits);
-    }
-    lane.bit += 64 - (entry & 0xff) as usize;
-}
-
-/// The loop with one variable per lane: in an array, the compiler would keep them in memory.
+/// The loop with one variable per lane: in an array, the compiler would keep them in memory. The
+/// look-ups of the lanes alternate, so that each has the time of the others to arrive.
 macro_rules! rounds {
-    ($name:ident, $count:literal, $more:literal, $($lane:ident $number:literal),+) => {
+    ($name:ident, $count:literal, $($lane:ident $cold:ident $number:literal),+) => {
         /// Steps the lanes in turn until one stops; returns its number.
         #[inline(always)]
-        pub(super) fn $name<const KEEP: bool>(lanes: [&mut Lane; $count]) -> usize {
+        pub(super) fn $name(lanes: [&mut Lane; $count]) -> usize {
             let [$($lane),+] = lanes;
-            $(let mut $lane = $lane.hot();)+
+            $(let (mut $lane, mut $cold) = $lane.hot();)+
             let stopped = loop {
-                $(if !step::<KEEP, $more>(&mut $lane) { break $number; })+
+                $(if !$lane.load(&mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
+                $(if !look(&mut $lane, &mut $cold) { break $number; })+
             };
-            $($lane.park();)+
+            $($cold.park($lane.state);)+
             stopped
         }
     };
 }
 
-// One or two lanes wait for their windows: a third symbol per window shortens that. Three or four
-// lanes fill each other's waits and gain nothing.
-rounds!(rounds1, 1, true, a 0);
-rounds!(rounds2, 2, true, a 0, b 1);
-rounds!(rounds3, 3, false, a 0, b 1, c 2);
-rounds!(rounds4, 4, false, a 0, b 1, c 2, d 3);
+rounds!(rounds1, 1, a cold_a 0);
+rounds!(rounds2, 2, a cold_a 0, b cold_b 1);
+rounds!(rounds3, 3, a cold_a 0, b cold_b 1, c cold_c 2);
+rounds!(rounds4, 4, a cold_a 0, b cold_b 1, c cold_c 2, d cold_d 3);
 
 /// The steps for an instruction set.
 #[derive(Debug, Clone, Copy)]
@@ -81,20 +63,8 @@ pub(crate) struct Lockstep {
 
 impl Lockstep {
     /// For every processor.
-    pub(super) const PORTABLE: Lockstep = Lockstep {
-        one: |lanes| rounds1::<true>(lanes),
-        two: |lanes| rounds2::<true>(lanes),
-        three: |lanes| rounds3::<true>(lanes),
-        four: |lanes| rounds4::<true>(lanes),
-    };
-
-    /// The same without storing most coefficients, for scans that only need positions.
-    pub(super) const PORTABLE_SCAN: Lockstep = Lockstep {
-        one: |lanes| rounds1::<false>(lanes),
-        two: |lanes| rounds2::<false>(lanes),
-        three: |lanes| rounds3::<false>(lanes),
-        four: |lanes| rounds4::<false>(lanes),
-    };
+    pub(super) const PORTABLE: Lockstep =
+        Lockstep { one: rounds1, two: rounds2, three: rounds3, four: rounds4 };
 
     /// Runs the lanes, each begun, through their blocks until one stops; returns its number.
     pub(crate) fn run(&self, lanes: &mut [Lane]) -> usize {

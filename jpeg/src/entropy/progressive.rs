@@ -5,8 +5,9 @@
 //! bits that a later scan has for a block depend only on that mask, so a block outside the region
 //! needs no more memory, and the corrections of a run of coefficients are read at once.
 
+use super::code::{PLACES, difference, entry_value, value, window};
 use super::huffman::{END, Kind, LOOK, RARE, Table, Tables};
-use super::lane::{Fault, PLACES, Predictors, difference, entry_value, value, window};
+use super::lane::{Fault, Predictors};
 use super::unstuff::{PADDING, Unstuffed};
 use crate::header::{Band, Work};
 

@@ -130,7 +130,8 @@ pub(super) const NONE: u8 = 0x80;
 pub(super) const MOST_GROUPS: usize = 4;
 
 /// Returns how many samples a plane must have for `groups` of `side` rows of `side` samples; the
-/// maximum on overflow.
+/// maximum on overflow. NEON's kernels slice instead.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn samples_needed(side: usize, groups: usize, stride: usize, across: usize) -> usize {
     let last_row = stride.saturating_mul(side - 1);
     across.saturating_mul(groups - 1).saturating_add(last_row).saturating_add(side)

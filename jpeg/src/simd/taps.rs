@@ -158,7 +158,8 @@ pub(crate) struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// Returns how many bytes a line must have. No window of 16 bytes ends behind them: unsafe code
-    /// relies on it, so only [`Table::push`] adds a start.
+    /// relies on it, so only [`Table::push`] adds a start. NEON's kernels slice instead.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn reach(self) -> usize {
         self.reach

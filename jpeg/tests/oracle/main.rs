@@ -9,7 +9,7 @@
 //!   differences;
 //! - `sizes`, `kinds`, `progressive`, `inks`: whole pictures; `regions`: parts of them; `groups`:
 //!   several at once;
-//! - `points`: entry points of another JPEG; `false_claims`: forged ones;
+//! - `points`: entry points of another JPEG; `positions`: where they are; `false_claims`: forged ones;
 //! - `damage`: truncated or changed files; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
 //!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again.
@@ -32,6 +32,7 @@ mod oddities;
 mod photographs;
 mod picture;
 mod points;
+mod positions;
 mod progressive;
 mod regions;
 mod rewrites;

@@ -1,0 +1,157 @@
+//! Huffman tables for reading past codes: an entry holds every symbol that fits into the next
+//! twelve bits, but only the bits and the coefficients that they take together.
+//!
+//! The kernel in `skim` uses them. The tables hold no values, so nothing can be decoded with them.
+
+use super::huffman::{Codes, MOST_AC, MOST_DC, Tables};
+use crate::header::Components;
+
+/// Number of bits of a look-up.
+pub(super) const BITS: u32 = 12;
+const ENTRIES: usize = 1 << BITS;
+
+/// The entries of a table, indexed by the next [`BITS`] bits.
+///
+/// | bits | content |
+/// |---|---|
+/// | 0..7 | coefficients to advance, at most 64 |
+/// | 7 | the block has ended; with bit 6 as well: the entry holds no symbol |
+/// | 8..13 | bits of codes and values together |
+///
+/// An entry is added to a state of the same layout, whose bits from 8 on are the position.
+pub(super) type Skips = [u16; ENTRIES];
+
+/// The block has ended.
+pub(super) const ENDED: u16 = 128;
+/// Set in a state whose block has ended, is full or too long, or whose entry holds no symbol.
+pub(super) const TURN: u64 = 0xc0;
+/// The entry holds no symbol.
+const ASK: u16 = 0xc0;
+/// The coefficients of an entry without its flag.
+const COUNT: u16 = 0x7f;
+/// Limit on the bits of an entry, so that three look-ups of 12 bits fit into a window of 57.
+pub(super) const MOST_BITS: u32 = 22;
+
+/// The tables of components with the same pair of Huffman tables.
+#[derive(Debug, Clone)]
+pub(super) struct Pair {
+    /// Numbers of the DC and the AC table.
+    numbers: (usize, usize),
+    /// For the start of a block: a DC, and the AC symbols after it.
+    pub(super) first: Skips,
+    /// For AC symbols. The table for a look-up of n bits begins at entry 2^n.
+    rest: [u16; 2 * ENTRIES],
+}
+
+impl Pair {
+    fn new(numbers: (usize, usize)) -> Pair {
+        Pair { numbers, first: [ASK; ENTRIES], rest: [0; 2 * ENTRIES] }
+    }
+
+    /// Builds the tables of these DC and AC tables.
+    #[cfg(test)]
+    pub(super) fn of(numbers: (usize, usize), tables: &Tables) -> Pair {
+        let mut pair = Pair::new(numbers);
+        pair.fill(tables);
+        pair
+    }
+
+    /// Returns the table for AC symbols.
+    pub(super) fn rest(&self) -> &Skips {
+        &self.rest.as_chunks().0[1]
+    }
+
+    fn fill(&mut self, tables: &Tables) {
+        let (dc, ac) = self.numbers;
+        let codes = tables.ac[ac & 3].codes();
+        self.rest[1] = 0;
+        for bits in 1..=BITS {
+            let (narrower, table) = self.rest.split_at_mut(1 << bits);
+            fill(codes.clone(), ac_symbol, &mut table[..1 << bits], narrower);
+        }
+        fill(tables.dc[dc & 3].codes(), dc_symbol, &mut self.first, &self.rest);
+        let unknown = |entry: &&mut u16| **entry == 0;
+        self.first.iter_mut().filter(unknown).for_each(|entry| *entry = ASK);
+        self.rest[ENTRIES..].iter_mut().filter(unknown).for_each(|entry| *entry = ASK);
+    }
+}
+
+/// Fills a table: each code is followed by what `narrower` tables hold for the bits after it.
+/// Entries without a symbol become 0.
+fn fill(
+    codes: Codes<'_>,
+    meaning: fn(u8) -> Option<(u16, u32)>,
+    table: &mut [u16],
+    narrower: &[u16],
+) {
+    let bits = table.len().ilog2();
+    table.fill(0);
+    let mut from = 0;
+    for (symbol, length) in codes {
+        if length > bits {
+            return;
+        }
+        let span = &mut table[from..from + (1 << (bits - length))];
+        from += span.len();
+        let Some((advance, size)) = meaning(symbol) else { continue };
+        let taken = length + size;
+        let entry = (taken << 8) as u16 | advance;
+        if advance == ENDED || taken >= bits {
+            if taken <= MOST_BITS {
+                span.fill(entry);
+            }
+            continue;
+        }
+        let width = 1 << (bits - taken);
+        for span in span.chunks_exact_mut(width) {
+            for (to, next) in span.iter_mut().zip(&narrower[width..2 * width]) {
+                let fits = (next & COUNT) + advance <= 64;
+                *to = entry + if fits { *next } else { 0 };
+            }
+        }
+    }
+}
+
+/// Returns the coefficients and the bits of the value of an AC symbol; `None` if it is invalid.
+fn ac_symbol(symbol: u8) -> Option<(u16, u32)> {
+    match (symbol >> 4, u32::from(symbol & 15)) {
+        (0, 0) => Some((ENDED, 0)),
+        (15, 0) => Some((16, 0)),
+        (run, size @ 1..=MOST_AC) => Some((u16::from(run) + 1, size)),
+        _ => None,
+    }
+}
+
+/// The same for a DC symbol.
+fn dc_symbol(symbol: u8) -> Option<(u16, u32)> {
+    (u32::from(symbol) <= MOST_DC).then_some((1, symbol.into()))
+}
+
+/// The tables of a picture.
+#[derive(Debug, Default)]
+pub(super) struct SkipTables {
+    pub(super) pairs: Vec<Pair>,
+    /// The pair of each component.
+    pub(super) of: [u8; 4],
+}
+
+impl SkipTables {
+    /// Builds the tables of these components from those that decode.
+    pub(super) fn build(&mut self, components: &Components, tables: &Tables) {
+        let mut count = 0;
+        for (c, component) in components.iter().enumerate() {
+            let numbers = (component.dc, component.ac);
+            let known = self.pairs[..count].iter().position(|pair| pair.numbers == numbers);
+            let pair = known.unwrap_or_else(|| {
+                if self.pairs.len() == count {
+                    self.pairs.push(Pair::new(numbers));
+                }
+                self.pairs[count].numbers = numbers;
+                self.pairs[count].fill(tables);
+                count += 1;
+                count - 1
+            });
+            self.of[c & 3] = pair as u8;
+        }
+    }
+}
