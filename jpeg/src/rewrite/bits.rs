@@ -45,7 +45,7 @@ impl<'a> BitWriter<'a> {
     pub(super) fn finish(mut self) {
         let missing = (8 - self.held % 8) % 8;
         self.put((1 << missing) - 1, missing);
-        let bytes = ((self.bits as u32) << (32 - self.held) % 32).to_be_bytes();
+        let bytes = ((self.bits as u32) << ((32 - self.held) % 32)).to_be_bytes();
         self.stuffed(&bytes[..self.held as usize / 8]);
     }
 }
