@@ -70,7 +70,7 @@ pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
-pub use crate::lines::Color;
+pub use crate::lines::{Color, gray_to_rgb};
 pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};

@@ -25,6 +25,20 @@ impl Color {
     }
 }
 
+/// Writes pixels of one byte as red, green and blue: each byte three times.
+///
+/// ```
+/// let mut rgb = [0; 6];
+/// tarflume_jpeg::gray_to_rgb(&[7, 9], &mut rgb);
+/// assert_eq!(rgb, [7, 7, 7, 9, 9, 9]);
+/// ```
+///
+/// # Panics
+/// Panics if `rgb` has fewer than three bytes for each byte of `gray`.
+pub fn gray_to_rgb(gray: &[u8], rgb: &mut [u8]) {
+    (Simd::best().gray_rgb)(gray, rgb);
+}
+
 /// Buffers for upsampled lines, and one for colors; reused from picture to picture.
 #[derive(Debug, Default)]
 pub(crate) struct Lines([Vec<u8>; 4], Vec<u8>);

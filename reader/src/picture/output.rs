@@ -231,6 +231,10 @@ impl Picture<'_> {
         if !self.turn.mirror && self.channels == self.wanted {
             return stored;
         }
+        if !self.turn.mirror && (self.channels, self.wanted) == (1, 3) {
+            tarflume_jpeg::gray_to_rgb(stored, line);
+            return line;
+        }
         match self.channels {
             1 => self.widen(stored.as_chunks::<1>().0.iter().copied(), line),
             3 => self.widen(stored.as_chunks::<3>().0.iter().copied(), line),
