@@ -41,13 +41,20 @@ def taken(program: str) -> float:
     return time.perf_counter() - start
 
 
+def is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
 def spread(values: list[float]) -> str:
     shown = [f"{1000 * value:,.0f}" for value in (statistics.median(values), min(values), max(values))]
     return f"{shown[0]} ({shown[1]}-{shown[2]})"
 
 
 def imports(rounds: int) -> None:
-    names = [name for name in IMPORTS if importlib.util.find_spec(name.partition(".")[0])]
+    names = [name for name in IMPORTS if is_installed(name)]
     times: dict[str, list[float]] = {name: [] for name in names}
     for name in names:
         taken(f"import {name}")  # fills the page cache
