@@ -160,9 +160,11 @@ class Bench:
                 made[name] = files
         print(f"{len(self.paths)} photographs, {self.bytes / 1e6:.1f} MB, to {size} pixels, quality {self.x.quality}\n")
         print("| tool | images/s a core, median (min-max) | MB written | SSIM, mean (least) |\n|---|---|---|---|")
-        all_wanted = [{path.name: reference(path, size, longer) for path in self.paths} for longer in (False, True)]
+        by_side = {
+            side: {path.name: reference(path, size, side == "long") for path in self.paths} for side in ("short", "long")
+        }
         for name, rates in results.items():
-            wanted = all_wanted["long" in name]
+            wanted = by_side["long" if "long" in name else "short"]
             found = [ssim(made[name][path], pixels) for path, pixels in wanted.items()]
             known = [value for value in found if value is not None]
             quality = f"{statistics.mean(known):.4f} ({min(known):.4f})" if known else "other sizes"

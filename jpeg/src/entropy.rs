@@ -16,6 +16,7 @@ mod pattern;
 mod progressive;
 mod skim;
 mod skips;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod unstuff;
@@ -23,8 +24,9 @@ mod unstuff;
 pub(crate) use self::best::{lockstep, skimmers};
 pub(crate) use self::huffman::Tables;
 pub(crate) use self::lane::{Fault, Lane, Predictors};
-pub(crate) use self::lockstep::{Lockstep, MOST_LANES};
+pub(crate) use self::lockstep::Lockstep;
 pub(crate) use self::pairs::LaneTables;
 pub(crate) use self::progressive::{Bits, Block, Run};
 pub(crate) use self::skim::{Skim, Skimmers};
+pub(crate) use self::steps::MOST_LANES;
 pub(crate) use self::unstuff::{Unstuffed, unstuff};

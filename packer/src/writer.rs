@@ -128,9 +128,9 @@ impl DatasetWriter {
     /// extensions.
     ///
     /// # Errors
-    /// Returns an error if the sample has a fault (a key that repeats or that some reader would
-    /// misread, a part that is empty or damaged, a value that does not fit its column) and is left out, or if the machine failed. If samples that were written
-    /// before were lost with that, all later calls return an error.
+    /// Returns an error if the sample has a fault and is left out: a key that repeats or that some reader would misread, a
+    /// part that is empty or damaged, a value that does not fit its column. Returns an error if the machine failed. If
+    /// samples that were written before were lost with that, all later calls return an error.
     pub fn write(&mut self, key: &[u8], parts: &[(&[u8], &[u8])]) -> Result<(), Rejected> {
         self.expect_nothing_lost()?;
         let mut parts: Vec<(Vec<u8>, &[u8])> =

@@ -46,7 +46,8 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
-           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, columns=None, storage=None, single_writer=false))]
+           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, columns=None, storage=None,
+           single_writer=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,

@@ -114,8 +114,9 @@ class ShardWriter:
         [height, width, 3] or [height, width, 4]. Other names with `__` at both ends, such as `__url__`, are left out.
 
         Raises `PackError` (with `problems`) for a bad sample: a key that repeats or that some reader misreads, an empty
-        or damaged part, a value that does not fit its typed column. The sample is left out, and the writer can write others. Raises `UsageError` for a part that
-        cannot be converted to bytes, and `TryAgainError` if the machine failed.
+        or damaged part, a value that does not fit its typed column. The sample is left out, and the writer can write
+        others. Raises `UsageError` for a part that cannot be converted to bytes, and `TryAgainError` if the machine
+        failed.
         """
         key = sample.get("__key__")
         if not isinstance(key, str):

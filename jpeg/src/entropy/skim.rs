@@ -11,6 +11,7 @@ use super::huffman::{END, LOOK, RARE, Tables};
 use super::lane::Predictors;
 use super::pattern::{PLACES, Pattern};
 use super::skips::{BITS, Pair, SkipTables, Skips, TURN};
+use super::steps::{Steps, rounds};
 use super::unstuff::Unstuffed;
 use crate::error::Result;
 use crate::header::Header;
@@ -255,54 +256,16 @@ impl Cold<'_> {
     }
 }
 
-/// The loop with one variable per lane: in an array, the compiler would keep them in memory. The
-/// look-ups of the lanes alternate, so that each has the time of the others to arrive.
-macro_rules! rounds {
-    ($name:ident, $count:literal, $($lane:ident $cold:ident $number:literal),+) => {
-        /// Steps the lanes in turn until one stops; returns its number.
-        #[inline(always)]
-        pub(super) fn $name(lanes: [&mut Skim; $count]) -> usize {
-            let [$($lane),+] = lanes;
-            $(let (mut $lane, mut $cold) = $lane.hot();)+
-            let stopped = loop {
-                $(if !$lane.load(&mut $cold) { break $number; })+
-                $(if !$lane.look(&mut $cold) { break $number; })+
-                $(if !$lane.look(&mut $cold) { break $number; })+
-                $(if !$lane.look(&mut $cold) { break $number; })+
-            };
-            $($cold.park($lane.state);)+
-            stopped
-        }
-    };
-}
+rounds!(skims1, [Skim; 1], Hot::look, a cold_a 0);
+rounds!(skims2, [Skim; 2], Hot::look, a cold_a 0, b cold_b 1);
+rounds!(skims3, [Skim; 3], Hot::look, a cold_a 0, b cold_b 1, c cold_c 2);
+rounds!(skims4, [Skim; 4], Hot::look, a cold_a 0, b cold_b 1, c cold_c 2, d cold_d 3);
 
-rounds!(skims1, 1, a cold_a 0);
-rounds!(skims2, 2, a cold_a 0, b cold_b 1);
-rounds!(skims3, 3, a cold_a 0, b cold_b 1, c cold_c 2);
-rounds!(skims4, 4, a cold_a 0, b cold_b 1, c cold_c 2, d cold_d 3);
-
-/// The steps for an instruction set.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Skimmers {
-    pub(super) one: fn([&mut Skim; 1]) -> usize,
-    pub(super) two: fn([&mut Skim; 2]) -> usize,
-    pub(super) three: fn([&mut Skim; 3]) -> usize,
-    pub(super) four: fn([&mut Skim; 4]) -> usize,
-}
+/// The steps of the scanner's lanes.
+pub(crate) type Skimmers = Steps<Skim>;
 
 impl Skimmers {
     /// For every processor.
     pub(super) const PORTABLE: Skimmers =
         Skimmers { one: skims1, two: skims2, three: skims3, four: skims4 };
-
-    /// Runs the lanes, each begun, through their blocks until one stops; returns its number.
-    pub(crate) fn run(&self, lanes: &mut [Skim]) -> usize {
-        match lanes {
-            [a, b, c, d, ..] => (self.four)([a, b, c, d]),
-            [a, b, c] => (self.three)([a, b, c]),
-            [a, b] => (self.two)([a, b]),
-            [a] => (self.one)([a]),
-            [] => 0,
-        }
-    }
 }
