@@ -11,7 +11,7 @@ shift
 libraries=(parquet hdf5)
 [ "${FUZZ_LIBRARIES:-1}" = 1 ] || libraries=()
 [ $# -gt 0 ] || set -- walk numbers record index manifest plan npy jpeg_header jpeg_scan jpeg_decode jpeg_points \
-    jpeg_group pictures json stream zip mds litdata tfrecord source_url megatron tokens tables "${libraries[@]}"
+    jpeg_excerpt jpeg_group pictures json stream zip mds litdata tfrecord source_url megatron tokens tables "${libraries[@]}"
 export RUSTC_BOOTSTRAP=1
 # The sanitizer; without AddressSanitizer's runtime say FUZZ_SANITIZER=none.
 sanitizer=${FUZZ_SANITIZER:-address}

@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("jpeg_decode", name, &[1, 0, 20, 200, 30, 255], &jpeg)?;
         put("jpeg_group", name, &[1], &jpeg)?;
     }
+    put("jpeg_excerpt", "base", &[20, 30, 40, 9, 0, 2, 3, 7, 1], &[])?;
     put("jpeg_points", "base", &[28, 1, 32, 5, 43, 2], &[])?;
     Ok(())
 }

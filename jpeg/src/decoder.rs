@@ -35,6 +35,7 @@ impl Decoder {
     /// - [`crate::ErrorKind::Unsupported`]: this kind is not decoded;
     /// - [`crate::ErrorKind::Limit`]: memory is exhausted, or the job needs more than
     ///   [`Decoder::set_memory`] allows;
+    /// - [`crate::ErrorKind::Excerpt`]: the job has an excerpt that cannot be used;
     /// - [`crate::ErrorKind::Usage`]: the region is not within the picture, or the output is too
     ///   small.
     pub fn decode_group<'a>(

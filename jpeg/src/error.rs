@@ -15,6 +15,8 @@ pub enum ErrorKind {
     Unsupported,
     /// More pixels or more memory than allowed.
     Limit,
+    /// An excerpt does not hold what its entry points lead to, or has changed: the whole JPEG may be good.
+    Excerpt,
     /// An invalid request: a region outside the picture, or too small a buffer.
     Usage,
 }

@@ -62,6 +62,9 @@ impl DecoderState {
     /// than is allowed.
     fn admit(&self, job: &Job<'_>) -> Result<()> {
         job.check()?;
+        if job.excerpt.is_some() && job.header.without_entry_points().is_some() {
+            return Err(no_excerpt());
+        }
         if job.header.unsupported().is_some() {
             // A truncated file is reported as damaged, whatever else would be wrong with it.
             whole(job.bytes)?;
@@ -100,6 +103,8 @@ struct PictureTask<'a> {
     job: Job<'a>,
     number: usize,
     points: Option<EntryPoints<'a>>,
+    /// The entropy-coded bytes that may be read: first byte and end.
+    data: (usize, usize),
     /// The first row that no lane has taken, and the end of the rows.
     row: u32,
     end: u32,
@@ -180,23 +185,11 @@ where
             let result = multiscan::decode(scans, slot, simd, &mut job);
             return (self.done)(number, result);
         }
-        if let Err(error) = slot.open(&job) {
-            return (self.done)(number, Err(error));
+        let begun = slot.open(&job).and_then(|()| PictureTask::begin((number, job), slot));
+        match begun {
+            Ok(task) => self.tasks[free] = Some(task),
+            Err(error) => (self.done)(number, Err(error)),
         }
-        // Kinds without entry points ignore any that are given.
-        let blob = job.entry_points.filter(|_| job.header.without_entry_points().is_none());
-        let points = blob.and_then(|blob| EntryPoints::read(blob).ok());
-        let (mcus, header) = (slot.layout.mcus, job.header);
-        let fits = |points: &EntryPoints<'_>| {
-            points.are_of(mcus, header.components.count(), header.data) && points.fit(job.bytes)
-        };
-        let points = points.filter(fits);
-        slot.report.entry_points = match (blob, points) {
-            (None, _) => Use::Absent,
-            (Some(_), None) => Use::Refused,
-            (Some(_), Some(_)) => Use::Used,
-        };
-        self.tasks[free] = Some(PictureTask::of((number, job), slot, points));
     }
 
     /// Assigns a share of the rows of a slot to the first free lane.
@@ -279,7 +272,8 @@ where
             return;
         }
         let from = &mut self.state.slots[slot];
-        if from.error.is_some() && task.points.is_some() {
+        let excerpt = task.job.excerpt.is_some();
+        if from.error.is_some() && task.points.is_some() && !excerpt {
             // The fault may be in the entry points: decode again without them, so that only the
             // codes decide whether the picture is damaged.
             from.reset();
@@ -288,6 +282,7 @@ where
             return;
         }
         let result = match from.error.take() {
+            Some(_) if excerpt => Err(no_excerpt()),
             Some(error) => Err(error),
             None => Ok(from.report),
         };
@@ -298,16 +293,41 @@ where
 }
 
 impl<'a> PictureTask<'a> {
-    /// Begins the work on a whole picture.
-    fn of((number, job): (usize, Job<'a>), slot: &Slot, points: Option<EntryPoints<'a>>) -> Self {
+    /// Begins the work on a picture, whose slot is open.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::Excerpt`] if the job has an excerpt that cannot be used.
+    fn begin((number, job): (usize, Job<'a>), slot: &mut Slot) -> Result<Self> {
+        let header = job.header;
+        // Kinds without entry points ignore any that are given.
+        let blob = job.entry_points.filter(|_| header.without_entry_points().is_none());
+        let points = blob.and_then(|blob| EntryPoints::read(blob).ok()).filter(|points| {
+            points.are_of(slot.layout.mcus, header.components.count(), header.data)
+        });
+        let (points, data) = match job.excerpt {
+            None => {
+                let points = points.filter(|points| points.fit(job.bytes));
+                (points, (header.data, job.bytes.len()))
+            }
+            Some(excerpt) => {
+                let points = points.ok_or_else(no_excerpt)?;
+                let held = excerpt.checked(&points, job.bytes).ok_or_else(no_excerpt)?;
+                (Some(points), (held.rows.start, held.rows.end))
+            }
+        };
+        slot.report.entry_points = match (blob, points) {
+            (None, _) => Use::Absent,
+            (Some(_), None) => Use::Refused,
+            (Some(_), Some(_)) => Use::Used,
+        };
         let rows = &slot.layout.rows;
         // Each row has an entry point: taken one by one, all lanes stay busy to the end.
         let (row, end, share) = (rows.start, rows.end, 1);
-        let mut task = PictureTask { job, number, points, row, end, share, lanes: 0 };
+        let mut task = PictureTask { job, number, points, data, row, end, share, lanes: 0 };
         if points.is_none() {
             task.begin_again(slot);
         }
-        task
+        Ok(task)
     }
 
     /// Starts without entry points: one lane walks from the first row on.
@@ -317,7 +337,14 @@ impl<'a> PictureTask<'a> {
     }
 
     fn picture(&self, slot: &Slot) -> Picture<'a> {
-        let (bytes, header) = (self.job.bytes, self.job.header);
-        Picture { bytes, header, mcus: slot.layout.mcus, points: self.points }
+        let (bytes, header, data) = (self.job.bytes, self.job.header, self.data);
+        Picture { bytes, header, mcus: slot.layout.mcus, points: self.points, data }
     }
+}
+
+/// The error for an excerpt that cannot be used.
+fn no_excerpt() -> Error {
+    let text =
+        "an excerpt of a JPEG that changed, or whose entry points are wrong: decode the whole JPEG";
+    Error::new(ErrorKind::Excerpt, text)
 }

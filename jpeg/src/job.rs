@@ -1,6 +1,7 @@
 //! The request to a decoder, and its report.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::excerpt::Excerpt;
 use crate::extent::{Region, Scale};
 use crate::header::Header;
 use crate::lines::Color;
@@ -15,6 +16,9 @@ pub struct Job<'a> {
     /// Its entry points from [`crate::Scanner::scan`]. They are compared with the bytes, and
     /// ignored if they do not match.
     pub entry_points: Option<&'a [u8]>,
+    /// The rows of MCUs that `bytes` hold beside the header, if these are not a whole JPEG. They need entry points,
+    /// and end where the last row does or after it.
+    pub excerpt: Option<Excerpt<'a>>,
     /// The region of the picture at its scale; `None` for all of it.
     pub region: Option<Region>,
     /// The scale of the result.
@@ -34,6 +38,7 @@ impl<'a> Job<'a> {
             bytes,
             header,
             entry_points: None,
+            excerpt: None,
             region: None,
             scale: Scale::Full,
             color: Color::Rgb,

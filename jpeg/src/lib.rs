@@ -34,7 +34,8 @@
 
 // Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
-// `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes lines` (which samples, and where) <
+// `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
+// lines` (which samples, and where) and `excerpt` (which bytes) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
 // (pictures of several scans) and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
 // `decoder`.
@@ -44,6 +45,7 @@ mod coefficients;
 mod decoder;
 mod entropy;
 mod error;
+mod excerpt;
 mod extent;
 mod group;
 mod header;
@@ -67,11 +69,12 @@ mod strand;
 
 pub use crate::decoder::Decoder;
 pub use crate::error::{Error, ErrorKind, Result};
+pub use crate::excerpt::Excerpt;
 pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};
-pub use crate::points::EntryPoints;
+pub use crate::points::{EntryPoints, ExcerptBytes, orientation_of, segments};
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;

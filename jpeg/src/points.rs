@@ -6,8 +6,11 @@
 mod bits;
 mod blob;
 mod encode;
+mod segments;
 
 pub(crate) use self::encode::encode;
+pub(crate) use self::segments::Segments;
+pub use self::segments::{ExcerptBytes, orientation_of, segments};
 
 use self::bits::take;
 use self::blob::{FIXED, Fixed, VERSION};
@@ -85,6 +88,21 @@ impl<'a> EntryPoints<'a> {
             && each == columns.div_ceil(step)
             && fixed.data as usize == data
             && self.place(0, 0) == Position { byte: data, ..Position::default() }
+    }
+
+    /// Returns the number of rows of MCUs.
+    pub(crate) fn rows(&self) -> u32 {
+        u32::from(self.fixed.rows)
+    }
+
+    /// Returns the first byte of the entropy-coded data.
+    pub(crate) fn data(&self) -> usize {
+        self.fixed.data as usize
+    }
+
+    /// Returns the bytes from there to the last position.
+    pub(crate) fn span(&self) -> usize {
+        self.fixed.span as usize
     }
 
     /// Returns the number of MCUs of a row between two positions.

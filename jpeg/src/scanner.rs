@@ -162,7 +162,8 @@ fn write(picture: &Picture<'_>, places: &[Position], blob: &mut Vec<u8>) {
 }
 
 fn picture_of<'a>((bytes, header): (&'a [u8], &'a Header)) -> Picture<'a> {
-    Picture { bytes, header, mcus: header.mcus(), points: None }
+    let data = (header.data, bytes.len());
+    Picture { bytes, header, mcus: header.mcus(), points: None, data }
 }
 
 #[cfg(test)]

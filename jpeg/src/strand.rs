@@ -23,6 +23,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) mcus: (u32, u32),
     /// Where rows can start; `None` if the walk is from the first row on.
     pub(crate) points: Option<EntryPoints<'a>>,
+    /// The entropy-coded bytes that may be read: first byte and end.
+    pub(crate) data: (usize, usize),
 }
 
 impl Picture<'_> {
@@ -169,9 +171,10 @@ impl Strand {
     ) -> WalkResult<()> {
         // The blob is untrusted: a position inside a marker or a stuffed pair would shift all
         // bytes.
+        let (first, last) = picture.data;
         let end = end_of(picture.bytes, &to);
-        let split = |place: &Position| is_inside(picture.bytes, picture.header.data, place.byte);
-        if from.byte < picture.header.data || from.byte > end || split(&from) || split(&to) {
+        let split = |place: &Position| is_inside(picture.bytes, first, place.byte);
+        if from.byte < first || from.byte > end || end > last || split(&from) || split(&to) {
             return Err(Stop::Disagrees);
         }
         self.origin = from.byte;

@@ -1,0 +1,92 @@
+//! Excerpts with false entry points and false rows, both with valid checksums: no panic, and with the right entry
+//! points the same pixels. The input chooses a region and a scale, and changes bytes of the entry points.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use tarflume_jpeg::{Decoder, EntryPoints, Error, Excerpt, Header, Job, Region, Scale, Scanner};
+
+/// 97 x 61 pixels, 4:2:0; from fuzz/seeds.
+const JPEG: &[u8] = include_bytes!("../seeds/jpeg_header/yuv420");
+
+fn crc32c(bytes: &[u8]) -> [u8; 4] {
+    (crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32).to_le_bytes()
+}
+
+/// The JPEG's entry points.
+fn good() -> &'static [u8] {
+    static GOOD: OnceLock<Vec<u8>> = OnceLock::new();
+    GOOD.get_or_init(|| {
+        let header = Header::parse(JPEG).expect("a seed");
+        let mut blob = Vec::new();
+        Scanner::new().scan(JPEG, &header, &mut blob).expect("a seed");
+        blob
+    })
+}
+
+/// The checksums of segments of one row, as far as the entry points lead to bytes of the JPEG.
+fn segments(points: &EntryPoints<'_>, rows: u32) -> Vec<u8> {
+    let mut sums = vec![0; 8 + 4 * rows as usize];
+    sums[..4].copy_from_slice(&[1, 0, 1, 0]);
+    for row in 0..rows {
+        let one = Excerpt { segments: &sums, rows: (row, row + 1) };
+        let Some(bytes) = one.bytes(points) else { continue };
+        let (head, rows) = (JPEG.get(..bytes.header), JPEG.get(bytes.rows));
+        sums[4..8].copy_from_slice(&head.map_or([0; 4], crc32c));
+        let at = 8 + 4 * row as usize;
+        sums[at..at + 4].copy_from_slice(&rows.map_or([0; 4], crc32c));
+    }
+    sums
+}
+
+fn decode(
+    bytes: &[u8],
+    points: &[u8],
+    (region, scale): (Region, Scale),
+    excerpt: Option<Excerpt<'_>>,
+) -> Result<Vec<u8>, Error> {
+    let header = Header::parse(bytes)?;
+    let stride = 3 * region.width as usize;
+    let mut output = vec![0; stride * region.height as usize];
+    let job = Job::new(bytes, &header, &mut output);
+    let entry_points = Some(points);
+    let job = Job { region: Some(region), scale, stride, entry_points, excerpt, ..job };
+    Decoder::new().decode(job)?;
+    Ok(output)
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&[left, top, width, height, scale], changes)) = input.split_first_chunk() else {
+        return;
+    };
+    let scale = Scale::ALL[usize::from(scale % 4)];
+    let (across, down) = scale.of(97, 61);
+    let (left, top) = (u32::from(left) % across, u32::from(top) % down);
+    let (width, height) = (1 + u32::from(width) % (across - left), 1 + u32::from(height) % (down - top));
+    let wanted = (Region { left, top, width, height }, scale);
+
+    let mut blob = good().to_vec();
+    for change in changes.chunks_exact(2).take(32) {
+        let at = usize::from(change[0]) % blob.len();
+        blob[at] ^= change[1];
+    }
+    blob[16..20].fill(0);
+    let sum = crc32c(&blob);
+    blob[16..20].copy_from_slice(&sum);
+    let Ok(points) = EntryPoints::read(&blob) else { return };
+    let rows = u32::from(u16::from_le_bytes([blob[2], blob[3]])).min(64);
+    let sums = segments(&points, rows);
+    let Some((excerpt, bytes)) = Excerpt::of(&points, &sums, 61, wanted.0, scale) else { return };
+    let mut read = vec![0xff; bytes.rows.end.min(JPEG.len())];
+    for range in [0..bytes.header, bytes.rows] {
+        if let (Some(to), Some(from)) = (read.get_mut(range.clone()), JPEG.get(range)) {
+            to.copy_from_slice(from);
+        }
+    }
+    let found = decode(&read, &blob, wanted, Some(excerpt));
+    if blob == good() {
+        let whole = decode(JPEG, &blob, wanted, None);
+        assert_eq!(found.expect("a good excerpt"), whole.expect("a good JPEG"));
+    }
+});

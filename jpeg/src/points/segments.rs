@@ -1,0 +1,128 @@
+//! `Segments`: checksums of the header of a JPEG and of its rows of MCUs, so that some of its bytes can be used
+//! without the others.
+//!
+//! A blob beside the entry points; FORMAT.md has the layout.
+
+use std::ops::Range;
+
+use super::EntryPoints;
+use crate::checksum::crc32c;
+use crate::error::{Error, ErrorKind, Result};
+use crate::header::Header;
+
+const VERSION: u8 = 1;
+/// Bytes before the checksums.
+const FIXED: usize = 4;
+/// JPEGs with fewer bytes have no segments: reading less of them gains nothing.
+const LEAST: usize = 16 << 10;
+/// Least mean number of bytes of a segment, unless a row has more: a page.
+const SEGMENT: usize = 4096;
+
+/// The checksums of a JPEG's segments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segments<'a> {
+    /// Rows of MCUs in a segment.
+    stride: u32,
+    sums: &'a [u8],
+}
+
+/// Where the bytes of an excerpt are in the JPEG.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExcerptBytes {
+    /// Bytes of the header, from the start of the JPEG on.
+    pub header: usize,
+    /// The bytes of the rows.
+    pub rows: Range<usize>,
+}
+
+/// Appends the checksums of a JPEG's segments to `out`; nothing for JPEGs of less than 16 KiB. `entry_points` are
+/// those that [`crate::Scanner::scan`] made of it.
+///
+/// # Errors
+/// Returns [`ErrorKind::Usage`] if the entry points are not of this JPEG, and the errors of [`Header::parse`] and
+/// [`EntryPoints::read`].
+pub fn segments(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let points = EntryPoints::read(entry_points)?;
+    let header = Header::parse(jpeg)?;
+    let of_others = || Error::new(ErrorKind::Usage, "the entry points are of another JPEG");
+    if points.made_from().0 != jpeg.len() as u64 {
+        return Err(of_others());
+    }
+    if jpeg.len() < LEAST {
+        return Ok(());
+    }
+    let (rows, span) = (points.rows(), points.span().max(1));
+    let stride = (SEGMENT * rows as usize).div_ceil(span).clamp(1, rows.max(1) as usize) as u32;
+    let before = out.len();
+    out.extend([VERSION, header.orientation().unwrap_or(0)]);
+    out.extend((stride as u16).to_le_bytes()); // at most `rows`, which is a u16
+    out.extend(crc32c(&[&jpeg[..points.data().min(jpeg.len())]]).to_le_bytes());
+    for number in 0..rows.div_ceil(stride) {
+        let bytes = segment(&points, stride, number);
+        let Some(bytes) = bytes.and_then(|bytes| jpeg.get(bytes)) else {
+            out.truncate(before);
+            return Err(of_others());
+        };
+        out.extend(crc32c(&[bytes]).to_le_bytes());
+    }
+    Ok(())
+}
+
+/// Returns the EXIF orientation that checksums of segments state, 1 to 8, if the JPEG has one. `None` also for bytes
+/// that are no such checksums.
+pub fn orientation_of(segments: &[u8]) -> Option<u8> {
+    segments.get(1).copied().filter(|turn| segments[0] == VERSION && (1..=8).contains(turn))
+}
+
+impl<'a> Segments<'a> {
+    /// Parses the checksums of a JPEG with these entry points.
+    pub(crate) fn read(blob: &'a [u8], points: &EntryPoints<'_>) -> Option<Segments<'a>> {
+        let (&[version, turn, low, high], sums) = blob.split_first_chunk::<FIXED>()?;
+        let stride = u32::from(u16::from_le_bytes([low, high]));
+        let known = version == VERSION && turn <= 8 && stride > 0;
+        let count = points.rows().div_ceil(stride.max(1)) as usize + 1;
+        (known && sums.len() == 4 * count).then_some(Segments { stride, sums })
+    }
+
+    /// Returns the numbers and the bytes of the segments that hold these rows of MCUs.
+    pub(crate) fn covering(
+        &self,
+        points: &EntryPoints<'_>,
+        (first, end): (u32, u32),
+    ) -> Option<(Range<u32>, ExcerptBytes)> {
+        if first >= end || end > points.rows() {
+            return None;
+        }
+        let numbers = first / self.stride..end.div_ceil(self.stride);
+        let top = segment(points, self.stride, numbers.start)?;
+        let bottom = segment(points, self.stride, numbers.end - 1)?;
+        let header = points.data();
+        // The places are not trusted: they could go back.
+        let ascend = header <= top.start && top.start < bottom.end;
+        ascend.then_some((numbers, ExcerptBytes { header, rows: top.start..bottom.end }))
+    }
+
+    /// Returns true if the header and the segments of these numbers are as they were.
+    pub(crate) fn check(&self, points: &EntryPoints<'_>, numbers: Range<u32>, read: &[u8]) -> bool {
+        let is = |number: u32, bytes: Option<&[u8]>| {
+            let at = 4 * number as usize;
+            let sum = self.sums.get(at..at + 4);
+            bytes.is_some_and(|bytes| sum == Some(&crc32c(&[bytes]).to_le_bytes()))
+        };
+        is(0, read.get(..points.data()))
+            && numbers.into_iter().all(|number| {
+                let bytes = segment(points, self.stride, number);
+                is(number + 1, bytes.and_then(|bytes| read.get(bytes)))
+            })
+    }
+}
+
+/// Returns the bytes of segment `number`: its rows, the byte before them, which shows that they do not begin inside a
+/// marker, and two more, which hold their last bits.
+fn segment(points: &EntryPoints<'_>, stride: u32, number: u32) -> Option<Range<usize>> {
+    let first = number.checked_mul(stride)?;
+    let end = first.saturating_add(stride).min(points.rows());
+    let from = points.place(first, 0).byte.saturating_sub(1).max(points.data());
+    let to = points.place(end, 0).byte.saturating_add(2).min(points.made_from().0 as usize);
+    (from < to).then_some(from..to)
+}
