@@ -53,7 +53,7 @@ struct OpenSample {
     first: u64,
     parts: Vec<OpenPart>,
     repeat: Repeat,
-    /// The concatenated entry points of its parts.
+    /// The concatenated entry points and segments' checksums of its parts.
     points: Vec<u8>,
     /// Its values in typed columns, by number.
     values: Vec<(usize, OwnedValue)>,
@@ -68,8 +68,9 @@ struct OpenPart {
     length: u64,
     /// Already computed for streamed parts.
     checksum: Option<u32>,
-    /// The range of its entry points among the sample's.
+    /// The ranges of its entry points and of its segments' checksums among the sample's.
     points: Range<usize>,
+    segments: Range<usize>,
 }
 
 impl ShardWriter {
@@ -199,6 +200,18 @@ impl ShardWriter {
             all.truncate(part.points.start);
             all.extend_from_slice(points);
             part.points.end = all.len();
+            part.segments = all.len()..all.len();
+        }
+    }
+
+    /// Sets the checksums of the segments of the newest part, after its entry points; they go into the sidecar.
+    pub fn segments(&mut self, segments: &[u8]) {
+        let OpenSample { parts, points: all, .. } = &mut self.sample;
+        debug_assert!(!parts.is_empty(), "segments() before part()");
+        if let Some(part) = parts.last_mut() {
+            all.truncate(part.points.end);
+            all.extend_from_slice(segments);
+            part.segments = part.points.end..all.len();
         }
     }
 
@@ -240,6 +253,10 @@ impl ShardWriter {
             self.index.part(&part.ext, part.offset, part.length, part.checksum)?;
             if !part.points.is_empty() {
                 self.index.entry_points(&self.sample.points[part.points.clone()]);
+            }
+            if !part.segments.is_empty() {
+                let number = self.index.parts() - 1;
+                self.index.segments_of(number, &self.sample.points[part.segments.clone()]);
             }
         }
         if let Some((width, height)) = dimensions {
@@ -345,7 +362,9 @@ impl ShardWriter {
             compression.part(ext, offset, length);
         }
         let ext = ext.to_vec();
-        self.sample.parts.push(OpenPart { ext, offset, length, checksum: None, points });
+        let segments = points.clone();
+        let part = OpenPart { ext, offset, length, checksum: None, points, segments };
+        self.sample.parts.push(part);
         Ok(())
     }
 

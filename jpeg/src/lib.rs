@@ -74,7 +74,7 @@ pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};
-pub use crate::points::{EntryPoints, ExcerptBytes, orientation_of, segments};
+pub use crate::points::{EntryPoints, ExcerptBytes, orientation_of, segments, segments_fit};
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;

@@ -10,7 +10,7 @@ mod segments;
 
 pub(crate) use self::encode::encode;
 pub(crate) use self::segments::Segments;
-pub use self::segments::{ExcerptBytes, orientation_of, segments};
+pub use self::segments::{ExcerptBytes, orientation_of, segments, segments_fit};
 
 use self::bits::take;
 use self::blob::{FIXED, Fixed, VERSION};

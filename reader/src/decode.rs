@@ -30,7 +30,7 @@ pub(crate) mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
-use tarflume_jpeg::Scale;
+use tarflume_jpeg::{Excerpt, Scale};
 
 use crate::column::{Row, RowShape};
 use crate::dataset::stored_values::StoredValues;
@@ -40,6 +40,7 @@ use crate::error::Result;
 use crate::picture::convert::Finish;
 use crate::picture::geometry::{ImageSize, Transform};
 use crate::picture::row_header::Format;
+use crate::picture::stored::{StoredPicture, StoredRegion};
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
@@ -177,6 +178,18 @@ pub trait DecodeHooks {
     fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
         let _ = pixels;
         None
+    }
+
+    /// The region that a row is decoded from, if a row needs no other pixel of the JPEG and [`Sample::excerpts`] are
+    /// used. `None`: the whole part is needed.
+    fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
+        let _ = picture;
+        None
+    }
+
+    /// True if [`DecodeHooks::region`] can return a region.
+    fn takes_excerpts(&self) -> bool {
+        false
     }
 
     /// What the host still does if a device does the rest: pictures as u8 `[height, width, channels]`, and their
@@ -353,6 +366,10 @@ pub struct Sample<'a> {
     pub parts: &'a [(&'a str, &'a [u8])],
     /// The entry points of each part; empty where no decoder uses them.
     pub entry_points: &'a [Option<&'a [u8]>],
+    /// For each part of which only an excerpt was read, its rows: other bytes of the part are unspecified. Empty for
+    /// decoders that do not ask for excerpts, which those of this crate alone can do.
+    #[doc(hidden)]
+    pub excerpts: &'a [Option<Excerpt<'a>>],
 }
 
 impl<'a> Sample<'a> {
@@ -365,6 +382,11 @@ impl<'a> Sample<'a> {
     /// file and may have any content.
     pub fn entry_points(&self, n: usize) -> Option<&'a [u8]> {
         self.entry_points.get(n).copied().flatten()
+    }
+
+    /// The excerpt of the `n`th needed part, if it was not read whole.
+    pub(crate) fn excerpt(&self, n: usize) -> Option<Excerpt<'a>> {
+        self.excerpts.get(n).copied().flatten()
     }
 
     /// The extension of the `n`th needed part.

@@ -4,7 +4,9 @@
 //! executes one run of reads and lends the parts. [`verify`] selects the samples whose checksums are
 //! compared. Starts no threads. After warm-up, a good sample causes no allocation.
 
+pub(crate) mod excerpt;
 pub(crate) mod part_needs;
+mod place;
 pub(crate) mod plan;
 pub(crate) mod run_bytes;
 pub(crate) mod verify;

@@ -13,4 +13,5 @@ pub(crate) mod random;
 pub mod resample;
 pub(crate) mod resize;
 pub mod row_header;
+pub(crate) mod stored;
 pub(crate) mod yuv420;

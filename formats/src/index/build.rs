@@ -36,6 +36,7 @@ pub struct IndexBuilder {
     ext_rows: Vec<usize>,
     dims: Vec<[u32; 2]>,
     points: Blobs,
+    segments: Blobs,
     /// The ends of frames: in the file, in the tar.
     frames: Option<Vec<(u64, u64)>>,
     columns: ColumnValues,
@@ -117,7 +118,16 @@ impl IndexBuilder {
     pub fn entry_points_of(&mut self, part: u64, points: &[u8]) {
         debug_assert!(part < self.parts(), "entry_points_of() before part()");
         if part < self.parts() {
-            self.points.put(part as usize, points, l::MAX_POINTS);
+            self.points.put(part as usize, points, l::MAX_BLOBS);
+        }
+    }
+
+    /// Sets the checksums of the segments of part number `part`, a JPEG with entry points. Parts must come in order,
+    /// as in [`IndexBuilder::entry_points_of`].
+    pub fn segments_of(&mut self, part: u64, segments: &[u8]) {
+        debug_assert!(part < self.parts(), "segments_of() before part()");
+        if part < self.parts() {
+            self.segments.put(part as usize, segments, l::MAX_BLOBS);
         }
     }
 
@@ -192,6 +202,9 @@ impl IndexBuilder {
         }
         if let Some((starts, points)) = self.points.sections(self.spans.len()) {
             sections.extend([(l::POINT_STARTS, starts), (l::POINTS, points)]);
+        }
+        if let Some((starts, segments)) = self.segments.sections(self.spans.len()) {
+            sections.extend([(l::SEGMENT_STARTS, starts), (l::SEGMENTS, segments)]);
         }
         if let Some((columns, values)) = self.columns.sections()? {
             sections.extend([(l::COLUMNS, columns), (l::VALUES, values)]);

@@ -20,7 +20,7 @@ impl Index {
         }
         self.check_order()?;
         self.check_frames()?;
-        self.check_points()?;
+        self.check_blobs()?;
         self.check_columns()
     }
 

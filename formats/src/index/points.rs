@@ -1,4 +1,5 @@
-//! The entry points of JPEG parts in a sidecar, borrowed from the map or copied out.
+//! The entry points of JPEG parts in a sidecar, and the checksums of their segments, borrowed from the map or copied
+//! out.
 //!
 //! Treats them as blobs; only the JPEG decoder interprets them.
 
@@ -10,10 +11,18 @@ use super::view::Index;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::u32_at;
 
+/// Where blobs of parts are in the file: their starts, and the blobs.
+type Section = Option<(Range<usize>, Range<usize>)>;
+
 impl Index {
     /// Returns true if any part has entry points.
     pub fn has_entry_points(&self) -> bool {
         self.body.sections.points.is_some()
+    }
+
+    /// Returns true if any part has checksums of segments.
+    pub fn has_segments(&self) -> bool {
+        self.body.sections.segments.is_some()
     }
 
     /// Returns the entry points of part number `part` of the shard, if it has any: bytes of the
@@ -24,8 +33,20 @@ impl Index {
     /// outside their section, [`ErrorKind::Truncated`] if the file was truncated while it was
     /// mapped.
     pub fn entry_points(&self, part: u64) -> Result<Option<&[u8]>> {
+        self.blob(&self.body.sections.points, part)
+    }
+
+    /// Returns the checksums of the segments of part number `part`, if it has any; see [`Index::entry_points`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Index::entry_points`].
+    pub fn segments(&self, part: u64) -> Result<Option<&[u8]>> {
+        self.blob(&self.body.sections.segments, part)
+    }
+
+    fn blob(&self, section: &Section, part: u64) -> Result<Option<&[u8]>> {
         self.body.intact_after(|| {
-            let place = self.place(part, &mut |at, into| self.body.copy(at, into))?;
+            let place = self.place(section, part, &mut |at, into| self.body.copy(at, into))?;
             place.map(|place| self.body.read(place.start, place.len())).transpose()
         })
     }
@@ -36,10 +57,28 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Index::entry_points`], and [`ErrorKind::Io`] if memory is exhausted.
     pub fn copy_entry_points(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
+        self.copy_blob(&self.body.sections.points, part, most, into)
+    }
+
+    /// Appends the checksums of the segments of a part to `into`, as [`Index::copy_entry_points`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Index::copy_entry_points`].
+    pub fn copy_segments(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
+        self.copy_blob(&self.body.sections.segments, part, most, into)
+    }
+
+    fn copy_blob(
+        &self,
+        section: &Section,
+        part: u64,
+        most: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<bool> {
         let before = into.len();
         self.body.intact_after(|| {
             into.truncate(before);
-            self.gather_points(part, most, into, &mut |at, to| self.body.copy(at, to))
+            self.gather_blob(section, (part, most), into, &mut |at, to| self.body.copy(at, to))
         })
     }
 
@@ -54,7 +93,27 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        self.gather_points(part, most, into, &mut |at, to| self.body.copy_by(at, to, &read))
+        let section = &self.body.sections.points;
+        self.gather_blob(section, (part, most), into, &mut |at, to| {
+            self.body.copy_by(at, to, &read)
+        })
+    }
+
+    /// As [`Index::copy_segments`], through `read` as in [`Index::copy_entry_points_by`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Index::copy_entry_points_by`].
+    pub fn copy_segments_by<E: From<Error>>(
+        &self,
+        part: u64,
+        most: u64,
+        read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, E> {
+        let section = &self.body.sections.segments;
+        self.gather_blob(section, (part, most), into, &mut |at, to| {
+            self.body.copy_by(at, to, &read)
+        })
     }
 
     /// Counts the parts that have entry points, and the bytes of these; reads four bytes per part.
@@ -62,65 +121,71 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Index::entry_points`].
     pub fn count_entry_points(&self) -> Result<(u64, u64)> {
-        let Some((_, points)) = &self.body.sections.points else { return Ok((0, 0)) };
+        let section = &self.body.sections.points;
+        let Some((_, points)) = section else { return Ok((0, 0)) };
         let mut parts = 0;
         for part in 0..self.parts {
-            parts +=
-                u64::from(self.place(part, &mut |at, into| self.body.copy(at, into))?.is_some());
+            let place = self.place(section, part, &mut |at, into| self.body.copy(at, into))?;
+            parts += u64::from(place.is_some());
         }
         self.body.intact()?;
         Ok((parts, points.len() as u64))
     }
 
-    /// Checks that entry points fill their section. Together with [`Index::entry_points`] of every
-    /// part this shows that no byte of it is missed or used twice.
-    pub(super) fn check_points(&self) -> Result<()> {
-        let Some((starts, points)) = &self.body.sections.points else { return Ok(()) };
-        let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
-        if (number(starts.start)?, number(starts.end - 4)?) != (0, points.len()) {
-            let text = "the sidecar is inconsistent: the entry points do not fill their section";
-            let error = self.body.error(ErrorKind::Damaged, text);
-            return Err(error.with_byte(starts.start as u64));
+    /// Checks that entry points fill their section, and checksums of segments theirs. Together with
+    /// [`Index::entry_points`] of every part this shows that no byte of it is missed or used twice.
+    pub(super) fn check_blobs(&self) -> Result<()> {
+        let sections = &self.body.sections;
+        for section in [&sections.points, &sections.segments] {
+            let Some((starts, blobs)) = section else { continue };
+            let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
+            if (number(starts.start)?, number(starts.end - 4)?) != (0, blobs.len()) {
+                let text = "the sidecar is inconsistent: entry points or segments do not fill their section";
+                let error = self.body.error(ErrorKind::Damaged, text);
+                return Err(error.with_byte(starts.start as u64));
+            }
+            (0..self.parts).try_for_each(|part| self.blob(section, part).map(drop))?;
         }
-        (0..self.parts).try_for_each(|part| self.entry_points(part).map(drop))
+        Ok(())
     }
 
-    /// Returns the byte range of a part's entry points in the file; `get` as in
-    /// [`Index::gather_points`].
+    /// Returns the byte range of a part's blob in the file; `get` as in [`Index::gather_blob`].
     fn place<E: From<Error>>(
         &self,
+        section: &Section,
         part: u64,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<Option<Range<usize>>, E> {
-        let Some((starts, points)) = &self.body.sections.points else { return Ok(None) };
+        let Some((starts, blobs)) = section else { return Ok(None) };
         if part >= self.parts {
             let text = format!("the sidecar has no part {part}");
             return Err(self.body.error(ErrorKind::Damaged, text).into());
         }
         // Opening has checked that there is one start per part, and one more.
-        let at = starts.start + part as usize * l::POINT_START;
-        let mut pair = [0; 2 * l::POINT_START];
+        let at = starts.start + part as usize * l::BLOB_START;
+        let mut pair = [0; 2 * l::BLOB_START];
         get(at, &mut pair)?;
-        let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::POINT_START) as usize);
-        if start > end || end > points.len() {
+        let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::BLOB_START) as usize);
+        if start > end || end > blobs.len() {
             let text = format!(
-                "the sidecar is inconsistent: the entry points of part {part} are outside their section"
+                "the sidecar is inconsistent: the entry points or segments of part {part} are outside their \
+                 section"
             );
             return Err(self.body.error(ErrorKind::Damaged, text).with_byte(at as u64).into());
         }
-        Ok((start < end).then(|| points.start + start..points.start + end))
+        Ok((start < end).then(|| blobs.start + start..blobs.start + end))
     }
 
-    /// Copies entry points. `get` fills bytes from a position of the file on, after checking their
+    /// Copies a blob. `get` fills bytes from a position of the file on, after checking their
     /// blocks.
-    fn gather_points<E: From<Error>>(
+    fn gather_blob<E: From<Error>>(
         &self,
-        part: u64,
-        most: u64,
+        section: &Section,
+        (part, most): (u64, u64),
         into: &mut Vec<u8>,
         get: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let place = self.place(part, get)?.filter(|place| place.len() as u64 <= most);
+        let place = self.place(section, part, get)?.filter(|place| place.len() as u64 <= most);
         let Some(place) = place else { return Ok(false) };
         let before = into.len();
         make_room(into, before, place.len())?;

@@ -1,7 +1,9 @@
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;
-use crate::{Decoder, Error, ErrorKind, Header, Job, Scanner, orientation_of, segments};
+use crate::{
+    Decoder, Error, ErrorKind, Header, Job, Scanner, orientation_of, segments, segments_fit,
+};
 
 /// A JPEG with its entry points and the checksums of its segments.
 struct Packed {
@@ -135,7 +137,14 @@ fn false_checksums_and_false_entry_points_are_refused() {
         let excerpt = Excerpt { segments: &packed.sums, rows };
         assert!(excerpt.bytes(&points).is_none(), "{rows:?}");
     }
+    assert!(segments_fit(&packed.jpeg, &packed.points, &packed.sums));
+    for at in 0..packed.sums.len() {
+        let mut segments = packed.sums.clone();
+        segments[at] ^= 1;
+        assert!(!segments_fit(&packed.jpeg, &packed.points, &segments), "byte {at}");
+    }
     let other = Packed::new((640, 480), PhotoKind::Yuv420, 8);
+    assert!(!segments_fit(&packed.jpeg, &other.points, &packed.sums));
     let mut out = Vec::new();
     segments(&packed.jpeg, &other.points, &mut out).unwrap_err();
     assert!(out.is_empty());

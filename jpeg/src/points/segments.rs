@@ -68,6 +68,18 @@ pub fn segments(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
+/// Returns true if these are checksums of the segments of a JPEG with these entry points, of any length: each is that of
+/// its bytes, and the orientation is that of the header.
+pub fn segments_fit(jpeg: &[u8], entry_points: &[u8], segments: &[u8]) -> bool {
+    let (Ok(points), Ok(header)) = (EntryPoints::read(entry_points), Header::parse(jpeg)) else {
+        return false;
+    };
+    let Some(read) = Segments::read(segments, &points) else { return false };
+    let all = read.covering(&points, (0, points.rows()));
+    orientation_of(segments) == header.orientation()
+        && all.is_some_and(|(numbers, _)| read.check(&points, numbers, jpeg))
+}
+
 /// Returns the EXIF orientation that checksums of segments state, 1 to 8, if the JPEG has one. `None` also for bytes
 /// that are no such checksums.
 pub fn orientation_of(segments: &[u8]) -> Option<u8> {

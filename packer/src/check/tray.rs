@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tarflume_jpeg::{Header, Scanner};
+use tarflume_jpeg::{Header, Scanner, segments};
 
 use super::fault::Fault;
 use super::jpeg::fault;
@@ -65,6 +65,11 @@ impl Tray {
         let room = self.room(bytes.len());
         self.fill(room.clone()).copy_from_slice(bytes);
         self.add(room, header)
+    }
+
+    /// Returns the bytes of JPEG `number`; none if there are fewer.
+    pub(crate) fn jpeg(&self, number: usize) -> &[u8] {
+        self.jpegs.get(number).map_or(&[], |(room, _)| &self.bytes[room.clone()])
     }
 
     /// Returns true if the tray should be read.
@@ -130,6 +135,16 @@ impl Tray {
             self.bytes = Vec::new();
         }
     }
+}
+
+/// Returns the checksums of the segments of a JPEG with these entry points; none if it has no entry points or is small.
+pub(crate) fn segments_of(jpeg: &[u8], points: &[u8]) -> Vec<u8> {
+    let mut sums = Vec::new();
+    if !points.is_empty() {
+        // Entry points of another JPEG, from a sidecar that states something false, have no segments.
+        _ = segments(jpeg, points, &mut sums);
+    }
+    sums
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ impl Making<'_> {
         match Content::Jpeg.check(data, CheckLevel::Structure).map(|found| found.codes) {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
-                Ok(points) => self.rows.entry_points(jpeg.part, points),
+                Ok(points) => self.rows.entry_points(jpeg.part, data, points),
                 Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             },
             Ok(Some(header)) => {
@@ -202,7 +202,9 @@ impl Making<'_> {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
             match self.tray.entry_points(number) {
-                Ok(points) => self.rows.entry_points(jpeg.part, points),
+                Ok(points) => {
+                    self.rows.entry_points(jpeg.part, self.tray.jpeg(number), points);
+                }
                 Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             }
         }

@@ -3,9 +3,11 @@
 //! After a damaged header the pass continues behind the damaged part if the sidecar still matches,
 //! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
+mod compare;
+
 use std::path::Path;
 
-use tarflume_formats::index::{Part, TarFacts};
+use tarflume_formats::index::TarFacts;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
@@ -13,7 +15,7 @@ use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
-use super::points::{Jpegs, PointFault, misfit};
+use super::points::{Jpegs, PointFault};
 use super::values::StoredValues;
 use crate::check::{CheckLevel, Content};
 use crate::class_field::{ClassCounts, ClassField};
@@ -171,7 +173,7 @@ impl<'a> Pass<'a> {
             false => crc32c(self.reader.data(member)?),
         };
         let points = match listed {
-            Some(Listed { part, .. }) => self.compare(&part, key, checksum)?,
+            Some(Listed { part, .. }) => self.compare(&part, (member, key), checksum)?,
             None => None,
         };
         if self.decode && member.size <= WHOLE {
@@ -193,20 +195,6 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Compares the values in the newest part with the typed columns of the sidecar.
-    fn compare_values(&mut self, member: &Member, listed: &Listed<'_>, ext: &[u8]) -> Result<()> {
-        let Some(values) = self.values.as_mut().filter(|values| values.are_in(ext)) else {
-            return Ok(());
-        };
-        if member.size > WHOLE {
-            return Ok(());
-        }
-        for why in values.faults(listed.row, ext, self.reader.data(member)?)? {
-            self.push(ProblemKind::StaleIndex, member.data, listed.key, &why);
-        }
-        Ok(())
-    }
-
     /// Compares a part with its schemas, and counts its class.
     fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
         let schemas = self.schemas;
@@ -222,24 +210,6 @@ impl<'a> Pass<'a> {
             self.push(kind, member.data, key, &why);
         }
         Ok(())
-    }
-
-    /// Compares a part's bytes with the sidecar's checksum; returns the entry points if they fit.
-    fn compare(&mut self, part: &Part<'a>, key: &[u8], found: u32) -> Result<Option<&'a [u8]>> {
-        if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
-            let text = differs(part.ext, found, expected);
-            self.push(ProblemKind::Checksum, part.offset, key, &text);
-            return Ok(None); // of other bytes, nothing else is to be expected
-        }
-        let points = self.cursor.as_ref().map(|cursor| cursor.entry_points(part)).transpose()?;
-        let Some(points) = points.flatten() else { return Ok(None) };
-        let why = match Content::of(part.ext) {
-            Content::Jpeg => misfit(points, part.length, Some(found)),
-            _ => Some("a part that is not a JPEG has entry points".into()),
-        };
-        let Some(why) = why else { return Ok(Some(points)) };
-        self.wrong(PointFault::points(part.offset, key, &why));
-        Ok(None)
     }
 
     /// Decodes a part, as far as that can be done at once.

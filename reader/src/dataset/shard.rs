@@ -2,6 +2,8 @@
 //!
 //! Knows its own files only, not its position in the data set.
 
+mod pictures;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -294,25 +296,6 @@ impl Shard {
         Err(Error::new(ErrorKind::Stale, text))
     }
 
-    /// The number of pixels of the first image of the sample in row `row`, if the sidecar has its size.
-    ///
-    /// # Errors
-    /// As [`Shard::look_up`].
-    pub(crate) fn pixels(&self, row: u64) -> Result<Option<u64>> {
-        let index = self.index()?;
-        let sides = match &self.sidecars {
-            None => index.dimensions(row)?,
-            Some(sidecars) => {
-                let opened = index.metadata().map(Identity::from);
-                let file = sidecars.get_known(self.number, opened)?;
-                let sides = index.dimensions_by(row, |at, into| file.read_at(at, into))?;
-                self.check_sidecar(&*file)?;
-                sides
-            }
-        };
-        Ok(sides.map(|(width, height)| u64::from(width) * u64::from(height)))
-    }
-
     /// The number of a typed column in the sidecar.
     ///
     /// # Errors
@@ -339,23 +322,6 @@ impl Shard {
         let value = index.value_by(column, row, |at, into| file.read_at(at, into), text)?;
         self.check_sidecar(&*file)?;
         Ok(value)
-    }
-
-    /// Appends the entry points of part number `part` to `into`. Appends nothing and returns false if
-    /// the part has none, or more than `most` bytes.
-    ///
-    /// # Errors
-    /// As [`Shard::look_up`].
-    pub(crate) fn entry_points(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
-        let index = self.index()?;
-        let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_entry_points()) else {
-            return Ok(index.copy_entry_points(part, most, into)?);
-        };
-        let opened = index.metadata().map(Identity::from);
-        let file = sidecars.get_known(self.number, opened)?;
-        let found = index.copy_entry_points_by(part, most, |at, to| file.read_at(at, to), into)?;
-        self.check_sidecar(&*file)?;
-        Ok(found)
     }
 
     /// Checks that an open sidecar is the file that was opened. Checksums of blocks are verified only
@@ -434,13 +400,13 @@ mod tests {
         shard.finish().unwrap().publish(folder.path(), "a.tar", Durability::Cached).unwrap();
         let dataset = Dataset::open(folder.path()).unwrap().with_mapped_sidecars(0);
         let shard = dataset.shard(0);
-        assert_eq!(shard.pixels(0).unwrap(), Some(32));
+        assert_eq!(shard.dimensions(0).unwrap(), Some((8, 4)));
         let file = std::fs::File::options().write(true).open(index_path(shard.path())).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         // A check is valid for less than this.
         std::thread::sleep(Duration::from_millis(20));
         let mut found = super::SampleRow::new();
-        for error in [shard.pixels(0).unwrap_err(), shard.look_up(0, &mut found).unwrap_err()] {
+        for error in [shard.dimensions(0).unwrap_err(), shard.look_up(0, &mut found).unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::Stale, "{error}");
         }
     }

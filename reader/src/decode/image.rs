@@ -10,6 +10,9 @@ mod settings;
 
 use std::mem;
 
+use tarflume_jpeg::Scale;
+
+use super::jpeg::{View, view};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
@@ -21,6 +24,7 @@ use crate::picture::output::{Elements, Layout, Picture};
 use crate::picture::pixels::{Pixels, make_room};
 use crate::picture::random::Random;
 use crate::picture::resize::{Resizer, memory, mirrors};
+use crate::picture::stored::{StoredPicture, StoredRegion};
 
 pub use self::settings::Image;
 
@@ -32,7 +36,8 @@ impl Image {
     }
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
-        let source = PictureSource::open(sample.part(0), sample.entry_points(0))?;
+        let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
+        let source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(
@@ -45,26 +50,37 @@ impl Image {
         Ok(source)
     }
 
-    /// Runs the transform: returns the turn, the upright size, and the placement on the upright picture.
+    /// Runs the transform on a picture of size `stored`: returns the turn, the upright size, and the placement on the
+    /// upright picture.
     fn placed(
         &self,
-        sample: &Sample<'_>,
-        source: &PictureSource<'_>,
+        seed: u64,
+        (stored, turn): (ImageSize, Turn),
     ) -> Result<(Turn, ImageSize, Placement)> {
-        let turn = if self.orientation { source.turn() } else { Turn::default() };
-        let upright = turn.size(source.size());
-        let mut random = Random::stream(sample.seed, self.stream);
+        let turn = if self.orientation { turn } else { Turn::default() };
+        let upright = turn.size(stored);
+        let mut random = Random::stream(seed, self.stream);
         Ok((turn, upright, self.transform.place(upright, &mut random)?))
+    }
+
+    /// As `placed`: the turn that includes mirroring, and the placement on the stored picture.
+    fn placed_as_stored(&self, seed: u64, picture: (ImageSize, Turn)) -> Result<(Turn, Placement)> {
+        let (turn, upright, placement) = self.placed(seed, picture)?;
+        placement.check(upright)?;
+        self.check_size(placement.size)?;
+        Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
+    }
+
+    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](super::jpeg::Jpeg::view).
+    fn gap(&self) -> Option<f64> {
+        self.reducing_gap.filter(|_| self.filter.mixes())
     }
 
     fn open<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
         let source = self.source(sample)?;
-        let (turn, upright, placement) = self.placed(sample, &source)?;
-        placement.check(upright)?;
-        self.check_size(placement.size)?;
-        let stored = turn.stored(placement, upright);
-        let gap = self.reducing_gap.filter(|_| self.filter.mixes());
-        let mut opened = OpenPicture::new(source, stored, turn.and_flip(placement.flip), gap)?;
+        let (turn, placement) =
+            self.placed_as_stored(sample.seed, (source.size(), source.turn()))?;
+        let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
         opened.finishing = memory(&opened.placement, self.filter, self.channels.count());
         Ok(opened)
     }
@@ -200,7 +216,7 @@ impl Image {
 
 /// The number of pixels of a picture, if its header can be read.
 pub fn pixels_of(bytes: &[u8]) -> Option<u64> {
-    PictureSource::open(bytes, None).ok().map(|source| source.size().pixels())
+    PictureSource::open(bytes, None, None).ok().map(|source| source.size().pixels())
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
@@ -270,6 +286,9 @@ impl Decode for Image {
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
         kept.drop_large();
         scratch.put(kept);
+        if result.is_err() && sample.excerpt(0).is_some() {
+            scratch.ask_for_whole();
+        }
         result
     }
 
@@ -291,6 +310,18 @@ impl DecodeHooks for Image {
         let &[Some(pixels)] = pixels.get(..1)? else { return None };
         let each = self.channels.count() * self.elements.dtype().size();
         Some(self.transform.most(pixels).saturating_mul(each as u64))
+    }
+
+    fn takes_excerpts(&self) -> bool {
+        true
+    }
+
+    fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
+        let StoredPicture { size, orientation, seed } = *picture;
+        let turn = orientation.map(Turn::of_exif).unwrap_or_default();
+        let (_, placement) = self.placed_as_stored(seed, (size, turn)).ok()?;
+        let View { scale, region } = view(size, &placement, self.gap(), Scale::Eighth);
+        Some(StoredRegion { region, scale })
     }
 
     fn for_device(&self) -> Option<ForDevice> {
@@ -336,7 +367,8 @@ impl Decode for ImageSizes {
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let source = self.0.source(sample)?;
-        let (_, _, Placement { size, .. }) = self.0.placed(sample, &source)?;
+        let picture = (source.size(), source.turn());
+        let (_, _, Placement { size, .. }) = self.0.placed(sample.seed, picture)?;
         row.put(bytemuck::bytes_of(&[size.height, size.width]))
     }
 }

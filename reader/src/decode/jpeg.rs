@@ -2,7 +2,7 @@
 //!
 //! `tarflume-jpeg` decodes.
 
-use tarflume_jpeg::{Color, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Excerpt, Header, Job, Region, Scale};
 
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,6 +16,7 @@ pub(super) struct Jpeg<'a> {
     bytes: &'a [u8],
     header: Header,
     entry_points: Option<&'a [u8]>,
+    excerpt: Option<Excerpt<'a>>,
 }
 
 /// The part of a JPEG that is decoded.
@@ -30,9 +31,13 @@ impl<'a> Jpeg<'a> {
     ///
     /// # Errors
     /// Returns an error if the header is truncated or damaged.
-    pub(super) fn open(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Result<Jpeg<'a>> {
+    pub(super) fn open(
+        bytes: &'a [u8],
+        entry_points: Option<&'a [u8]>,
+        excerpt: Option<Excerpt<'a>>,
+    ) -> Result<Jpeg<'a>> {
         let header = Header::parse(bytes).map_err(convert_error)?;
-        Ok(Jpeg { bytes, header, entry_points })
+        Ok(Jpeg { bytes, header, entry_points, excerpt })
     }
 
     /// Size as stored, before any turn.
@@ -103,6 +108,7 @@ impl<'a> Jpeg<'a> {
             bytes: self.bytes,
             header: &self.header,
             entry_points: self.entry_points,
+            excerpt: self.excerpt,
             region: Some(region),
             scale,
             color,
@@ -113,7 +119,12 @@ impl<'a> Jpeg<'a> {
 }
 
 /// The part to decode for a placement on a picture of size `stored`, at no scale smaller than `smallest`.
-fn view(stored: ImageSize, placement: &Placement, gap: Option<f64>, smallest: Scale) -> View {
+pub(super) fn view(
+    stored: ImageSize,
+    placement: &Placement,
+    gap: Option<f64>,
+    smallest: Scale,
+) -> View {
     let Placement { cut, size, .. } = *placement;
     let least = |output: u32, gap: f64| (f64::from(output) * gap).ceil() as u32;
     let scale = gap.map_or(Scale::Full, |gap| {

@@ -2,6 +2,8 @@
 //!
 //! Decodes no pixels.
 
+use tarflume_jpeg::Excerpt;
+
 use super::formats::OtherPicture;
 use super::jpeg::{Jpeg, View};
 use crate::error::Result;
@@ -23,9 +25,10 @@ impl<'a> PictureSource<'a> {
     pub(super) fn open(
         bytes: &'a [u8],
         entry_points: Option<&'a [u8]>,
+        excerpt: Option<Excerpt<'a>>,
     ) -> Result<PictureSource<'a>> {
         if bytes.starts_with(&[0xff, 0xd8]) {
-            return Ok(PictureSource::Jpeg(Jpeg::open(bytes, entry_points)?));
+            return Ok(PictureSource::Jpeg(Jpeg::open(bytes, entry_points, excerpt)?));
         }
         Ok(PictureSource::Other(OtherPicture::open(bytes)?))
     }

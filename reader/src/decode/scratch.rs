@@ -41,6 +41,8 @@ pub struct Scratch {
     /// Whether the current reservation may be exchanged for a larger one.
     outer: bool,
     refused: bool,
+    /// Whether an excerpt could not be used.
+    wants_whole: bool,
     /// Statistics of JPEGs since the last reset.
     pub(crate) blocks: Blocks,
     /// Statistics of user functions since the last reset.
@@ -130,6 +132,17 @@ impl Scratch {
     #[must_use]
     pub(crate) fn take_refusal(&mut self) -> bool {
         std::mem::take(&mut self.refused)
+    }
+
+    /// States that the excerpt of the sample could not be used: the whole part is to be read.
+    pub(crate) fn ask_for_whole(&mut self) {
+        self.wants_whole = true;
+    }
+
+    /// True if an excerpt could not be used since the last call.
+    #[must_use]
+    pub(crate) fn take_wants_whole(&mut self) -> bool {
+        std::mem::take(&mut self.wants_whole)
     }
 
     /// The value of type `T`, created with `Default` on first use.

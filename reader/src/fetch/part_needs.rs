@@ -20,6 +20,7 @@ struct Need {
     required: bool,
     entry_points: bool,
     pixels: bool,
+    excerpts: bool,
 }
 
 impl PartNeeds {
@@ -54,7 +55,13 @@ impl PartNeeds {
             return Err(Error::usage("a needed part has no extension; name one, such as \"jpg\""));
         }
         let exts = start..self.exts.len();
-        self.needs.push(Need { exts, required, entry_points: false, pixels: false });
+        self.needs.push(Need {
+            exts,
+            required,
+            entry_points: false,
+            pixels: false,
+            excerpts: false,
+        });
         Ok(self.needs.len() - 1)
     }
 
@@ -76,6 +83,16 @@ impl PartNeeds {
     /// True if the number of pixels of need number `need` is requested.
     pub(crate) fn wants_pixels(&self, need: usize) -> bool {
         self.needs[need].pixels
+    }
+
+    /// Permits excerpts of the part of need number `need`, where the sidecar has what they need.
+    pub(crate) fn with_excerpts(&mut self, need: usize) {
+        self.needs[need].excerpts = true;
+    }
+
+    /// True if an excerpt of the part of need number `need` can be enough.
+    pub(super) fn takes_excerpts(&self, need: usize) -> bool {
+        self.needs[need].excerpts
     }
 
     /// Number of needs.

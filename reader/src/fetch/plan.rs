@@ -6,11 +6,14 @@
 use std::ops::Range;
 
 use tarflume_formats::index::SampleRow;
+use tarflume_jpeg::Excerpt;
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::Shard;
 use crate::error::{Error, Result};
+use crate::fetch::excerpt::{Candidate, PartExcerpt, PictureNeeds};
 use crate::fetch::part_needs::PartNeeds;
+use crate::fetch::place::place;
 
 /// A sample to read, and its row in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct RowDraw {
     pub slot: usize,
     /// Ordinal of the sample.
     pub ordinal: u64,
+    /// The pass over the data set, on which random numbers depend.
+    pub pass: u64,
 }
 
 /// How reads are merged, and the size limits of a plan.
@@ -28,6 +33,9 @@ pub struct Limits {
     /// reading the gap is cheaper than a second read up to somewhere between 64 and 128 KiB
     /// (`examples/sources.rs`). In a mapped file, gaps are not touched.
     pub gap: u64,
+    /// Bytes of a JPEG that no column needs are read if they are at most so many in one place, and there are needed
+    /// bytes before and after them. For the same reason as `gap`; a source in memory never reads them.
+    pub hole: u64,
     /// Maximum bytes of a run. A larger sample is a run by itself.
     pub run: u64,
     /// Maximum bytes of entry points in a plan. Further parts are decoded without entry points, which
@@ -37,7 +45,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { gap: 64 << 10, run: 1 << 20, entry_points: 1 << 20 }
+        Limits { gap: 64 << 10, hole: 64 << 10, run: 1 << 20, entry_points: 1 << 20 }
     }
 }
 
@@ -50,8 +58,10 @@ pub struct Run {
     pub items: Range<usize>,
     /// The reads, as a range of [`ReadPlan::reads`]: several if the wanted parts are far apart.
     pub reads: Range<usize>,
-    /// Total bytes of the reads, which is the length of the buffer.
+    /// Length of the buffer: the bytes of the reads, and of holes in excerpts.
     pub bytes: u64,
+    /// Bytes of the last part after its excerpt that are read if a further part follows.
+    pub(super) tail: u64,
 }
 
 /// A range of the tar.
@@ -91,8 +101,10 @@ pub struct PartRef {
     pub ext: Option<u32>,
     /// First byte in the tar.
     pub at: u64,
-    /// Length in bytes.
+    /// Length in bytes, up to the end of its excerpt.
     pub length: u64,
+    /// The bytes that are read, if not all are needed.
+    pub excerpt: Option<PartExcerpt>,
     /// Number of pixels, if requested, known to the sidecar, and unambiguous (the sample has one image).
     pub pixels: Option<u64>,
     /// crc32c of the data, if the sidecar has it.
@@ -101,6 +113,31 @@ pub struct PartRef {
     pub within: u64,
     /// The entry points in the plan's `points`: first byte and length.
     points: (usize, usize),
+}
+
+impl PartRef {
+    /// The bytes of the part that are read, from its start.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let (first, second) = match self.excerpt.filter(PartExcerpt::has_hole) {
+            Some(excerpt) => (0..excerpt.header, excerpt.from..excerpt.end),
+            None => (0..self.length, 0..0),
+        };
+        [first, second].into_iter().filter(|range| !range.is_empty())
+    }
+
+    /// An optional part that the sample does not have.
+    fn absent() -> PartRef {
+        PartRef {
+            ext: None,
+            at: 0,
+            length: 0,
+            excerpt: None,
+            pixels: None,
+            checksum: None,
+            within: 0,
+            points: (0, 0),
+        }
+    }
 }
 
 /// A sample that cannot be read, and why.
@@ -112,6 +149,8 @@ pub struct UnreadableSample {
     pub ordinal: u64,
     /// The error, with path, byte and key as far as they are known.
     pub error: Error,
+    /// True if an excerpt of it was read that could not be used: read whole, it may be good.
+    pub excerpt: bool,
 }
 
 /// The reads of a batch. Reused for every batch.
@@ -150,6 +189,21 @@ impl ReadPlan {
         wanted: &PartNeeds,
         limits: Limits,
     ) -> Result<()> {
+        self.fill_excerpts(dataset, draws, (wanted, None), limits)
+    }
+
+    /// As [`ReadPlan::fill`], for columns whose `pictures` are known: of JPEGs that they need parts of, excerpts are
+    /// read.
+    ///
+    /// # Errors
+    /// As [`ReadPlan::fill`].
+    pub(crate) fn fill_excerpts(
+        &mut self,
+        dataset: &Dataset,
+        draws: &[RowDraw],
+        (wanted, pictures): (&PartNeeds, Option<&dyn PictureNeeds>),
+        limits: Limits,
+    ) -> Result<()> {
         self.clear();
         // Both numbers are known, and the plans of each epoch begin empty: growth by doubling would copy them.
         self.items.reserve(draws.len());
@@ -160,7 +214,7 @@ impl ReadPlan {
             let shard = dataset.shard(number);
             let looked_up = shard.look_up(row, &mut self.found);
             let taken = looked_up.and_then(|()| {
-                self.choose(shard, row, wanted, limits)?;
+                self.choose((shard, row), draw, (wanted, pictures), limits)?;
                 self.take_in(draw, (number, row), parts);
                 Ok(())
             });
@@ -169,7 +223,8 @@ impl ReadPlan {
                 self.parts.truncate(parts);
                 self.points.truncate(points);
                 let error = error.with_path(shard.path());
-                self.bad.push(UnreadableSample { slot: draw.slot, ordinal: draw.ordinal, error });
+                let (slot, ordinal) = (draw.slot, draw.ordinal);
+                self.bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
             }
         }
         // Order of the disk, not of the batch: neighbors become adjacent and can be merged. The row and
@@ -226,6 +281,12 @@ impl ReadPlan {
         (length > 0).then(|| &self.points[start..start + length])
     }
 
+    /// The rows of a JPEG that are read, if not all are.
+    pub(crate) fn excerpt(&self, part: &PartRef) -> Option<Excerpt<'_>> {
+        let PartExcerpt { rows, segments: (start, length), .. } = part.excerpt?;
+        Some(Excerpt { segments: self.points.get(start..start + length)?, rows })
+    }
+
     /// The samples that could not be planned.
     pub fn bad(&self) -> &[UnreadableSample] {
         &self.bad
@@ -239,39 +300,42 @@ impl ReadPlan {
     /// Selects the parts of the sample in `found` and appends them to `parts`.
     fn choose(
         &mut self,
-        shard: &Shard,
-        row: u64,
-        wanted: &PartNeeds,
+        (shard, row): (&Shard, u64),
+        draw: RowDraw,
+        (wanted, pictures): (&PartNeeds, Option<&dyn PictureNeeds>),
         limits: Limits,
     ) -> Result<()> {
         let ReadPlan { found: sample, parts, points, .. } = self;
         for need in 0..wanted.len() {
             let of_sample = |e: Error| e.with_byte(sample.first()).with_key(sample.shown_key());
             let Some((ext, part)) = wanted.choose(need, sample).map_err(of_sample)? else {
-                let (ext, pixels, checksum, points) = (None, None, None, (0, 0));
-                parts.push(PartRef { ext, at: 0, length: 0, pixels, checksum, within: 0, points });
+                parts.push(PartRef::absent());
                 continue;
             };
-            let (start, (at, length)) = (points.len(), (part.offset, part.length));
-            // What the batch's earlier parts left of the limit.
-            let most = limits.entry_points.saturating_sub(start as u64);
-            if wanted.wants_entry_points(need) && most > 0 {
-                let copied = shard.entry_points(part.number, most, points);
-                copied.map_err(|e| e.with_key(sample.shown_key()))?;
-            }
-            let pixels = match wanted.wants_pixels(need) && is_only_image(sample, part.number) {
-                true => shard.pixels(row).map_err(of_sample)?,
+            let (at, length, start) = (part.offset, part.length, points.len());
+            let only_image = is_only_image(sample, part.number);
+            let pictures = pictures.filter(|_| wanted.takes_excerpts(need) && only_image);
+            let candidate = Candidate { shard, row, part: &part, need, draw };
+            let (points, excerpt) = match wanted.wants_entry_points(need) {
+                true => candidate
+                    .look_up(pictures, limits, points)
+                    .map_err(|e| e.with_key(sample.shown_key()))?,
+                false => (0, None),
+            };
+            let pixels = match wanted.wants_pixels(need) && only_image {
+                true => shard.dimensions(row).map_err(of_sample)?.map(pixels_of),
                 false => None,
             };
-            let (ext, checksum, points) = (Some(ext), part.checksum, (start, points.len() - start));
-            parts.push(PartRef { ext, at, length, pixels, checksum, within: 0, points });
+            let (ext, checksum, points) = (Some(ext), part.checksum, (start, points));
+            let length = excerpt.map_or(length, |excerpt| excerpt.end);
+            parts.push(PartRef { ext, at, length, excerpt, pixels, checksum, within: 0, points });
         }
         Ok(())
     }
 
     /// Appends an item for the sample in `found`, whose parts begin at number `start`.
     fn take_in(&mut self, draw: RowDraw, (shard, row): (usize, u64), start: usize) {
-        let RowDraw { slot, ordinal } = draw;
+        let RowDraw { slot, ordinal, .. } = draw;
         let parts = start..self.parts.len();
         let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
         let first = present.map(|part| part.at).min().unwrap_or(self.found.first());
@@ -295,7 +359,7 @@ impl ReadPlan {
             }
             // A run of one item is accepted whatever its size.
             let reads = self.reads.len()..self.reads.len();
-            let run = Run { shard, items: number..number, reads, bytes: 0 };
+            let run = Run { shard, items: number..number, reads, bytes: 0, tail: 0 };
             let run = self.join(run, number, limits, false);
             self.runs.extend(run);
         }
@@ -315,7 +379,7 @@ impl ReadPlan {
         // Only the first part decides: a gap between parts of one sample is read with two reads, while
         // a gap before the sample starts a run, which another thread can take.
         for (n, &part) in order.iter().enumerate() {
-            let new = place(reads, &mut joined, &mut parts[part], limits.gap);
+            let new = place(reads, &mut joined, &mut parts[part], limits);
             apart |= n == 0 && new;
         }
         if within_limits && (apart || joined.bytes > limits.run) {
@@ -330,6 +394,10 @@ impl ReadPlan {
     }
 }
 
+fn pixels_of((width, height): (u32, u32)) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
 /// Extensions of images, whose dimensions a sidecar may have.
 const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
 
@@ -342,32 +410,4 @@ fn is_only_image(sample: &SampleRow, number: u64) -> bool {
     };
     let mut images = sample.parts().filter(|part| is_image(part.ext));
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
-}
-
-/// Assigns a part to a read of the run: a read that contains it, the last read if the gap is small, or a
-/// new read. Returns true if the read is new.
-fn place(reads: &mut Vec<Read>, run: &mut Run, part: &mut PartRef, gap: u64) -> bool {
-    let end = part.at + part.length; // no overflow: the index checked that both are within the tar
-    let mine = &mut reads[run.reads.start..];
-    let holds = |read: &&Read| read.start <= part.at && end <= read.start + read.length;
-    if let Some(read) = mine.iter().rev().find(holds) {
-        // Two needs may select the same part.
-        part.within = read.within + (part.at - read.start);
-        return false;
-    }
-    if let Some(last) = mine.last_mut() {
-        let near = (last.start + last.length).saturating_add(gap);
-        if last.start <= part.at && part.at <= near {
-            let longer = end - last.start - last.length;
-            last.length += longer;
-            run.bytes += longer;
-            part.within = last.within + (part.at - last.start);
-            return false;
-        }
-    }
-    part.within = run.bytes;
-    reads.push(Read { start: part.at, length: part.length, within: run.bytes });
-    run.bytes += part.length;
-    run.reads.end = reads.len();
-    true
 }

@@ -50,7 +50,8 @@ impl RunBytes {
             let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
             let machine = error.is_machine();
-            bad.push(UnreadableSample { slot: item.row(), ordinal: item.ordinal(), error });
+            let (slot, ordinal) = (item.row(), item.ordinal());
+            bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
             self.lost.push(item.number());
             if machine {
                 self.lost.extend(items.map(ItemView::number));
@@ -99,7 +100,7 @@ impl RunBytes {
         self.lost.binary_search(&item).is_err()
     }
 
-    /// The bytes of a part. Empty if the sample does not have the part or its bytes are not available.
+    /// The bytes of a part, up to the end of its excerpt; those before its rows are then unspecified. Empty if the sample does not have the part or its bytes are not available.
     pub fn bytes(&self, part: &PartRef) -> &[u8] {
         // `make_room` checked that the run's length, and so the part's, fits a `usize`.
         let length = part.length as usize;
@@ -127,7 +128,8 @@ impl RunBytes {
             return Ok(());
         }
         for part in item.parts() {
-            let Some(ext) = part.ext else { continue };
+            // Decoders compare excerpts with the checksums of their segments.
+            let Some(ext) = part.ext.filter(|_| part.excerpt.is_none()) else { continue };
             let ext = wanted.ext(ext).as_bytes();
             match_checksum(self.bytes(part), part.checksum, ext, || self.check())
                 .map_err(|e| item.place(dataset, e.with_byte(part.at)))?;
@@ -181,7 +183,9 @@ impl RunBytes {
         let source = self.source.insert(source);
         let lends =
             |at, length| usize::try_from(length).is_ok_and(|n| source.view(at, n).is_some());
-        self.lent = reads.iter().all(|read| lends(read.start, read.length));
+        // Parts, not reads: a view of an excerpt spans the hole in it.
+        let mut parts = run.items().flat_map(ItemView::parts);
+        self.lent = parts.all(|part| lends(part.at, part.length));
         if self.lent {
             return Ok(());
         }
@@ -206,8 +210,11 @@ impl RunBytes {
         self.source = Some(source.clone());
         self.make_room(run.bytes())?;
         for part in item.parts().iter().filter(|part| part.length > 0) {
-            let at = part.within as usize;
-            read(&*source, part.at, &mut self.buffer[at..at + part.length as usize])?;
+            for bytes in part.ranges() {
+                let (from, to) = (part.within + bytes.start, part.within + bytes.end);
+                let into = &mut self.buffer[from as usize..to as usize];
+                read(&*source, part.at + bytes.start, into)?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Borrowed and copied; look-ups alone.
 
 use tarflume_formats::name;
+use tarflume_jpeg::Excerpt;
 
 use crate::dataset::Dataset;
 use crate::error::Error;
@@ -86,6 +87,11 @@ impl<'a> ItemView<'a> {
         self.plan.entry_points(part)
     }
 
+    /// The rows of one of its parts that are read, if not all are.
+    pub(crate) fn excerpt(self, part: &PartRef) -> Option<Excerpt<'a>> {
+        self.plan.excerpt(part)
+    }
+
     /// Adds its place, the path of the shard and the key, to an error.
     pub fn place(self, dataset: &Dataset, error: Error) -> Error {
         let path = dataset.shard(self.shard()).path();
@@ -116,6 +122,11 @@ impl<'a> RunView<'a> {
     }
 
     /// Bytes of all its reads.
+    pub(crate) fn read_bytes(self) -> u64 {
+        self.reads().iter().map(|read| read.length).sum()
+    }
+
+    /// Length of its buffer.
     pub fn bytes(self) -> u64 {
         self.run.bytes
     }

@@ -9,4 +9,5 @@ pub(crate) mod source;
 pub(crate) mod substitute;
 pub(crate) mod tasks;
 pub(crate) mod walk;
+pub(crate) mod whole;
 pub(crate) mod worker;

@@ -9,7 +9,7 @@ use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 use crate::harness::{KINDS, Made, Watched};
 
 fn draws(ordinals: &[u64]) -> Vec<RowDraw> {
-    ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal }).collect()
+    ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal, pass: 0 }).collect()
 }
 
 fn jpg_and_json() -> PartNeeds {
@@ -170,7 +170,7 @@ fn a_missing_part_is_bad_in_its_place_and_the_rest_is_read() {
     assert!(error.place().path.as_ref().unwrap().ends_with("s-0.tar"));
     assert!(error.text().contains("'txt' or 'text'"), "{error}");
     let mut plan = ReadPlan::new();
-    let past = plan.fill(&dataset, &[RowDraw { slot: 0, ordinal: 9 }], &wanted, limits);
+    let past = plan.fill(&dataset, &[RowDraw { slot: 0, ordinal: 9, pass: 0 }], &wanted, limits);
     assert_eq!(past.unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(PartNeeds::new().require(" ; ").unwrap_err().kind(), ErrorKind::Usage);
 }

@@ -71,7 +71,8 @@ impl Image {
 impl DecodeRequests for Image {
     fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
         let source = self.source(sample).ok()?;
-        let (turn, upright, placement) = self.placed(sample, &source).ok()?;
+        let (turn, upright, placement) =
+            self.placed(sample.seed, (source.size(), source.turn())).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
         let PictureSource::Jpeg(jpeg) = source else { return None };
         let made_gray = self.channels == Channels::Gray;

@@ -10,7 +10,7 @@ use crate::picture::pixels::luma;
 /// A region at full scale, after another picture was decoded to the same buffer.
 fn decode(bytes: &[u8], wanted: Channels, cut: Option<Cut>) -> Result<Pixels> {
     let mut pixels = Pixels { bytes: vec![200; 64 * 64 * 3], ..Pixels::default() };
-    let jpeg = Jpeg::open(bytes, None)?;
+    let jpeg = Jpeg::open(bytes, None, None)?;
     let cut = cut.unwrap_or(Cut::whole(jpeg.size()));
     let view = jpeg.view(&Placement::of(cut, cut.size), None);
     assert_eq!((view.region.left, view.region.top), (cut.left, cut.top));
@@ -75,7 +75,7 @@ fn a_region_is_the_same_part_of_the_whole() {
 #[test]
 fn pictures_are_decoded_smaller_only_as_long_as_enough_is_left() {
     let bytes = Photo::new(640, 480, PhotoKind::Yuv420).encode(7).unwrap();
-    let jpeg = Jpeg::open(&bytes, None).unwrap();
+    let jpeg = Jpeg::open(&bytes, None, None).unwrap();
     let view =
         |cut: Cut, side: u32, gap| jpeg.view(&Placement::of(cut, ImageSize::new(side, side)), gap);
     let cut = Cut { left: 101, top: 7, size: ImageSize::new(400, 450) };
@@ -124,7 +124,7 @@ fn every_cut_is_an_error_and_random_damage_never_panics() {
             }
             for wanted in [Channels::Rgb, Channels::Gray] {
                 // Damage to the size may ask for much; the limit is checked above this file.
-                let size = Jpeg::open(&bytes, None).map(|jpeg| jpeg.size().pixels());
+                let size = Jpeg::open(&bytes, None, None).map(|jpeg| jpeg.size().pixels());
                 if size.is_ok_and(|pixels| pixels < 1 << 22) {
                     drop(decode(&bytes, wanted, None));
                 }

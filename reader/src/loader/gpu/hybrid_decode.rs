@@ -174,7 +174,7 @@ impl HybridDecoder {
         let jpeg = jpeg_of(&picture.head, row).unwrap_or_default().to_vec();
         let parts = [("", &jpeg[..])];
         let seed = picture.head.seed();
-        let sample = Sample { key: &key, ordinal, seed, parts: &parts, entry_points: &[] };
+        let sample = Sample { key: &key, ordinal, seed, parts: &parts, ..Sample::default() };
         let scratch = &mut self.scratch;
         _ = scratch.take_refusal();
         let decoded = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));

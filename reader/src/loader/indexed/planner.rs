@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::plan::{Limits, RowDraw};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
@@ -20,6 +21,9 @@ use tarflume_formats::IgnorePoison;
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
 /// With a much larger gap, a loader of JSON alone would read small images, too.
 const GAP: u64 = 8 << 10;
+
+/// Bytes of a JPEG that no column needs are read if they are at most so many: see [`Limits::hole`].
+const HOLE: u64 = 64 << 10;
 
 /// No read is cut shorter than this many bytes to give every thread one, and no task has less to do.
 const SHORT: u64 = 64 << 10;
@@ -81,14 +85,16 @@ impl IndexedPlanner {
         }
         let (dataset, columns) = (&source.dataset, source.columns());
         if let Some(readahead) = &mut self.readahead {
-            readahead.before(self.step, dataset, &columns.wanted, &mut self.new_shards);
+            let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
+            readahead.before(self.step, dataset, wanted, &mut self.new_shards);
         }
         let BatchWorkspace { rows, source: lists } = &mut *batch.workspace;
         self.draw(rows, &mut lists.draws)?;
         rows.reset_outcomes();
         let limits = read_limits(self.batch_bytes, source.writer.threads, &self.budget);
         self.new_shards.open_ahead(dataset, &lists.draws);
-        lists.plan.fill(dataset, &lists.draws, &columns.wanted, limits)?;
+        let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
+        lists.plan.fill_excerpts(dataset, &lists.draws, wanted, limits)?;
         let bad = lists.bad.get_mut().ignore_poison();
         bad.clear();
         bad.extend(lists.plan.take_bad());
@@ -117,7 +123,8 @@ impl IndexedPlanner {
         rows.planned.reserve(count);
         draws.reserve(count);
         draw_step(&self.steps, &mut self.cursor, self.step, |draw, padding| {
-            draws.push(RowDraw { slot: rows.planned.len(), ordinal: draw.ordinal });
+            let Draw { ordinal, pass, .. } = draw;
+            draws.push(RowDraw { slot: rows.planned.len(), ordinal, pass });
             rows.planned.push(PlannedRow { ordinal: draw.ordinal, pass: draw.pass, padding });
         })
     }
@@ -198,7 +205,7 @@ pub(crate) fn draw_step(
 pub(crate) fn read_limits(batch_bytes: u64, threads: usize, budget: &MemoryBudget) -> Limits {
     let piece = batch_bytes / (4 * threads as u64);
     let run = budget.run.min(piece.max(SHORT));
-    Limits { run, gap: GAP, entry_points: budget.entry_points }
+    Limits { run, gap: GAP, hole: HOLE, entry_points: budget.entry_points }
 }
 
 /// How many samples of `cost` take `time`; at least one.

@@ -7,17 +7,23 @@
 //! are read.
 
 use crate::dataset::Dataset;
+use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::{Limits, ReadPlan, RowDraw};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::{EXACT_GAP, Reach};
-use crate::order::{Cursor, Steps};
+use crate::order::{Cursor, Draw, Steps};
 
 /// Runs are as long as a disk or a network file system likes.
 const RUN: u64 = 8 << 20;
+/// Bytes of a JPEG that no column needs are read if they are at most so many: a request costs more.
+const HOLE: u64 = 128 << 10;
 /// If holes make the reads so many times as long as their parts, the parts are read alone.
 const WASTE: u64 = 8;
+
+/// What is looked up of each sample: its parts, and the regions of pictures if they are known.
+pub(crate) type Wanted<'a> = (&'a PartNeeds, Option<&'a dyn PictureNeeds>);
 
 /// The readahead of one epoch.
 pub(crate) struct Readahead {
@@ -62,7 +68,7 @@ impl Readahead {
         &mut self,
         step: u64,
         dataset: &Dataset,
-        wanted: &PartNeeds,
+        wanted: Wanted<'_>,
         new_shards: &mut NewShards,
     ) {
         while self.is_due(step) {
@@ -111,7 +117,11 @@ impl Readahead {
                 }
                 let slot = self.draws.len();
                 let drawn = self.cursor.next().filter(|drawn| wanted(drawn.ordinal));
-                self.draws.extend(drawn.map(|drawn| RowDraw { slot, ordinal: drawn.ordinal }));
+                self.draws.extend(drawn.map(|Draw { ordinal, pass, .. }| RowDraw {
+                    slot,
+                    ordinal,
+                    pass,
+                }));
             }
             self.step += 1;
         }
@@ -138,7 +148,7 @@ impl Readahead {
 
     /// Looks up the samples of the stretch that was drawn. Returns the bytes that its runs take; `None` if a sample does
     /// not exist.
-    pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: &PartNeeds) -> Option<u64> {
+    pub(crate) fn look_up(&mut self, dataset: &Dataset, wanted: Wanted<'_>) -> Option<u64> {
         let bytes = self.fill(dataset, wanted, self.reach.gap)?;
         let parts: u64 = self.plan.parts().iter().map(|part| part.length).sum();
         match self.reach.room.is_some() && bytes > parts.saturating_mul(WASTE) {
@@ -147,9 +157,9 @@ impl Readahead {
         }
     }
 
-    fn fill(&mut self, dataset: &Dataset, wanted: &PartNeeds, gap: u64) -> Option<u64> {
-        let limits = Limits { gap, run: RUN, entry_points: 0 };
-        self.plan.fill(dataset, &self.draws, wanted, limits).ok()?;
+    fn fill(&mut self, dataset: &Dataset, wanted: Wanted<'_>, gap: u64) -> Option<u64> {
+        let limits = Limits { gap, hole: HOLE, run: RUN, entry_points: 0 };
+        self.plan.fill_excerpts(dataset, &self.draws, wanted, limits).ok()?;
         Some(self.plan.runs().iter().map(|run| run.bytes).sum())
     }
 
@@ -254,7 +264,7 @@ mod tests {
         let opener = Arc::new(ConcurrentOpen::default());
         let dataset = Dataset::open(folder.path()).unwrap().with_opener(opener.clone());
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
-        readahead.before(0, &dataset, &wanted(), &mut NewShards::new(16));
+        readahead.before(0, &dataset, (&wanted(), None), &mut NewShards::new(16));
         assert!(opener.most() >= 2, "one shard was opened after the other");
     }
 
@@ -266,14 +276,14 @@ mod tests {
         let dataset = dataset.with_opener(Arc::new(RecordingOpener(advice.clone())));
         let (wanted, mut new) = (wanted(), NewShards::new(1));
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 64, window: 8, seed: 1 });
-        readahead.before(0, &dataset, &wanted, &mut new);
+        readahead.before(0, &dataset, (&wanted, None), &mut new);
         let first = std::mem::take(&mut *advice.lock().unwrap());
         assert!(first.len() <= 8, "{} reads for 512 samples", first.len());
         let advised: u64 = first.iter().map(|(_, length)| length).sum();
         assert!(advised >= 512 * 3000, "{advised} bytes of a whole window");
-        readahead.before(1, &dataset, &wanted, &mut new);
+        readahead.before(1, &dataset, (&wanted, None), &mut new);
         assert!(advice.lock().unwrap().is_empty(), "the window is known");
-        readahead.before(30, &dataset, &wanted, &mut new);
+        readahead.before(30, &dataset, (&wanted, None), &mut new);
         assert!(!advice.lock().unwrap().is_empty(), "the next one is advised in time");
     }
 }

@@ -5,7 +5,6 @@ use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::view::ItemView;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::columns::{ColumnSet, PartBytes, SampleFacts, SampleView};
-use crate::order::Key;
 
 /// An item of a plan, and the bytes of its run.
 #[derive(Clone, Copy)]
@@ -29,7 +28,7 @@ impl SampleView for FetchedSample<'_> {
     #[inline]
     fn facts(&self) -> SampleFacts<'_> {
         let ordinal = self.item.ordinal();
-        let seed = Key::new(self.source.seed, self.pass, b"sample  ").draw(ordinal);
+        let seed = self.source.sample_seed(self.pass, ordinal);
         SampleFacts { key: self.item.key(), ordinal, seed }
     }
 
@@ -38,7 +37,8 @@ impl SampleView for FetchedSample<'_> {
         let part = &self.item.parts()[need];
         let ext = part.ext.map_or("", |ext| self.source.columns().wanted.ext(ext));
         let entry_points = self.item.entry_points(part);
-        PartBytes { ext, bytes: self.fetched.bytes(part), entry_points }
+        let excerpt = self.item.excerpt(part);
+        PartBytes { ext, bytes: self.fetched.bytes(part), entry_points, excerpt }
     }
 
     fn verify(&self) -> Result<()> {

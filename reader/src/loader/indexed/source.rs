@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::dataset::Dataset;
 use crate::decode::Memory;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::plan::{ReadPlan, RowDraw, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::verify::Verify;
@@ -16,7 +17,9 @@ use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
-use crate::order::Order;
+use crate::order::{Key, Order};
+use crate::picture::geometry::ImageSize;
+use crate::picture::stored::{StoredPicture, StoredRegion};
 use crate::range;
 use tarflume_formats::IgnorePoison;
 
@@ -57,13 +60,16 @@ impl RereadList {
 pub(crate) struct ReadBuffers {
     /// One for each run of a chunk; never empty.
     pub(crate) fetched: Vec<RunBytes>,
-    /// Plans substitutes.
+    /// Plans substitutes, and samples that are read whole.
     pub(crate) substitute: ReadPlan,
+    /// Holds a sample that is read whole after its excerpt could not be used.
+    pub(crate) whole: RunBytes,
 }
 
 impl Default for ReadBuffers {
     fn default() -> ReadBuffers {
-        ReadBuffers { fetched: vec![RunBytes::new()], substitute: ReadPlan::default() }
+        let (substitute, whole) = (ReadPlan::default(), RunBytes::new());
+        ReadBuffers { fetched: vec![RunBytes::new()], substitute, whole }
     }
 }
 
@@ -125,6 +131,13 @@ impl IndexedSource {
         self.remote && self.verify != Verify::Off
     }
 
+    /// Counts an excerpt whose whole part was right, if bytes come over a network.
+    pub(super) fn count_reread(&self, error: &Error) {
+        if self.remote {
+            self.reread.lock().ignore_poison().add(error.to_string());
+        }
+    }
+
     /// Reads samples of a run again whose bytes were changed on their way.
     pub(super) fn reread(
         &self,
@@ -144,6 +157,11 @@ impl IndexedSource {
                 self.reread.lock().ignore_poison().add(error.to_string());
             }
         }
+    }
+
+    /// The seed of a sample's random numbers.
+    pub(super) fn sample_seed(&self, pass: u64, ordinal: u64) -> u64 {
+        Key::new(self.seed, pass, b"sample  ").draw(ordinal)
     }
 
     pub(crate) fn columns(&self) -> &ColumnSet {
@@ -175,6 +193,7 @@ impl IndexedSource {
         let before = failed.len();
         fetched.read(&self.dataset, run, failed);
         let took = watch.stop();
+        let bytes = run.read_bytes();
         self.counters().read.add(took, 1, bytes);
         self.counters().reads_asleep.add(slept(took, bytes), 1, 0);
         // A file that changed is noticed before its batch is planned; an object in a store only now.
@@ -186,6 +205,19 @@ impl IndexedSource {
             }
             _ => Ok(granted),
         }
+    }
+}
+
+impl PictureNeeds for IndexedSource {
+    fn regions(
+        &self,
+        need: usize,
+        draw: RowDraw,
+        (size, orientation): (ImageSize, Option<u8>),
+        each: &mut dyn FnMut(StoredRegion),
+    ) -> bool {
+        let seed = self.sample_seed(draw.pass, draw.ordinal);
+        self.columns().regions(need, &StoredPicture { size, orientation, seed }, each)
     }
 }
 

@@ -20,10 +20,10 @@ const PROBES: u64 = 64;
 const MARGIN: u64 = 64;
 
 /// The most bytes of entry points of a substitute: every thread keeps a buffer for so many.
-const ENTRY_POINTS: u64 = 64 << 10;
+pub(super) const ENTRY_POINTS: u64 = 64 << 10;
 
 /// Limits of a plan of one sample.
-fn single(entry_points: u64) -> Limits {
+pub(super) fn single(entry_points: u64) -> Limits {
     Limits { entry_points, ..Limits::default() }
 }
 
@@ -50,7 +50,12 @@ impl IndexedSource {
             let samples = u128::from(self.order.epoch_samples());
             let position = (samples * u128::from(probe) / u128::from(PROBES)) as u64;
             let Ok(Some(ordinal)) = self.order.ordinal(0, position) else { continue };
-            plan.fill(&self.dataset, &[RowDraw { slot: 0, ordinal }], &columns.wanted, single(0))?;
+            plan.fill(
+                &self.dataset,
+                &[RowDraw { slot: 0, ordinal, pass: 0 }],
+                &columns.wanted,
+                single(0),
+            )?;
             machine_error(plan.take_bad())?;
             if plan.items().is_empty() {
                 continue;
@@ -82,7 +87,7 @@ impl IndexedSource {
             let position = below(key.draw(attempt), self.order.epoch_samples());
             let Some(ordinal) = self.order.ordinal(0, position)? else { continue };
             let mut plan = std::mem::take(&mut worker.buffers.substitute);
-            let draw = [RowDraw { slot: row, ordinal }];
+            let draw = [RowDraw { slot: row, ordinal, pass }];
             let wanted = &self.columns().wanted;
             let planned = plan.fill(&self.dataset, &draw, wanted, single(ENTRY_POINTS));
             let planned = planned.and_then(|()| machine_error(plan.take_bad()));

@@ -14,7 +14,7 @@ use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::planner::{draw_step, read_limits};
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
-use crate::order::{Cursor, Steps};
+use crate::order::{Cursor, Draw, Steps};
 use crate::source::ahead::offers::Offer;
 use crate::source::ahead::pieces::{AT_ONCE, Pieces};
 
@@ -179,7 +179,7 @@ impl<'a> RankWalk<'a> {
             let drawn = readahead.draw(|ordinal| is_chosen(dataset, only, ordinal));
             new_shards.open_ahead(dataset, drawn);
             // A sample that cannot be looked up is an error of its batch.
-            let Some(bytes) = readahead.look_up(dataset, wanted) else { continue };
+            let Some(bytes) = readahead.look_up(dataset, (wanted, None)) else { continue };
             self.tally.stretches += 1;
             self.tally.stretch_bytes = self.tally.stretch_bytes.max(bytes);
             if readahead.fits(bytes) {
@@ -195,7 +195,8 @@ impl<'a> RankWalk<'a> {
         draws.clear();
         draw_step(&self.steps, &mut self.cursor, step, |draw, _| {
             if is_chosen(rules.dataset, rules.only, draw.ordinal) {
-                draws.push(RowDraw { slot: draws.len(), ordinal: draw.ordinal });
+                let Draw { ordinal, pass, .. } = draw;
+                draws.push(RowDraw { slot: draws.len(), ordinal, pass });
             }
         })
     }

@@ -62,7 +62,8 @@ impl IndexedSource {
         // Substitutes may need a grant of their own.
         drop(granted);
         for bad in failed.drain(..) {
-            self.apply_policy(batch, bad, worker);
+            let bad = if bad.excerpt { self.write_whole(batch, &bad, worker) } else { Some(bad) };
+            bad.into_iter().for_each(|bad| self.apply_policy(batch, bad, worker));
         }
         worker.failed = failed;
     }

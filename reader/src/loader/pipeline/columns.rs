@@ -4,11 +4,14 @@
 
 use std::sync::Arc;
 
+use tarflume_jpeg::Excerpt;
+
 use crate::column::RowShape;
-use crate::decode::{Decode, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::error::{Error, Result};
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;
+use crate::picture::stored::{StoredPicture, StoredRegion};
 use crate::slab::{RowWriter, SlabLayout};
 
 /// Columns by name, in the order in which they were added to the builder.
@@ -37,6 +40,8 @@ pub(crate) struct PartBytes<'a> {
     pub(crate) ext: &'a str,
     pub(crate) bytes: &'a [u8],
     pub(crate) entry_points: Option<&'a [u8]>,
+    /// The rows that were read, if the part was not read whole.
+    pub(crate) excerpt: Option<Excerpt<'a>>,
 }
 
 /// What identifies a sample.
@@ -79,6 +84,7 @@ pub(crate) trait SampleView: Copy {
 struct ColumnParts<'a> {
     parts: [(&'a str, &'a [u8]); MAX_PARTS],
     entry_points: [Option<&'a [u8]>; MAX_PARTS],
+    excerpts: [Option<Excerpt<'a>>; MAX_PARTS],
 }
 
 /// The columns of a loader.
@@ -151,7 +157,13 @@ impl ColumnSet {
         }
         let group = decoders.iter().map(|column: &ColumnDecoder| column.decode.group()).max();
         let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
-        Ok(ColumnSet { decoders, group, wanted, layout, names: names.into() })
+        let mut columns = ColumnSet { decoders, group, wanted, layout, names: names.into() };
+        for need in 0..columns.wanted.len() {
+            if columns.takes_excerpts(need) {
+                columns.wanted.with_excerpts(need);
+            }
+        }
+        Ok(columns)
     }
 
     /// Bytes of a batch without its variable columns: the rows, and the lists of the rows.
@@ -196,6 +208,31 @@ impl ColumnSet {
         }
         let needs = column.needs.len();
         column.decode.room_of(&lengths[..needs], &pixels[..needs])
+    }
+
+    /// Passes the regions that columns decode of the part that meets need number `need` to `each`. Returns false if a
+    /// column may need all of it.
+    pub(crate) fn regions(
+        &self,
+        need: usize,
+        picture: &StoredPicture,
+        mut each: impl FnMut(StoredRegion),
+    ) -> bool {
+        let mut columns = self.decoders.iter().filter(|column| column.needs.contains(&need));
+        columns.all(|column| {
+            let hooks = column.decode.hooks().filter(|hooks| hooks.takes_excerpts());
+            let found = hooks.and_then(|hooks| hooks.region(picture));
+            found.map(&mut each).is_some()
+        })
+    }
+
+    /// True if excerpts of a part can be enough for the columns that use need number `need`.
+    fn takes_excerpts(&self, need: usize) -> bool {
+        let mut columns = self.decoders.iter().filter(|column| column.needs.contains(&need));
+        columns.all(|column| {
+            let hooks = column.decode.hooks();
+            column.needs.len() == 1 && hooks.is_some_and(DecodeHooks::takes_excerpts)
+        })
     }
 
     /// Samples that decoders see together.
@@ -260,8 +297,9 @@ impl ColumnDecoder {
     #[inline]
     fn fill<'a>(&self, to: &mut ColumnParts<'a>, sample: &'a impl SampleView) {
         for (n, &need) in self.needs.iter().enumerate() {
-            let PartBytes { ext, bytes, entry_points } = sample.part(need);
-            (to.parts[n], to.entry_points[n]) = ((ext, bytes), entry_points);
+            let PartBytes { ext, bytes, entry_points, excerpt } = sample.part(need);
+            to.parts[n] = (ext, bytes);
+            (to.entry_points[n], to.excerpts[n]) = (entry_points, excerpt);
         }
     }
 
@@ -269,6 +307,7 @@ impl ColumnDecoder {
         let SampleFacts { key, ordinal, seed } = *facts;
         let needs = self.needs.len();
         let entry_points = if self.entry_points { &parts.entry_points[..needs] } else { &[] };
-        Sample { key, ordinal, seed, parts: &parts.parts[..needs], entry_points }
+        let excerpts = if self.entry_points { &parts.excerpts[..needs] } else { &[] };
+        Sample { key, ordinal, seed, parts: &parts.parts[..needs], entry_points, excerpts }
     }
 }

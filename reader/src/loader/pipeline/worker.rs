@@ -107,11 +107,9 @@ impl<B: Default> SampleWriter<B> {
             // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
             Err(error) if scratch.take_refusal() => batch.fail(sample.row(), error),
             Err(error) => {
-                failed.push(UnreadableSample {
-                    slot: sample.row(),
-                    ordinal: sample.ordinal(),
-                    error,
-                });
+                let (slot, ordinal) = (sample.row(), sample.ordinal());
+                let excerpt = scratch.take_wants_whole();
+                failed.push(UnreadableSample { slot, ordinal, error, excerpt });
             }
             Ok(()) => {}
         }
@@ -127,7 +125,8 @@ impl<B: Default> SampleWriter<B> {
         sample: &V,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        _ = scratch.take_refusal(); // a decoder may have ignored the refusal of an earlier sample
+        // A decoder may have ignored the refusal of an earlier sample.
+        _ = (scratch.take_refusal(), scratch.take_wants_whole());
         sample.verify()?;
         let mut row = batch.content.slab.lend(sample.row());
         let written = self.columns.write(sample, &mut row, scratch);
@@ -142,7 +141,7 @@ impl<B: Default> SampleWriter<B> {
         bad: UnreadableSample,
         substitute: impl FnOnce(usize, u64) -> Result<Option<u64>>,
     ) {
-        let UnreadableSample { slot: row, ordinal, error } = bad;
+        let UnreadableSample { slot: row, ordinal, error, .. } = bad;
         match self.on_bad {
             // The machine failed, so the sample itself may be good: no policy applies.
             _ if error.is_machine() => batch.fail(row, error),

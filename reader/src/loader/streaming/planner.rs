@@ -150,7 +150,10 @@ impl StreamPlanner {
                 ErrorKind::Limit => batch.fail(row, error),
                 _ => {
                     let ordinal = batch.planned(row).ordinal;
-                    source.apply_policy(batch, UnreadableSample { slot: row, ordinal, error });
+                    source.apply_policy(
+                        batch,
+                        UnreadableSample { slot: row, ordinal, error, excerpt: false },
+                    );
                 }
             }
         }

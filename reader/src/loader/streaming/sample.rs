@@ -47,7 +47,7 @@ impl SampleView for ArrivedSample<'_> {
     fn part(&self, need: usize) -> PartBytes<'_> {
         let wanted = &self.source.columns().wanted;
         let part = self.batch.source().part(wanted, self.row, need);
-        PartBytes { ext: part.ext, bytes: part.bytes, entry_points: None }
+        PartBytes { ext: part.ext, bytes: part.bytes, ..PartBytes::default() }
     }
 
     /// A stream has no checksums of parts.

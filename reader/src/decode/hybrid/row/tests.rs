@@ -19,7 +19,7 @@ fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
 }
 
 fn sample<'a>(parts: &'a [(&'a str, &'a [u8])], seed: u64) -> Sample<'a> {
-    Sample { key: b"k", ordinal: 1, seed, parts, entry_points: &[] }
+    Sample { key: b"k", ordinal: 1, seed, parts, entry_points: &[], excerpts: &[] }
 }
 
 /// The row of a JPEG.

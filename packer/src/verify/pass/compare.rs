@@ -1,0 +1,63 @@
+//! Compares a part's bytes with what the sidecar states about them: checksum, entry points, segments, typed columns.
+
+use tarflume_formats::Result;
+use tarflume_formats::index::Part;
+use tarflume_formats::tar::Member;
+
+use super::{Pass, WHOLE, differs};
+use crate::check::Content;
+use crate::problem::ProblemKind;
+use crate::verify::cursor::Listed;
+use crate::verify::points::{PointFault, misfit, wrong_segments};
+
+impl<'a> Pass<'a> {
+    /// Compares a part, whose checksum is `found`, with the sidecar; returns its entry points if they fit.
+    pub(super) fn compare(
+        &mut self,
+        part: &Part<'a>,
+        (member, key): (&Member, &[u8]),
+        found: u32,
+    ) -> Result<Option<&'a [u8]>> {
+        if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
+            let text = differs(part.ext, found, expected);
+            self.push(ProblemKind::Checksum, part.offset, key, &text);
+            return Ok(None); // of other bytes, nothing else is to be expected
+        }
+        let Some(cursor) = &self.cursor else { return Ok(None) };
+        let (points, segments) = (cursor.entry_points(part)?, cursor.segments(part)?);
+        let why = match (points, Content::of(part.ext)) {
+            (None, _) => None,
+            (Some(points), Content::Jpeg) => misfit(points, part.length, Some(found)),
+            (Some(_), _) => Some("a part that is not a JPEG has entry points".into()),
+        };
+        if let Some(why) = why {
+            self.wrong(PointFault::points(part.offset, key, &why));
+            return Ok(None);
+        }
+        if let Some(segments) = segments.filter(|_| member.size <= WHOLE)
+            && let Some(why) = wrong_segments(self.reader.data(member)?, points, segments)
+        {
+            self.wrong(PointFault::points(part.offset, key, why));
+        }
+        Ok(points)
+    }
+
+    /// Compares the values in the newest part with the typed columns of the sidecar.
+    pub(super) fn compare_values(
+        &mut self,
+        member: &Member,
+        listed: &Listed<'_>,
+        ext: &[u8],
+    ) -> Result<()> {
+        let Some(values) = self.values.as_mut().filter(|values| values.are_in(ext)) else {
+            return Ok(());
+        };
+        if member.size > WHOLE {
+            return Ok(());
+        }
+        for why in values.faults(listed.row, ext, self.reader.data(member)?)? {
+            self.push(ProblemKind::StaleIndex, member.data, listed.key, &why);
+        }
+        Ok(())
+    }
+}
