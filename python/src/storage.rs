@@ -40,13 +40,14 @@ pub(crate) fn pairs_with_cache(
     Ok(pairs)
 }
 
-/// The storage that the pairs describe: `readahead`, `sidecars`, `cache` and `cache_folder` are of the reader,
+/// The storage that the pairs describe: `readahead`, `hole`, `sidecars`, `cache` and `cache_folder` are of the reader,
 /// all others of the store.
 pub(crate) fn storage(py: Python<'_>, pairs: &[(String, String)]) -> PyResult<Storage> {
     let mut storage = Storage::new();
     for (name, value) in pairs {
         storage = match name.as_str() {
             "readahead" => storage.readahead(value.parse().or_raise(py)?),
+            "hole" => storage.hole(value.parse().or_raise(py)?),
             "sidecars" => storage.sidecars(value),
             "cache" => storage.cache(value.parse().or_raise(py)?),
             "cache_folder" => storage.cache_folder(value),

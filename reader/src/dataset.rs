@@ -270,6 +270,11 @@ impl Dataset {
         self.0.access.opener().readahead()
     }
 
+    /// The largest hole in a JPEG that is read; `None` if the loader decides.
+    pub(crate) fn hole(&self) -> Option<u64> {
+        self.0.access.opener().hole()
+    }
+
     /// Counters of the requests to stores, since the data set was opened; `None` if it is in none.
     pub fn fetch_stats(&self) -> Option<FetchStats> {
         self.0.access.opener().fetch_stats()

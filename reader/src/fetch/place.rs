@@ -13,8 +13,7 @@ pub(super) fn place(
 ) -> bool {
     let hole = part.excerpt.filter(PartExcerpt::has_hole);
     let first = hole.map_or(part.length, |excerpt| excerpt.header);
-    let tail = part.excerpt.map_or(0, |excerpt| excerpt.tail());
-    let new = place_bytes(reads, run, part, (first, limits.gap));
+    let new = place_bytes(reads, run, part, first);
     if let Some(excerpt) = hole {
         // The part keeps its length in the buffer, so that its bytes are where a decoder expects them.
         let (start, length) = (part.at + excerpt.from, excerpt.end - excerpt.from);
@@ -23,17 +22,16 @@ pub(super) fn place(
         run.bytes = run.bytes.max(within + length);
         run.reads.end = reads.len();
     }
-    run.tail = if tail <= limits.hole { tail } else { 0 };
+    run.reach = match part.excerpt.map_or(0, |excerpt| excerpt.tail()) {
+        0 => limits.gap,
+        tail if tail <= limits.hole => tail.saturating_add(limits.gap),
+        _ => 0, // a hole, which is not read
+    };
     new
 }
 
 /// Assigns the first `length` bytes of a part; see [`place`].
-fn place_bytes(
-    reads: &mut Vec<Read>,
-    run: &mut Run,
-    part: &mut PartRef,
-    (length, gap): (u64, u64),
-) -> bool {
+fn place_bytes(reads: &mut Vec<Read>, run: &mut Run, part: &mut PartRef, length: u64) -> bool {
     let end = part.at + length; // no overflow: the index checked that both are within the tar
     let mine = &mut reads[run.reads.start..];
     let holds = |read: &&Read| read.start <= part.at && end <= read.start + read.length;
@@ -43,7 +41,7 @@ fn place_bytes(
         return false;
     }
     if let Some(last) = mine.last_mut() {
-        let near = (last.start + last.length).saturating_add(gap).saturating_add(run.tail);
+        let near = (last.start + last.length).saturating_add(run.reach);
         if last.start <= part.at && part.at <= near {
             let longer = end - last.start - last.length;
             last.length += longer;

@@ -60,8 +60,8 @@ pub struct Run {
     pub reads: Range<usize>,
     /// Length of the buffer: the bytes of the reads, and of holes in excerpts.
     pub bytes: u64,
-    /// Bytes of the last part after its excerpt that are read if a further part follows.
-    pub(super) tail: u64,
+    /// How far after the last read a part may begin that joins it.
+    pub(super) reach: u64,
 }
 
 /// A range of the tar.
@@ -359,7 +359,7 @@ impl ReadPlan {
             }
             // A run of one item is accepted whatever its size.
             let reads = self.reads.len()..self.reads.len();
-            let run = Run { shard, items: number..number, reads, bytes: 0, tail: 0 };
+            let run = Run { shard, items: number..number, reads, bytes: 0, reach: limits.gap };
             let run = self.join(run, number, limits, false);
             self.runs.extend(run);
         }

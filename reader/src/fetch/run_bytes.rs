@@ -74,7 +74,7 @@ impl RunBytes {
     /// fetches them when it has room; for others it is [`RunBytes::advise`].
     pub fn expect(dataset: &Dataset, run: RunView<'_>) {
         let Ok(source) = dataset.shard(run.shard()).source() else { return };
-        let (mut starts, mut first) = (Vec::new(), run.starts().peekable());
+        let (mut starts, mut first) = (Vec::new(), run.starts().into_iter().peekable());
         for read in run.reads() {
             let end = read.start + read.length;
             starts.clear();

@@ -7,6 +7,7 @@ use tarflume_jpeg::Excerpt;
 
 use crate::dataset::Dataset;
 use crate::error::Error;
+use crate::fetch::excerpt::PartExcerpt;
 use crate::fetch::plan::{Item, PartRef, Read, ReadPlan, Run};
 
 /// A sample of a plan.
@@ -131,12 +132,19 @@ impl<'a> RunView<'a> {
         self.run.bytes
     }
 
-    /// The first byte of each of its samples that has bytes, ascending.
-    pub(crate) fn starts(self) -> impl Iterator<Item = u64> {
-        let first = |item: ItemView<'a>| {
-            item.parts().iter().filter(|part| part.length > 0).map(|part| part.at).min()
-        };
-        self.items().filter_map(first)
+    /// The first byte of each of its samples that has bytes, and the first byte after each hole in them, ascending.
+    pub(crate) fn starts(self) -> Vec<u64> {
+        let mut starts = Vec::new();
+        for item in self.items() {
+            let parts = || item.parts().iter().filter(|part| part.length > 0);
+            starts.extend(parts().map(|part| part.at).min());
+            let holes = parts().filter_map(|part| {
+                part.excerpt.filter(PartExcerpt::has_hole).map(|e| part.at + e.from)
+            });
+            starts.extend(holes);
+        }
+        starts.sort_unstable();
+        starts
     }
 
     /// Its shard.

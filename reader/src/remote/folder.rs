@@ -32,8 +32,9 @@ impl RemoteDataset {
     /// Returns an error if there is no manifest, or the store refuses or does not answer.
     pub(crate) fn open(url: &str, storage: &Storage) -> Result<RemoteDataset> {
         let (store, manifest) = find(url, storage)?;
-        let (readahead, cache) = (storage.readahead_bytes(), storage.open_cache()?);
-        let opener = RemoteOpener::new(store.clone(), &manifest.shards, readahead, cache)?;
+        let ahead = (storage.readahead_bytes(), storage.hole_bytes());
+        let cache = storage.open_cache()?;
+        let opener = RemoteOpener::new(store.clone(), &manifest.shards, ahead, cache)?;
         let url = store.url().to_string();
         let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
         Ok(RemoteDataset { manifest, url, sidecars, opener: Arc::new(opener) })

@@ -33,6 +33,8 @@ pub(crate) struct RemoteOpener {
     objects: Mutex<HashMap<PathBuf, Object>>,
     fetcher: Arc<Fetcher>,
     cache: Option<Arc<BlockCache>>,
+    /// See [`Storage::hole`](super::place::Storage::hole).
+    hole: u64,
 }
 
 impl fmt::Debug for RemoteOpener {
@@ -49,7 +51,7 @@ impl RemoteOpener {
     pub(crate) fn new(
         store: Store,
         entries: &[ShardEntry],
-        readahead: u64,
+        (readahead, hole): (u64, u64),
         cache: Option<Cache>,
     ) -> Result<RemoteOpener> {
         let mut shards = HashMap::new();
@@ -60,7 +62,7 @@ impl RemoteOpener {
         let lengths = shards.values().filter(|(_, digest)| digest.is_some()).map(|(n, _)| *n);
         let cache = cache.map(|cache| Arc::new(BlockCache::new(cache, lengths)));
         let (objects, fetcher) = (Mutex::default(), Arc::new(Fetcher::new(readahead, LIMITS)));
-        Ok(RemoteOpener { store, shards, objects, fetcher, cache })
+        Ok(RemoteOpener { store, shards, objects, fetcher, cache, hole })
     }
 
     /// The name of a shard below the URL.
@@ -112,6 +114,10 @@ impl Open for RemoteOpener {
 
     fn readahead(&self) -> Option<u64> {
         Some(self.fetcher.budget())
+    }
+
+    fn hole(&self) -> Option<u64> {
+        Some(self.hole)
     }
 
     fn fetch_stats(&self) -> Option<FetchStats> {

@@ -43,6 +43,10 @@ impl Open for OpenByUrl {
         self.remotes.iter().filter_map(|(_, remote)| remote.readahead()).min()
     }
 
+    fn hole(&self) -> Option<u64> {
+        self.remotes.iter().filter_map(|(_, remote)| remote.hole()).min()
+    }
+
     /// The sum of all stores. Quantiles are the largest ones.
     fn fetch_stats(&self) -> Option<FetchStats> {
         let stats = self.remotes.iter().filter_map(|(_, remote)| remote.fetch_stats());

@@ -53,6 +53,11 @@ pub trait Open: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The largest hole in a JPEG that is fetched because a further request would cost more; `None` if the loader decides.
+    fn hole(&self) -> Option<u64> {
+        None
+    }
+
     /// Counters of requests; `None` if the opener counts none.
     fn fetch_stats(&self) -> Option<FetchStats> {
         None

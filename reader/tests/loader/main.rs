@@ -5,6 +5,7 @@ mod bad;
 mod causes;
 mod columns;
 mod endings;
+mod excerpts;
 mod false_claims;
 mod harness;
 mod large;

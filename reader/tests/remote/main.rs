@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cache;
+mod excerpts;
 mod faults;
 mod forecast;
 mod places;
@@ -68,6 +69,11 @@ impl Set {
         let extensions = extensions.map(|(ext, count)| (ext.to_string(), count)).into();
         let manifest = Manifest::new("test", None, extensions, entries);
         std::fs::write(folder.path().join("dataset.json"), manifest.to_json()).unwrap();
+        Set::of(server, folder)
+    }
+
+    /// The set of the files in a folder.
+    fn of(server: Server, folder: tempfile::TempDir) -> Set {
         for entry in std::fs::read_dir(folder.path()).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_string();

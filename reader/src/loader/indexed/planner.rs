@@ -8,6 +8,7 @@ use crate::fetch::plan::{Limits, RowDraw};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
+use crate::loader::indexed::reach::HOLE;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
@@ -21,9 +22,6 @@ use tarflume_formats::IgnorePoison;
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
 /// With a much larger gap, a loader of JSON alone would read small images, too.
 const GAP: u64 = 8 << 10;
-
-/// Bytes of a JPEG that no column needs are read if they are at most so many: see [`Limits::hole`].
-const HOLE: u64 = 64 << 10;
 
 /// No read is cut shorter than this many bytes to give every thread one, and no task has less to do.
 const SHORT: u64 = 64 << 10;
@@ -91,7 +89,10 @@ impl IndexedPlanner {
         let BatchWorkspace { rows, source: lists } = &mut *batch.workspace;
         self.draw(rows, &mut lists.draws)?;
         rows.reset_outcomes();
-        let limits = read_limits(self.batch_bytes, source.writer.threads, &self.budget);
+        // What was fetched ahead has the holes that are read here, or more.
+        let hole = dataset.hole().map_or(HOLE, |hole| hole.min(HOLE));
+        let sizes = (self.batch_bytes, hole);
+        let limits = read_limits(sizes, source.writer.threads, &self.budget);
         self.new_shards.open_ahead(dataset, &lists.draws);
         let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
         lists.plan.fill_excerpts(dataset, &lists.draws, wanted, limits)?;
@@ -202,10 +203,14 @@ pub(crate) fn draw_step(
 
 /// How long reads may be, and how much memory entry points may take. A batch that is large enough is read in four
 /// pieces for each thread. The size of the last batch is the estimate for this one.
-pub(crate) fn read_limits(batch_bytes: u64, threads: usize, budget: &MemoryBudget) -> Limits {
+pub(crate) fn read_limits(
+    (batch_bytes, hole): (u64, u64),
+    threads: usize,
+    budget: &MemoryBudget,
+) -> Limits {
     let piece = batch_bytes / (4 * threads as u64);
     let run = budget.run.min(piece.max(SHORT));
-    Limits { run, gap: GAP, hole: HOLE, entry_points: budget.entry_points }
+    Limits { run, gap: GAP, hole, entry_points: budget.entry_points }
 }
 
 /// How many samples of `cost` take `time`; at least one.

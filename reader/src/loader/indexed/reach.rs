@@ -11,6 +11,9 @@ const EXACT: u64 = 512;
 const GAP: u64 = 256 << 10;
 /// Holes between the samples of an exact shuffle: as small as those in the reads of a batch.
 pub(crate) const EXACT_GAP: u64 = 8 << 10;
+/// Bytes of a JPEG that no column needs are read if they are at most so many; see
+/// [`Limits::hole`](crate::fetch::plan::Limits::hole).
+pub(crate) const HOLE: u64 = 64 << 10;
 /// Bytes of a sample if nothing tells how many it has.
 const SAMPLE: u64 = 100_000;
 
@@ -23,6 +26,8 @@ pub(crate) struct Reach {
     pub(crate) windows: bool,
     /// Holes of at most so many bytes are read.
     pub(crate) gap: u64,
+    /// Holes in JPEGs of at most so many bytes are read.
+    pub(crate) hole: u64,
     /// Bytes that the source keeps; `None` if that is the page cache.
     pub(crate) room: Option<u64>,
     /// Bytes of a window of which two have no room, if that is so. Its samples are then looked up as those of an exact
@@ -39,11 +44,19 @@ impl Reach {
         dataset: &Dataset,
     ) -> Reach {
         let mean = dataset.mean_sample_bytes().unwrap_or(SAMPLE).max(1);
-        Reach::of(shuffle, ranks.max(1), room, mean)
+        let hole = dataset.hole().unwrap_or(HOLE);
+        Reach { hole, ..Reach::of(shuffle, ranks.max(1), room, mean) }
     }
 
     fn of(shuffle: &Shuffle, ranks: u64, room: Option<u64>, mean: u64) -> Reach {
-        let reach = |positions, gap| Reach { positions, windows: false, gap, room, too_long: None };
+        let reach = |positions, gap| Reach {
+            positions,
+            windows: false,
+            gap,
+            hole: HOLE,
+            room,
+            too_long: None,
+        };
         let Some(bytes) = room else {
             return match *shuffle {
                 Shuffle::Blocks { block, window, .. } => {

@@ -17,8 +17,6 @@ use crate::order::{Cursor, Draw, Steps};
 
 /// Runs are as long as a disk or a network file system likes.
 const RUN: u64 = 8 << 20;
-/// Bytes of a JPEG that no column needs are read if they are at most so many: a request costs more.
-const HOLE: u64 = 128 << 10;
 /// If holes make the reads so many times as long as their parts, the parts are read alone.
 const WASTE: u64 = 8;
 
@@ -158,7 +156,7 @@ impl Readahead {
     }
 
     fn fill(&mut self, dataset: &Dataset, wanted: Wanted<'_>, gap: u64) -> Option<u64> {
-        let limits = Limits { gap, hole: HOLE, run: RUN, entry_points: 0 };
+        let limits = Limits { gap, hole: self.reach.hole, run: RUN, entry_points: 0 };
         self.plan.fill_excerpts(dataset, &self.draws, wanted, limits).ok()?;
         Some(self.plan.runs().iter().map(|run| run.bytes).sum())
     }

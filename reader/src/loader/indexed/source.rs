@@ -138,14 +138,14 @@ impl IndexedSource {
         }
     }
 
-    /// Reads samples of a run again whose bytes were changed on their way.
+    /// Reads samples of a run again whose bytes were changed on their way. Returns true if there were any.
     pub(super) fn reread(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
         run: RunView<'_>,
         fetched: &mut RunBytes,
-    ) {
-        let wanted = &self.columns().wanted;
+    ) -> bool {
+        let (wanted, mut mended) = (&self.columns().wanted, false);
         for item in run.items() {
             if !fetched.has(item.number()) {
                 continue;
@@ -155,8 +155,10 @@ impl IndexedSource {
                 && let Some(error) = fetched.mend(&self.dataset, run, item, wanted)
             {
                 self.reread.lock().ignore_poison().add(error.to_string());
+                mended = true;
             }
         }
+        mended
     }
 
     /// The seed of a sample's random numbers.

@@ -144,7 +144,7 @@ impl<'a> RankWalk<'a> {
         self.draw(step)?;
         let WalkRules { dataset, wanted, budget, threads, .. } = self.rules;
         new_shards.open_ahead(dataset, &self.draws);
-        let mut limits = read_limits(self.last_bytes, threads, &budget);
+        let mut limits = read_limits((self.last_bytes, 0), threads, &budget);
         limits.entry_points = 0; // they are in the sidecar
         self.plan.fill(dataset, &self.draws, wanted, limits)?;
         if let Some(bad) = self.plan.take_bad().next() {
@@ -203,7 +203,7 @@ impl<'a> RankWalk<'a> {
 
     /// Announces the samples of a run, as `RunBytes::expect` does.
     fn expect(&mut self, run: RunView<'_>) {
-        let starts: Vec<u64> = run.starts().collect();
+        let starts = run.starts();
         for read in run.reads() {
             let range = read.start..read.start + read.length;
             let within = starts.iter().copied().filter(|start| range.contains(start));

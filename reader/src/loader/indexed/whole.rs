@@ -16,8 +16,8 @@ use crate::loader::pipeline::worker::WorkerState;
 
 /// The outcome for a sample that was read whole.
 enum Outcome {
-    /// It is in its row.
-    Written,
+    /// It is in its row. `mended`: its bytes were read a second time, which is counted.
+    Written { mended: bool },
     /// It is bad.
     Bad(Error),
     /// The batch fails, whatever the policy for bad samples is.
@@ -37,8 +37,10 @@ impl IndexedSource {
         let outcome = self.write_alone(batch, (slot, ordinal), &mut plan, worker);
         worker.buffers.substitute = plan;
         match outcome {
-            Ok(Outcome::Written) => {
-                self.count_reread(&excerpt.error);
+            Ok(Outcome::Written { mended }) => {
+                if !mended {
+                    self.count_reread(&excerpt.error);
+                }
                 None
             }
             Ok(Outcome::Bad(error)) => {
@@ -71,9 +73,7 @@ impl IndexedSource {
         if let Some(bad) = bad.pop() {
             return Ok(Outcome::Bad(bad.error));
         }
-        if self.rereads() {
-            self.reread(batch, run, whole);
-        }
+        let mended = self.rereads() && self.reread(batch, run, whole);
         let sample = FetchedSample { source: self, item, fetched: whole, pass };
         let written = self.writer.write(batch, &sample, scratch);
         let refused = scratch.take_refusal();
@@ -81,7 +81,7 @@ impl IndexedSource {
         *whole = RunBytes::new(); // seldom needed, so not kept
         unchanged?;
         Ok(match written {
-            Ok(()) => Outcome::Written,
+            Ok(()) => Outcome::Written { mended },
             Err(error) if refused => Outcome::Failed(error),
             Err(error) => Outcome::Bad(error),
         })

@@ -39,9 +39,9 @@ impl IndexedSource {
             }
         }
         if self.rereads() {
-            runs()
-                .zip(fetched.iter_mut())
-                .for_each(|(run, fetched)| self.reread(batch, run, fetched));
+            for (run, fetched) in runs().zip(fetched.iter_mut()) {
+                self.reread(batch, run, fetched);
+            }
         }
         let samples = runs().zip(&*fetched).flat_map(|(run, fetched)| {
             let items = run.items().filter(move |item| fetched.has(item.number()));

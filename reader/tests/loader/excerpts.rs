@@ -1,0 +1,244 @@
+//! Excerpts of JPEGs: rows are those of whole JPEGs, fewer bytes are read, and damage is judged by the whole part.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use tarflume::{
+    CenterCrop, Channels, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Resize, Shuffle,
+    SourceKind, Verify,
+};
+use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_formats::{Durability, Manifest, ShardWriter};
+use tarflume_jpeg::{Header, Scanner, segments};
+
+const SAMPLES: u64 = 36;
+
+/// What the sidecar has beside entry points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Segments {
+    None,
+    Own,
+    /// Those of the picture before, of another size.
+    Strange,
+    /// Changed in every byte that is a checksum.
+    False,
+    /// Right for entry points that lead to wrong places.
+    Misled,
+}
+
+fn jpeg(ordinal: u64) -> Vec<u8> {
+    use PhotoKind::{Exif, Gray, Progressive, Yuv420, Yuv422, Yuv444};
+    let kinds = [Yuv420, Exif(6), Yuv444, Gray, Exif(3), Progressive, Yuv422, Exif(8), Yuv420];
+    let (width, height) = match ordinal % 12 {
+        5 => (60, 40),     // no segments
+        7 => (1500, 1300), // holes of more than 64 KiB
+        n => (460 + 20 * n as u16, 500),
+    };
+    Photo::new(width, height, kinds[ordinal as usize % kinds.len()]).encode(ordinal).unwrap()
+}
+
+fn blobs_of(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut points, mut sums) = (Vec::new(), Vec::new());
+    Scanner::new().scan(bytes, &Header::parse(bytes).unwrap(), &mut points).unwrap();
+    if !points.is_empty() {
+        segments(bytes, &points, &mut sums).unwrap();
+    }
+    (points, sums)
+}
+
+/// Entry points of which some lead to wrong bits.
+fn misleading(mut points: Vec<u8>) -> Vec<u8> {
+    if points.len() < 100 {
+        return points;
+    }
+    let end = points.len() - 20;
+    (60..end).step_by(7).for_each(|at| points[at] ^= 4);
+    points[16..20].fill(0);
+    let sum = tarflume_formats::crc32c(&points);
+    points[16..20].copy_from_slice(&sum.to_le_bytes());
+    points
+}
+
+fn shard(kept: Segments, compressed: bool) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let name = if compressed { "0.tar.zst" } else { "0.tar" };
+    let mut shard = match compressed {
+        true => ShardWriter::create_compressed(folder.path(), name, 3).unwrap(),
+        false => ShardWriter::create(folder.path(), name).unwrap(),
+    };
+    let mut before = Vec::new();
+    for ordinal in 0..SAMPLES {
+        let bytes = jpeg(ordinal);
+        let header = Header::parse(&bytes).unwrap();
+        shard.begin(format!("{ordinal:03}").as_bytes());
+        shard.part(b"cls", 1).unwrap().fill(b'0' + (ordinal % 10) as u8);
+        shard.part(b"jpg", bytes.len() as u64).unwrap().copy_from_slice(&bytes);
+        let (points, own) = blobs_of(&bytes);
+        let points = if kept == Segments::Misled { misleading(points) } else { points };
+        shard.entry_points(&points);
+        match kept {
+            Segments::None | Segments::Misled => {}
+            Segments::Own => shard.segments(&own),
+            Segments::Strange => shard.segments(&before),
+            Segments::False => {
+                let first = own.iter().take(4).copied();
+                let changed: Vec<u8> = first.chain(own.iter().skip(4).map(|b| b ^ 1)).collect();
+                shard.segments(&changed);
+            }
+        }
+        if kept == Segments::Misled && !points.is_empty() {
+            let mut sums = Vec::new();
+            segments(&bytes, &points, &mut sums).unwrap();
+            shard.segments(&sums);
+        }
+        before = own;
+        shard.part(b"json", 2).unwrap().copy_from_slice(b"{}");
+        shard.commit(Some((header.width(), header.height()))).unwrap();
+    }
+    let written = shard.finish().unwrap();
+    let extensions = written.extensions.clone();
+    let entry = written.publish(folder.path(), name, Durability::Cached).unwrap();
+    let manifest = Manifest::new("test", None, extensions, vec![entry]).to_json();
+    fs::write(folder.path().join("dataset.json"), manifest).unwrap();
+    folder
+}
+
+fn crop() -> Image {
+    Image::new("jpg", RandomResizedCrop::new(48).scale(0.05..=0.3).flip(0.5))
+}
+
+fn loader(folder: &Path) -> LoaderBuilder {
+    Loader::builder(folder).shuffle(Shuffle::Full { seed: 3 }).batch(5).threads(2)
+}
+
+/// The rows of two epochs, or the errors; and the bytes that were read.
+fn epochs(loader: LoaderBuilder) -> (Vec<Vec<u8>>, u64) {
+    let loader = loader.build().unwrap();
+    let mut rows = Vec::new();
+    for batch in [0, 1].into_iter().flat_map(|n| loader.epoch(n).collect::<Vec<_>>()) {
+        let batch = batch.unwrap();
+        for name in batch.names().filter(|name| *name != "key") {
+            let column = batch.column(name).unwrap();
+            rows.extend((0..batch.len()).map(|row| column.row(row).to_vec()));
+        }
+    }
+    for bad in loader.bad_samples() {
+        let (byte, key, substitute) = (bad.byte, bad.key, bad.substitute);
+        rows.push(format!("{byte:?} {key:?} {substitute:?} {}", bad.reason).into_bytes());
+    }
+    let read = loader.stats().stages.iter().map(|stage| stage.bytes).sum();
+    (rows, read)
+}
+
+#[test]
+fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
+    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let columns: [fn(LoaderBuilder) -> LoaderBuilder; 5] = [
+        |loader| loader.column("image", crop()),
+        |loader| loader.column("image", crop()).column("class", crop().channels(Channels::Gray)),
+        |loader| {
+            // Another stream of random numbers: the union of two crops.
+            loader.column("one", crop()).column("two", crop().stream(1))
+        },
+        |loader| loader.column("image", Image::new("jpg", CenterCrop::new(40)).orientation(false)),
+        |loader| loader.column("image", crop().reducing_gap(None)),
+    ];
+    for (n, columns) in columns.into_iter().enumerate() {
+        for source in [SourceKind::File, SourceKind::Mapped] {
+            let with = |folder: &Path| epochs(columns(loader(folder).source(source)));
+            let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+            assert!(found == expected, "columns {n} from {source:?}");
+            assert!(read < before / 20 * 19, "columns {n}: {read} of {before} bytes");
+        }
+    }
+}
+
+#[test]
+fn columns_that_need_the_whole_part_get_it() {
+    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let columns: [fn(LoaderBuilder) -> LoaderBuilder; 3] = [
+        |loader| loader.column("image", crop()).bytes("jpg"),
+        |loader| loader.column("image", Image::new("jpg", Resize::exact(32))),
+        |loader| loader.column("image", crop()).column("size", crop().sizes()),
+    ];
+    for (n, columns) in columns.into_iter().enumerate() {
+        let with = |folder: &Path| epochs(columns(loader(folder)));
+        let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+        assert!(found == expected, "columns {n}");
+        assert_eq!(read, before, "columns {n}");
+    }
+}
+
+#[test]
+fn neighbors_are_read_together_as_before() {
+    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    for shuffle in [Shuffle::None, Shuffle::Blocks { block: 12, window: 2, seed: 1 }] {
+        let with = |folder: &Path| {
+            let loader = loader(folder).shuffle(shuffle).column("image", crop()).bytes("json");
+            let loader = loader.batch(12);
+            epochs(loader)
+        };
+        let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+        assert!(found == expected, "{shuffle:?}");
+        assert!(read < before, "large pictures have holes: {read} of {before} bytes");
+    }
+}
+
+#[test]
+fn compressed_shards_and_small_memory_give_the_same_rows() {
+    let whole = shard(Segments::None, false);
+    let packed = shard(Segments::Own, true);
+    let (expected, _) = epochs(loader(whole.path()).column("image", crop()));
+    assert!(epochs(loader(packed.path()).column("image", crop())).0 == expected);
+    let some = shard(Segments::Own, false);
+    let small = loader(some.path()).memory_limit("64MiB".parse().unwrap());
+    assert!(epochs(small.column("image", crop())).0 == expected);
+}
+
+#[test]
+fn false_segments_change_no_row() {
+    let whole = shard(Segments::None, false);
+    let (expected, before) = epochs(loader(whole.path()).column("image", crop()));
+    for kept in [Segments::Strange, Segments::False, Segments::Misled] {
+        for verify in [Verify::Off, Verify::All] {
+            let folder = shard(kept, false);
+            let loader = loader(folder.path()).verify(verify).column("image", crop());
+            let (found, read) = epochs(loader);
+            assert!(found == expected, "{kept:?}");
+            if kept != Segments::Strange {
+                assert!(read > before, "excerpts, then whole parts: {read} of {before}");
+            }
+        }
+    }
+}
+
+/// Changes every 5,000th byte of some parts.
+fn damage(folder: &Path) {
+    let index = tarflume_formats::Index::open(&folder.join("0.index")).unwrap();
+    let tar = File::options().read(true).write(true).open(folder.join("0.tar")).unwrap();
+    for sample in index.iter().step_by(3) {
+        let jpg = sample.unwrap().parts().nth(1).unwrap().unwrap();
+        for at in (jpg.offset + 700..jpg.offset + jpg.length).step_by(5000) {
+            let mut byte = [0];
+            tar.read_exact_at(&mut byte, at).unwrap();
+            tar.write_all_at(&[byte[0] ^ 0x5a], at).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_excerpt_is_judged_as_the_whole_part() {
+    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    [&whole, &some].into_iter().for_each(|folder| damage(folder.path()));
+    for verify in [Verify::Off, Verify::All] {
+        for on_bad in [OnBad::Skip, OnBad::Substitute] {
+            let with = |folder: &Path| {
+                let loader = loader(folder).verify(verify).on_bad(on_bad).bad_budget(100);
+                epochs(loader.column("image", crop())).0
+            };
+            let (expected, found) = (with(whole.path()), with(some.path()));
+            assert!(found == expected, "{verify:?} {on_bad:?}");
+        }
+    }
+}
