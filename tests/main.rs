@@ -23,6 +23,7 @@
 //! - `reshard`: the samples of existing shards in other shards;
 //! - `inspect`: `index`, `info`, `ls`, `cat`, `unpack`; `verify`: data sets damaged in every way;
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
+//! - `segments`: checksums of parts of JPEGs, in sidecars;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
@@ -79,6 +80,7 @@ mod problems;
 mod reshard;
 mod restart;
 mod scan_parts;
+mod segments;
 mod sources;
 mod splits;
 mod stealing;

@@ -27,6 +27,7 @@ fn encode(samples: &[Plain], sums: bool) -> Vec<u8> {
                 .part(ext.as_bytes(), offset, *length, sums.then_some(*length as u32 ^ 7))
                 .unwrap();
             index.entry_points(&points(*length).unwrap_or_default());
+            index.segments_of(index.parts() - 1, &segments(*length).unwrap_or_default());
             end = offset + length.next_multiple_of(512);
         }
         if let Some((width, height)) = sample.dims {
@@ -42,12 +43,17 @@ fn points(length: u64) -> Option<Vec<u8>> {
     (length % 3 == 1).then(|| bytes().collect())
 }
 
+/// Some parts with entry points have them.
+fn segments(length: u64) -> Option<Vec<u8>> {
+    points(length).filter(|points| points.len() > 20).map(|points| points[..9].repeat(2))
+}
+
 fn assert_same(samples: &[Plain], sums: bool) {
     let index = Index::from_bytes(encode(samples, sums)).unwrap();
     index.check().unwrap();
     assert_eq!(index.samples(), samples.len() as u64);
     assert_eq!(index.tar().digest, sums.then(|| blake3::hash(b"tar")));
-    let mut counted = (0, 0);
+    let (mut counted, mut segmented) = ((0, 0), false);
     for (row, (read, plain)) in index.iter().zip(samples).enumerate() {
         let read = read.unwrap();
         assert_eq!((read.row, read.key), (row as u64, &plain.key[..]));
@@ -63,6 +69,8 @@ fn assert_same(samples: &[Plain], sums: bool) {
             assert_eq!(read.part(part.ext).unwrap(), Some(*part));
             let points = points(*length);
             assert_eq!(index.entry_points(part.number).unwrap(), points.as_deref());
+            assert_eq!(index.segments(part.number).unwrap(), segments(*length).as_deref());
+            segmented |= segments(*length).is_some();
             let bytes = points.map_or(0, |points| points.len() as u64);
             counted = (counted.0 + u64::from(bytes > 0), counted.1 + bytes);
         }
@@ -72,6 +80,7 @@ fn assert_same(samples: &[Plain], sums: bool) {
     }
     assert_eq!(index.count_entry_points().unwrap(), counted);
     assert_eq!(index.has_entry_points(), counted.0 > 0);
+    assert_eq!(index.has_segments(), segmented);
     assert!(index.sample(samples.len() as u64).unwrap().is_none());
     assert_eq!(index.find(b"no such key").unwrap(), None);
 }
@@ -288,6 +297,34 @@ fn the_two_sections_of_entry_points_are_both_present_or_both_absent() {
 }
 
 #[test]
+fn the_two_sections_of_segments_are_both_present_or_both_absent() {
+    let whole = encode(&[plain("a", &[("jpg", 1300)], None)], true);
+    let lines = [line_of(&whole, &l::SEGMENT_STARTS), line_of(&whole, &l::SEGMENTS)];
+    for line in lines {
+        let mut bytes = whole.clone();
+        forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
+        assert_eq!(Index::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Damaged);
+    }
+    // The view of a program that does not know them, and a start that leads outside.
+    let mut bytes = whole.clone();
+    forge(&mut bytes, |b, _| {
+        b[lines[0]..][..4].copy_from_slice(b"zzzy");
+        b[lines[1]..][..4].copy_from_slice(b"zzzz");
+    });
+    let index = Index::from_bytes(bytes).unwrap();
+    index.check().unwrap();
+    assert_eq!(index.entry_points(0).unwrap(), points(1300).as_deref());
+    assert_eq!((index.has_segments(), index.segments(0).unwrap()), (false, None));
+    let starts = u64::from_le_bytes(whole[lines[0] + 8..][..8].try_into().unwrap()) as usize;
+    let mut bytes = whole;
+    forge(&mut bytes, |b, _| b[starts + 7] = 0xff);
+    let index = Index::from_bytes(bytes).unwrap();
+    assert_eq!(index.segments(0).unwrap_err().kind(), ErrorKind::Damaged);
+    assert_eq!(index.check().unwrap_err().kind(), ErrorKind::Damaged);
+    assert!(index.entry_points(0).unwrap().is_some());
+}
+
+#[test]
 fn wrong_entry_points_are_errors_with_path_and_byte_and_affect_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.index");
@@ -316,7 +353,9 @@ fn wrong_entry_points_are_errors_with_path_and_byte_and_affect_nothing_else() {
     let many: Vec<_> =
         (0..200).map(|n| plain(&format!("{n:03}"), &[("jpg", 1300)], None)).collect();
     let mut bytes = encode(&many, true);
-    let last = bytes.len() - 64;
+    let line = line_of(&bytes, &l::POINTS);
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let last = number(line + 8) + number(line + 16) - 1;
     bytes[last] ^= 1;
     let index = opened(&bytes);
     assert_eq!(index.entry_points(0).unwrap(), points(1300).as_deref());

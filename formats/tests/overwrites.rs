@@ -20,6 +20,7 @@ fn sidecar(prefix: &str) -> Vec<u8> {
         builder.sample(format!("{prefix}{n:06}").as_bytes(), n * 2048);
         builder.part(b"jpg", n * 2048 + 512, 100, Some(n as u32)).unwrap();
         builder.entry_points(format!("{prefix}{n}").as_bytes());
+        builder.segments_of(n * 2, format!("{n}{prefix}").as_bytes());
         builder.part(b"json", n * 2048 + 1536, 100, Some(n as u32)).unwrap();
     }
     builder.encode(&TarFacts { length: ROWS * 2048 + 1024, digest: None }).unwrap()
@@ -50,12 +51,13 @@ fn writable(path: &Path) -> File {
 type Lookup = fn(&Index, u64) -> Result<()>;
 
 /// Every way to look something up.
-const LOOKUPS: [(&str, Lookup); 6] = [
+const LOOKUPS: [(&str, Lookup); 7] = [
     ("sample", |index, row| index.sample(row).map(drop)),
     ("look_up", |index, row| index.look_up(row, &mut SampleRow::new()).map(drop)),
     ("key", |index, row| index.key(row).map(drop)),
     ("find", |index, row| index.find(format!("key{row:06}").as_bytes()).map(drop)),
     ("entry_points", |index, row| index.entry_points(row * 2).map(drop)),
+    ("segments", |index, row| index.segments(row * 2).map(drop)),
     ("copy_entry_points", |index, row| {
         index.copy_entry_points(row * 2, 1000, &mut Vec::new()).map(drop)
     }),

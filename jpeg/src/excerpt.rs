@@ -3,7 +3,8 @@
 //! A decoder with an excerpt reads the header and these rows and no other byte. Reads no code.
 
 use crate::extent::{Region, Scale};
-use crate::points::{EntryPoints, ExcerptBytes, Segments};
+use crate::points::EntryPoints;
+use crate::segments::{ExcerptBytes, Segments};
 
 /// Rows of pixels beyond a region that its pixels can depend on: two from a row of subsampled chroma, and one
 /// where rows are counted in pairs.

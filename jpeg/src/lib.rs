@@ -35,7 +35,7 @@
 // Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
 // `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
-// lines` (which samples, and where) and `excerpt` (which bytes) <
+// lines` (which samples, and where) and `segments` < `excerpt` (which bytes) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
 // (pictures of several scans) and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
 // `decoder`.
@@ -62,6 +62,7 @@ mod resize;
 mod rewrite;
 mod scanner;
 mod scans;
+mod segments;
 mod simd;
 mod skim_walk;
 mod slot;
@@ -74,10 +75,11 @@ pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Job, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};
-pub use crate::points::{EntryPoints, ExcerptBytes, orientation_of, segments, segments_fit};
+pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;
+pub use crate::segments::{ExcerptBytes, orientation_of, segments, segments_fit};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

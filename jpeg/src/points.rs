@@ -6,11 +6,8 @@
 mod bits;
 mod blob;
 mod encode;
-mod segments;
 
 pub(crate) use self::encode::encode;
-pub(crate) use self::segments::Segments;
-pub use self::segments::{ExcerptBytes, orientation_of, segments, segments_fit};
 
 use self::bits::take;
 use self::blob::{FIXED, Fixed, VERSION};

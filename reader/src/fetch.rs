@@ -4,8 +4,10 @@
 //! executes one run of reads and lends the parts. [`verify`] selects the samples whose checksums are
 //! compared. Starts no threads. After warm-up, a good sample causes no allocation.
 
+pub(crate) mod draw;
 pub(crate) mod excerpt;
 pub(crate) mod part_needs;
+pub(crate) mod parts;
 mod place;
 pub(crate) mod plan;
 pub(crate) mod run_bytes;

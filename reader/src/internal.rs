@@ -12,8 +12,9 @@ pub use crate::decode::image::pixels_of;
 pub use crate::device::kernels::args;
 #[cfg(feature = "cuda")]
 pub use crate::device::nvjpeg;
+pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
-pub use crate::fetch::plan::{Limits, ReadPlan, RowDraw, UnreadableSample};
+pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
 pub use crate::loader::end_device_epochs;
 pub use crate::picture::{convert, crop, resample, row_header};

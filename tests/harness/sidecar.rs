@@ -18,7 +18,16 @@ pub(crate) fn section(sidecar: &[u8], name: &str) -> Option<Range<usize>> {
 
 /// Returns the ranges of the entry points of each part.
 pub(crate) fn entry_points(sidecar: &[u8]) -> Vec<Range<usize>> {
-    let (Some(starts), Some(blobs)) = (section(sidecar, "jpgs"), section(sidecar, "jpgb")) else {
+    blobs(sidecar, ["jpgs", "jpgb"])
+}
+
+/// Returns the ranges of the checksums of segments of each part.
+pub(crate) fn segments(sidecar: &[u8]) -> Vec<Range<usize>> {
+    blobs(sidecar, ["segs", "segb"])
+}
+
+fn blobs(sidecar: &[u8], [starts, blobs]: [&str; 2]) -> Vec<Range<usize>> {
+    let (Some(starts), Some(blobs)) = (section(sidecar, starts), section(sidecar, blobs)) else {
         return Vec::new();
     };
     let starts: Vec<_> = starts.step_by(4).map(|at| blobs.start + number(sidecar, at, 4)).collect();

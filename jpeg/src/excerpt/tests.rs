@@ -1,3 +1,5 @@
+//! Excerpts give the pixels of whole JPEGs, or an error.
+
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;

@@ -7,7 +7,7 @@ use tarflume_jpeg::{EntryPoints, Excerpt, orientation_of};
 
 use crate::dataset::shard::Shard;
 use crate::error::Result;
-use crate::fetch::plan::{Limits, RowDraw};
+use crate::fetch::draw::{Limits, RowDraw};
 use crate::picture::geometry::ImageSize;
 use crate::picture::stored::StoredRegion;
 

@@ -110,7 +110,7 @@ impl PartNeeds {
         self.needs.is_empty()
     }
 
-    /// The extension with this number, as in [`super::plan::PartRef::ext`].
+    /// The extension with this number, as in [`super::parts::PartRef::ext`].
     pub fn ext(&self, number: u32) -> &str {
         &self.exts[number as usize]
     }

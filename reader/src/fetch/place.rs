@@ -1,7 +1,8 @@
 //! Where a part is in the buffer of its run, and which read brings it. Arithmetic.
 
+use crate::fetch::draw::Limits;
 use crate::fetch::excerpt::PartExcerpt;
-use crate::fetch::plan::{Limits, PartRef, Read, Run};
+use crate::fetch::parts::{PartRef, Read, Run};
 
 /// Assigns a part to a read of the run: a read that contains it, the last read if the gap is small, or a
 /// new read; rows of an excerpt after a hole to one more. Returns true if the read is new.

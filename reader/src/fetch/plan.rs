@@ -11,69 +11,11 @@ use tarflume_jpeg::Excerpt;
 use crate::dataset::Dataset;
 use crate::dataset::shard::Shard;
 use crate::error::{Error, Result};
+use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::{Candidate, PartExcerpt, PictureNeeds};
 use crate::fetch::part_needs::PartNeeds;
+use crate::fetch::parts::{PartRef, Read, Run};
 use crate::fetch::place::place;
-
-/// A sample to read, and its row in the batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowDraw {
-    /// Row in the batch.
-    pub slot: usize,
-    /// Ordinal of the sample.
-    pub ordinal: u64,
-    /// The pass over the data set, on which random numbers depend.
-    pub pass: u64,
-}
-
-/// How reads are merged, and the size limits of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Two ranges that are at most this many bytes apart are merged into one read. On a cold disk,
-    /// reading the gap is cheaper than a second read up to somewhere between 64 and 128 KiB
-    /// (`examples/sources.rs`). In a mapped file, gaps are not touched.
-    pub gap: u64,
-    /// Bytes of a JPEG that no column needs are read if they are at most so many in one place, and there are needed
-    /// bytes before and after them. For the same reason as `gap`; a source in memory never reads them.
-    pub hole: u64,
-    /// Maximum bytes of a run. A larger sample is a run by itself.
-    pub run: u64,
-    /// Maximum bytes of entry points in a plan. Further parts are decoded without entry points, which
-    /// costs decoding time only.
-    pub entry_points: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { gap: 64 << 10, hole: 64 << 10, run: 1 << 20, entry_points: 1 << 20 }
-    }
-}
-
-/// Neighboring samples of one shard that are read together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// The shard.
-    pub shard: usize,
-    /// The samples, as a range of [`ReadPlan::items`].
-    pub items: Range<usize>,
-    /// The reads, as a range of [`ReadPlan::reads`]: several if the wanted parts are far apart.
-    pub reads: Range<usize>,
-    /// Length of the buffer: the bytes of the reads, and of holes in excerpts.
-    pub bytes: u64,
-    /// How far after the last read a part may begin that joins it.
-    pub(super) reach: u64,
-}
-
-/// A range of the tar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Read {
-    /// First byte in the tar.
-    pub start: u64,
-    /// Length in bytes.
-    pub length: u64,
-    /// Offset in the run's buffer.
-    pub within: u64,
-}
 
 /// A sample to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,52 +34,6 @@ pub struct Item {
     key: Range<usize>,
     /// The first wanted byte in the tar, which is the sort key.
     first: u64,
-}
-
-/// A part to be read, or the absence of an optional part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartRef {
-    /// Number of the extension, for [`PartNeeds::ext`]; `None` if the sample does not have the part.
-    pub ext: Option<u32>,
-    /// First byte in the tar.
-    pub at: u64,
-    /// Length in bytes, up to the end of its excerpt.
-    pub length: u64,
-    /// The bytes that are read, if not all are needed.
-    pub excerpt: Option<PartExcerpt>,
-    /// Number of pixels, if requested, known to the sidecar, and unambiguous (the sample has one image).
-    pub pixels: Option<u64>,
-    /// crc32c of the data, if the sidecar has it.
-    pub checksum: Option<u32>,
-    /// Offset in the run's buffer.
-    pub within: u64,
-    /// The entry points in the plan's `points`: first byte and length.
-    points: (usize, usize),
-}
-
-impl PartRef {
-    /// The bytes of the part that are read, from its start.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        let (first, second) = match self.excerpt.filter(PartExcerpt::has_hole) {
-            Some(excerpt) => (0..excerpt.header, excerpt.from..excerpt.end),
-            None => (0..self.length, 0..0),
-        };
-        [first, second].into_iter().filter(|range| !range.is_empty())
-    }
-
-    /// An optional part that the sample does not have.
-    fn absent() -> PartRef {
-        PartRef {
-            ext: None,
-            at: 0,
-            length: 0,
-            excerpt: None,
-            pixels: None,
-            checksum: None,
-            within: 0,
-            points: (0, 0),
-        }
-    }
 }
 
 /// A sample that cannot be read, and why.

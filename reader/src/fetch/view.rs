@@ -8,7 +8,8 @@ use tarflume_jpeg::Excerpt;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::fetch::excerpt::PartExcerpt;
-use crate::fetch::plan::{Item, PartRef, Read, ReadPlan, Run};
+use crate::fetch::parts::{PartRef, Read, Run};
+use crate::fetch::plan::{Item, ReadPlan};
 
 /// A sample of a plan.
 #[derive(Debug, Clone, Copy)]

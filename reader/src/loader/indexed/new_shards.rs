@@ -1,7 +1,7 @@
 //! `NewShards`: the shards that an epoch has not opened yet. They are opened at the same time.
 
 use crate::dataset::Dataset;
-use crate::fetch::plan::RowDraw;
+use crate::fetch::draw::RowDraw;
 
 /// The shards of a data set from which no sample was drawn yet.
 pub(crate) struct NewShards {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::PictureNeeds;
-use crate::fetch::plan::{Limits, RowDraw};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;

@@ -12,7 +12,7 @@ const GAP: u64 = 256 << 10;
 /// Holes between the samples of an exact shuffle: as small as those in the reads of a batch.
 pub(crate) const EXACT_GAP: u64 = 8 << 10;
 /// Bytes of a JPEG that no column needs are read if they are at most so many; see
-/// [`Limits::hole`](crate::fetch::plan::Limits::hole).
+/// [`Limits::hole`](crate::fetch::draw::Limits::hole).
 pub(crate) const HOLE: u64 = 64 << 10;
 /// Bytes of a sample if nothing tells how many it has.
 const SAMPLE: u64 = 100_000;

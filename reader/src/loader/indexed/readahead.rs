@@ -7,9 +7,10 @@
 //! are read.
 
 use crate::dataset::Dataset;
+use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::part_needs::PartNeeds;
-use crate::fetch::plan::{Limits, ReadPlan, RowDraw};
+use crate::fetch::plan::ReadPlan;
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::{EXACT_GAP, Reach};

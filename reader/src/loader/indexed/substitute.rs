@@ -3,7 +3,8 @@
 //! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
 
 use crate::error::{Error, Result};
-use crate::fetch::plan::{Limits, ReadPlan, RowDraw, UnreadableSample};
+use crate::fetch::draw::{Limits, RowDraw};
+use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::loader::indexed::sample::{FetchedSample, item_bytes};
 use crate::loader::indexed::source::{
     IndexedSource, IndexedWorker, IndexedWorkspace, ReadBuffers, check_unchanged,

@@ -7,8 +7,9 @@
 
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::fetch::draw::RowDraw;
 use crate::fetch::part_needs::PartNeeds;
-use crate::fetch::plan::{ReadPlan, RowDraw};
+use crate::fetch::plan::ReadPlan;
 use crate::fetch::view::RunView;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::planner::{draw_step, read_limits};
@@ -272,7 +273,7 @@ fn is_chosen(dataset: &Dataset, only: Option<&ShardSubset>, ordinal: u64) -> boo
 
 /// The ranges that a plan reads, in its order.
 fn ranges(plan: &ReadPlan) -> Vec<ShardRange> {
-    let of_run = |run: &crate::fetch::plan::Run| {
+    let of_run = |run: &crate::fetch::parts::Run| {
         let shard = run.shard as u64;
         plan.reads()[run.reads.clone()].iter().map(move |read| (shard, read.start, read.length))
     };

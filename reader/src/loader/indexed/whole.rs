@@ -4,7 +4,8 @@
 //! the sample is bad.
 
 use crate::error::{Error, Result};
-use crate::fetch::plan::{ReadPlan, RowDraw, UnreadableSample};
+use crate::fetch::draw::RowDraw;
+use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::sample::FetchedSample;
 use crate::loader::indexed::source::{

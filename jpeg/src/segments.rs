@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::EntryPoints;
 use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
+use crate::points::EntryPoints;
 
 const VERSION: u8 = 1;
 /// Bytes before the checksums.
