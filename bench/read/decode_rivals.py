@@ -42,6 +42,14 @@ def tvio():
     return lambda jpeg: steps(decode_jpeg(torch.frombuffer(bytearray(jpeg), dtype=torch.uint8), mode=ImageReadMode.RGB))
 
 
+def torchcodec():
+    """torchcodec decodes, torchvision resizes with antialiasing."""
+    from torchcodec.decoders import decode_jpeg
+    from torchvision.transforms import v2
+    steps = v2.Compose([v2.RandomResizedCrop(SIZE, antialias=True), v2.RandomHorizontalFlip()])
+    return lambda jpeg: steps(decode_jpeg(jpeg, mode="RGB"))
+
+
 def window(width, height):
     """The crop of RandomResizedCrop: left, top, width, height."""
     for _ in range(10):
@@ -159,6 +167,7 @@ def dali(x, _):
 PIPELINES = {
     "webdataset-pil": (webdataset, pil, ("torch", "webdataset")),
     "webdataset-tvio": (webdataset, tvio, ("torch", "webdataset")),
+    "webdataset-torchcodec": (webdataset, torchcodec, ("torch", "webdataset", "torchcodec.decoders")),
     "webdataset-cv2": (webdataset, cv2, ("torch", "webdataset")),
     "webdataset-scaled": (webdataset, scaled, ("torch", "webdataset")),
     "mds-cv2": (mds, cv2, ("torch", "streaming")),

@@ -187,6 +187,7 @@ class Bench:
             ours("shuffle full, no antialiasing", "--filter", "fast", order="full"),
             rival(PIL, "shards", "webdataset-pil"),
             rival("webdataset + torchvision.io, 2 workers", "shards", "webdataset-tvio"),
+            rival("webdataset + torchcodec, 2 workers", "shards", "webdataset-torchcodec"),
             rival("webdataset + cv2, 2 workers", "shards", "webdataset-cv2"),
             rival(SCALED, "shards", "webdataset-scaled"),
             rival(DALI, "shards", "dali"),

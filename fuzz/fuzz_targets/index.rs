@@ -33,6 +33,7 @@ fn look_at(bytes: Vec<u8>) {
                 Err(_) => assert!(!whole),
             }
             points += entry_points(&index, parts - 1, whole);
+            segments(&index, parts - 1, whole);
         }
         let _ = (sample.part(b"jpg"), sample.end(), sample.shown_key());
         if row % 7 == 0 {
@@ -70,6 +71,19 @@ fn entry_points(index: &Index, part: u64, whole: bool) -> u64 {
             copied.len() as u64
         }
         (Err(_), Err(_)) if !whole => 0,
+        _ => panic!("part {part} is lent and not copied, or check() found nothing"),
+    }
+}
+
+/// The same for the checksums of its segments.
+fn segments(index: &Index, part: u64, whole: bool) {
+    let mut copied = Vec::new();
+    let there = index.copy_segments(part, u64::MAX, &mut copied);
+    match (index.segments(part), there) {
+        (Ok(lent), Ok(there)) => {
+            assert_eq!((lent.unwrap_or_default(), lent.is_some()), (&copied[..], there));
+        }
+        (Err(_), Err(_)) if !whole => {}
         _ => panic!("part {part} is lent and not copied, or check() found nothing"),
     }
 }
@@ -125,8 +139,10 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         (1, (l::DIMS, samples * l::DIM)),
         (2, (l::KEY_ORDER, samples * 4)),
         (3, (*b"new?", 9)),
-        (4, (l::POINT_STARTS, (parts + 1) * l::POINT_START)),
+        (4, (l::POINT_STARTS, (parts + 1) * l::BLOB_START)),
         (4, (l::POINTS, keys * 16)),
+        (6, (l::SEGMENT_STARTS, (parts + 1) * l::BLOB_START)),
+        (6, (l::SEGMENTS, keys * 16)),
         (5, (l::COLUMNS, 4 + exts)),
         (5, (l::VALUES, keys * 8)),
     ] {
@@ -149,8 +165,8 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         // Numbers in a row come from single bytes, summed up: so they rise, mostly by little.
         match (name, next() % 4) {
             (_, 3) => bytes.extend(std::iter::repeat_with(&mut next).take(*length)),
-            (&l::POINT_STARTS, _) => {
-                // Mostly from the first to the last byte of the entry points.
+            (&l::POINT_STARTS | &l::SEGMENT_STARTS, _) => {
+                // Mostly from the first to the last byte of the blobs.
                 let mut sum = 0;
                 for i in 0..=parts {
                     sum = if i == parts { keys as u32 * 16 } else { sum };

@@ -30,10 +30,19 @@ mod taps;
 mod upsample;
 
 impl Simd {
-    /// Returns the best set that runs here.
+    /// Returns the best set that runs here, or the one that `TARFLUME_KERNELS` names: for measurements, and to find out
+    /// whether a fault depends on the processor.
     pub(crate) fn best() -> &'static Simd {
         static BEST: OnceLock<&Simd> = OnceLock::new();
-        BEST.get_or_init(|| Simd::all().pop().unwrap_or(&portable::SIMD))
+        BEST.get_or_init(|| Simd::choose(std::env::var("TARFLUME_KERNELS").ok().as_deref()))
+    }
+
+    /// Returns the set of this name, or the best if it does not run here.
+    fn choose(name: Option<&str>) -> &'static Simd {
+        let mut sets = Simd::all();
+        let named = sets.iter().position(|set| Some(set.name) == name);
+        sets.truncate(named.map_or(sets.len(), |number| number + 1));
+        sets.pop().unwrap_or(&portable::SIMD)
     }
 
     /// Returns every set that runs here, the best last.

@@ -31,7 +31,8 @@ use crate::url;
 /// `https://`; a file `NAME.urls` is a list of presigned URLs. Credentials and
 /// endpoints come from the environment, as the tools of the stores read them; `storage` is a dict of what to use instead,
 /// such as `{"endpoint": ..., "profile": ..., "anonymous": True}`; its `readahead` limits the bytes that are fetched
-/// ahead ("256MiB"). Pickling includes it. `cache`: the size of a cache on a local disk ("200GiB") that all processes of
+/// ahead ("256MiB"), and its `hole` is how many bytes of a JPEG that no crop needs are fetched to save a request
+/// ("128KiB"). Pickling includes it. `cache`: the size of a cache on a local disk ("200GiB") that all processes of
 /// this machine share; its folder is `TARFLUME_CACHE`, or `"cache_folder"` of `storage`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {

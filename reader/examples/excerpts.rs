@@ -111,9 +111,9 @@ fn cpu() -> Duration {
 /// Fills the server with a data set.
 fn fill(server: &Server, folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_string();
-        if path.is_file() {
+        let entry = entry.unwrap();
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_file() {
             server.set(&format!("set/{name}"), std::fs::read(path).unwrap());
         }
     }
