@@ -32,6 +32,9 @@ pub struct Survey {
     /// JPEG parts that have entry points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_points: Option<ExtSum>,
+    /// JPEG parts whose segments have checksums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<ExtSum>,
     /// The key of the first sample.
     pub first_key: Option<String>,
     /// The key of the last sample.
@@ -126,11 +129,8 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
             survey.sidecar_bytes += shard.index.length();
         }
         survey.sizes(shard);
-        let (parts, bytes) = shard.index.count_entry_points()?;
-        if parts > 0 {
-            let sum = survey.entry_points.get_or_insert_default();
-            (sum.parts, sum.bytes) = (sum.parts + parts, sum.bytes + bytes);
-        }
+        add(&mut survey.entry_points, shard.index.count_entry_points()?);
+        add(&mut survey.segments, shard.index.count_segments()?);
         rows(&shard.index, &mut survey.extensions, &mut widths, &mut heights)?;
     }
     survey.images = images(&widths, &heights);
@@ -147,6 +147,14 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
         _ => {}
     }
     Ok(survey)
+}
+
+/// Adds parts and their bytes to a sum, if there are any.
+fn add(sum: &mut Option<ExtSum>, (parts, bytes): (u64, u64)) {
+    if parts > 0 {
+        let sum = sum.get_or_insert_default();
+        (sum.parts, sum.bytes) = (sum.parts + parts, sum.bytes + bytes);
+    }
 }
 
 /// Returns the splits of a manifest with their counts.
@@ -268,6 +276,7 @@ mod tests {
                 shard.begin(key);
                 shard.part(b"jpg", 1).unwrap().fill(0);
                 shard.entry_points(points);
+                shard.segments(&points[..points.len().min(2)]);
                 shard.commit(None).unwrap();
             }
             shard.finish().unwrap().publish(dir.path(), name, Durability::Cached).unwrap();
@@ -279,8 +288,10 @@ mod tests {
         let found = survey(&Listing { manifest: None, shards }).unwrap();
         let sum = found.entry_points.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 13));
+        let sum = found.segments.unwrap();
+        assert_eq!((sum.parts, sum.bytes), (3, 6));
         let shards = shard("3.tar", [b"", b"", b""]);
         let found = survey(&Listing { manifest: None, shards }).unwrap();
-        assert!(found.entry_points.is_none());
+        assert!(found.entry_points.is_none() && found.segments.is_none());
     }
 }

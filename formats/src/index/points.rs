@@ -121,15 +121,26 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Index::entry_points`].
     pub fn count_entry_points(&self) -> Result<(u64, u64)> {
-        let section = &self.body.sections.points;
-        let Some((_, points)) = section else { return Ok((0, 0)) };
+        self.count(&self.body.sections.points)
+    }
+
+    /// Counts the parts that have checksums of segments, and the bytes of these.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Index::entry_points`].
+    pub fn count_segments(&self) -> Result<(u64, u64)> {
+        self.count(&self.body.sections.segments)
+    }
+
+    fn count(&self, section: &Section) -> Result<(u64, u64)> {
+        let Some((_, blobs)) = section else { return Ok((0, 0)) };
         let mut parts = 0;
         for part in 0..self.parts {
             let place = self.place(section, part, &mut |at, into| self.body.copy(at, into))?;
             parts += u64::from(place.is_some());
         }
         self.body.intact()?;
-        Ok((parts, points.len() as u64))
+        Ok((parts, blobs.len() as u64))
     }
 
     /// Checks that entry points fill their section, and checksums of segments theirs. Together with
