@@ -23,7 +23,7 @@ def batches(x, settings):
     if x.front == "torch":
         yield from front.Loader(x.dir, **settings)
         return
-    data = front.Dataset(x.dir, **(settings | {"threads": 1}))
+    data = front.Dataset(x.dir, **(settings | {"num_threads": 1}))
     yield from DataLoader(data, batch_size=None, num_workers=2)
 
 
