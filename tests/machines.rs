@@ -261,7 +261,7 @@ fn a_damaged_plan_is_bad_data_wherever_it_is_damaged() {
     let refused = |run: Run| assert_eq!(run.exit, 65, "{run:#?}");
     for at in (0..plan.len()).step_by(plan.len() / 12) {
         let mut spoiled = plan.clone();
-        spoiled[at] ^= 0x10;
+        spoiled[at] = !spoiled[at]; // zstd ignores one bit of a frame's first byte
         fs::write(&path, &spoiled).unwrap();
         refused(place.pack("run out"));
     }

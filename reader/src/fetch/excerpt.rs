@@ -135,6 +135,9 @@ impl Candidate<'_> {
         segments: &[u8],
         (width, height): (u32, u32),
     ) -> Option<((u32, u32), u64, u64, u64)> {
+        if width == 0 || height == 0 {
+            return None; // a sidecar states something false
+        }
         let points = EntryPoints::read(points).ok()?;
         // Entry points of other bytes would be noticed only after the bytes were read.
         if points.made_from() != (self.part.length, self.part.checksum?) {

@@ -221,7 +221,8 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
     /// The output size.
     fn extent(&self) -> Extent;
 
-    /// Returns the placement for an upright picture of size `source`. May depend on the arguments only.
+    /// Returns the placement for an upright picture of size `source`. May depend on the arguments only: it is called more
+    /// than once for a sample.
     ///
     /// # Errors
     /// Returns an error if the picture cannot be used. The message must state why.

@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tarflume::{
-    CenterCrop, Channels, Image, Loader, LoaderBuilder, OnBad, RandomResizedCrop, Resize, Shuffle,
-    SourceKind, Verify,
+    CenterCrop, Channels, Cut, Error, Extent, Image, ImageSize, Loader, LoaderBuilder, OnBad,
+    Placement, Random, RandomResizedCrop, Resize, Result, Shuffle, SourceKind, Transform, Verify,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
@@ -25,6 +25,8 @@ enum Segments {
     False,
     /// Right for entry points that lead to wrong places.
     Misled,
+    /// With another orientation.
+    Turned,
 }
 
 fn jpeg(ordinal: u64) -> Vec<u8> {
@@ -81,6 +83,8 @@ fn shard(kept: Segments, compressed: bool) -> tempfile::TempDir {
             Segments::None | Segments::Misled => {}
             Segments::Own => shard.segments(&own),
             Segments::Strange => shard.segments(&before),
+            Segments::Turned if own.is_empty() => {}
+            Segments::Turned => shard.segments(&[&[1, 5], &own[2..]].concat()),
             Segments::False => {
                 let first = own.iter().take(4).copied();
                 let changed: Vec<u8> = first.chain(own.iter().skip(4).map(|b| b ^ 1)).collect();
@@ -154,6 +158,38 @@ fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
     }
 }
 
+/// A crop that panics for some sizes, and refuses others.
+#[derive(Debug)]
+struct Moody;
+
+impl Transform for Moody {
+    fn extent(&self) -> Extent {
+        Extent::Fixed(32.into())
+    }
+
+    fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
+        assert_ne!(source.height, 1500, "a size that nobody thought of");
+        if source.width == 480 {
+            return Err(Error::usage("too narrow"));
+        }
+        Ok(Placement::of(Cut { left: 3, top: 0, size: 40.into() }, 32.into()))
+    }
+}
+
+#[test]
+fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
+    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let with = |folder: &Path| {
+        let loader = loader(folder).on_bad(OnBad::Skip).bad_budget(100);
+        epochs(loader.column("image", Image::new("jpg", Moody)))
+    };
+    let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
+    let text = |rows: &[Vec<u8>]| String::from_utf8_lossy(&rows.concat()).into_owned();
+    assert!(text(&expected).contains("nobody thought of") && text(&expected).contains("narrow"));
+    assert!(found == expected);
+    assert!(read < before);
+}
+
 #[test]
 fn columns_that_need_the_whole_part_get_it() {
     let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
@@ -200,13 +236,13 @@ fn compressed_shards_and_small_memory_give_the_same_rows() {
 fn false_segments_change_no_row() {
     let whole = shard(Segments::None, false);
     let (expected, before) = epochs(loader(whole.path()).column("image", crop()));
-    for kept in [Segments::Strange, Segments::False, Segments::Misled] {
+    for kept in [Segments::Strange, Segments::False, Segments::Misled, Segments::Turned] {
         for verify in [Verify::Off, Verify::All] {
             let folder = shard(kept, false);
             let loader = loader(folder.path()).verify(verify).column("image", crop());
             let (found, read) = epochs(loader);
             assert!(found == expected, "{kept:?}");
-            if kept != Segments::Strange {
+            if matches!(kept, Segments::False | Segments::Misled) {
                 assert!(read > before, "excerpts, then whole parts: {read} of {before}");
             }
         }

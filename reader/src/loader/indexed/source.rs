@@ -16,6 +16,7 @@ use crate::loader::indexed::tasks::TaskLists;
 use crate::loader::metrics::clocks::slept;
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::ColumnSet;
+use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
 use crate::order::{Key, Order};
@@ -220,7 +221,11 @@ impl PictureNeeds for IndexedSource {
         each: &mut dyn FnMut(StoredRegion),
     ) -> bool {
         let seed = self.sample_seed(draw.pass, draw.ordinal);
-        self.columns().regions(need, &StoredPicture { size, orientation, seed }, each)
+        let picture = StoredPicture { size, orientation, seed };
+        // A transform that fails here fails again when the sample is decoded, and is reported then.
+        let found =
+            catch_panic("the transform", || Ok(self.columns().regions(need, &picture, each)));
+        found.unwrap_or(false)
     }
 }
 
