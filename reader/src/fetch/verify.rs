@@ -1,6 +1,7 @@
 //! `Verify`: selects the samples whose parts are compared with their checksums. Compares nothing.
 
-/// The share of parts whose checksums are compared.
+/// The share of parts whose checksums are compared. From a store, only the bytes that a crop needs of a JPEG are fetched
+/// and compared; from files, selected parts are read and compared whole.
 ///
 /// ```
 /// use tarflume::{Loader, Verify};

@@ -220,6 +220,10 @@ impl PictureNeeds for IndexedSource {
         (size, orientation): (ImageSize, Option<u8>),
         each: &mut dyn FnMut(StoredRegion),
     ) -> bool {
+        // Files are verified whole. Over a network, the bytes that are fetched are.
+        if !self.remote && self.verify.picks(draw.ordinal, draw.pass) {
+            return false;
+        }
         let seed = self.sample_seed(draw.pass, draw.ordinal);
         let picture = StoredPicture { size, orientation, seed };
         // A transform that fails here fails again when the sample is decoded, and is reported then.
