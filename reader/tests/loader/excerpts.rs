@@ -50,9 +50,12 @@ fn blobs_of(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (points, sums)
 }
 
-/// The JPEGs, their entry points and the checksums of their segments; encoding takes longer than an epoch.
-fn jpegs() -> &'static [(Vec<u8>, Vec<u8>, Vec<u8>)] {
-    static JPEGS: OnceLock<Vec<(Vec<u8>, Vec<u8>, Vec<u8>)>> = OnceLock::new();
+/// A JPEG, its entry points and the checksums of its segments.
+type Made = (Vec<u8>, Vec<u8>, Vec<u8>);
+
+/// The JPEGs of all samples. Encoding them takes longer than an epoch.
+fn jpegs() -> &'static [Made] {
+    static JPEGS: OnceLock<Vec<Made>> = OnceLock::new();
     JPEGS.get_or_init(|| {
         let made = (0..SAMPLES).map(jpeg).map(|bytes| {
             let (points, sums) = blobs_of(&bytes);
