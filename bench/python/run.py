@@ -73,7 +73,7 @@ class Bench(reading.Bench):
     def decode(self):
         rivals = [case for case in super().decode() if not case.name.startswith("tarflume")]
         rivals += [self.more("SPDL with FFmpeg, 2 threads", "shards", "spdl"),
-                   self.more("FFCV (its own files, JPEGs made anew), 2 threads", "ffcv", "ffcv")]
+                   self.more("FFCV (its own files, JPEGs encoded again), 2 threads", "ffcv", "ffcv")]
         against = (reading.PIL, reading.SCALED, reading.DALI)
         return [self.python_case("exactly shuffled", "core", "image", "points", against),
                 self.python_case("tarflume.torch.Loader, exactly shuffled", "torch", "image", "points", against),

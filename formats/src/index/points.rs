@@ -93,10 +93,7 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        let section = &self.body.sections.points;
-        self.gather_blob(section, (part, most), into, &mut |at, to| {
-            self.body.copy_by(at, to, &read)
-        })
+        self.copy_blob_by(&self.body.sections.points, (part, most), read, into)
     }
 
     /// As [`Index::copy_segments`], through `read` as in [`Index::copy_entry_points_by`].
@@ -110,7 +107,16 @@ impl Index {
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        let section = &self.body.sections.segments;
+        self.copy_blob_by(&self.body.sections.segments, (part, most), read, into)
+    }
+
+    fn copy_blob_by<E: From<Error>>(
+        &self,
+        section: &Section,
+        (part, most): (u64, u64),
+        read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+        into: &mut Vec<u8>,
+    ) -> Result<bool, E> {
         self.gather_blob(section, (part, most), into, &mut |at, to| {
             self.body.copy_by(at, to, &read)
         })

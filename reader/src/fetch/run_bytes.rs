@@ -101,7 +101,8 @@ impl RunBytes {
         self.lost.binary_search(&item).is_err()
     }
 
-    /// The bytes of a part, up to the end of its excerpt; those before its rows are then unspecified. Empty if the sample does not have the part or its bytes are not available.
+    /// The bytes of a part. Empty if the sample does not have the part or its bytes are not available. Of an excerpt,
+    /// they end with its last row, and the bytes between the header and its first row are unspecified.
     pub fn bytes(&self, part: &PartRef) -> &[u8] {
         // `make_room` checked that the run's length, and so the part's, fits a `usize`.
         let length = part.length as usize;
@@ -185,7 +186,7 @@ impl RunBytes {
         let lends =
             |at, length| usize::try_from(length).is_ok_and(|n| source.view(at, n).is_some());
         // Parts, not reads: a view of an excerpt spans the hole in it.
-        let mut parts = run.items().flat_map(ItemView::parts);
+        let mut parts = run.items().flat_map(ItemView::parts).filter(|part| part.length > 0);
         self.lent = parts.all(|part| lends(part.at, part.length));
         if self.lent {
             return Ok(());

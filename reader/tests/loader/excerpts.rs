@@ -183,7 +183,7 @@ impl Transform for Moody {
     }
 
     fn place(&self, source: ImageSize, _: &mut Random) -> Result<Placement> {
-        assert_ne!(source.height, 1500, "a size that nobody thought of");
+        assert_ne!(source.height, 1500, "the transform does not handle this height");
         if source.width == 480 {
             return Err(Error::usage("too narrow"));
         }
@@ -200,7 +200,10 @@ fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
     };
     let ((expected, before), (found, read)) = (with(whole.path()), with(some.path()));
     let text = |rows: &[Vec<u8>]| String::from_utf8_lossy(&rows.concat()).into_owned();
-    assert!(text(&expected).contains("nobody thought of") && text(&expected).contains("narrow"));
+    assert!(
+        text(&expected).contains("does not handle this height")
+            && text(&expected).contains("narrow")
+    );
     assert!(found == expected);
     assert!(read < before);
 }

@@ -91,8 +91,8 @@ impl IndexedPlanner {
         rows.reset_outcomes();
         // What was fetched ahead has the holes that are read here, or more.
         let hole = dataset.hole().map_or(HOLE, |hole| hole.min(HOLE));
-        let sizes = (self.batch_bytes, hole);
-        let limits = read_limits(sizes, source.writer.threads, &self.budget);
+        let limits = read_limits(self.batch_bytes, source.writer.threads, &self.budget);
+        let limits = Limits { hole, ..limits };
         self.new_shards.open_ahead(dataset, &lists.draws);
         let wanted = (&columns.wanted, Some(source as &dyn PictureNeeds));
         lists.plan.fill_excerpts(dataset, &lists.draws, wanted, limits)?;
@@ -203,14 +203,10 @@ pub(crate) fn draw_step(
 
 /// How long reads may be, and how much memory entry points may take. A batch that is large enough is read in four
 /// pieces for each thread. The size of the last batch is the estimate for this one.
-pub(crate) fn read_limits(
-    (batch_bytes, hole): (u64, u64),
-    threads: usize,
-    budget: &MemoryBudget,
-) -> Limits {
+pub(crate) fn read_limits(batch_bytes: u64, threads: usize, budget: &MemoryBudget) -> Limits {
     let piece = batch_bytes / (4 * threads as u64);
     let run = budget.run.min(piece.max(SHORT));
-    Limits { run, gap: GAP, hole, entry_points: budget.entry_points }
+    Limits { run, gap: GAP, hole: HOLE, entry_points: budget.entry_points }
 }
 
 /// How many samples of `cost` take `time`; at least one.

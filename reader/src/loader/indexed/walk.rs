@@ -145,7 +145,7 @@ impl<'a> RankWalk<'a> {
         self.draw(step)?;
         let WalkRules { dataset, wanted, budget, threads, .. } = self.rules;
         new_shards.open_ahead(dataset, &self.draws);
-        let mut limits = read_limits((self.last_bytes, 0), threads, &budget);
+        let mut limits = read_limits(self.last_bytes, threads, &budget);
         limits.entry_points = 0; // they are in the sidecar
         self.plan.fill(dataset, &self.draws, wanted, limits)?;
         if let Some(bad) = self.plan.take_bad().next() {

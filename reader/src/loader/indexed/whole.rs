@@ -21,8 +21,6 @@ enum Outcome {
     Written { mended: bool },
     /// It is bad.
     Bad(Error),
-    /// The batch fails, whatever the policy for bad samples is.
-    Failed(Error),
 }
 
 impl IndexedSource {
@@ -47,13 +45,17 @@ impl IndexedSource {
             Ok(Outcome::Bad(error)) => {
                 Some(UnreadableSample { slot, ordinal, error, excerpt: false })
             }
-            Ok(Outcome::Failed(error)) | Err(error) => {
+            Err(error) => {
                 batch.fail(slot, error);
                 None
             }
         }
     }
 
+    /// Reads and writes the one sample.
+    ///
+    /// # Errors
+    /// Errors that do not concern the sample: the memory limit, a shard that changed, the machine.
     fn write_alone(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
@@ -81,10 +83,10 @@ impl IndexedSource {
         let unchanged = check_unchanged(whole, granted.is_some());
         *whole = RunBytes::new(); // seldom needed, so not kept
         unchanged?;
-        Ok(match written {
-            Ok(()) => Outcome::Written { mended },
-            Err(error) if refused => Outcome::Failed(error),
-            Err(error) => Outcome::Bad(error),
-        })
+        match written {
+            Ok(()) => Ok(Outcome::Written { mended }),
+            Err(error) if refused => Err(error),
+            Err(error) => Ok(Outcome::Bad(error)),
+        }
     }
 }

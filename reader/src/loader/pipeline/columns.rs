@@ -220,8 +220,7 @@ impl ColumnSet {
     ) -> bool {
         let mut columns = self.decoders.iter().filter(|column| column.needs.contains(&need));
         columns.all(|column| {
-            let hooks = column.decode.hooks().filter(|hooks| hooks.takes_excerpts());
-            let found = hooks.and_then(|hooks| hooks.region(picture));
+            let found = column.decode.hooks().and_then(|hooks| hooks.region(picture));
             found.map(&mut each).is_some()
         })
     }
