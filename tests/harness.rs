@@ -18,7 +18,7 @@ use tarflume_fixtures::{Folder, flat_jpeg};
 
 pub(crate) use child::{Child, Run};
 pub(crate) use foreign::{python, tool};
-pub(crate) use sidecar::{crc32c, entry_points, section, segments, sum_again};
+pub(crate) use sidecar::{crc32c, entry_points, section, strips, sum_again};
 pub(crate) use ustar::{Member, members_of};
 
 /// The JSON that [`Place::pair`] puts beside a picture.

@@ -53,7 +53,7 @@ struct OpenSample {
     first: u64,
     parts: Vec<OpenPart>,
     repeat: Repeat,
-    /// The concatenated entry points and segments' checksums of its parts.
+    /// The concatenated entry points and strips' checksums of its parts.
     points: Vec<u8>,
     /// Its values in typed columns, by number.
     values: Vec<(usize, OwnedValue)>,
@@ -68,9 +68,9 @@ struct OpenPart {
     length: u64,
     /// Already computed for streamed parts.
     checksum: Option<u32>,
-    /// The ranges of its entry points and of its segments' checksums among the sample's.
+    /// The ranges of its entry points and of its strips' checksums among the sample's.
     points: Range<usize>,
-    segments: Range<usize>,
+    strips: Range<usize>,
 }
 
 impl ShardWriter {
@@ -200,18 +200,18 @@ impl ShardWriter {
             all.truncate(part.points.start);
             all.extend_from_slice(points);
             part.points.end = all.len();
-            part.segments = all.len()..all.len();
+            part.strips = all.len()..all.len();
         }
     }
 
-    /// Sets the checksums of the segments of the newest part, after its entry points; they go into the sidecar.
-    pub fn segments(&mut self, segments: &[u8]) {
+    /// Sets the checksums of the strips of the newest part, after its entry points; they go into the sidecar.
+    pub fn strips(&mut self, strips: &[u8]) {
         let OpenSample { parts, points: all, .. } = &mut self.sample;
-        debug_assert!(!parts.is_empty(), "segments() before part()");
+        debug_assert!(!parts.is_empty(), "strips() before part()");
         if let Some(part) = parts.last_mut() {
             all.truncate(part.points.end);
-            all.extend_from_slice(segments);
-            part.segments = part.points.end..all.len();
+            all.extend_from_slice(strips);
+            part.strips = part.points.end..all.len();
         }
     }
 
@@ -254,9 +254,9 @@ impl ShardWriter {
             if !part.points.is_empty() {
                 self.index.entry_points(&self.sample.points[part.points.clone()]);
             }
-            if !part.segments.is_empty() {
+            if !part.strips.is_empty() {
                 let number = self.index.parts() - 1;
-                self.index.segments_of(number, &self.sample.points[part.segments.clone()]);
+                self.index.strips_of(number, &self.sample.points[part.strips.clone()]);
             }
         }
         if let Some((width, height)) = dimensions {
@@ -362,8 +362,8 @@ impl ShardWriter {
             compression.part(ext, offset, length);
         }
         let ext = ext.to_vec();
-        let segments = points.clone();
-        let part = OpenPart { ext, offset, length, checksum: None, points, segments };
+        let strips = points.clone();
+        let part = OpenPart { ext, offset, length, checksum: None, points, strips };
         self.sample.parts.push(part);
         Ok(())
     }

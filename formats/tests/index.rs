@@ -27,7 +27,7 @@ fn encode(samples: &[Plain], sums: bool) -> Vec<u8> {
                 .part(ext.as_bytes(), offset, *length, sums.then_some(*length as u32 ^ 7))
                 .unwrap();
             index.entry_points(&points(*length).unwrap_or_default());
-            index.segments_of(index.parts() - 1, &segments(*length).unwrap_or_default());
+            index.strips_of(index.parts() - 1, &strips(*length).unwrap_or_default());
             end = offset + length.next_multiple_of(512);
         }
         if let Some((width, height)) = sample.dims {
@@ -44,7 +44,7 @@ fn points(length: u64) -> Option<Vec<u8>> {
 }
 
 /// Some parts with entry points have them.
-fn segments(length: u64) -> Option<Vec<u8>> {
+fn strips(length: u64) -> Option<Vec<u8>> {
     points(length).filter(|points| points.len() > 20).map(|points| points[..9].repeat(2))
 }
 
@@ -53,7 +53,7 @@ fn assert_same(samples: &[Plain], sums: bool) {
     index.check().unwrap();
     assert_eq!(index.samples(), samples.len() as u64);
     assert_eq!(index.tar().digest, sums.then(|| blake3::hash(b"tar")));
-    let (mut counted, mut segmented) = ((0, 0), false);
+    let (mut counted, mut striped) = ((0, 0), false);
     for (row, (read, plain)) in index.iter().zip(samples).enumerate() {
         let read = read.unwrap();
         assert_eq!((read.row, read.key), (row as u64, &plain.key[..]));
@@ -69,8 +69,8 @@ fn assert_same(samples: &[Plain], sums: bool) {
             assert_eq!(read.part(part.ext).unwrap(), Some(*part));
             let points = points(*length);
             assert_eq!(index.entry_points(part.number).unwrap(), points.as_deref());
-            assert_eq!(index.segments(part.number).unwrap(), segments(*length).as_deref());
-            segmented |= segments(*length).is_some();
+            assert_eq!(index.strips(part.number).unwrap(), strips(*length).as_deref());
+            striped |= strips(*length).is_some();
             let bytes = points.map_or(0, |points| points.len() as u64);
             counted = (counted.0 + u64::from(bytes > 0), counted.1 + bytes);
         }
@@ -80,7 +80,7 @@ fn assert_same(samples: &[Plain], sums: bool) {
     }
     assert_eq!(index.count_entry_points().unwrap(), counted);
     assert_eq!(index.has_entry_points(), counted.0 > 0);
-    assert_eq!(index.has_segments(), segmented);
+    assert_eq!(index.has_strips(), striped);
     assert!(index.sample(samples.len() as u64).unwrap().is_none());
     assert_eq!(index.find(b"no such key").unwrap(), None);
 }
@@ -297,9 +297,9 @@ fn the_two_sections_of_entry_points_are_both_present_or_both_absent() {
 }
 
 #[test]
-fn the_two_sections_of_segments_are_both_present_or_both_absent() {
+fn the_two_sections_of_strips_are_both_present_or_both_absent() {
     let whole = encode(&[plain("a", &[("jpg", 1300)], None)], true);
-    let lines = [line_of(&whole, &l::SEGMENT_STARTS), line_of(&whole, &l::SEGMENTS)];
+    let lines = [line_of(&whole, &l::STRIP_STARTS), line_of(&whole, &l::STRIPS)];
     for line in lines {
         let mut bytes = whole.clone();
         forge(&mut bytes, |b, _| b[line..line + 4].copy_from_slice(b"zzzz"));
@@ -314,12 +314,12 @@ fn the_two_sections_of_segments_are_both_present_or_both_absent() {
     let index = Index::from_bytes(bytes).unwrap();
     index.check().unwrap();
     assert_eq!(index.entry_points(0).unwrap(), points(1300).as_deref());
-    assert_eq!((index.has_segments(), index.segments(0).unwrap()), (false, None));
+    assert_eq!((index.has_strips(), index.strips(0).unwrap()), (false, None));
     let starts = u64::from_le_bytes(whole[lines[0] + 8..][..8].try_into().unwrap()) as usize;
     let mut bytes = whole;
     forge(&mut bytes, |b, _| b[starts + 7] = 0xff);
     let index = Index::from_bytes(bytes).unwrap();
-    assert_eq!(index.segments(0).unwrap_err().kind(), ErrorKind::Damaged);
+    assert_eq!(index.strips(0).unwrap_err().kind(), ErrorKind::Damaged);
     assert_eq!(index.check().unwrap_err().kind(), ErrorKind::Damaged);
     assert!(index.entry_points(0).unwrap().is_some());
 }

@@ -22,7 +22,7 @@ fn encode(rows: &Rows, sums: bool, dims: bool) -> Vec<u8> {
             index.part(ext.as_bytes(), end + 512, *length, sum).unwrap();
             index.entry_points(&vec![*length as u8; (length % 5) as usize]);
             let part = index.parts() - 1;
-            index.segments_of(part, &vec![!*length as u8; (length % 3) as usize]);
+            index.strips_of(part, &vec![!*length as u8; (length % 3) as usize]);
             end += 512 + length.next_multiple_of(512);
         }
         if dims {
@@ -92,12 +92,12 @@ proptest! {
             for part in parts {
                 let lent = mapped.entry_points(part.number).unwrap();
                 prop_assert_eq!(lent.map_or(0, <[u8]>::len) as u64, part.length % 5);
-                let lent = mapped.segments(part.number).unwrap();
+                let lent = mapped.strips(part.number).unwrap();
                 prop_assert_eq!(lent.map_or(0, <[u8]>::len) as u64, part.length % 3);
                 let (mut one, mut two) = (Vec::new(), Vec::new());
-                let by_map = mapped.copy_segments(part.number, 1, &mut one).unwrap();
+                let by_map = mapped.copy_strips(part.number, 1, &mut one).unwrap();
                 let number = part.number;
-                let by_read = read.copy_segments_by(number, 1, reader(&bytes), &mut two).unwrap();
+                let by_read = read.copy_strips_by(number, 1, reader(&bytes), &mut two).unwrap();
                 prop_assert_eq!((by_map, &one), (by_read, &two));
                 prop_assert_eq!(by_map.then_some(&one[..]), lent.filter(|lent| lent.len() <= 1));
                 let lent = mapped.entry_points(part.number).unwrap();

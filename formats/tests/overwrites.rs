@@ -20,7 +20,7 @@ fn sidecar(prefix: &str) -> Vec<u8> {
         builder.sample(format!("{prefix}{n:06}").as_bytes(), n * 2048);
         builder.part(b"jpg", n * 2048 + 512, 100, Some(n as u32)).unwrap();
         builder.entry_points(format!("{prefix}{n}").as_bytes());
-        builder.segments_of(n * 2, format!("{n}{prefix}").as_bytes());
+        builder.strips_of(n * 2, format!("{n}{prefix}").as_bytes());
         builder.part(b"json", n * 2048 + 1536, 100, Some(n as u32)).unwrap();
     }
     builder.encode(&TarFacts { length: ROWS * 2048 + 1024, digest: None }).unwrap()
@@ -57,7 +57,7 @@ const LOOKUPS: [(&str, Lookup); 7] = [
     ("key", |index, row| index.key(row).map(drop)),
     ("find", |index, row| index.find(format!("key{row:06}").as_bytes()).map(drop)),
     ("entry_points", |index, row| index.entry_points(row * 2).map(drop)),
-    ("segments", |index, row| index.segments(row * 2).map(drop)),
+    ("strips", |index, row| index.strips(row * 2).map(drop)),
     ("copy_entry_points", |index, row| {
         index.copy_entry_points(row * 2, 1000, &mut Vec::new()).map(drop)
     }),

@@ -246,15 +246,15 @@ fn entry_points_belong_to_the_parts_that_they_were_given_for() {
     shard.sample("a", &[("txt", b"one", Buffer)]);
     shard.begin("bad", &[("jpg", &photo, Buffer)]);
     shard.writer.entry_points(b"gone");
-    shard.writer.segments(b"gone, too");
+    shard.writer.strips(b"gone, too");
     shard.part("mp4", &large, Stream);
     shard.writer.abandon().unwrap();
     shard.begin("b", &[("jpg", &photo, Buffer)]);
     shard.writer.entry_points(b"not these");
-    shard.writer.segments(b"nor these");
+    shard.writer.strips(b"nor these");
     shard.writer.entry_points(b"of the jpg");
-    shard.writer.segments(b"not these");
-    shard.writer.segments(b"sums");
+    shard.writer.strips(b"not these");
+    shard.writer.strips(b"sums");
     shard.part("left.jpg", &large, Stream);
     shard.writer.entry_points(b"of the other");
     shard.part("txt", b"two", Buffer);
@@ -265,8 +265,8 @@ fn entry_points_belong_to_the_parts_that_they_were_given_for() {
     let points = |part| index.entry_points(part).unwrap().unwrap_or_default();
     let all: Vec<_> = (0..index.parts()).map(points).collect();
     assert_eq!(all, [&b""[..], b"of the jpg", b"of the other", b"", b""]);
-    let segments = |part| index.segments(part).unwrap().unwrap_or_default();
-    let all: Vec<_> = (0..index.parts()).map(segments).collect();
+    let strips = |part| index.strips(part).unwrap().unwrap_or_default();
+    let all: Vec<_> = (0..index.parts()).map(strips).collect();
     assert_eq!(all, [&b""[..], b"sums", b"", b"", b""]);
 
     let mut shard = Shard::new();

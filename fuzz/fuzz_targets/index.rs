@@ -33,7 +33,7 @@ fn look_at(bytes: Vec<u8>) {
                 Err(_) => assert!(!whole),
             }
             points += entry_points(&index, parts - 1, whole);
-            segments(&index, parts - 1, whole);
+            strips(&index, parts - 1, whole);
         }
         let _ = (sample.part(b"jpg"), sample.end(), sample.shown_key());
         if row % 7 == 0 {
@@ -75,11 +75,11 @@ fn entry_points(index: &Index, part: u64, whole: bool) -> u64 {
     }
 }
 
-/// The same for the checksums of its segments.
-fn segments(index: &Index, part: u64, whole: bool) {
+/// The same for the checksums of its strips.
+fn strips(index: &Index, part: u64, whole: bool) {
     let mut copied = Vec::new();
-    let there = index.copy_segments(part, u64::MAX, &mut copied);
-    match (index.segments(part), there) {
+    let there = index.copy_strips(part, u64::MAX, &mut copied);
+    match (index.strips(part), there) {
         (Ok(lent), Ok(there)) => {
             assert_eq!((lent.unwrap_or_default(), lent.is_some()), (&copied[..], there));
         }
@@ -141,8 +141,8 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         (3, (*b"new?", 9)),
         (4, (l::POINT_STARTS, (parts + 1) * l::BLOB_START)),
         (4, (l::POINTS, keys * 16)),
-        (6, (l::SEGMENT_STARTS, (parts + 1) * l::BLOB_START)),
-        (6, (l::SEGMENTS, keys * 16)),
+        (6, (l::STRIP_STARTS, (parts + 1) * l::BLOB_START)),
+        (6, (l::STRIPS, keys * 16)),
         (5, (l::COLUMNS, 4 + exts)),
         (5, (l::VALUES, keys * 8)),
     ] {
@@ -165,7 +165,7 @@ fn with_table(input: &[u8]) -> Vec<u8> {
         // Numbers in a row come from single bytes, summed up: so they rise, mostly by little.
         match (name, next() % 4) {
             (_, 3) => bytes.extend(std::iter::repeat_with(&mut next).take(*length)),
-            (&l::POINT_STARTS | &l::SEGMENT_STARTS, _) => {
+            (&l::POINT_STARTS | &l::STRIP_STARTS, _) => {
                 // Mostly from the first to the last byte of the blobs.
                 let mut sum = 0;
                 for i in 0..=parts {

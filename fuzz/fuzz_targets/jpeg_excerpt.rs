@@ -25,12 +25,12 @@ fn good() -> &'static [u8] {
     })
 }
 
-/// The checksums of segments of one row, as far as the entry points lead to bytes of the JPEG.
-fn segments(points: &EntryPoints<'_>, rows: u32) -> Vec<u8> {
+/// The checksums of strips of one row, as far as the entry points lead to bytes of the JPEG.
+fn strips(points: &EntryPoints<'_>, rows: u32) -> Vec<u8> {
     let mut sums = vec![0; 8 + 4 * rows as usize];
     sums[..4].copy_from_slice(&[1, 0, 1, 0]);
     for row in 0..rows {
-        let one = Excerpt { segments: &sums, rows: (row, row + 1) };
+        let one = Excerpt { strips: &sums, rows: (row, row + 1) };
         let Some(bytes) = one.bytes(points) else { continue };
         let (head, rows) = (JPEG.get(..bytes.header), JPEG.get(bytes.rows));
         sums[4..8].copy_from_slice(&head.map_or([0; 4], crc32c));
@@ -76,7 +76,7 @@ fuzz_target!(|input: &[u8]| {
     blob[16..20].copy_from_slice(&sum);
     let Ok(points) = EntryPoints::read(&blob) else { return };
     let rows = u32::from(u16::from_le_bytes([blob[2], blob[3]])).min(64);
-    let sums = segments(&points, rows);
+    let sums = strips(&points, rows);
     let Some((excerpt, bytes)) = Excerpt::of(&points, &sums, 61, wanted.0, scale) else { return };
     let mut read = vec![0xff; bytes.rows.end.min(JPEG.len())];
     for range in [0..bytes.header, bytes.rows] {

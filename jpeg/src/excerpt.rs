@@ -4,7 +4,7 @@
 
 use crate::extent::{Region, Scale};
 use crate::points::EntryPoints;
-use crate::segments::{ExcerptBytes, Segments};
+use crate::strips::{ExcerptBytes, Strips};
 
 /// Rows of pixels beyond a region that its pixels can depend on: two from a row of subsampled chroma, and one
 /// where rows are counted in pairs.
@@ -13,12 +13,12 @@ const BEYOND: u32 = 3;
 /// The rows of MCUs of a JPEG whose bytes are there; the bytes of other rows are unspecified.
 ///
 /// ```
-/// use tarflume_jpeg::{Decoder, EntryPoints, Excerpt, Header, Job, Region, Scale, Scanner, segments};
+/// use tarflume_jpeg::{Decoder, EntryPoints, Excerpt, Header, Job, Region, Scale, Scanner, strips};
 /// # let jpeg = tarflume_fixtures::PHOTOS[0].jpeg;
 /// let header = Header::parse(jpeg)?;
 /// let (mut points, mut sums) = (Vec::new(), Vec::new());
 /// Scanner::new().scan(jpeg, &header, &mut points)?; // once, when it is packed
-/// segments(jpeg, &points, &mut sums)?;
+/// strips(jpeg, &points, &mut sums)?;
 ///
 /// let region = Region { left: 40, top: 30, width: 64, height: 48 };
 /// let (height, scale) = (header.height(), Scale::Full);
@@ -39,8 +39,8 @@ const BEYOND: u32 = 3;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt<'a> {
-    /// The checksums of the JPEG's segments, from [`crate::segments`].
-    pub segments: &'a [u8],
+    /// The checksums of the JPEG's strips, from [`crate::strips`].
+    pub strips: &'a [u8],
     /// The first row of MCUs that is there, and the end of the rows.
     pub rows: (u32, u32),
 }
@@ -50,13 +50,13 @@ impl<'a> Excerpt<'a> {
     /// Returns `None` if the checksums do not belong to the entry points, or the region is not within the picture.
     pub fn of(
         points: &EntryPoints<'_>,
-        segments: &'a [u8],
+        strips: &'a [u8],
         height: u32,
         region: Region,
         scale: Scale,
     ) -> Option<(Excerpt<'a>, ExcerptBytes)> {
         let rows = rows_of(points, height, region, scale)?;
-        let excerpt = Excerpt { segments, rows };
+        let excerpt = Excerpt { strips, rows };
         excerpt.bytes(points).map(|bytes| (excerpt, bytes))
     }
 
@@ -64,20 +64,20 @@ impl<'a> Excerpt<'a> {
     #[must_use]
     pub fn with(self, other: Excerpt<'_>) -> Excerpt<'a> {
         let rows = (self.rows.0.min(other.rows.0), self.rows.1.max(other.rows.1));
-        Excerpt { segments: self.segments, rows }
+        Excerpt { strips: self.strips, rows }
     }
 
-    /// Returns where its bytes are: whole segments. `None` if the checksums do not belong to the entry points.
+    /// Returns where its bytes are: whole strips. `None` if the checksums do not belong to the entry points.
     pub fn bytes(&self, points: &EntryPoints<'_>) -> Option<ExcerptBytes> {
-        let (_, bytes) = Segments::read(self.segments, points)?.covering(points, self.rows)?;
+        let (_, bytes) = Strips::read(self.strips, points)?.covering(points, self.rows)?;
         Some(bytes)
     }
 
     /// Returns where its bytes are if they are those that the checksums were made of.
     pub(crate) fn checked(&self, points: &EntryPoints<'_>, read: &[u8]) -> Option<ExcerptBytes> {
-        let segments = Segments::read(self.segments, points)?;
-        let (numbers, bytes) = segments.covering(points, self.rows)?;
-        segments.check(points, numbers, read).then_some(bytes)
+        let strips = Strips::read(self.strips, points)?;
+        let (numbers, bytes) = strips.covering(points, self.rows)?;
+        strips.check(points, numbers, read).then_some(bytes)
     }
 }
 

@@ -35,7 +35,7 @@
 // Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
 // `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
-// lines` (which samples, and where) and `segments` < `excerpt` (which bytes) <
+// lines` (which samples, and where) and `strips` < `excerpt` (which bytes) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
 // (pictures of several scans) and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
 // `decoder`.
@@ -62,11 +62,11 @@ mod resize;
 mod rewrite;
 mod scanner;
 mod scans;
-mod segments;
 mod simd;
 mod skim_walk;
 mod slot;
 mod strand;
+mod strips;
 
 pub use crate::decoder::Decoder;
 pub use crate::error::{Error, ErrorKind, Result};
@@ -79,7 +79,7 @@ pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
 pub use crate::scanner::Scanner;
-pub use crate::segments::{ExcerptBytes, orientation_of, segments, segments_fit};
+pub use crate::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

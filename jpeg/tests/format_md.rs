@@ -2,7 +2,7 @@
 //! be decoded by the rules of that page alone.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use tarflume_jpeg::{EntryPoints, Header, Scanner, segments_fit};
+use tarflume_jpeg::{EntryPoints, Header, Scanner, strips_fit};
 
 const FORMAT: &str = include_str!("../../FORMAT.md");
 
@@ -95,10 +95,10 @@ fn the_worked_example_states_its_offsets_correctly() {
 }
 
 #[test]
-fn the_worked_example_of_segments_fits_the_jpeg() {
+fn the_worked_example_of_strips_fits_the_jpeg() {
     let dump = "00000000  01 00 02 00 ba 61 fb d1  ec 5f 60 e4 ec 5f 60 e4  |.....a..._`.._`.|";
     assert!(FORMAT.contains(dump));
     let bytes = dump.split_whitespace().skip(1).take(16);
-    let segments: Vec<u8> = bytes.map(|hex| u8::from_str_radix(hex, 16).unwrap()).collect();
-    assert!(segments_fit(&jpeg(), &blob(), &segments));
+    let strips: Vec<u8> = bytes.map(|hex| u8::from_str_radix(hex, 16).unwrap()).collect();
+    assert!(strips_fit(&jpeg(), &blob(), &strips));
 }

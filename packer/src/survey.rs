@@ -32,9 +32,9 @@ pub struct Survey {
     /// JPEG parts that have entry points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_points: Option<ExtSum>,
-    /// JPEG parts whose segments have checksums.
+    /// JPEG parts whose strips have checksums.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub segments: Option<ExtSum>,
+    pub strips: Option<ExtSum>,
     /// The key of the first sample.
     pub first_key: Option<String>,
     /// The key of the last sample.
@@ -130,7 +130,7 @@ pub fn survey(listing: &Listing) -> Result<Survey> {
         }
         survey.sizes(shard);
         add(&mut survey.entry_points, shard.index.count_entry_points()?);
-        add(&mut survey.segments, shard.index.count_segments()?);
+        add(&mut survey.strips, shard.index.count_strips()?);
         rows(&shard.index, &mut survey.extensions, &mut widths, &mut heights)?;
     }
     survey.images = images(&widths, &heights);
@@ -276,7 +276,7 @@ mod tests {
                 shard.begin(key);
                 shard.part(b"jpg", 1).unwrap().fill(0);
                 shard.entry_points(points);
-                shard.segments(&points[..points.len().min(2)]);
+                shard.strips(&points[..points.len().min(2)]);
                 shard.commit(None).unwrap();
             }
             shard.finish().unwrap().publish(dir.path(), name, Durability::Cached).unwrap();
@@ -288,10 +288,10 @@ mod tests {
         let found = survey(&Listing { manifest: None, shards }).unwrap();
         let sum = found.entry_points.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 13));
-        let sum = found.segments.unwrap();
+        let sum = found.strips.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 6));
         let shards = shard("3.tar", [b"", b"", b""]);
         let found = survey(&Listing { manifest: None, shards }).unwrap();
-        assert!(found.entry_points.is_none() && found.segments.is_none());
+        assert!(found.entry_points.is_none() && found.strips.is_none());
     }
 }

@@ -21,7 +21,7 @@ use self::keys::Keys;
 use self::place::Place;
 use crate::bucket::Bucket;
 use crate::build::options::check_prefix;
-use crate::check::{CheckLevel, Content, Dimensions, Tray, segments_of};
+use crate::check::{CheckLevel, Content, Dimensions, Tray, strips_of};
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
@@ -327,7 +327,7 @@ impl Packing<'_> {
             let points = points.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
             if self.options.entry_points {
                 self.shard.entry_points(points);
-                self.shard.segments(&segments_of(bytes, points));
+                self.shard.strips(&strips_of(bytes, points));
             }
         }
         Ok(found.dimensions)

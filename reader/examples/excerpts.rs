@@ -1,9 +1,9 @@
 //! Measures loaders of random crops that read excerpts of JPEGs, beside the same photographs without checksums of
-//! segments, from files and from a simulated store.
+//! strips, from files and from a simulated store.
 //!
 //!     excerpts WHOLE EXCERPTS [--rounds 5] [--latency-ms 30] [--mb-per-s 50] [--link-mb-per-s 50] [--threads 2]
 //!
-//! WHOLE and EXCERPTS are data sets of the same photographs; the sidecars of the second have checksums of segments. The
+//! WHOLE and EXCERPTS are data sets of the same photographs; the sidecars of the second have checksums of strips. The
 //! server is in this process and sends no bytes through sockets, so both sides share the processors.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 

@@ -21,9 +21,9 @@ pub(crate) fn entry_points(sidecar: &[u8]) -> Vec<Range<usize>> {
     blobs(sidecar, ["jpgs", "jpgb"])
 }
 
-/// Returns the ranges of the checksums of segments of each part.
-pub(crate) fn segments(sidecar: &[u8]) -> Vec<Range<usize>> {
-    blobs(sidecar, ["segs", "segb"])
+/// Returns the ranges of the checksums of strips of each part.
+pub(crate) fn strips(sidecar: &[u8]) -> Vec<Range<usize>> {
+    blobs(sidecar, ["stps", "stpb"])
 }
 
 fn blobs(sidecar: &[u8], [starts, blobs]: [&str; 2]) -> Vec<Range<usize>> {

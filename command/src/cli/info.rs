@@ -77,9 +77,9 @@ fn text(to: &mut impl Write, survey: &Survey) -> io::Result<()> {
         let parts = units::counted(points.parts, "part", "parts");
         line("JPEG entry points:", format!(" {parts}, {}", units::bytes(points.bytes)))?;
     }
-    if let Some(segments) = &survey.segments {
-        let parts = units::counted(segments.parts, "part", "parts");
-        line("JPEG segments:", format!(" {parts}, {}", units::bytes(segments.bytes)))?;
+    if let Some(strips) = &survey.strips {
+        let parts = units::counted(strips.parts, "part", "parts");
+        line("JPEG strips:", format!(" {parts}, {}", units::bytes(strips.bytes)))?;
     }
     if let Some((first, last)) = survey.first_key.as_ref().zip(survey.last_key.as_ref()) {
         line("keys", format!("{first} to {last}"))?;

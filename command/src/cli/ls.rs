@@ -133,23 +133,23 @@ struct JsonPart {
     /// Bytes of its entry points.
     #[serde(skip_serializing_if = "Option::is_none")]
     entry_points: Option<u64>,
-    /// Bytes of the checksums of its segments.
+    /// Bytes of the checksums of its strips.
     #[serde(skip_serializing_if = "Option::is_none")]
-    segments: Option<u64>,
+    strips: Option<u64>,
 }
 
 fn json(line: &mut Vec<u8>, shard: &Shard, sample: &Sample<'_>) -> Line {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let part = |part: Part<'_>| -> Result<JsonPart, Error> {
         let points = shard.index.entry_points(part.number)?;
-        let segments = shard.index.segments(part.number)?;
+        let strips = shard.index.strips(part.number)?;
         Ok(JsonPart {
             ext: text(part.ext),
             offset: part.offset,
             length: part.length,
             crc32c: part.checksum.map(|sum| format!("{sum:08x}")),
             entry_points: points.map(|points| points.len() as u64),
-            segments: segments.map(|segments| segments.len() as u64),
+            strips: strips.map(|strips| strips.len() as u64),
         })
     };
     let sample = JsonSample {
@@ -179,7 +179,7 @@ mod tests {
         shard.begin(b"a");
         shard.part(b"jpg", 1).unwrap().fill(0);
         shard.entry_points(b"points");
-        shard.segments(b"sums");
+        shard.strips(b"sums");
         shard.part(b"json", 1).unwrap().fill(0);
         shard.commit(None).unwrap();
         shard.finish().unwrap().publish(dir.path(), "0.tar", Durability::Cached).unwrap();
@@ -189,7 +189,7 @@ mod tests {
         json(&mut line, shard, &shard.index.sample(0).unwrap().unwrap()).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(found["parts"][0]["entry_points"], 6);
-        assert_eq!(found["parts"][0]["segments"], 4);
+        assert_eq!(found["parts"][0]["strips"], 4);
         assert!(found["parts"][1].get("entry_points").is_none());
     }
 }

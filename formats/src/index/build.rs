@@ -36,7 +36,7 @@ pub struct IndexBuilder {
     ext_rows: Vec<usize>,
     dims: Vec<[u32; 2]>,
     points: Blobs,
-    segments: Blobs,
+    strips: Blobs,
     /// The ends of frames: in the file, in the tar.
     frames: Option<Vec<(u64, u64)>>,
     columns: ColumnValues,
@@ -122,12 +122,12 @@ impl IndexBuilder {
         }
     }
 
-    /// Sets the checksums of the segments of part number `part`, a JPEG with entry points. Parts must come in order,
+    /// Sets the checksums of the strips of part number `part`, a JPEG with entry points. Parts must come in order,
     /// as in [`IndexBuilder::entry_points_of`].
-    pub fn segments_of(&mut self, part: u64, segments: &[u8]) {
-        debug_assert!(part < self.parts(), "segments_of() before part()");
+    pub fn strips_of(&mut self, part: u64, strips: &[u8]) {
+        debug_assert!(part < self.parts(), "strips_of() before part()");
         if part < self.parts() {
-            self.segments.put(part as usize, segments, l::MAX_BLOBS);
+            self.strips.put(part as usize, strips, l::MAX_BLOBS);
         }
     }
 
@@ -203,8 +203,8 @@ impl IndexBuilder {
         if let Some((starts, points)) = self.points.sections(self.spans.len()) {
             sections.extend([(l::POINT_STARTS, starts), (l::POINTS, points)]);
         }
-        if let Some((starts, segments)) = self.segments.sections(self.spans.len()) {
-            sections.extend([(l::SEGMENT_STARTS, starts), (l::SEGMENTS, segments)]);
+        if let Some((starts, strips)) = self.strips.sections(self.spans.len()) {
+            sections.extend([(l::STRIP_STARTS, starts), (l::STRIPS, strips)]);
         }
         if let Some((columns, values)) = self.columns.sections()? {
             sections.extend([(l::COLUMNS, columns), (l::VALUES, values)]);

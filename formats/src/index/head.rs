@@ -25,8 +25,8 @@ pub(super) struct Sections {
     pub(super) order: Option<Range<usize>>,
     /// The starts of the entry points and the entry points themselves.
     pub(super) points: Option<(Range<usize>, Range<usize>)>,
-    /// The same of the checksums of segments.
-    pub(super) segments: Option<(Range<usize>, Range<usize>)>,
+    /// The same of the checksums of strips.
+    pub(super) strips: Option<(Range<usize>, Range<usize>)>,
     pub(super) frames: Option<Range<usize>>,
     /// The description of the typed columns, and their values.
     pub(super) columns: Option<(Range<usize>, Range<usize>)>,
@@ -119,7 +119,7 @@ impl Head {
     pub(super) fn sections(&self, bytes: &[u8]) -> Result<Sections> {
         let mut found = Sections::default();
         let (mut starts, mut points) = (None, None);
-        let (mut segment_starts, mut segments) = (None, None);
+        let (mut strip_starts, mut strips) = (None, None);
         let (mut described, mut values) = (None, None);
         let name = |line: usize| &bytes[l::FIXED + line * l::SECTION..][..4];
         for number in 0..self.sections {
@@ -146,8 +146,8 @@ impl Head {
                 name if name == l::FRAMES => found.frames = Some(range),
                 name if name == l::POINT_STARTS => starts = Some(range),
                 name if name == l::POINTS => points = Some(range),
-                name if name == l::SEGMENT_STARTS => segment_starts = Some(range),
-                name if name == l::SEGMENTS => segments = Some(range),
+                name if name == l::STRIP_STARTS => strip_starts = Some(range),
+                name if name == l::STRIPS => strips = Some(range),
                 name if name == l::COLUMNS => described = Some(range),
                 name if name == l::VALUES => values = Some(range),
                 name if u32_at(bytes, line + 4) & l::SECTION_REQUIRED != 0 => {
@@ -162,10 +162,10 @@ impl Head {
             return Err(damaged_head("of the two sections of entry points one is missing"));
         }
         found.points = starts.zip(points);
-        if segment_starts.is_some() != segments.is_some() {
-            return Err(damaged_head("of the two sections of segments one is missing"));
+        if strip_starts.is_some() != strips.is_some() {
+            return Err(damaged_head("of the two sections of strips one is missing"));
         }
-        found.segments = segment_starts.zip(segments);
+        found.strips = strip_starts.zip(strips);
         if described.is_some() != values.is_some() {
             return Err(damaged_head("of the two sections of columns one is missing"));
         }
@@ -197,7 +197,7 @@ impl Head {
             && optional(&found.dims, samples, l::DIM)
             && optional(&found.order, samples, 4)
             && found.columns.as_ref().is_none_or(|(described, _)| described.len() >= 4)
-            && [&found.points, &found.segments]
+            && [&found.points, &found.strips]
                 .into_iter()
                 .flatten()
                 .all(|(starts, _)| expect(starts.len(), self.parts.checked_add(1), l::BLOB_START));

@@ -77,11 +77,11 @@ pub const KEY_ORDER: SectionName = *b"ordr";
 pub const POINT_STARTS: SectionName = *b"jpgs";
 /// The concatenated entry points of JPEG parts. Present if `jpgs` is.
 pub const POINTS: SectionName = *b"jpgb";
-/// One `u32` per part, and one more: the starts of checksums of segments in `segb`, and their end. Present if any part
+/// One `u32` per part, and one more: the starts of checksums of strips in `stpb`, and their end. Present if any part
 /// has them.
-pub const SEGMENT_STARTS: SectionName = *b"segs";
-/// The concatenated checksums of the segments of JPEG parts. Present if `segs` is.
-pub const SEGMENTS: SectionName = *b"segb";
+pub const STRIP_STARTS: SectionName = *b"stps";
+/// The concatenated checksums of the strips of JPEG parts. Present if `stps` is.
+pub const STRIPS: SectionName = *b"stpb";
 
 /// One record per frame of a compressed shard, and one more, of two `u64`: where the frame begins in the file, and in
 /// the tar. Present if the shard is compressed; a reader that does not know it must refuse the sidecar.
@@ -102,9 +102,9 @@ pub const ROW: usize = 24;
 pub const SPAN: usize = 16;
 /// Bytes of one record of `dims`.
 pub const DIM: usize = 8;
-/// Bytes of one record of `jpgs` and `segs`.
+/// Bytes of one record of `jpgs` and `stps`.
 pub const BLOB_START: usize = 4;
-/// Limit on the bytes of `jpgb` and of `segb`.
+/// Limit on the bytes of `jpgb` and of `stpb`.
 pub const MAX_BLOBS: u32 = u32::MAX;
 
 /// Rounds up to the alignment of sections.

@@ -1,4 +1,4 @@
-//! The entry points of JPEG parts in a sidecar, and the checksums of their segments, borrowed from the map or copied
+//! The entry points of JPEG parts in a sidecar, and the checksums of their strips, borrowed from the map or copied
 //! out.
 //!
 //! Treats them as blobs; only the JPEG decoder interprets them.
@@ -20,9 +20,9 @@ impl Index {
         self.body.sections.points.is_some()
     }
 
-    /// Returns true if any part has checksums of segments.
-    pub fn has_segments(&self) -> bool {
-        self.body.sections.segments.is_some()
+    /// Returns true if any part has checksums of strips.
+    pub fn has_strips(&self) -> bool {
+        self.body.sections.strips.is_some()
     }
 
     /// Returns the entry points of part number `part` of the shard, if it has any: bytes of the
@@ -36,12 +36,12 @@ impl Index {
         self.blob(&self.body.sections.points, part)
     }
 
-    /// Returns the checksums of the segments of part number `part`, if it has any; see [`Index::entry_points`].
+    /// Returns the checksums of the strips of part number `part`, if it has any; see [`Index::entry_points`].
     ///
     /// # Errors
     /// Returns the errors of [`Index::entry_points`].
-    pub fn segments(&self, part: u64) -> Result<Option<&[u8]>> {
-        self.blob(&self.body.sections.segments, part)
+    pub fn strips(&self, part: u64) -> Result<Option<&[u8]>> {
+        self.blob(&self.body.sections.strips, part)
     }
 
     fn blob(&self, section: &Section, part: u64) -> Result<Option<&[u8]>> {
@@ -60,12 +60,12 @@ impl Index {
         self.copy_blob(&self.body.sections.points, part, most, into)
     }
 
-    /// Appends the checksums of the segments of a part to `into`, as [`Index::copy_entry_points`].
+    /// Appends the checksums of the strips of a part to `into`, as [`Index::copy_entry_points`].
     ///
     /// # Errors
     /// Returns the errors of [`Index::copy_entry_points`].
-    pub fn copy_segments(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
-        self.copy_blob(&self.body.sections.segments, part, most, into)
+    pub fn copy_strips(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
+        self.copy_blob(&self.body.sections.strips, part, most, into)
     }
 
     fn copy_blob(
@@ -96,18 +96,18 @@ impl Index {
         self.copy_blob_by(&self.body.sections.points, (part, most), read, into)
     }
 
-    /// As [`Index::copy_segments`], through `read` as in [`Index::copy_entry_points_by`].
+    /// As [`Index::copy_strips`], through `read` as in [`Index::copy_entry_points_by`].
     ///
     /// # Errors
     /// Returns the errors of [`Index::copy_entry_points_by`].
-    pub fn copy_segments_by<E: From<Error>>(
+    pub fn copy_strips_by<E: From<Error>>(
         &self,
         part: u64,
         most: u64,
         read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
         into: &mut Vec<u8>,
     ) -> Result<bool, E> {
-        self.copy_blob_by(&self.body.sections.segments, (part, most), read, into)
+        self.copy_blob_by(&self.body.sections.strips, (part, most), read, into)
     }
 
     fn copy_blob_by<E: From<Error>>(
@@ -130,12 +130,12 @@ impl Index {
         self.count(&self.body.sections.points)
     }
 
-    /// Counts the parts that have checksums of segments, and the bytes of these.
+    /// Counts the parts that have checksums of strips, and the bytes of these.
     ///
     /// # Errors
     /// Returns the errors of [`Index::entry_points`].
-    pub fn count_segments(&self) -> Result<(u64, u64)> {
-        self.count(&self.body.sections.segments)
+    pub fn count_strips(&self) -> Result<(u64, u64)> {
+        self.count(&self.body.sections.strips)
     }
 
     fn count(&self, section: &Section) -> Result<(u64, u64)> {
@@ -149,15 +149,16 @@ impl Index {
         Ok((parts, blobs.len() as u64))
     }
 
-    /// Checks that entry points fill their section, and checksums of segments theirs. Together with
+    /// Checks that entry points fill their section, and checksums of strips theirs. Together with
     /// [`Index::entry_points`] of every part this shows that no byte of it is missed or used twice.
     pub(super) fn check_blobs(&self) -> Result<()> {
         let sections = &self.body.sections;
-        for section in [&sections.points, &sections.segments] {
+        for section in [&sections.points, &sections.strips] {
             let Some((starts, blobs)) = section else { continue };
             let number = |at: usize| self.body.read(at, 4).map(|bytes| u32_at(bytes, 0) as usize);
             if (number(starts.start)?, number(starts.end - 4)?) != (0, blobs.len()) {
-                let text = "the sidecar is inconsistent: entry points or segments do not fill their section";
+                let text =
+                    "the sidecar is inconsistent: entry points or strips do not fill their section";
                 let error = self.body.error(ErrorKind::Damaged, text);
                 return Err(error.with_byte(starts.start as u64));
             }
@@ -185,7 +186,7 @@ impl Index {
         let (start, end) = (u32_at(&pair, 0) as usize, u32_at(&pair, l::BLOB_START) as usize);
         if start > end || end > blobs.len() {
             let text = format!(
-                "the sidecar is inconsistent: the entry points or segments of part {part} are outside their \
+                "the sidecar is inconsistent: the entry points or strips of part {part} are outside their \
                  section"
             );
             return Err(self.body.error(ErrorKind::Damaged, text).with_byte(at as u64).into());

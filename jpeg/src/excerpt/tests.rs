@@ -3,11 +3,9 @@
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;
-use crate::{
-    Decoder, Error, ErrorKind, Header, Job, Scanner, orientation_of, segments, segments_fit,
-};
+use crate::{Decoder, Error, ErrorKind, Header, Job, Scanner, orientation_of, strips, strips_fit};
 
-/// A JPEG with its entry points and the checksums of its segments.
+/// A JPEG with its entry points and the checksums of its strips.
 struct Packed {
     jpeg: Vec<u8>,
     points: Vec<u8>,
@@ -20,7 +18,7 @@ impl Packed {
         let header = Header::parse(&jpeg).unwrap();
         let (mut points, mut sums) = (Vec::new(), Vec::new());
         Scanner::new().scan(&jpeg, &header, &mut points).unwrap();
-        segments(&jpeg, &points, &mut sums).unwrap();
+        strips(&jpeg, &points, &mut sums).unwrap();
         Packed { jpeg, points, sums }
     }
 
@@ -125,30 +123,30 @@ fn false_checksums_and_false_entry_points_are_refused() {
     let points = EntryPoints::read(&packed.points).unwrap();
     let rows = rows_of(&points, 480, wanted.0, wanted.1).unwrap();
     for at in 0..packed.sums.len() {
-        let mut segments = packed.sums.clone();
-        segments[at] ^= 0x81;
-        let excerpt = Excerpt { segments: &segments, rows };
+        let mut strips = packed.sums.clone();
+        strips[at] ^= 0x81;
+        let excerpt = Excerpt { strips: &strips, rows };
         match packed.decode(&read, wanted, Some(excerpt)) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Excerpt),
             Ok(_) => assert!(at == 1 || at >= 8, "byte {at}: a row that is not read"),
         }
-        let shorter = Excerpt { segments: &packed.sums[..at], rows };
+        let shorter = Excerpt { strips: &packed.sums[..at], rows };
         assert!(packed.decode(&read, wanted, Some(shorter)).is_err());
     }
     for rows in [(0, 0), (5, 4), (0, 31), (31, 40), (u32::MAX, u32::MAX), (0, u32::MAX)] {
-        let excerpt = Excerpt { segments: &packed.sums, rows };
+        let excerpt = Excerpt { strips: &packed.sums, rows };
         assert!(excerpt.bytes(&points).is_none(), "{rows:?}");
     }
-    assert!(segments_fit(&packed.jpeg, &packed.points, &packed.sums));
+    assert!(strips_fit(&packed.jpeg, &packed.points, &packed.sums));
     for at in 0..packed.sums.len() {
-        let mut segments = packed.sums.clone();
-        segments[at] ^= 1;
-        assert!(!segments_fit(&packed.jpeg, &packed.points, &segments), "byte {at}");
+        let mut strips = packed.sums.clone();
+        strips[at] ^= 1;
+        assert!(!strips_fit(&packed.jpeg, &packed.points, &strips), "byte {at}");
     }
     let other = Packed::new((640, 480), PhotoKind::Yuv420, 8);
-    assert!(!segments_fit(&packed.jpeg, &other.points, &packed.sums));
+    assert!(!strips_fit(&packed.jpeg, &other.points, &packed.sums));
     let mut out = Vec::new();
-    segments(&packed.jpeg, &other.points, &mut out).unwrap_err();
+    strips(&packed.jpeg, &other.points, &mut out).unwrap_err();
     assert!(out.is_empty());
 }
 
@@ -182,7 +180,7 @@ fn rows_follow_from_the_number_of_rows_and_the_height() {
 }
 
 #[test]
-fn small_jpegs_have_no_segments_and_the_orientation_is_known() {
+fn small_jpegs_have_no_strips_and_the_orientation_is_known() {
     let packed = Packed::new((64, 64), PhotoKind::Yuv420, 7);
     assert!(packed.jpeg.len() < 16 << 10 && packed.sums.is_empty());
     assert_eq!(orientation_of(&Packed::new((640, 480), PhotoKind::Yuv420, 7).sums), None);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tarflume_jpeg::{Header, Scanner, segments};
+use tarflume_jpeg::{Header, Scanner, strips};
 
 use super::fault::Fault;
 use super::jpeg::fault;
@@ -137,12 +137,12 @@ impl Tray {
     }
 }
 
-/// Returns the checksums of the segments of a JPEG with these entry points; none if it has no entry points or is small.
-pub(crate) fn segments_of(jpeg: &[u8], points: &[u8]) -> Vec<u8> {
+/// Returns the checksums of the strips of a JPEG with these entry points; none if it has no entry points or is small.
+pub(crate) fn strips_of(jpeg: &[u8], points: &[u8]) -> Vec<u8> {
     let mut sums = Vec::new();
     if !points.is_empty() {
-        // Entry points of another JPEG, from a sidecar that states something false, have no segments.
-        _ = segments(jpeg, points, &mut sums);
+        // Entry points of another JPEG, from a sidecar that states something false, have no strips.
+        _ = strips(jpeg, points, &mut sums);
     }
     sums
 }

@@ -11,7 +11,7 @@ use tarflume_formats::index::{IndexBuilder, TarFacts, Value};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Result, name};
 
-use crate::check::segments_of;
+use crate::check::strips_of;
 use crate::columns::Columns;
 
 /// Members that belong to no sample.
@@ -123,11 +123,11 @@ impl Rows {
         self.builder.parts()
     }
 
-    /// Sets the entry points of part number `part`, the bytes of `jpeg`, and the checksums of its segments; parts must
+    /// Sets the entry points of part number `part`, the bytes of `jpeg`, and the checksums of its strips; parts must
     /// come in order.
     pub(crate) fn entry_points(&mut self, part: u64, jpeg: &[u8], points: &[u8]) {
         self.builder.entry_points_of(part, points);
-        self.builder.segments_of(part, &segments_of(jpeg, points));
+        self.builder.strips_of(part, &strips_of(jpeg, points));
     }
 
     /// Returns the key of the last sample.

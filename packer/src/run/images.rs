@@ -7,7 +7,7 @@ use tarflume_jpeg::Header;
 
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
-use crate::check::{Content, Dimensions, Fault, segments_of};
+use crate::check::{Content, Dimensions, Fault, strips_of};
 use crate::failure::Failure;
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
 use crate::problem::ProblemKind;
@@ -92,7 +92,7 @@ impl Images {
                 put(writer, ext, &self.source)?;
                 if parts.notes_entry_points() {
                     writer.entry_points(&self.points);
-                    writer.segments(&segments_of(&self.source, &self.points));
+                    writer.strips(&strips_of(&self.source, &self.points));
                 }
                 found
             }
@@ -175,7 +175,7 @@ impl Images {
             let read = ahead.tray().read_one(&new.bytes, &header);
             let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
             writer.entry_points(points);
-            writer.segments(&segments_of(&new.bytes, points));
+            writer.strips(&strips_of(&new.bytes, points));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use tarflume_formats::{ShardWriter, TarReader};
 use super::images::{self, Images, Target};
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
-use crate::check::{Dimensions, Fault, segments_of};
+use crate::check::{Dimensions, Fault, strips_of};
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problem;
@@ -148,23 +148,23 @@ impl Packing<'_, '_> {
             writer.part(ext, part.size)?.copy_from_slice(read.bytes);
             if parts.notes_entry_points() {
                 writer.entry_points(read.entry_points);
-                writer.segments(&segments_of(read.bytes, read.entry_points));
+                writer.strips(&strips_of(read.bytes, read.entry_points));
             }
             Ok(read.dimensions)
         } else if part.size <= ShardWriter::STREAM_ABOVE || in_memory {
             let space = writer.part(ext, part.size)?;
             let found = parts.read(sample, part, space)?;
             if let Some(points) = parts.known_entry_points(part)? {
-                let segments = segments_of(space, points);
+                let strips = strips_of(space, points);
                 writer.entry_points(points);
-                writer.segments(&segments);
+                writer.strips(&strips);
             } else if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
                 let read = ahead.tray().read_one(space, &header);
                 let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
                 if parts.notes_entry_points() {
-                    let segments = segments_of(space, points);
+                    let strips = strips_of(space, points);
                     writer.entry_points(points);
-                    writer.segments(&segments);
+                    writer.strips(&strips);
                 }
             }
             Ok(found.dimensions)

@@ -122,12 +122,12 @@ impl<'a> Cursor<'a> {
         self.index.entry_points(part.number)
     }
 
-    /// Returns the checksums of the segments of a part in the sidecar.
+    /// Returns the checksums of the strips of a part in the sidecar.
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(crate) fn segments(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
-        self.index.segments(part.number)
+    pub(crate) fn strips(&self, part: &Part<'a>) -> Result<Option<&'a [u8]>> {
+        self.index.strips(part.number)
     }
 
     fn differ(&mut self, member: &Member, key: &[u8], listed: String) {

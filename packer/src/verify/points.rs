@@ -2,7 +2,7 @@
 //! some dozens at a time.
 
 use tarflume_formats::{Index, Result, name};
-use tarflume_jpeg::{EntryPoints, Excerpt, Header, segments_fit};
+use tarflume_jpeg::{EntryPoints, Excerpt, Header, strips_fit};
 
 use crate::check::{Fault, LARGE, Tray};
 use crate::problem::{Problem, ProblemKind, Problems};
@@ -59,35 +59,35 @@ pub(crate) fn misfit(points: &[u8], length: u64, checksum: Option<u32>) -> Optio
     differs.then(|| "the entry points of this part are those of another JPEG".into())
 }
 
-/// Returns why these cannot be the checksums of the segments of a JPEG with these entry points, which fit it.
-pub(crate) fn wrong_segments(
+/// Returns why these cannot be the checksums of the strips of a JPEG with these entry points, which fit it.
+pub(crate) fn wrong_strips(
     jpeg: &[u8],
     points: Option<&[u8]>,
-    segments: &[u8],
+    strips: &[u8],
 ) -> Option<&'static str> {
     let Some(points) = points else { return Some(ALONE) };
-    (!segments_fit(jpeg, points, segments))
-        .then_some("the checksums of this part's segments are not those of its bytes")
+    (!strips_fit(jpeg, points, strips))
+        .then_some("the checksums of this part's strips are not those of its bytes")
 }
 
-/// Returns why these cannot be the checksums of the segments of any JPEG with these entry points.
-fn impossible_segments(points: Option<&[u8]>, segments: &[u8]) -> Option<&'static str> {
+/// Returns why these cannot be the checksums of the strips of any JPEG with these entry points.
+fn impossible_strips(points: Option<&[u8]>, strips: &[u8]) -> Option<&'static str> {
     let Some(points) = points else { return Some(ALONE) };
     let points = EntryPoints::read(points).ok()?; // reported as entry points
-    let first = Excerpt { segments, rows: (0, 1) }.bytes(&points);
+    let first = Excerpt { strips, rows: (0, 1) }.bytes(&points);
     first
         .is_none()
-        .then_some("the bytes that should be checksums of this part's segments are not valid")
+        .then_some("the bytes that should be checksums of this part's strips are not valid")
 }
 
-const ALONE: &str = "this part has checksums of segments but no entry points";
+const ALONE: &str = "this part has checksums of strips but no entry points";
 
 /// Finds entry points that cannot be right, by the sidecar alone.
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
 pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Result<()> {
-    if !index.has_entry_points() && !index.has_segments() {
+    if !index.has_entry_points() && !index.has_strips() {
         return Ok(());
     }
     for sample in index.iter() {
@@ -96,8 +96,8 @@ pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Resul
             let part = part?;
             let points = index.entry_points(part.number)?;
             let misfit = points.and_then(|points| misfit(points, part.length, part.checksum));
-            let segments = index.segments(part.number)?;
-            let wrong = segments.and_then(|segments| impossible_segments(points, segments));
+            let strips = index.strips(part.number)?;
+            let wrong = strips.and_then(|strips| impossible_strips(points, strips));
             if let Some(why) = misfit.or(wrong.map(Into::into)) {
                 problems.push(PointFault::points(part.offset, sample.key, &why).in_shard(path));
             }

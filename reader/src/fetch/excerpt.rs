@@ -42,8 +42,8 @@ pub struct PartExcerpt {
     pub(crate) whole: u64,
     /// The first row of MCUs, and the end of the rows.
     pub(crate) rows: (u32, u32),
-    /// The checksums of its segments among the blobs of the plan: first byte and length.
-    pub(super) segments: (usize, usize),
+    /// The checksums of its strips among the blobs of the plan: first byte and length.
+    pub(super) strips: (usize, usize),
 }
 
 impl PartExcerpt {
@@ -68,7 +68,7 @@ pub(super) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Appends the entry points of the part to `blobs`, and the checksums of its segments if an excerpt is enough.
+    /// Appends the entry points of the part to `blobs`, and the checksums of its strips if an excerpt is enough.
     /// Returns the length of the entry points, and the excerpt. Both are left out beyond the limit on entry points;
     /// look-ups ahead, whose limit is 0, keep no blobs but need the excerpt.
     ///
@@ -102,7 +102,7 @@ impl Candidate<'_> {
         Ok((0, excerpt.filter(|_| limits.entry_points == 0)))
     }
 
-    /// The excerpt of this part that the columns need, if that saves much; appends the checksums of its segments to
+    /// The excerpt of this part that the columns need, if that saves much; appends the checksums of its strips to
     /// `blobs`, where its entry points begin at `points`. Holes of at most `hole` bytes are read.
     fn excerpt(
         &self,
@@ -114,15 +114,15 @@ impl Candidate<'_> {
         let Candidate { shard, row, part, .. } = *self;
         let start = blobs.len();
         let most = part.length / 256; // they take a thousandth
-        if !shard.segments(part.number, most, blobs)? {
+        if !shard.strips(part.number, most, blobs)? {
             return Ok(None);
         }
         let Some((width, height)) = shard.dimensions(row)? else { return Ok(None) };
         let found = self.find(needs, &blobs[points..start], &blobs[start..], (width, height));
         let Some((rows, header, from, end)) = found else { return Ok(None) };
         let from = if from - header <= hole { header } else { from };
-        let segments = (start, blobs.len() - start);
-        let excerpt = PartExcerpt { header, from, end, whole: part.length, rows, segments };
+        let strips = (start, blobs.len() - start);
+        let excerpt = PartExcerpt { header, from, end, whole: part.length, rows, strips };
         let saved = excerpt.tail() + (from - header);
         Ok((saved >= LEAST).then_some(excerpt))
     }
@@ -132,7 +132,7 @@ impl Candidate<'_> {
         &self,
         needs: &dyn PictureNeeds,
         points: &[u8],
-        segments: &[u8],
+        strips: &[u8],
         (width, height): (u32, u32),
     ) -> Option<((u32, u32), u64, u64, u64)> {
         if width == 0 || height == 0 {
@@ -145,10 +145,10 @@ impl Candidate<'_> {
         }
         let mut all: Option<Excerpt<'_>> = None;
         let mut missed = false;
-        let picture = (ImageSize::new(width, height), orientation_of(segments));
+        let picture = (ImageSize::new(width, height), orientation_of(strips));
         let known = needs.regions(self.need, self.draw, picture, &mut |wanted| {
             let StoredRegion { region, scale } = wanted;
-            let one = Excerpt::of(&points, segments, height, region, scale);
+            let one = Excerpt::of(&points, strips, height, region, scale);
             missed |= one.is_none();
             all = match (all, one) {
                 (Some(all), Some((one, _))) => Some(all.with(one)),

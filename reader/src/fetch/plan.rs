@@ -179,8 +179,8 @@ impl ReadPlan {
 
     /// The rows of a JPEG that are read, if not all are.
     pub(crate) fn excerpt(&self, part: &PartRef) -> Option<Excerpt<'_>> {
-        let PartExcerpt { rows, segments: (start, length), .. } = part.excerpt?;
-        Some(Excerpt { segments: self.points.get(start..start + length)?, rows })
+        let PartExcerpt { rows, strips: (start, length), .. } = part.excerpt?;
+        Some(Excerpt { strips: self.points.get(start..start + length)?, rows })
     }
 
     /// The samples that could not be planned.

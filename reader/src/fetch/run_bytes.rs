@@ -130,7 +130,7 @@ impl RunBytes {
             return Ok(());
         }
         for part in item.parts() {
-            // Decoders compare excerpts with the checksums of their segments.
+            // Decoders compare excerpts with the checksums of their strips.
             let Some(ext) = part.ext.filter(|_| part.excerpt.is_none()) else { continue };
             let ext = wanted.ext(ext).as_bytes();
             match_checksum(self.bytes(part), part.checksum, ext, || self.check())

@@ -11,13 +11,13 @@ use tarflume::{
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
-use tarflume_jpeg::{Header, Scanner, segments};
+use tarflume_jpeg::{Header, Scanner, strips};
 
 const SAMPLES: u64 = 36;
 
 /// What the sidecar has beside entry points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Segments {
+enum Strips {
     None,
     Own,
     /// Those of the picture before, of another size.
@@ -34,7 +34,7 @@ fn jpeg(ordinal: u64) -> Vec<u8> {
     use PhotoKind::{Exif, Gray, Progressive, Yuv420, Yuv422, Yuv444};
     let kinds = [Yuv420, Exif(6), Yuv444, Gray, Exif(3), Progressive, Yuv422, Exif(8), Yuv420];
     let (width, height) = match ordinal % 12 {
-        5 => (60, 40),     // no segments
+        5 => (60, 40),     // no strips
         7 => (1500, 1300), // holes of more than 64 KiB
         n => (460 + 20 * n as u16, 500),
     };
@@ -45,12 +45,12 @@ fn blobs_of(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut points, mut sums) = (Vec::new(), Vec::new());
     Scanner::new().scan(bytes, &Header::parse(bytes).unwrap(), &mut points).unwrap();
     if !points.is_empty() {
-        segments(bytes, &points, &mut sums).unwrap();
+        strips(bytes, &points, &mut sums).unwrap();
     }
     (points, sums)
 }
 
-/// A JPEG, its entry points and the checksums of its segments.
+/// A JPEG, its entry points and the checksums of its strips.
 type Made = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// The JPEGs of all samples. Encoding them takes longer than an epoch.
@@ -78,7 +78,7 @@ fn misleading(mut points: Vec<u8>) -> Vec<u8> {
     points
 }
 
-fn shard(kept: Segments, compressed: bool) -> tempfile::TempDir {
+fn shard(kept: Strips, compressed: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let name = if compressed { "0.tar.zst" } else { "0.tar" };
     let mut shard = match compressed {
@@ -92,24 +92,24 @@ fn shard(kept: Segments, compressed: bool) -> tempfile::TempDir {
         shard.begin(format!("{ordinal:03}").as_bytes());
         shard.part(b"cls", 1).unwrap().fill(b'0' + (ordinal % 10) as u8);
         shard.part(b"jpg", bytes.len() as u64).unwrap().copy_from_slice(bytes);
-        let points = if kept == Segments::Misled { misleading(points) } else { points };
+        let points = if kept == Strips::Misled { misleading(points) } else { points };
         shard.entry_points(&points);
         match kept {
-            Segments::None | Segments::Misled => {}
-            Segments::Own => shard.segments(&own),
-            Segments::Strange => shard.segments(&before),
-            Segments::Turned if own.is_empty() => {}
-            Segments::Turned => shard.segments(&[&[1, 5], &own[2..]].concat()),
-            Segments::False => {
+            Strips::None | Strips::Misled => {}
+            Strips::Own => shard.strips(&own),
+            Strips::Strange => shard.strips(&before),
+            Strips::Turned if own.is_empty() => {}
+            Strips::Turned => shard.strips(&[&[1, 5], &own[2..]].concat()),
+            Strips::False => {
                 let first = own.iter().take(4).copied();
                 let changed: Vec<u8> = first.chain(own.iter().skip(4).map(|b| b ^ 1)).collect();
-                shard.segments(&changed);
+                shard.strips(&changed);
             }
         }
-        if kept == Segments::Misled && !points.is_empty() {
+        if kept == Strips::Misled && !points.is_empty() {
             let mut sums = Vec::new();
-            segments(bytes, &points, &mut sums).unwrap();
-            shard.segments(&sums);
+            strips(bytes, &points, &mut sums).unwrap();
+            shard.strips(&sums);
         }
         before = own;
         shard.part(b"json", 2).unwrap().copy_from_slice(b"{}");
@@ -152,7 +152,7 @@ fn epochs(loader: LoaderBuilder) -> (Vec<Vec<u8>>, u64) {
 
 #[test]
 fn the_rows_are_those_of_whole_jpegs_and_fewer_bytes_are_read() {
-    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
     let columns: [fn(LoaderBuilder) -> LoaderBuilder; 5] = [
         |loader| loader.column("image", crop()),
         |loader| loader.column("image", crop()).column("class", crop().channels(Channels::Gray)),
@@ -193,7 +193,7 @@ impl Transform for Moody {
 
 #[test]
 fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
-    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
     let with = |folder: &Path| {
         let loader = loader(folder).on_bad(OnBad::Skip).bad_budget(100);
         epochs(loader.column("image", Image::new("jpg", Moody)))
@@ -210,7 +210,7 @@ fn a_transform_that_panics_or_fails_is_reported_as_with_whole_jpegs() {
 
 #[test]
 fn columns_that_need_the_whole_part_get_it() {
-    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
     let columns: [fn(LoaderBuilder) -> LoaderBuilder; 3] = [
         |loader| loader.column("image", crop()).bytes("jpg"),
         |loader| loader.column("image", Image::new("jpg", Resize::exact(32))),
@@ -226,7 +226,7 @@ fn columns_that_need_the_whole_part_get_it() {
 
 #[test]
 fn neighbors_are_read_together_as_before() {
-    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
     for shuffle in [Shuffle::None, Shuffle::Blocks { block: 12, window: 2, seed: 1 }] {
         let with = |folder: &Path| {
             let loader = loader(folder).shuffle(shuffle).column("image", crop()).bytes("json");
@@ -241,20 +241,20 @@ fn neighbors_are_read_together_as_before() {
 
 #[test]
 fn compressed_shards_and_small_memory_give_the_same_rows() {
-    let whole = shard(Segments::None, false);
-    let packed = shard(Segments::Own, true);
+    let whole = shard(Strips::None, false);
+    let packed = shard(Strips::Own, true);
     let (expected, _) = epochs(loader(whole.path()).column("image", crop()));
     assert!(epochs(loader(packed.path()).column("image", crop())).0 == expected);
-    let some = shard(Segments::Own, false);
+    let some = shard(Strips::Own, false);
     let small = loader(some.path()).memory_limit("64MiB".parse().unwrap());
     assert!(epochs(small.column("image", crop())).0 == expected);
 }
 
 #[test]
-fn false_segments_change_no_row() {
-    let whole = shard(Segments::None, false);
+fn false_strips_change_no_row() {
+    let whole = shard(Strips::None, false);
     let (expected, before) = epochs(loader(whole.path()).column("image", crop()));
-    for kept in [Segments::Strange, Segments::False, Segments::Misled, Segments::Turned] {
+    for kept in [Strips::Strange, Strips::False, Strips::Misled, Strips::Turned] {
         for verify in [Verify::Off, Verify::All] {
             let folder = shard(kept, false);
             let loader = loader(folder.path()).verify(verify).column("image", crop());
@@ -262,7 +262,7 @@ fn false_segments_change_no_row() {
             assert!(found == expected, "{kept:?}");
             if verify == Verify::All {
                 assert_eq!(read, before, "files are verified whole");
-            } else if matches!(kept, Segments::False | Segments::Misled) {
+            } else if matches!(kept, Strips::False | Strips::Misled) {
                 assert!(read > before, "excerpts, then whole parts: {read} of {before}");
             }
         }
@@ -285,7 +285,7 @@ fn damage(folder: &Path) {
 
 #[test]
 fn a_damaged_excerpt_is_judged_as_the_whole_part() {
-    let (whole, some) = (shard(Segments::None, false), shard(Segments::Own, false));
+    let (whole, some) = (shard(Strips::None, false), shard(Strips::Own, false));
     [&whole, &some].into_iter().for_each(|folder| damage(folder.path()));
     for verify in [Verify::Off, Verify::All] {
         for on_bad in [OnBad::Skip, OnBad::Substitute] {

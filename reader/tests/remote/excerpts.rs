@@ -3,15 +3,15 @@
 use tarflume::{Dataset, Image, Loader, LoaderBuilder, RandomResizedCrop, Shuffle, Size, Stats};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
-use tarflume_jpeg::{Header, Scanner, segments};
+use tarflume_jpeg::{Header, Scanner, strips};
 use tarflume_store::simulated::{Asked, Fault, Server};
 
 use super::Set;
 
 const PHOTOS: u64 = 14;
 
-/// A set of one shard of photographs of 1300 x 1000 pixels, with segments or without.
-fn photos(with_segments: bool) -> Set {
+/// A set of one shard of photographs of 1300 x 1000 pixels, with strips or without.
+fn photos(with_strips: bool) -> Set {
     let folder = tempfile::tempdir().unwrap();
     let mut shard = ShardWriter::create(folder.path(), "shard-000000.tar").unwrap();
     for ordinal in 0..PHOTOS {
@@ -20,12 +20,12 @@ fn photos(with_segments: bool) -> Set {
         let (mut points, mut sums) = (Vec::new(), Vec::new());
         let header = Header::parse(&bytes).unwrap();
         Scanner::new().scan(&bytes, &header, &mut points).unwrap();
-        segments(&bytes, &points, &mut sums).unwrap();
+        strips(&bytes, &points, &mut sums).unwrap();
         shard.begin(format!("{ordinal:06}").as_bytes());
         shard.part(b"jpg", bytes.len() as u64).unwrap().copy_from_slice(&bytes);
         shard.entry_points(&points);
-        if with_segments {
-            shard.segments(&sums);
+        if with_strips {
+            shard.strips(&sums);
         }
         shard.commit(Some((header.width(), header.height()))).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Compares a part's bytes with what the sidecar states about them: checksum, entry points, segments, typed columns.
+//! Compares a part's bytes with what the sidecar states about them: checksum, entry points, strips, typed columns.
 
 use tarflume_formats::Result;
 use tarflume_formats::index::Part;
@@ -8,7 +8,7 @@ use super::{Pass, WHOLE, differs};
 use crate::check::Content;
 use crate::problem::ProblemKind;
 use crate::verify::cursor::Listed;
-use crate::verify::points::{PointFault, misfit, wrong_segments};
+use crate::verify::points::{PointFault, misfit, wrong_strips};
 
 impl<'a> Pass<'a> {
     /// Compares a part, whose checksum is `found`, with the sidecar; returns its entry points if they fit.
@@ -24,7 +24,7 @@ impl<'a> Pass<'a> {
             return Ok(None); // of other bytes, nothing else is to be expected
         }
         let Some(cursor) = &self.cursor else { return Ok(None) };
-        let (points, segments) = (cursor.entry_points(part)?, cursor.segments(part)?);
+        let (points, strips) = (cursor.entry_points(part)?, cursor.strips(part)?);
         let why = match (points, Content::of(part.ext)) {
             (None, _) => None,
             (Some(points), Content::Jpeg) => misfit(points, part.length, Some(found)),
@@ -34,8 +34,8 @@ impl<'a> Pass<'a> {
             self.wrong(PointFault::points(part.offset, key, &why));
             return Ok(None);
         }
-        if let Some(segments) = segments.filter(|_| member.size <= WHOLE)
-            && let Some(why) = wrong_segments(self.reader.data(member)?, points, segments)
+        if let Some(strips) = strips.filter(|_| member.size <= WHOLE)
+            && let Some(why) = wrong_strips(self.reader.data(member)?, points, strips)
         {
             self.wrong(PointFault::points(part.offset, key, why));
         }

@@ -1,4 +1,4 @@
-//! What a sidecar has of pictures: dimensions, entry points, checksums of segments.
+//! What a sidecar has of pictures: dimensions, entry points, checksums of strips.
 
 use tarflume_formats::Index;
 
@@ -36,17 +36,17 @@ impl Shard {
         })
     }
 
-    /// Appends the checksums of the segments of part number `part` to `into`, as [`Shard::entry_points`].
+    /// Appends the checksums of the strips of part number `part` to `into`, as [`Shard::entry_points`].
     ///
     /// # Errors
     /// As [`Shard::look_up`].
-    pub(crate) fn segments(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn strips(&self, part: u64, most: u64, into: &mut Vec<u8>) -> Result<bool> {
         let index = self.index()?;
-        let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_segments()) else {
-            return Ok(index.copy_segments(part, most, into)?);
+        let Some(sidecars) = self.sidecars.as_ref().filter(|_| index.has_strips()) else {
+            return Ok(index.copy_strips(part, most, into)?);
         };
         self.by_reads((index, sidecars), |file| {
-            index.copy_segments_by(part, most, |at, to| file.read_at(at, to), into)
+            index.copy_strips_by(part, most, |at, to| file.read_at(at, to), into)
         })
     }
 

@@ -1,4 +1,4 @@
-//! `Segments`: checksums of the header of a JPEG and of its rows of MCUs, so that some of its bytes can be used
+//! `Strips`: checksums of the header of a JPEG and of its rows of MCUs, so that some of its bytes can be used
 //! without the others.
 //!
 //! A blob beside the entry points; FORMAT.md has the layout.
@@ -13,15 +13,15 @@ use crate::points::EntryPoints;
 const VERSION: u8 = 1;
 /// Bytes before the checksums.
 const FIXED: usize = 4;
-/// JPEGs with fewer bytes have no segments: reading less of them gains nothing.
+/// JPEGs with fewer bytes have no strips: reading less of them gains nothing.
 const LEAST: usize = 16 << 10;
-/// Least mean number of bytes of a segment, unless a row has more: a page.
-const SEGMENT: usize = 4096;
+/// Least mean number of bytes of a strip, unless a row has more: a page.
+const STRIP: usize = 4096;
 
-/// The checksums of a JPEG's segments.
+/// The checksums of a JPEG's strips.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Segments<'a> {
-    /// Rows of MCUs in a segment.
+pub(crate) struct Strips<'a> {
+    /// Rows of MCUs in a strip.
     stride: u32,
     sums: &'a [u8],
 }
@@ -35,13 +35,13 @@ pub struct ExcerptBytes {
     pub rows: Range<usize>,
 }
 
-/// Appends the checksums of a JPEG's segments to `out`; nothing for JPEGs of less than 16 KiB. `entry_points` are
+/// Appends the checksums of a JPEG's strips to `out`; nothing for JPEGs of less than 16 KiB. `entry_points` are
 /// those that [`crate::Scanner::scan`] made of it.
 ///
 /// # Errors
 /// Returns [`ErrorKind::Usage`] if the entry points are not of this JPEG, and the errors of [`Header::parse`] and
 /// [`EntryPoints::read`].
-pub fn segments(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub fn strips(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let points = EntryPoints::read(entry_points)?;
     let header = Header::parse(jpeg)?;
     let of_others = || Error::new(ErrorKind::Usage, "the entry points are of another JPEG");
@@ -52,13 +52,13 @@ pub fn segments(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<(
         return Ok(());
     }
     let (rows, span) = (points.rows(), points.span().max(1));
-    let stride = (SEGMENT * rows as usize).div_ceil(span).clamp(1, rows.max(1) as usize) as u32;
+    let stride = (STRIP * rows as usize).div_ceil(span).clamp(1, rows.max(1) as usize) as u32;
     let before = out.len();
     out.extend([VERSION, header.orientation().unwrap_or(0)]);
     out.extend((stride as u16).to_le_bytes()); // at most `rows`, which is a u16
     out.extend(crc32c(&[&jpeg[..points.data().min(jpeg.len())]]).to_le_bytes());
     for number in 0..rows.div_ceil(stride) {
-        let bytes = segment(&points, stride, number);
+        let bytes = strip(&points, stride, number);
         let Some(bytes) = bytes.and_then(|bytes| jpeg.get(bytes)) else {
             out.truncate(before);
             return Err(of_others());
@@ -68,35 +68,35 @@ pub fn segments(jpeg: &[u8], entry_points: &[u8], out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// Returns true if these are checksums of the segments of a JPEG with these entry points, of any length: each is that of
+/// Returns true if these are checksums of the strips of a JPEG with these entry points, of any length: each is that of
 /// its bytes, and the orientation is that of the header.
-pub fn segments_fit(jpeg: &[u8], entry_points: &[u8], segments: &[u8]) -> bool {
+pub fn strips_fit(jpeg: &[u8], entry_points: &[u8], strips: &[u8]) -> bool {
     let (Ok(points), Ok(header)) = (EntryPoints::read(entry_points), Header::parse(jpeg)) else {
         return false;
     };
-    let Some(read) = Segments::read(segments, &points) else { return false };
+    let Some(read) = Strips::read(strips, &points) else { return false };
     let all = read.covering(&points, (0, points.rows()));
-    orientation_of(segments) == header.orientation()
+    orientation_of(strips) == header.orientation()
         && all.is_some_and(|(numbers, _)| read.check(&points, numbers, jpeg))
 }
 
-/// Returns the EXIF orientation that checksums of segments state, 1 to 8, if the JPEG has one. `None` also for bytes
+/// Returns the EXIF orientation that checksums of strips state, 1 to 8, if the JPEG has one. `None` also for bytes
 /// that are no such checksums.
-pub fn orientation_of(segments: &[u8]) -> Option<u8> {
-    segments.get(1).copied().filter(|turn| segments[0] == VERSION && (1..=8).contains(turn))
+pub fn orientation_of(strips: &[u8]) -> Option<u8> {
+    strips.get(1).copied().filter(|turn| strips[0] == VERSION && (1..=8).contains(turn))
 }
 
-impl<'a> Segments<'a> {
+impl<'a> Strips<'a> {
     /// Parses the checksums of a JPEG with these entry points.
-    pub(crate) fn read(blob: &'a [u8], points: &EntryPoints<'_>) -> Option<Segments<'a>> {
+    pub(crate) fn read(blob: &'a [u8], points: &EntryPoints<'_>) -> Option<Strips<'a>> {
         let (&[version, turn, low, high], sums) = blob.split_first_chunk::<FIXED>()?;
         let stride = u32::from(u16::from_le_bytes([low, high]));
         let known = version == VERSION && turn <= 8 && stride > 0;
         let count = points.rows().div_ceil(stride.max(1)) as usize + 1;
-        (known && sums.len() == 4 * count).then_some(Segments { stride, sums })
+        (known && sums.len() == 4 * count).then_some(Strips { stride, sums })
     }
 
-    /// Returns the numbers and the bytes of the segments that hold these rows of MCUs.
+    /// Returns the numbers and the bytes of the strips that hold these rows of MCUs.
     pub(crate) fn covering(
         &self,
         points: &EntryPoints<'_>,
@@ -106,15 +106,15 @@ impl<'a> Segments<'a> {
             return None;
         }
         let numbers = first / self.stride..end.div_ceil(self.stride);
-        let top = segment(points, self.stride, numbers.start)?;
-        let bottom = segment(points, self.stride, numbers.end - 1)?;
+        let top = strip(points, self.stride, numbers.start)?;
+        let bottom = strip(points, self.stride, numbers.end - 1)?;
         let header = points.data();
         // The places are not trusted: they could go back.
         let ascend = header <= top.start && top.start < bottom.end;
         ascend.then_some((numbers, ExcerptBytes { header, rows: top.start..bottom.end }))
     }
 
-    /// Returns true if the header and the segments of these numbers are as they were.
+    /// Returns true if the header and the strips of these numbers are as they were.
     pub(crate) fn check(&self, points: &EntryPoints<'_>, numbers: Range<u32>, read: &[u8]) -> bool {
         let is = |number: u32, bytes: Option<&[u8]>| {
             let at = 4 * number as usize;
@@ -123,15 +123,15 @@ impl<'a> Segments<'a> {
         };
         is(0, read.get(..points.data()))
             && numbers.into_iter().all(|number| {
-                let bytes = segment(points, self.stride, number);
+                let bytes = strip(points, self.stride, number);
                 is(number + 1, bytes.and_then(|bytes| read.get(bytes)))
             })
     }
 }
 
-/// Returns the bytes of segment `number`: its rows, the byte before them, which shows that they do not begin inside a
+/// Returns the bytes of strip `number`: its rows, the byte before them, which shows that they do not begin inside a
 /// marker, and two more, which hold their last bits.
-fn segment(points: &EntryPoints<'_>, stride: u32, number: u32) -> Option<Range<usize>> {
+fn strip(points: &EntryPoints<'_>, stride: u32, number: u32) -> Option<Range<usize>> {
     let first = number.checked_mul(stride)?;
     let end = first.saturating_add(stride).min(points.rows());
     let from = points.place(first, 0).byte.saturating_sub(1).max(points.data());

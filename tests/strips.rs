@@ -1,4 +1,4 @@
-//! Checksums of segments of JPEGs: which commands write them, and how `verify` detects wrong ones. A naive reader
+//! Checksums of strips of JPEGs: which commands write them, and how `verify` detects wrong ones. A naive reader
 //! checks them by FORMAT.md alone.
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::index_path;
 
-use crate::harness::{JSON, Place, crc32c, entry_points, members_of, section, segments, sum_again};
+use crate::harness::{JSON, Place, crc32c, entry_points, members_of, section, strips, sum_again};
 
 const SHARD: &str = "shard-000000.tar";
 
@@ -50,7 +50,7 @@ fn places(blob: &[u8]) -> Vec<i64> {
     (0..count).map(place).collect()
 }
 
-/// Checks the checksums of a part by FORMAT.md alone; returns the number of segments.
+/// Checks the checksums of a part by FORMAT.md alone; returns the number of strips.
 fn check(jpeg: &[u8], blob: &[u8], sums: &[u8], orientation: u8) -> usize {
     let (rows, each) = (usize::from(blob[2]), usize::from(blob[4]));
     let (data, places) = (i64::from(blob[20]) | i64::from(blob[21]) << 8, places(blob));
@@ -60,11 +60,11 @@ fn check(jpeg: &[u8], blob: &[u8], sums: &[u8], orientation: u8) -> usize {
     assert_eq!(sum(0), crc32c(&jpeg[..data as usize]));
     let count = rows.div_ceil(stride);
     assert_eq!(sums.len(), 8 + 4 * count);
-    for segment in 0..count {
-        let end_row = (segment * stride + stride).min(rows);
-        let from = (places[segment * stride * each] - 1).max(data) as usize;
+    for strip in 0..count {
+        let end_row = (strip * stride + stride).min(rows);
+        let from = (places[strip * stride * each] - 1).max(data) as usize;
         let to = (places[end_row * each] + 2).min(jpeg.len() as i64) as usize;
-        assert_eq!(sum(1 + segment), crc32c(&jpeg[from..to]), "segment {segment}");
+        assert_eq!(sum(1 + strip), crc32c(&jpeg[from..to]), "strip {strip}");
     }
     count
 }
@@ -75,7 +75,7 @@ fn a_build_writes_checksums_that_the_specification_describes() {
     place.pack("build photos -o out").succeeds();
     let (tar, bytes) =
         (fs::read(place.at("out").join(SHARD)).unwrap(), sidecar(&place, &format!("out/{SHARD}")));
-    let (points, sums) = (entry_points(&bytes), segments(&bytes));
+    let (points, sums) = (entry_points(&bytes), strips(&bytes));
     let mut counts = Vec::new();
     for (part, member) in members_of(&tar).iter().enumerate() {
         let sums = &bytes[sums[part].clone()];
@@ -101,13 +101,13 @@ fn every_way_to_a_sidecar_gives_the_same_checksums() {
     place.pack("build photos -o out").succeeds();
     let of = |tar: &str| {
         let bytes = sidecar(&place, tar);
-        ["segs", "segb"].map(|name| bytes[section(&bytes, name).unwrap()].to_vec())
+        ["stps", "stpb"].map(|name| bytes[section(&bytes, name).unwrap()].to_vec())
     };
     let built = of(&format!("out/{SHARD}"));
     place.pack("reshard out -o again").succeeds();
     assert!(of(&format!("again/{SHARD}")) == built);
     place.pack("build photos -o bare --no-entry-points").succeeds();
-    assert!(section(&sidecar(&place, &format!("bare/{SHARD}")), "segs").is_none());
+    assert!(section(&sidecar(&place, &format!("bare/{SHARD}")), "stps").is_none());
     place.pack("index --entry-points bare").succeeds();
     assert!(of(&format!("bare/{SHARD}")) == built);
     place.pack("verify out again bare --level decode").succeeds();
@@ -128,22 +128,22 @@ fn wrong_checksums_are_found_with_the_part() {
     place.pack("build photos -o out").succeeds();
     fs::remove_file(place.at("out/dataset.json")).unwrap(); // it would reveal the change
     forge(&place, |bytes| {
-        let at = segments(bytes)[2].clone();
-        bytes[at.end - 1] ^= 1; // the last segment
+        let at = strips(bytes)[2].clone();
+        bytes[at.end - 1] ^= 1; // the last strip
     });
     let tar = format!("out/{SHARD}");
     for level in ["full", "decode"] {
         let run = place.pack(&format!("verify {tar} --level {level}")).exits(1);
-        run.says("key 1: ").says("segments are not those of its bytes").says("--force");
+        run.says("key 1: ").says("strips are not those of its bytes").says("--force");
     }
     place.pack(&format!("verify {tar} --level quick")).succeeds();
     forge(&place, |bytes| {
-        let at = segments(bytes)[2].clone();
+        let at = strips(bytes)[2].clone();
         bytes[at.end - 1] ^= 1;
-        bytes[at.start + 2] ^= 7; // the rows of a segment
+        bytes[at.start + 2] ^= 7; // the rows of a strip
     });
     for level in ["quick", "full", "decode"] {
-        place.pack(&format!("verify {tar} --level {level}")).exits(1).says("segments");
+        place.pack(&format!("verify {tar} --level {level}")).exits(1).says("strips");
     }
     place.pack(&format!("index --entry-points --force {tar}")).succeeds();
     place.pack(&format!("verify {tar} --level decode")).succeeds();
