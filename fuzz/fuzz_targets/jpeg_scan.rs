@@ -1,9 +1,9 @@
-//! Scanning a hostile JPEG: no panic. A JPEG that is found whole decodes to the same pixels with entry
-//! points and without.
+//! Scanning a hostile JPEG: no panic. A JPEG that is found whole decodes to the same pixels, whole and in part,
+//! with entry points and without. The length of the input chooses their step and the part.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Decoder, EntryPoints, ErrorKind, Header, Job, Scanner, Use};
+use tarflume_jpeg::{Decoder, EntryPoints, ErrorKind, Header, Job, Region, ScanJob, Scanner, Use};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(header) = Header::parse(bytes) else { return };
@@ -20,14 +20,29 @@ fuzz_target!(|bytes: &[u8]| {
     let has_points = header.without_entry_points().is_none();
     assert!(has_points || blob.is_empty(), "a kind that has none");
     assert!(!has_points || EntryPoints::read(&blob).expect("just made").fit(bytes));
-    let decode = |entry_points| {
-        let mut output = vec![0; pixels as usize * 3];
-        let job = Job { entry_points, ..Job::new(bytes, &header, &mut output) };
-        let report = Decoder::new().decode(job).expect("the scan found it whole");
-        (report.entry_points, output)
-    };
-    let (plain, with) = (decode(None), decode(Some(&blob[..])));
-    let used = if has_points { Use::Used } else { Use::Absent };
-    assert_eq!((plain.0, with.0), (Use::Absent, used));
-    assert!(plain.1 == with.1);
+    let mut others = Vec::new();
+    let step = Some(8 + bytes.len() as u32 % 9);
+    Scanner::new().scan_group(&[ScanJob { step, ..ScanJob::new(bytes, &header) }], |_, found| {
+        others.extend_from_slice(found.expect("found whole before"));
+    });
+    let (width, height) = (header.width(), header.height());
+    let (left, top) = (bytes.len() as u32 % width, bytes.len() as u32 % height);
+    let part = Region { left, top, width: (width - left).div_ceil(2), height: height - top };
+    for region in [Region { left: 0, top: 0, width, height }, part] {
+        let stride = region.width as usize * 3;
+        let decode = |entry_points| {
+            let mut output = vec![0; stride * region.height as usize];
+            let job = Job::new(bytes, &header, &mut output);
+            let job = Job { entry_points, region: Some(region), stride, ..job };
+            let report = Decoder::new().decode(job).expect("the scan found it whole");
+            (report.entry_points, output)
+        };
+        let plain = decode(None);
+        assert_eq!(plain.0, Use::Absent);
+        for points in [&blob, &others] {
+            let with = decode(Some(&points[..]));
+            assert_eq!(with.0, if has_points { Use::Used } else { Use::Absent });
+            assert!(plain.1 == with.1);
+        }
+    }
 });

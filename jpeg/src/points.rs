@@ -15,13 +15,22 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
 
-/// Number of MCUs from which on a row has more than one position; at most half of these are then
-/// skipped.
-const WIDE: u32 = 48;
+/// Number of MCUs from which on a row has more than one position.
+const WIDE: u32 = 24;
+/// Limit on the MCUs between two positions of such a row.
+const MOST_STEP: u32 = 16;
+/// The least number of MCUs between two positions, if the row has as many. With fewer, positions
+/// take much more memory than a blob that claims to have them.
+const LEAST_STEP: u32 = 8;
 
-/// Returns the number of MCUs between two positions in a row of `columns`.
-pub(crate) fn step(columns: u32) -> u32 {
-    if columns < WIDE { columns.max(1) } else { columns.div_ceil(columns.div_ceil(WIDE / 3 * 2)) }
+/// Returns the number of MCUs between two positions in a row of `columns`: `asked`, but at least
+/// [`LEAST_STEP`], or the usual number.
+pub(crate) fn step(columns: u32, asked: Option<u32>) -> u32 {
+    match asked {
+        Some(asked) => asked.clamp(LEAST_STEP.min(columns).max(1), u16::MAX.into()),
+        None if columns < WIDE => columns.max(1),
+        None => columns.div_ceil(columns.div_ceil(MOST_STEP)),
+    }
 }
 
 /// Positions at which the decoding of one JPEG can start: one for each row of MCUs, more in wide
@@ -103,7 +112,7 @@ impl<'a> EntryPoints<'a> {
     }
 
     /// Returns the number of MCUs of a row between two positions.
-    pub(crate) fn step(&self) -> u32 {
+    pub fn step(&self) -> u32 {
         u32::from(self.fixed.step)
     }
 
@@ -170,7 +179,15 @@ mod tests {
 
     #[test]
     fn wide_rows_have_more_places_and_no_step_is_beyond_the_row() {
-        assert_eq!([0, 1, 47, 48, 63, 64, 65, 250].map(step), [1, 1, 47, 24, 32, 32, 22, 32]);
-        assert!((1..9000).all(|columns| step(columns) <= columns));
+        let usual = |columns| step(columns, None);
+        assert_eq!([0, 1, 23, 24, 31, 32, 33, 250].map(usual), [1, 1, 23, 12, 16, 16, 11, 16]);
+        assert!((1..9000).all(|columns| usual(columns) <= columns));
+    }
+
+    #[test]
+    fn a_step_that_is_asked_for_is_taken_but_none_below_eight() {
+        let asked = |columns, asked| step(columns, Some(asked));
+        assert_eq!([asked(60, 30), asked(60, 8), asked(60, 65_535)], [30, 8, 65_535]);
+        assert_eq!([asked(60, 7), asked(60, 0), asked(5, 3), asked(0, 0)], [8, 8, 5, 1]);
     }
 }

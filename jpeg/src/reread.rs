@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use crate::entropy::{Lane, LaneTables, Lockstep, lockstep};
 use crate::error::{Error, Result};
-use crate::points::step;
 use crate::position::{Cursor, Position};
-use crate::strand::{Picture, SPARE, Stop, Strand, WalkResult};
+use crate::strand::{Picture, RowEnd, SPARE, Stop, Strand, WalkResult};
 
 /// The state for reading a picture.
 #[derive(Debug)]
@@ -40,21 +39,21 @@ impl Default for Reread {
 }
 
 impl Reread {
-    /// Reads a picture.
+    /// Reads a picture and records positions that are `step` MCUs apart.
     ///
     /// # Errors
     /// Returns an error if its tables or data are damaged, or memory is exhausted.
-    pub(crate) fn read(&mut self, picture: &Picture<'_>) -> Result<()> {
+    pub(crate) fn read(&mut self, picture: &Picture<'_>, step: u32) -> Result<()> {
         let mut tables = LaneTables::default();
         tables.build(picture.header, picture.bytes)?;
         self.tables = Arc::new(tables);
-        self.step = step(picture.mcus.0);
+        self.step = step;
         self.places.clear();
         self.last = (picture.header.data, 0);
         let components = &picture.header.components;
         self.lane.set_components(components, &self.tables);
         self.lane.set_room(self.step as usize * components.blocks());
-        self.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0));
+        self.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0), RowEnd::Needed);
         self.strand.start(picture, &mut self.lane)?;
         let walked = self.walk(picture);
         self.lane.tables = None;

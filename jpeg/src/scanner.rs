@@ -14,6 +14,41 @@ use crate::scans::{Needed, Scans};
 use crate::skim_walk::SkimWalk;
 use crate::strand::Picture;
 
+/// A JPEG whose codes are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ScanJob<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its header, of these bytes.
+    pub header: &'a Header,
+    /// MCUs between two entry points of a row, at least 8 or all MCUs of the row; `None` for the
+    /// usual number, 16 or fewer. The same number as that of other entry points makes both
+    /// comparable ([`crate::EntryPoints::step`]).
+    pub step: Option<u32>,
+}
+
+impl<'a> ScanJob<'a> {
+    /// Creates a job for entry points with the usual number of MCUs between them.
+    pub fn new(bytes: &'a [u8], header: &'a Header) -> ScanJob<'a> {
+        ScanJob { bytes, header, step: None }
+    }
+
+    fn picture(&self) -> Picture<'a> {
+        let (bytes, header) = (self.bytes, self.header);
+        Picture {
+            bytes,
+            header,
+            mcus: header.mcus(),
+            points: None,
+            data: (header.data, bytes.len()),
+        }
+    }
+
+    fn step(&self) -> u32 {
+        step(self.header.mcus().0, self.step)
+    }
+}
+
 /// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;
 
@@ -55,7 +90,7 @@ impl Scanner {
     /// Returns the errors that [`Scanner::scan_group`] describes.
     pub fn scan(&mut self, bytes: &[u8], header: &Header, out: &mut Vec<u8>) -> Result<()> {
         let mut result = Ok(());
-        self.scan_group(&[(bytes, header)], |_, found| {
+        self.scan_group(&[ScanJob::new(bytes, header)], |_, found| {
             result = found.map(|blob| out.extend_from_slice(blob));
         });
         result
@@ -73,20 +108,16 @@ impl Scanner {
     /// For pictures without entry points ([`Header::without_entry_points`]) `done` gets an empty
     /// slice: their codes are read to find damage. That takes 8 bytes for each block of 8 x 8
     /// coefficients of a picture of several scans, and next to nothing for others.
-    pub fn scan_group(
-        &mut self,
-        pictures: &[(&[u8], &Header)],
-        mut done: impl FnMut(usize, Result<&[u8]>),
-    ) {
+    pub fn scan_group(&mut self, jobs: &[ScanJob<'_>], mut done: impl FnMut(usize, Result<&[u8]>)) {
         let (mut live, mut next) = (0, 0);
         loop {
-            while live < MOST_LANES && next < pictures.len() {
-                if pictures[next].1.has_several_scans() {
-                    done(next, self.read(pictures[next]).map(|()| [].as_slice()));
+            while live < MOST_LANES && next < jobs.len() {
+                if jobs[next].header.has_several_scans() {
+                    done(next, self.read(&jobs[next]).map(|()| [].as_slice()));
                     next += 1;
                     continue;
                 }
-                match self.begin(live, next, &picture_of(pictures[next])) {
+                match self.begin(live, next, &jobs[next]) {
                     Ok(()) => live += 1,
                     Err(error) => done(next, Err(error)),
                 }
@@ -98,14 +129,14 @@ impl Scanner {
             let lane = self.skimmers.run(&mut self.lanes[..live]);
             let walk = &mut self.walks[lane];
             let number = walk.number;
-            let picture = picture_of(pictures[number]);
+            let picture = jobs[number].picture();
             let result = match walk.go_on(&picture, &mut self.lanes[lane]) {
                 Some(false) => continue,
                 Some(true) => {
-                    write(&picture, &walk.places, &mut self.blob);
+                    write(&picture, walk.step, &walk.places, &mut self.blob);
                     Ok(())
                 }
-                None => self.read_again(&picture),
+                None => self.read_again(&jobs[number]),
             };
             done(number, result.map(|()| self.blob.as_slice()));
             live -= 1;
@@ -115,15 +146,17 @@ impl Scanner {
     }
 
     /// Reads all codes of a picture of several scans.
-    fn read(&mut self, (bytes, header): (&[u8], &Header)) -> Result<()> {
+    fn read(&mut self, job: &ScanJob<'_>) -> Result<()> {
+        let header = job.header;
         header.check_supported()?;
-        let read = self.scans.read((bytes, header), Grid::read(header), [Needed::All; 4]);
+        let read = self.scans.read((job.bytes, header), Grid::read(header), [Needed::All; 4]);
         // Buffers for one huge picture are not kept.
         self.scans.drop_large(KEPT);
         read.map(|_| ())
     }
 
-    fn begin(&mut self, lane: usize, number: usize, picture: &Picture<'_>) -> Result<()> {
+    fn begin(&mut self, lane: usize, number: usize, job: &ScanJob<'_>) -> Result<()> {
+        let picture = &job.picture();
         let header = picture.header;
         header.check_bytes(picture.bytes)?;
         header.check_supported()?;
@@ -134,15 +167,16 @@ impl Scanner {
         let each = u64::from(columns) * header.components.blocks() as u64;
         header.check_rows(picture.bytes, rows, each)?;
         self.walks[lane].number = number;
-        self.walks[lane].start(picture, &mut self.lanes[lane])
+        self.walks[lane].start(picture, job.step(), &mut self.lanes[lane])
     }
 
     /// Reads a picture again that a lane rejected, to find out why.
-    fn read_again(&mut self, picture: &Picture<'_>) -> Result<()> {
+    fn read_again(&mut self, job: &ScanJob<'_>) -> Result<()> {
         let reread = self.reread.get_or_insert_default();
-        let read = reread.read(picture);
+        let (picture, step) = (job.picture(), job.step());
+        let read = reread.read(&picture, step);
         if read.is_ok() {
-            write(picture, &reread.places, &mut self.blob);
+            write(&picture, step, &reread.places, &mut self.blob);
         }
         reread.drop_large(KEPT);
         read
@@ -150,20 +184,15 @@ impl Scanner {
 }
 
 /// Encodes the entry points; none for a kind that has none.
-fn write(picture: &Picture<'_>, places: &[Position], blob: &mut Vec<u8>) {
+fn write(picture: &Picture<'_>, step: u32, places: &[Position], blob: &mut Vec<u8>) {
     blob.clear();
     if picture.header.without_entry_points().is_some() {
         return;
     }
     let (columns, rows) = picture.mcus;
-    let (count, step) = (picture.header.components.count(), step(columns));
+    let count = picture.header.components.count();
     let grid = (rows, columns.div_ceil(step), step);
     encode(picture.bytes, count, grid, places, blob);
-}
-
-fn picture_of<'a>((bytes, header): (&'a [u8], &'a Header)) -> Picture<'a> {
-    let data = (header.data, bytes.len());
-    Picture { bytes, header, mcus: header.mcus(), points: None, data }
 }
 
 #[cfg(test)]
@@ -174,10 +203,11 @@ mod tests {
 
     /// Returns the entry points that a lane that decodes finds.
     fn read(reread: &mut Reread, bytes: &[u8], header: &Header) -> Result<Vec<u8>> {
-        let picture = picture_of((bytes, header));
+        let job = ScanJob::new(bytes, header);
+        let (picture, step) = (job.picture(), job.step());
         let mut blob = Vec::new();
-        reread.read(&picture)?;
-        write(&picture, &reread.places, &mut blob);
+        reread.read(&picture, step)?;
+        write(&picture, step, &reread.places, &mut blob);
         Ok(blob)
     }
 

@@ -4,7 +4,6 @@
 
 use crate::entropy::Skim;
 use crate::error::Result;
-use crate::points::step;
 use crate::position::{Cursor, Position};
 use crate::strand::{Picture, SPARE};
 
@@ -17,7 +16,7 @@ pub(crate) struct SkimWalk {
     /// The number of the picture.
     pub(crate) number: usize,
     /// MCUs between two positions of a row.
-    step: u32,
+    pub(crate) step: u32,
     /// The position before each step of each row, and after the last block.
     pub(crate) places: Vec<Position>,
     /// MCUs read, and MCUs of the current leg.
@@ -30,15 +29,20 @@ pub(crate) struct SkimWalk {
 }
 
 impl SkimWalk {
-    /// Begins a picture.
+    /// Begins a picture, whose positions are `step` MCUs apart.
     ///
     /// # Errors
     /// Returns an error if a Huffman table is invalid, the data are not followed by the end of the
     /// image, or memory is exhausted.
-    pub(crate) fn start(&mut self, picture: &Picture<'_>, skim: &mut Skim) -> Result<()> {
+    pub(crate) fn start(
+        &mut self,
+        picture: &Picture<'_>,
+        step: u32,
+        skim: &mut Skim,
+    ) -> Result<()> {
         skim.open(picture.header, picture.bytes)?;
         picture.unstuff(&mut skim.data)?;
-        (self.step, self.mcu, self.markers) = (step(picture.mcus.0), 0, 0);
+        (self.step, self.mcu, self.markers) = (step, 0, 0);
         self.places.clear();
         self.last = (picture.header.data, 0);
         skim.seek(0);

@@ -116,19 +116,56 @@ pub(crate) struct Strand {
     /// MCUs up to the next restart marker, and its number in the lane's data.
     until: u32,
     marker: usize,
-    /// Where the row must end: bits of the data, predictors.
-    target: Option<(usize, Predictors)>,
+    /// The next entry point of the row.
+    target: Option<Target>,
+}
+
+/// An entry point that a row must not pass.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    /// Its place: bits of the lane's data.
+    bit: usize,
+    predictors: Predictors,
+    /// True if the row is decoded up to it, false if its last MCUs are left out.
+    is_end: bool,
+}
+
+impl Target {
+    /// Returns true if a lane that has decoded the row can be right.
+    fn agrees(&self, lane: &Lane) -> bool {
+        match self.is_end {
+            true => (self.bit, self.predictors) == (lane.bit(), lane.predictors()),
+            false => self.bit >= lane.bit(),
+        }
+    }
+}
+
+/// How far a row is decoded whose last MCUs are not needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowEnd {
+    /// Up to the last MCU that is needed.
+    Needed,
+    /// Up to the next entry point, where the row is verified.
+    Place,
 }
 
 impl Strand {
     /// Creates a walk over `rows`, of which `columns` are needed.
-    pub(crate) fn new(picture: &Picture<'_>, rows: Range<u32>, columns: &Range<u32>) -> Strand {
-        // Decoding can only start and be checked at entry points, so the columns are widened to the
-        // next ones; without entry points whole rows must be decoded.
+    pub(crate) fn new(
+        picture: &Picture<'_>,
+        rows: Range<u32>,
+        columns: &Range<u32>,
+        row_end: RowEnd,
+    ) -> Strand {
+        // Decoding can only start, and be verified, at entry points; without them whole rows must
+        // be decoded.
         let columns = match picture.points {
             Some(points) => {
                 let step = points.step();
-                let end = columns.end.div_ceil(step) * step;
+                let end = match row_end {
+                    RowEnd::Needed => columns.end,
+                    RowEnd::Place => columns.end.div_ceil(step).saturating_mul(step),
+                };
                 columns.start / step * step..end.min(picture.mcus.0)
             }
             None => 0..picture.mcus.0,
@@ -157,17 +194,22 @@ impl Strand {
         if let Some(points) = &picture.points {
             let from = points.place(self.row, self.columns.start);
             let to = points.place(self.row, self.columns.end);
-            self.enter(picture, lane, (from, to))?;
+            let step = points.step();
+            let is_end =
+                self.columns.end == picture.mcus.0 || self.columns.end.is_multiple_of(step);
+            self.enter(picture, lane, (from, to), is_end)?;
         }
         self.leg(picture, lane)
     }
 
-    /// Takes the data between two entry points.
+    /// Takes the data between two entry points; `is_end` is true if the row is decoded up to the
+    /// second one.
     fn enter(
         &mut self,
         picture: &Picture<'_>,
         lane: &mut Lane,
         (from, to): (Position, Position),
+        is_end: bool,
     ) -> WalkResult<()> {
         // The blob is untrusted: a position inside a marker or a stuffed pair would shift all
         // bytes.
@@ -183,9 +225,9 @@ impl Strand {
         unstuffed.map_err(|_| Stop::Disagrees)?;
         lane.seek(from.bit as usize, from.all_predictors());
         let bits = 8 * lane.data.len();
-        let target = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
         // The last byte holds bits of the next row, too: the row ends `to.bit` bits into it.
-        self.target = Some((target, to.all_predictors()));
+        let bit = if to.bit == 0 { bits } else { (bits + to.bit as usize).wrapping_sub(8) };
+        self.target = Some(Target { bit, predictors: to.all_predictors(), is_end });
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
         let interval = picture.header.restart;
         if interval > 0 {
@@ -235,7 +277,7 @@ impl Strand {
             return self.leg(picture, lane).map(|()| false);
         }
         match self.target {
-            Some(target) if target != (lane.bit(), lane.predictors()) => Err(Stop::Disagrees),
+            Some(target) if !target.agrees(lane) => Err(Stop::Disagrees),
             _ => Ok(true),
         }
     }

@@ -1,6 +1,6 @@
 //! The project's own decoder: one image at a time, and in groups.
 
-use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, Scanner};
+use tarflume_jpeg::{Decoder, Header, Job, Region, Scale, ScanJob, Scanner};
 
 use crate::resize::OwnResize;
 use crate::work::{Competitor, Data, OnDone, Photo, Queue, SIDE, Window, Worker};
@@ -203,9 +203,10 @@ impl Worker for Scan {
             let jpeg = |item| &queue.data.photo(item).jpeg[..];
             let parse = |item| Header::parse(jpeg(item)).map_err(|e| e.to_string());
             let headers = items.clone().map(parse).collect::<Result<Vec<_>, _>>()?;
-            let pictures: Vec<_> = items.clone().map(jpeg).zip(&headers).collect();
+            let job = |(bytes, header)| ScanJob::new(bytes, header);
+            let jobs: Vec<_> = items.clone().map(jpeg).zip(&headers).map(job).collect();
             let mut result = Ok(());
-            self.0.scan_group(&pictures, |n, done| match done {
+            self.0.scan_group(&jobs, |n, done| match done {
                 Ok(_) => seen(items.start + n, &[]),
                 Err(error) => result = Err(error.to_string()),
             });

@@ -1,6 +1,6 @@
 //! The crate through its public interface; checks that no byte beside a picture is written.
 
-use tarflume_jpeg::{Color, Decoder, Error, Header, Job, Region, Report, Scale, Scanner};
+use tarflume_jpeg::{Color, Decoder, Error, Header, Job, Region, Report, Scale, ScanJob, Scanner};
 
 use crate::picture::Picture;
 
@@ -90,5 +90,14 @@ impl TestDecoder {
         let mut points = Vec::new();
         self.scanner.scan(jpeg, &header, &mut points)?;
         Ok(points)
+    }
+
+    /// Returns its entry points with this many MCUs between two in a row.
+    pub(crate) fn points_every(&mut self, step: u32, jpeg: &[u8]) -> Result<Vec<u8>, Error> {
+        let header = Header::parse(jpeg)?;
+        let job = ScanJob { step: Some(step), ..ScanJob::new(jpeg, &header) };
+        let mut points = Ok(Vec::new());
+        self.scanner.scan_group(&[job], |_, found| points = found.map(<[u8]>::to_vec));
+        points
     }
 }

@@ -100,6 +100,53 @@ fn any_byte_may_be_false() {
     }
 }
 
+/// Returns the blob with another `bit` in the place of number `n`, as specified in FORMAT.md.
+fn with_another_bit(points: &[u8], n: usize) -> Vec<u8> {
+    let widths: Vec<usize> = points[38..42].iter().map(|&width| width.into()).collect();
+    let at = n * (widths.iter().sum::<usize>() + 3) + widths[0];
+    let mut changed = points.to_vec();
+    changed[42 + at / 8] ^= 1 << (at % 8);
+    sealed(changed)
+}
+
+#[test]
+fn the_first_row_and_every_eighth_after_it_end_at_a_place_where_they_are_verified() {
+    let (mut turbo, mut ours) = (Turbo::new(), TestDecoder::default());
+    let picture = Picture::new(640, 480, 3, Motif::Scene, 6);
+    let jpeg = turbo.encode(&picture, &Recipe::sampled((1, 1)));
+    let points = ours.points(&jpeg).unwrap();
+    assert_eq!((points[4], points[6]), (5, 16), "five places a row, one for every 16 MCUs");
+    // MCUs 12 to 19 of the rows 25 to 34: from place 0 to the crop's end, or to place 2.
+    let region = Some(Region { left: 100, top: 200, width: 60, height: 80 });
+    let without = ours.decode(&jpeg, Ask { region, ..Ask::default() }).unwrap();
+    let mut used = |points: &[u8]| {
+        let ask = Ask { region, points: Some(points), ..Ask::default() };
+        let (found, report) = ours.report(&jpeg, ask).unwrap();
+        assert_eq!(found.difference(&without), None);
+        report
+    };
+    let report = used(&points);
+    assert_eq!(report.entry_points, Use::Used);
+    assert_eq!(report.decoded, (2 * 32 + 8 * 20) * 3);
+    for row in 25..35 {
+        let verified = matches!(row, 25 | 33);
+        let expected = if verified { Use::Refused } else { Use::Used };
+        let false_place = with_another_bit(&points, row * 5 + 2);
+        assert_eq!(used(&false_place).entry_points, expected, "row {row}");
+    }
+    // Where a crop ends at a place, or a row of the picture ends, each row is verified.
+    for (region, place) in [
+        (Region { left: 100, top: 200, width: 156, height: 80 }, 2),
+        (Region { left: 600, top: 200, width: 40, height: 80 }, 5),
+    ] {
+        for row in 25..35 {
+            let false_place = with_another_bit(&points, row * 5 + place);
+            let used = same(&mut ours, &jpeg, Some(region), &false_place, "at a place");
+            assert_eq!(used, Use::Refused, "row {row}");
+        }
+    }
+}
+
 #[test]
 fn many_bytes_may_be_false() {
     let mut ours = TestDecoder::default();

@@ -183,10 +183,13 @@ fn places_are_those_of_a_reader_of_single_bits() {
         for motif in Motif::ALL {
             let picture = Picture::new(width, height, channels, motif, n as u64);
             let jpeg = turbo.encode(&picture, &recipe);
-            let blob = ours.points(&jpeg).unwrap();
-            let expected = places(&jpeg, u32::from(blob[6]) | u32::from(blob[7]) << 8);
-            let found: Vec<Place> = (0..expected.len()).map(|n| place_of(&blob, n)).collect();
-            assert_eq!(found, expected, "{motif:?} {recipe:?}");
+            let usual = ours.points(&jpeg).unwrap();
+            let others = [8, 13, 32, 70_000].map(|n| ours.points_every(n, &jpeg).unwrap());
+            for blob in [usual].iter().chain(&others) {
+                let expected = places(&jpeg, u32::from(blob[6]) | u32::from(blob[7]) << 8);
+                let found: Vec<Place> = (0..expected.len()).map(|n| place_of(blob, n)).collect();
+                assert_eq!(found, expected, "{motif:?} {recipe:?}");
+            }
         }
     }
 }

@@ -126,6 +126,29 @@ fn wide_pictures_have_entry_points_within_rows() {
 }
 
 #[test]
+fn entry_points_of_any_step_lead_to_the_same_pixels() {
+    let mut both = Comparison::new();
+    for luma in [(1, 1), (2, 2)] {
+        let picture = Picture::new(1300, 100, 3, Motif::Scene, 3);
+        let jpeg = both.encode(&picture, &Recipe::sampled(luma));
+        let points = [8, 11, 32, 1000].map(|n| both.ours.points_every(n, &jpeg).unwrap());
+        for (left, width) in [(0, 1), (0, 1300), (263, 40), (640, 352), (1200, 100)] {
+            let region = Some(Region { left, top: 3, width, height: 95 });
+            let expected = both.ours.decode(&jpeg, Ask { region, ..Ask::default() }).unwrap();
+            let mut decoded = Vec::new();
+            for points in &points {
+                let ask = Ask { region, points: Some(points), ..Ask::default() };
+                let (found, report) = both.ours.report(&jpeg, ask).unwrap();
+                assert_eq!(found.difference(&expected), None);
+                assert_eq!(report.entry_points, Use::Used);
+                decoded.push(report.decoded);
+            }
+            assert!(decoded[0] <= decoded[2] && decoded[2] <= decoded[3], "{decoded:?}");
+        }
+    }
+}
+
+#[test]
 fn a_smaller_region_decodes_fewer_blocks() {
     let mut both = Comparison::new();
     let picture = Picture::new(640, 480, 3, Motif::Scene, 2);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tarflume_jpeg::{Header, Scanner, strips};
+use tarflume_jpeg::{Header, ScanJob, Scanner, strips};
 
 use super::fault::Fault;
 use super::jpeg::fault;
@@ -26,11 +26,26 @@ pub(crate) struct Tray {
     scanner: Scanner,
     bytes: Vec<u8>,
     filled: usize,
-    jpegs: Vec<(Range<usize>, Header)>,
+    jpegs: Vec<Loaded>,
     blobs: Vec<u8>,
     found: Vec<Result<Range<usize>, Fault>>,
     /// Entry points of the last JPEG that was read alone.
     alone: Vec<u8>,
+}
+
+/// A JPEG on a tray.
+#[derive(Debug)]
+struct Loaded {
+    room: Range<usize>,
+    header: Header,
+    /// MCUs between its entry points, if they will be compared with others.
+    step: Option<u32>,
+}
+
+impl Loaded {
+    fn job<'a>(&'a self, bytes: &'a [u8]) -> ScanJob<'a> {
+        ScanJob { bytes: &bytes[self.room.clone()], header: &self.header, step: self.step }
+    }
 }
 
 impl Tray {
@@ -56,20 +71,21 @@ impl Tray {
 
     /// Adds the JPEG in `room` to those whose codes will be read; returns its number.
     pub(crate) fn add(&mut self, room: Range<usize>, header: Header) -> usize {
-        self.jpegs.push((room, header));
+        self.jpegs.push(Loaded { room, header, step: None });
         self.jpegs.len() - 1
     }
 
     /// Adds a copy of a JPEG; returns its number.
-    pub(crate) fn put(&mut self, bytes: &[u8], header: Header) -> usize {
-        let room = self.room(bytes.len());
-        self.fill(room.clone()).copy_from_slice(bytes);
-        self.add(room, header)
+    pub(crate) fn put(&mut self, jpeg: ScanJob<'_>) -> usize {
+        let room = self.room(jpeg.bytes.len());
+        self.fill(room.clone()).copy_from_slice(jpeg.bytes);
+        self.jpegs.push(Loaded { room, header: jpeg.header.clone(), step: jpeg.step });
+        self.jpegs.len() - 1
     }
 
     /// Returns the bytes of JPEG `number`; none if there are fewer.
     pub(crate) fn jpeg(&self, number: usize) -> &[u8] {
-        self.jpegs.get(number).map_or(&[], |(room, _)| &self.bytes[room.clone()])
+        self.jpegs.get(number).map_or(&[], |jpeg| &self.bytes[jpeg.room.clone()])
     }
 
     /// Returns true if the tray should be read.
@@ -89,8 +105,7 @@ impl Tray {
         blobs.clear();
         found.clear();
         found.resize(jpegs.len(), Ok(0..0));
-        let group: Vec<(&[u8], &Header)> =
-            jpegs.iter().map(|(room, header)| (&bytes[room.clone()], header)).collect();
+        let group: Vec<ScanJob<'_>> = jpegs.iter().map(|jpeg| jpeg.job(bytes)).collect();
         scanner.scan_group(&group, |number, result| {
             found[number] = match result {
                 Ok(blob) => {
@@ -121,8 +136,19 @@ impl Tray {
     /// # Errors
     /// Returns the errors of [`Tray::entry_points`].
     pub(crate) fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
+        self.read_job(ScanJob::new(bytes, header))
+    }
+
+    /// Reads the codes of one JPEG as [`Tray::read_one`] does, with its own step.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Tray::entry_points`].
+    pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<&[u8], Fault> {
         self.alone.clear();
-        let read = self.scanner.scan(bytes, header, &mut self.alone);
+        let mut read = Ok(());
+        self.scanner.scan_group(&[jpeg], |_, found| {
+            read = found.map(|blob| self.alone.extend_from_slice(blob));
+        });
         read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
     }
 
@@ -158,7 +184,7 @@ mod tests {
     fn read(jpegs: &[Vec<u8>]) -> Vec<Option<Fault>> {
         let mut tray = Tray::default();
         for bytes in jpegs {
-            tray.put(bytes, Header::parse(bytes).unwrap());
+            tray.put(ScanJob::new(bytes, &Header::parse(bytes).unwrap()));
         }
         tray.read();
         let found = (0..tray.len()).map(|n| {

@@ -2,7 +2,7 @@
 //! some dozens at a time.
 
 use tarflume_formats::{Index, Result, name};
-use tarflume_jpeg::{EntryPoints, Excerpt, Header, strips_fit};
+use tarflume_jpeg::{EntryPoints, Excerpt, Header, ScanJob, strips_fit};
 
 use crate::check::{Fault, LARGE, Tray};
 use crate::problem::{Problem, ProblemKind, Problems};
@@ -132,11 +132,14 @@ impl<'a> Jpegs<'a> {
         points: Option<&'a [u8]>,
     ) -> Vec<PointFault> {
         let jpeg = Waiting { at, key: key.to_vec(), points };
+        // Older sidecars have fewer entry points in wide rows.
+        let step = points.and_then(|blob| EntryPoints::read(blob).ok()).map(|points| points.step());
+        let job = ScanJob { bytes: data, header: &header, step };
         if data.len() as u64 > LARGE {
-            let read = self.tray.read_one(data, &header);
+            let read = self.tray.read_job(job);
             self.wrong.extend(compared(jpeg, read));
         } else {
-            self.tray.put(data, header);
+            self.tray.put(job);
             self.waiting.push(jpeg);
         }
         if self.tray.is_full() { self.settle() } else { std::mem::take(&mut self.wrong) }
@@ -166,5 +169,51 @@ fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Optio
             Some(PointFault::points(at, &key, text))
         }
         Ok(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind};
+    use tarflume_formats::crc32c;
+    use tarflume_jpeg::Scanner;
+
+    use super::*;
+
+    /// Returns the entry points of a JPEG with this many MCUs between two in a row.
+    fn points_every(step: u32, jpeg: &[u8]) -> Vec<u8> {
+        let header = Header::parse(jpeg).unwrap();
+        let job = ScanJob { step: Some(step), ..ScanJob::new(jpeg, &header) };
+        let mut points = Vec::new();
+        Scanner::new().scan_group(&[job], |_, found| points.extend_from_slice(found.unwrap()));
+        points
+    }
+
+    /// Changes a bit of the last place but one, with a matching checksum.
+    fn falsified(mut points: Vec<u8>) -> Vec<u8> {
+        let at = points.len() - 12;
+        points[at] ^= 1;
+        points[16..20].fill(0);
+        let sum = crc32c(&points);
+        points[16..20].copy_from_slice(&sum.to_le_bytes());
+        points
+    }
+
+    #[test]
+    fn entry_points_of_any_step_are_compared_with_the_codes() {
+        let jpeg = Photo::new(1200, 80, PhotoKind::Yuv420).encode(3).unwrap();
+        let header = Header::parse(&jpeg).unwrap();
+        for step in [8, 15, 25, 32, 75] {
+            let points = points_every(step, &jpeg);
+            assert_eq!(EntryPoints::read(&points).unwrap().step(), step);
+            let wrong = falsified(points.clone());
+            assert!(EntryPoints::read(&wrong).unwrap().fit(&jpeg));
+            let mut jpegs = Jpegs::default();
+            let mut found = jpegs.take((&jpeg, header.clone()), (512, b"right"), Some(&points));
+            found.extend(jpegs.take((&jpeg, header.clone()), (512, b"wrong"), Some(&wrong)));
+            found.extend(jpegs.settle());
+            assert_eq!(found.len(), 1, "step {step}: {found:?}");
+            assert!(found[0].key == b"wrong" && found[0].reason.contains("lead to wrong places"));
+        }
     }
 }
