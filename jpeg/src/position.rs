@@ -44,6 +44,22 @@ impl<'a> Cursor<'a> {
         Cursor { input, at, taken }
     }
 
+    /// Returns the same as [`Cursor::find`] for data without restart markers, of which `wanted`
+    /// bytes were unstuffed. Counts ffs instead of visiting each.
+    pub(crate) fn find_without_restarts(&mut self, wanted: usize) -> usize {
+        while self.taken < wanted {
+            // The bytes ahead are at most as many as those that are wanted, so all are data, and
+            // each ff among them has its zero.
+            let ahead = wanted - self.taken;
+            let Some(bytes) = self.input.get(self.at..self.at + ahead) else { break };
+            let zeros: usize = bytes.chunks(255).map(count_ffs).sum();
+            let half = usize::from(bytes.last() == Some(&0xff));
+            self.at += ahead + half;
+            self.taken += ahead + half - zeros;
+        }
+        self.find(wanted)
+    }
+
     /// Returns the byte of the file that is unstuffed byte `wanted`; the end of the data if there
     /// is none.
     pub(crate) fn find(&mut self, wanted: usize) -> usize {
@@ -65,6 +81,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Returns the number of ffs in at most 255 bytes.
+fn count_ffs(bytes: &[u8]) -> usize {
+    // Counting in bytes, the compiler compares as many at once as a register holds.
+    usize::from(bytes.iter().fold(0u8, |count, &byte| count + u8::from(byte == 0xff)))
+}
+
 /// Returns the end of data up to `position`: the byte after the last one of which bits are taken.
 pub(crate) fn end_of(bytes: &[u8], position: &Position) -> usize {
     let stuffed = usize::from(bytes.get(position.byte) == Some(&0xff));
@@ -83,6 +105,8 @@ pub(crate) fn is_inside(bytes: &[u8], start: usize, byte: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_fixtures::SplitMix64;
+
     use super::*;
     use crate::entropy::{Lane, unstuff};
 
@@ -97,6 +121,31 @@ mod tests {
             assert_eq!(Cursor::new(&input, 0).find(n), cursor.find(n), "from the start");
         }
         assert_eq!(cursor.find(found.len()), input.len());
+    }
+
+    #[test]
+    fn without_restarts_the_same_bytes_are_found_by_counting() {
+        let mut rng = SplitMix64::new(3);
+        for round in 0..40 {
+            let mut input = Vec::new();
+            for _ in 0..rng.between(1, 900) {
+                let byte = [0xff, 0, 1, rng.next_u64() as u8][rng.below(4) as usize];
+                input.push(byte);
+                input.extend((byte == 0xff).then_some(0));
+            }
+            input.extend([0xff, 0xff, 0xd9]); // a fill byte, the end of the image
+            let mut found = Lane::default().data;
+            unstuff(&input, 0..input.len(), 0, &mut found).unwrap();
+            let (mut slow, mut fast) = (Cursor::new(&input, 0), Cursor::new(&input, 0));
+            let mut wanted = 0;
+            while wanted <= found.len() {
+                assert_eq!(fast.find_without_restarts(wanted), slow.find(wanted), "{round}");
+                assert_eq!(Cursor::new(&input, 0).find_without_restarts(wanted), slow.find(wanted));
+                wanted += rng.below(400) as usize;
+            }
+            let end = found.len();
+            assert_eq!(fast.find_without_restarts(end), slow.find(end), "the end, {round}");
+        }
     }
 
     #[test]

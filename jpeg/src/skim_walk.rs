@@ -127,7 +127,11 @@ impl SkimWalk {
     /// Records the position of the next MCU.
     fn note(&mut self, picture: &Picture<'_>, skim: &Skim, bit: usize) {
         // The search starts at the last position, so that a picture takes one pass.
-        let byte = Cursor::from(picture.bytes, self.last).find(bit >> 3);
+        let mut cursor = Cursor::from(picture.bytes, self.last);
+        let byte = match skim.data.restarts.is_empty() {
+            true => cursor.find_without_restarts(bit >> 3),
+            false => cursor.find(bit >> 3),
+        };
         self.last = (byte, bit >> 3);
         let [a, b, c, _] = skim.predictors();
         self.places.push(Position { byte, bit: (bit & 7) as u32, predictors: [a, b, c] });
