@@ -20,7 +20,7 @@ use crate::strand::{Picture, RowEnd, Strand};
 /// The first row of a region, and one in so many after it, is decoded to the next entry point,
 /// where it is verified. In the others, MCUs that the region does not need are left out: that the
 /// bytes and the entry points are those that were written is known from their checksums.
-const VERIFIED: u32 = 8;
+const VERIFIED: u32 = 32;
 
 /// The state of a decoder, kept from call to call.
 #[derive(Debug)]

@@ -110,14 +110,14 @@ fn with_another_bit(points: &[u8], n: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_first_row_and_every_eighth_after_it_end_at_a_place_where_they_are_verified() {
+fn the_first_row_and_one_in_32_after_it_end_at_a_place_where_they_are_verified() {
     let (mut turbo, mut ours) = (Turbo::new(), TestDecoder::default());
     let picture = Picture::new(640, 480, 3, Motif::Scene, 6);
     let jpeg = turbo.encode(&picture, &Recipe::sampled((1, 1)));
     let points = ours.points(&jpeg).unwrap();
     assert_eq!((points[4], points[6]), (5, 16), "five places a row, one for every 16 MCUs");
-    // MCUs 12 to 19 of the rows 25 to 34: from place 0 to the crop's end, or to place 2.
-    let region = Some(Region { left: 100, top: 200, width: 60, height: 80 });
+    // MCUs 12 to 19 of the rows 25 to 58: from place 0 to the crop's end, or to place 2.
+    let region = Some(Region { left: 100, top: 200, width: 60, height: 272 });
     let without = ours.decode(&jpeg, Ask { region, ..Ask::default() }).unwrap();
     let mut used = |points: &[u8]| {
         let ask = Ask { region, points: Some(points), ..Ask::default() };
@@ -127,9 +127,9 @@ fn the_first_row_and_every_eighth_after_it_end_at_a_place_where_they_are_verifie
     };
     let report = used(&points);
     assert_eq!(report.entry_points, Use::Used);
-    assert_eq!(report.decoded, (2 * 32 + 8 * 20) * 3);
-    for row in 25..35 {
-        let verified = matches!(row, 25 | 33);
+    assert_eq!(report.decoded, (2 * 32 + 32 * 20) * 3);
+    for row in 25..59 {
+        let verified = matches!(row, 25 | 57);
         let expected = if verified { Use::Refused } else { Use::Used };
         let false_place = with_another_bit(&points, row * 5 + 2);
         assert_eq!(used(&false_place).entry_points, expected, "row {row}");
