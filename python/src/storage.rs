@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
-use tarflume::Storage;
+use tarflume::{Size, Storage};
 
 use crate::errors::{OrRaise, usage};
 
@@ -46,13 +46,18 @@ pub(crate) fn storage(py: Python<'_>, pairs: &[(String, String)]) -> PyResult<St
     let mut storage = Storage::new();
     for (name, value) in pairs {
         storage = match name.as_str() {
-            "readahead" => storage.readahead(value.parse().or_raise(py)?),
-            "hole" => storage.hole(value.parse().or_raise(py)?),
+            "readahead" => storage.readahead(size(py, name, value)?),
+            "hole" => storage.hole(size(py, name, value)?),
             "sidecars" => storage.sidecars(value),
-            "cache" => storage.cache(value.parse().or_raise(py)?),
+            "cache" => storage.cache(size(py, name, value)?),
             "cache_folder" => storage.cache_folder(value),
             _ => storage.option(name, value).or_raise(py)?,
         };
     }
     Ok(storage)
+}
+
+/// Parses the size of an option; an error names the option.
+fn size(py: Python<'_>, name: &str, text: &str) -> PyResult<Size> {
+    text.parse().map_err(|error: tarflume::Error| usage(py, format!("{name}: {}", error.text())))
 }

@@ -456,7 +456,7 @@ def test_hole_decides_which_bytes_of_large_jpegs_are_fetched(tmp_path: pathlib.P
         picture = Image.frombytes("RGB", (256, 128), noise).resize((1024, 512), Image.Resampling.BICUBIC)
         picture.save(source / f"{n}.jpg", quality=90)
         assert (source / f"{n}.jpg").stat().st_size > 150_000
-    tarflume.pack.build(source, tmp_path / "set", shards=1)
+    tarflume.pack.build(source, tmp_path / "set", shards=1, require="image")
 
     def fetched(url: str, **storage: str) -> tuple[int, list[bytes]]:
         crop = tarflume.RandomResizedCrop(64, scale=(0.02, 0.05))
