@@ -7,7 +7,7 @@
 use std::slice::IterMut;
 
 use super::code::{difference, window};
-use super::huffman::{END, LOOK, RARE, Tables};
+use super::huffman::{END, Entry, LOOK, RARE, Tables};
 use super::lane::Predictors;
 use super::pattern::{PLACES, Pattern};
 use super::skips::{BITS, Pair, SkipTables, Skips, TURN};
@@ -44,7 +44,8 @@ impl Skim {
     /// Returns an error if the codes of a table are invalid.
     pub(crate) fn open(&mut self, header: &Header, bytes: &[u8]) -> Result<()> {
         self.tables.build(header, bytes)?;
-        self.skips.build(&header.components, &self.tables);
+        let entry = Entry::for_data(bytes.len().saturating_sub(header.data));
+        self.skips.build(&header.components, &self.tables, entry);
         self.pattern = Pattern::of(&header.components);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //!
 //! The kernel in `skim` uses them. The tables hold no values, so nothing can be decoded with them.
 
-use super::huffman::{Codes, MOST_AC, MOST_DC, Tables};
+use super::huffman::{Codes, Entry, MOST_AC, MOST_DC, Tables};
 use crate::header::Components;
 
 /// Number of bits of a look-up.
@@ -50,9 +50,9 @@ impl Pair {
 
     /// Builds the tables of these DC and AC tables.
     #[cfg(test)]
-    pub(super) fn of(numbers: (usize, usize), tables: &Tables) -> Pair {
+    pub(super) fn of(numbers: (usize, usize), tables: &Tables, entry: Entry) -> Pair {
         let mut pair = Pair::new(numbers);
-        pair.fill(tables);
+        pair.fill(tables, entry);
         pair
     }
 
@@ -61,18 +61,41 @@ impl Pair {
         &self.rest.as_chunks().0[1]
     }
 
-    fn fill(&mut self, tables: &Tables) {
+    fn fill(&mut self, tables: &Tables, entry: Entry) {
         let (dc, ac) = self.numbers;
-        let codes = tables.ac[ac & 3].codes();
-        self.rest[1] = 0;
-        for bits in 1..=BITS {
-            let (narrower, table) = self.rest.split_at_mut(1 << bits);
-            fill(codes.clone(), ac_symbol, &mut table[..1 << bits], narrower);
+        let (dc, ac) = (tables.dc[dc & 3].codes(), tables.ac[ac & 3].codes());
+        match entry {
+            Entry::One => {
+                fill_one(ac, ac_symbol, &mut self.rest[ENTRIES..]);
+                fill_one(dc, dc_symbol, &mut self.first);
+            }
+            Entry::Several => {
+                self.rest[1] = 0;
+                for bits in 1..=BITS {
+                    let (narrower, table) = self.rest.split_at_mut(1 << bits);
+                    fill(ac.clone(), ac_symbol, &mut table[..1 << bits], narrower);
+                }
+                fill(dc, dc_symbol, &mut self.first, &self.rest);
+            }
         }
-        fill(tables.dc[dc & 3].codes(), dc_symbol, &mut self.first, &self.rest);
-        let unknown = |entry: &&mut u16| **entry == 0;
-        self.first.iter_mut().filter(unknown).for_each(|entry| *entry = ASK);
-        self.rest[ENTRIES..].iter_mut().filter(unknown).for_each(|entry| *entry = ASK);
+        ask(&mut self.first);
+        ask(&mut self.rest[ENTRIES..]);
+    }
+}
+
+/// Fills a table with single symbols. Entries without one become 0.
+fn fill_one(codes: Codes<'_>, meaning: fn(u8) -> Option<(u16, u32)>, table: &mut [u16]) {
+    let bits = table.len().ilog2();
+    table.fill(0);
+    let mut from = 0;
+    for (symbol, length) in codes.take_while(|&(_, length)| length <= bits) {
+        let span = &mut table[from..from + (1 << (bits - length))];
+        from += span.len();
+        if let Some((advance, size)) =
+            meaning(symbol).filter(|(_, size)| length + size <= MOST_BITS)
+        {
+            span.fill(((length + size) << 8) as u16 | advance);
+        }
     }
 }
 
@@ -112,6 +135,14 @@ fn fill(
     }
 }
 
+/// Marks the entries without a symbol.
+fn ask(table: &mut [u16]) {
+    for entry in table {
+        // A selection, not a branch: so the compiler handles many entries at once.
+        *entry = if *entry == 0 { ASK } else { *entry };
+    }
+}
+
 /// Returns the coefficients and the bits of the value of an AC symbol; `None` if it is invalid.
 fn ac_symbol(symbol: u8) -> Option<(u16, u32)> {
     match (symbol >> 4, u32::from(symbol & 15)) {
@@ -137,7 +168,7 @@ pub(super) struct SkipTables {
 
 impl SkipTables {
     /// Builds the tables of these components from those that decode.
-    pub(super) fn build(&mut self, components: &Components, tables: &Tables) {
+    pub(super) fn build(&mut self, components: &Components, tables: &Tables, entry: Entry) {
         let mut count = 0;
         for (c, component) in components.iter().enumerate() {
             let numbers = (component.dc, component.ac);
@@ -147,7 +178,7 @@ impl SkipTables {
                     self.pairs.push(Pair::new(numbers));
                 }
                 self.pairs[count].numbers = numbers;
-                self.pairs[count].fill(tables);
+                self.pairs[count].fill(tables, entry);
                 count += 1;
                 count - 1
             });
