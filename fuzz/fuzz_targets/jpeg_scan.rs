@@ -22,9 +22,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(!has_points || EntryPoints::read(&blob).expect("just made").fit(bytes));
     let mut others = Vec::new();
     let step = Some(8 + bytes.len() as u32 % 9);
-    Scanner::new().scan_group(&[ScanJob { step, ..ScanJob::new(bytes, &header) }], |_, found| {
-        others.extend_from_slice(found.expect("found whole before"));
-    });
+    let job = ScanJob { step, ..ScanJob::new(bytes, &header) };
+    Scanner::new().scan_job(job, &mut others).expect("found whole before");
     let (width, height) = (header.width(), header.height());
     let (left, top) = (bytes.len() as u32 % width, bytes.len() as u32 % height);
     let part = Region { left, top, width: (width - left).div_ceil(2), height: height - top };

@@ -20,7 +20,7 @@ use crate::strand::{Picture, RowEnd, Strand};
 /// The first row of a region, and one in so many after it, is decoded to the next entry point,
 /// where it is verified. In the others, MCUs that the region does not need are left out: that the
 /// bytes and the entry points are those that were written is known from their checksums.
-const VERIFIED: u32 = 32;
+const VERIFIED_EVERY: u32 = 32;
 
 /// The state of a decoder, kept from call to call.
 #[derive(Debug)]
@@ -208,7 +208,8 @@ where
         let (lane, from) = (&mut self.state.lanes[number], &self.state.slots[slot]);
         let picture = task.picture(from);
         let nth = rows.start.saturating_sub(from.layout.rows.start);
-        let row_end = if nth.is_multiple_of(VERIFIED) { RowEnd::Place } else { RowEnd::Needed };
+        let row_end =
+            if nth.is_multiple_of(VERIFIED_EVERY) { RowEnd::Place } else { RowEnd::Needed };
         let mut strand = Strand::new(&picture, rows, &from.layout.columns, row_end);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);

@@ -52,7 +52,7 @@ impl Reread {
         self.last = (picture.header.data, 0);
         let components = &picture.header.components;
         self.lane.set_components(components, &self.tables);
-        self.lane.set_room(self.step as usize * components.blocks());
+        self.lane.set_room(step.min(picture.mcus.0) as usize * components.blocks());
         self.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0), RowEnd::Needed);
         self.strand.start(picture, &mut self.lane)?;
         let walked = self.walk(picture);

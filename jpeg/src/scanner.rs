@@ -89,8 +89,16 @@ impl Scanner {
     /// # Errors
     /// Returns the errors that [`Scanner::scan_group`] describes.
     pub fn scan(&mut self, bytes: &[u8], header: &Header, out: &mut Vec<u8>) -> Result<()> {
+        self.scan_job(ScanJob::new(bytes, header), out)
+    }
+
+    /// Does the same with the step of the job.
+    ///
+    /// # Errors
+    /// Returns the errors that [`Scanner::scan_group`] describes.
+    pub fn scan_job(&mut self, job: ScanJob<'_>, out: &mut Vec<u8>) -> Result<()> {
         let mut result = Ok(());
-        self.scan_group(&[ScanJob::new(bytes, header)], |_, found| {
+        self.scan_group(&[job], |_, found| {
             result = found.map(|blob| out.extend_from_slice(blob));
         });
         result

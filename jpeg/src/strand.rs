@@ -164,7 +164,7 @@ impl Strand {
                 let step = points.step();
                 let end = match row_end {
                     RowEnd::Needed => columns.end,
-                    RowEnd::Place => columns.end.div_ceil(step).saturating_mul(step),
+                    RowEnd::Place => columns.end.next_multiple_of(step),
                 };
                 columns.start / step * step..end.min(picture.mcus.0)
             }

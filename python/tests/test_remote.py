@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import pathlib
 import pickle
-import random
 import re
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import sys
 import time
 
 import pytest
-from PIL import Image
 
 import servers
 import tarflume
@@ -446,31 +444,3 @@ def test_the_environment_says_where_the_store_is(
     monkeypatch.setenv("AWS_PROFILE", "work")
     run("build", source, "-o", "s3://data/environment", "--shards", 4)
     assert epoch("s3://data/environment") == epoch(local)
-
-
-def test_hole_decides_which_bytes_of_large_jpegs_are_fetched(tmp_path: pathlib.Path) -> None:
-    source = tmp_path / "pairs"
-    source.mkdir()
-    for n in range(8):
-        noise = random.Random(n).randbytes(256 * 128 * 3)
-        picture = Image.frombytes("RGB", (256, 128), noise).resize((1024, 512), Image.Resampling.BICUBIC)
-        picture.save(source / f"{n}.jpg", quality=90)
-        assert (source / f"{n}.jpg").stat().st_size > 150_000
-    tarflume.pack.build(source, tmp_path / "set", shards=1, require="image")
-
-    def fetched(url: str, **storage: str) -> tuple[int, list[bytes]]:
-        crop = tarflume.RandomResizedCrop(64, scale=(0.02, 0.05))
-        loader = tarflume.Loader(url, storage=storage, image=crop, batch_size=8, shuffle="full", seed=5)
-        pixels = [batch["image"].numpy().tobytes() for batch in loader]
-        return loader.stats()["fetch"]["bytes"], pixels
-
-    files = tarflume.Loader(
-        tmp_path / "set", image=tarflume.RandomResizedCrop(64, scale=(0.02, 0.05)), batch_size=8, shuffle="full", seed=5
-    )
-    expected = [batch["image"].numpy().tobytes() for batch in files]
-    with servers.http_files(tmp_path / "set") as url:
-        small, large = fetched(url, hole="4KiB"), fetched(url, hole="1MiB")
-        assert small[1] == large[1] == expected
-        assert small[0] < large[0] / 2, (small[0], large[0])
-        with pytest.raises(tarflume.Error, match="hole"):
-            fetched(url, hole="much")

@@ -37,23 +37,6 @@ const ASK: u64 = RARE << 8 | 64;
 pub(super) const MOST_DC: u32 = 11;
 pub(super) const MOST_AC: u32 = 10;
 
-/// How many symbols an entry of `pairs` and `skips` holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// As many as fit.
-    Several,
-    /// One: such tables are built in a tenth of the time.
-    One,
-}
-
-impl Entry {
-    /// Returns the kind for so many bytes of data: for few, building the other tables would take
-    /// longer than they save.
-    pub(super) fn for_data(bytes: usize) -> Entry {
-        if bytes < 8 << 10 { Entry::One } else { Entry::Several }
-    }
-}
-
 /// A table for DC or AC coefficients.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {

@@ -7,10 +7,10 @@
 use std::slice::IterMut;
 
 use super::code::{difference, window};
-use super::huffman::{END, Entry, LOOK, RARE, Tables};
+use super::huffman::{END, LOOK, RARE, Tables};
 use super::lane::Predictors;
 use super::pattern::{PLACES, Pattern};
-use super::skips::{BITS, Pair, SkipTables, Skips, TURN};
+use super::skips::{BITS, Entry, Pair, SkipTables, Skips, TURN};
 use super::steps::{Steps, rounds};
 use super::unstuff::Unstuffed;
 use crate::error::Result;

@@ -3,7 +3,7 @@
 //!
 //! The kernel in `skim` uses them. The tables hold no values, so nothing can be decoded with them.
 
-use super::huffman::{Codes, Entry, MOST_AC, MOST_DC, Tables};
+use super::huffman::{Codes, MOST_AC, MOST_DC, Tables};
 use crate::header::Components;
 
 /// Number of bits of a look-up.
@@ -31,6 +31,22 @@ const ASK: u16 = 0xc0;
 const COUNT: u16 = 0x7f;
 /// Limit on the bits of an entry, so that three look-ups of 12 bits fit into a window of 57.
 pub(super) const MOST_BITS: u32 = 22;
+
+/// How many symbols an entry holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// As many as fit.
+    Several,
+    /// One: such tables are built faster and read slower.
+    One,
+}
+
+impl Entry {
+    /// Returns what takes less time in all for so many bytes of data.
+    pub(super) fn for_data(bytes: usize) -> Entry {
+        if bytes < 8 << 10 { Entry::One } else { Entry::Several }
+    }
+}
 
 /// The tables of components with the same pair of Huffman tables.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use tarflume_fixtures::SplitMix64;
 
-use super::huffman::{Entry, Kind, MOST_AC, MOST_DC, Table, Tables};
+use super::huffman::{Kind, MOST_AC, MOST_DC, Table, Tables};
 use super::pairs::{self, LaneTables};
-use super::skips::{self, Pair};
+use super::skips::{self, Entry, Pair};
 
 /// The counts and symbols of a random table: some symbols are invalid, and some bits are no code.
 fn random(rng: &mut SplitMix64, most: u32) -> ([u8; 16], Vec<u8>) {
@@ -128,6 +128,20 @@ fn entries_of_the_scanner_hold_what_the_next_symbols_take() {
                 symbols += 1;
             }
             assert!(symbols < 2 || kind == Entry::Several);
+            if symbols == 0 {
+                // The first symbol is invalid, or its code or its value is too long.
+                let first = match is_first {
+                    true => symbol(&dc_codes, window)
+                        .filter(|&(size, _)| u32::from(size) <= MOST_DC)
+                        .map(|(size, length)| (length, length + u32::from(size))),
+                    false => ac(&ac_codes, window)
+                        .map(|(_, taken, ..)| (symbol(&ac_codes, window).unwrap().1, taken)),
+                };
+                let fits = |&(length, taken): &(u32, u32)| {
+                    length <= skips::BITS && taken <= skips::MOST_BITS
+                };
+                assert_eq!(first.filter(fits), None);
+            }
             counts[symbols.min(3)] += 1;
             let flag = if ended { u64::from(skips::ENDED) } else { 0 };
             let flag = if taken == 0 { skips::TURN } else { flag };

@@ -96,8 +96,8 @@ impl TestDecoder {
     pub(crate) fn points_every(&mut self, step: u32, jpeg: &[u8]) -> Result<Vec<u8>, Error> {
         let header = Header::parse(jpeg)?;
         let job = ScanJob { step: Some(step), ..ScanJob::new(jpeg, &header) };
-        let mut points = Ok(Vec::new());
-        self.scanner.scan_group(&[job], |_, found| points = found.map(<[u8]>::to_vec));
-        points
+        let mut points = Vec::new();
+        self.scanner.scan_job(job, &mut points)?;
+        Ok(points)
     }
 }

@@ -75,12 +75,12 @@ impl Tray {
         self.jpegs.len() - 1
     }
 
-    /// Adds a copy of a JPEG; returns its number.
-    pub(crate) fn put(&mut self, jpeg: ScanJob<'_>) -> usize {
-        let room = self.room(jpeg.bytes.len());
-        self.fill(room.clone()).copy_from_slice(jpeg.bytes);
-        self.jpegs.push(Loaded { room, header: jpeg.header.clone(), step: jpeg.step });
-        self.jpegs.len() - 1
+    /// Adds a copy of a JPEG. `step` is that of the entry points with which its own will be
+    /// compared, if any.
+    pub(crate) fn put(&mut self, bytes: &[u8], header: Header, step: Option<u32>) {
+        let room = self.room(bytes.len());
+        self.fill(room.clone()).copy_from_slice(bytes);
+        self.jpegs.push(Loaded { room, header, step });
     }
 
     /// Returns the bytes of JPEG `number`; none if there are fewer.
@@ -145,10 +145,7 @@ impl Tray {
     /// Returns the errors of [`Tray::entry_points`].
     pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<&[u8], Fault> {
         self.alone.clear();
-        let mut read = Ok(());
-        self.scanner.scan_group(&[jpeg], |_, found| {
-            read = found.map(|blob| self.alone.extend_from_slice(blob));
-        });
+        let read = self.scanner.scan_job(jpeg, &mut self.alone);
         read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
     }
 
@@ -184,7 +181,7 @@ mod tests {
     fn read(jpegs: &[Vec<u8>]) -> Vec<Option<Fault>> {
         let mut tray = Tray::default();
         for bytes in jpegs {
-            tray.put(ScanJob::new(bytes, &Header::parse(bytes).unwrap()));
+            tray.put(bytes, Header::parse(bytes).unwrap(), None);
         }
         tray.read();
         let found = (0..tray.len()).map(|n| {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, name};
-use tarflume_jpeg::ScanJob;
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
@@ -190,7 +189,7 @@ impl Making<'_> {
                 Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             },
             Ok(Some(header)) => {
-                self.tray.put(ScanJob::new(data, &header));
+                self.tray.put(data, header, None);
                 self.waiting.push(jpeg);
             }
             Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),

@@ -134,12 +134,11 @@ impl<'a> Jpegs<'a> {
         let jpeg = Waiting { at, key: key.to_vec(), points };
         // Older sidecars have fewer entry points in wide rows.
         let step = points.and_then(|blob| EntryPoints::read(blob).ok()).map(|points| points.step());
-        let job = ScanJob { bytes: data, header: &header, step };
         if data.len() as u64 > LARGE {
-            let read = self.tray.read_job(job);
+            let read = self.tray.read_job(ScanJob { bytes: data, header: &header, step });
             self.wrong.extend(compared(jpeg, read));
         } else {
-            self.tray.put(job);
+            self.tray.put(data, header, step);
             self.waiting.push(jpeg);
         }
         if self.tray.is_full() { self.settle() } else { std::mem::take(&mut self.wrong) }
@@ -162,8 +161,13 @@ fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Optio
     match read {
         Err(fault) => Some(PointFault::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
+            let step = |blob| EntryPoints::read(blob).ok().map(|points| points.step());
             let text = match found {
                 [] => "a JPEG of this kind has no entry points",
+                _ if points.and_then(step) != step(found) => {
+                    "the entry points of this part are fewer than 8 MCUs apart, which cannot be \
+                     compared with the codes"
+                }
                 _ => "the entry points of this part were made from it, and lead to wrong places",
             };
             Some(PointFault::points(at, &key, text))
@@ -185,14 +189,13 @@ mod tests {
         let header = Header::parse(jpeg).unwrap();
         let job = ScanJob { step: Some(step), ..ScanJob::new(jpeg, &header) };
         let mut points = Vec::new();
-        Scanner::new().scan_group(&[job], |_, found| points.extend_from_slice(found.unwrap()));
+        Scanner::new().scan_job(job, &mut points).unwrap();
         points
     }
 
-    /// Changes a bit of the last place but one, with a matching checksum.
-    fn falsified(mut points: Vec<u8>) -> Vec<u8> {
-        let at = points.len() - 12;
-        points[at] ^= 1;
+    /// Changes the bits `change` of byte `at`, with a matching checksum.
+    fn falsified(mut points: Vec<u8>, at: usize, change: u8) -> Vec<u8> {
+        points[at] ^= change;
         points[16..20].fill(0);
         let sum = crc32c(&points);
         points[16..20].copy_from_slice(&sum.to_le_bytes());
@@ -206,7 +209,7 @@ mod tests {
         for step in [8, 15, 25, 32, 75] {
             let points = points_every(step, &jpeg);
             assert_eq!(EntryPoints::read(&points).unwrap().step(), step);
-            let wrong = falsified(points.clone());
+            let wrong = falsified(points.clone(), points.len() - 12, 1);
             assert!(EntryPoints::read(&wrong).unwrap().fit(&jpeg));
             let mut jpegs = Jpegs::default();
             let mut found = jpegs.take((&jpeg, header.clone()), (512, b"right"), Some(&points));
@@ -215,5 +218,18 @@ mod tests {
             assert_eq!(found.len(), 1, "step {step}: {found:?}");
             assert!(found[0].key == b"wrong" && found[0].reason.contains("lead to wrong places"));
         }
+    }
+
+    #[test]
+    fn entry_points_that_are_too_near_for_a_comparison_are_not_called_wrong() {
+        let jpeg = Photo::new(1200, 80, PhotoKind::Yuv420).encode(3).unwrap();
+        let header = Header::parse(&jpeg).unwrap();
+        let near = falsified(points_every(8, &jpeg), 6, 8 ^ 4); // the low byte of the step
+        assert_eq!(EntryPoints::read(&near).unwrap().step(), 4);
+        let mut jpegs = Jpegs::default();
+        let mut found = jpegs.take((&jpeg, header), (512, b"near"), Some(&near));
+        found.extend(jpegs.settle());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].reason.contains("fewer than 8 MCUs apart"), "{}", found[0].reason);
     }
 }
