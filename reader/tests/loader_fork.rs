@@ -5,6 +5,7 @@
 
 #[path = "loader/harness.rs"]
 mod harness;
+mod patience;
 #[path = "loader/thread_count.rs"]
 mod thread_count;
 #[path = "loader/truth.rs"]
@@ -44,7 +45,7 @@ fn using_a_loader_in_a_forked_child_is_an_error() {
         let process = unsafe { fork() };
         if process == 0 {
             // SAFETY: no memory is touched; a child that hangs is ended by the signal.
-            unsafe { alarm(20) };
+            unsafe { alarm(patience::PATIENCE.as_secs() as u32) };
             drop(batch);
             let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 child(&shards, loader, epoch)

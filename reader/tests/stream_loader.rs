@@ -4,12 +4,13 @@
 
 #[path = "loader/harness.rs"]
 mod harness;
+mod patience;
 #[path = "loader/photos.rs"]
 mod photos;
 
 use std::fs;
 use std::io::{Cursor, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::Shards;
 use tarflume::{
@@ -307,9 +308,8 @@ fn a_stalled_pipe_can_be_dropped_at_any_moment() {
         for _ in 0..taken {
             epoch.next().unwrap().unwrap();
         }
-        let before = Instant::now();
-        drop((epoch, loader));
-        assert!(before.elapsed() < Duration::from_secs(1), "sent {sent}");
+        // The writer keeps its end open, so a drop that waits for it hangs.
+        patience::ends(&format!("dropping after {sent} bytes"), move || drop((epoch, loader)));
         drop(writer.join().unwrap());
     }
 }

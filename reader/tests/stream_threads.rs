@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod patience;
+
 use std::fs;
 use std::io::{Cursor, Write};
-use std::time::{Duration, Instant};
 
 use tarflume::{Shuffle, Size, Stream};
 use tarflume_fixtures::TarBytes;
@@ -42,10 +43,6 @@ fn dropped_at_any_moment_no_thread_is_left() {
         }
         drop(samples);
         // A joined thread may stay in the list for a moment: the kernel wakes the joining thread first.
-        let patience = Instant::now();
-        while threads() != before {
-            assert!(patience.elapsed() < Duration::from_secs(10), "round {round}");
-            std::thread::yield_now();
-        }
+        patience::until(&format!("round {round} leaves no thread"), || threads() == before);
     }
 }

@@ -61,6 +61,24 @@ pub struct Asked {
 
 type Plan = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 
+/// A request whose answer may be held back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The name of the object, or the prefix of a listing.
+    pub name: String,
+    /// First byte and end of the range, if it has one.
+    pub range: Option<(u64, u64)>,
+    /// The most requests that were in progress at the same time.
+    pub most_at_once: usize,
+    /// How often the same bytes of the same object were requested until now.
+    pub times: usize,
+}
+
+type Hold = Box<dyn FnMut(&Held) -> bool + Send>;
+
+/// How often a held answer is decided about again.
+const LOOK: Duration = Duration::from_millis(1);
+
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Bytes>,
@@ -69,6 +87,9 @@ struct State {
     uploads: BTreeMap<String, (String, BTreeMap<u32, Bytes>)>,
     asked: Vec<Asked>,
     plan: Option<Plan>,
+    hold: Option<Hold>,
+    /// Names and ranges of the requests that have begun.
+    begun: Vec<(String, Option<(u64, u64)>)>,
     ids: u64,
     ignores_conditions: bool,
     /// Requests in progress, and the most that there were.
@@ -160,6 +181,21 @@ impl Server {
         self.lock().plan = Some(Box::new(plan));
     }
 
+    /// Holds answers back as long as `hold` returns true for them: "not yet" is no matter of time.
+    pub fn hold(&self, hold: impl FnMut(&Held) -> bool + Send + 'static) {
+        self.lock().hold = Some(Box::new(hold));
+    }
+
+    /// Holds all answers back until so many requests have been in progress at the same time.
+    pub fn hold_until(&self, requests: usize) {
+        self.hold(move |held| held.most_at_once < requests);
+    }
+
+    /// Number of requests that have begun, answered or not.
+    pub fn begun(&self) -> usize {
+        self.lock().begun.len()
+    }
+
     /// Takes the list of requests so far.
     pub fn take_asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.lock().asked)
@@ -170,10 +206,21 @@ impl Server {
         self.lock().active.1
     }
 
-    fn begin(&self) {
+    fn begin(&self, name: &str, range: Option<(u64, u64)>) {
         let mut state = self.lock();
+        state.begun.push((name.into(), range));
         state.active.0 += 1;
         state.active.1 = state.active.1.max(state.active.0);
+    }
+
+    fn is_held(&self, name: &str, range: Option<(u64, u64)>) -> bool {
+        let mut state = self.lock();
+        if state.hold.is_none() {
+            return false;
+        }
+        let times = state.begun.iter().filter(|begun| begun.0 == name && begun.1 == range).count();
+        let held = Held { name: name.into(), range, most_at_once: state.active.1, times };
+        state.hold.as_mut().is_some_and(|hold| hold(&held))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -196,7 +243,6 @@ impl HttpService for Server {
         while let Some(frame) = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
             sent.extend_from_slice(frame?.data_ref().map_or(&[], |data| data));
         }
-        self.begin();
         let query: BTreeMap<String, String> = parts.uri.query().map(pairs).unwrap_or_default();
         let path = parts.uri.path().trim_start_matches('/');
         let path = path.strip_prefix("bucket").unwrap_or(path).trim_start_matches('/');
@@ -209,6 +255,10 @@ impl HttpService for Server {
         };
         let range = header("range").as_deref().and_then(bounds);
         let length = range.map_or(0, |(start, end)| end - start);
+        self.begin(&name, range);
+        while self.is_held(&name, range) {
+            tokio::time::sleep(LOOK).await;
+        }
         self.network.wait(length).await;
         self.lock().active.0 -= 1;
         let mut state = self.lock();

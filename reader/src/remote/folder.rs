@@ -32,9 +32,8 @@ impl RemoteDataset {
     /// Returns an error if there is no manifest, or the store refuses or does not answer.
     pub(crate) fn open(url: &str, storage: &Storage) -> Result<RemoteDataset> {
         let (store, manifest) = find(url, storage)?;
-        let ahead = (storage.readahead_bytes(), storage.hole_bytes());
         let cache = storage.open_cache()?;
-        let opener = RemoteOpener::new(store.clone(), &manifest.shards, ahead, cache)?;
+        let opener = RemoteOpener::new(store.clone(), &manifest.shards, storage, cache)?;
         let url = store.url().to_string();
         let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
         Ok(RemoteDataset { manifest, url, sidecars, opener: Arc::new(opener) })

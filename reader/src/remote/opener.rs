@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tarflume_cache::Cache;
 use tarflume_formats::IgnorePoison;
@@ -12,7 +13,7 @@ use tarflume_store::{Object, Store};
 
 use crate::error::Result;
 use crate::remote::cached::{BlockCache, CachedShard};
-use crate::remote::place::{fetch_stats, of_store};
+use crate::remote::place::{Storage, fetch_stats, of_store};
 use crate::remote::source::RemoteSource;
 use crate::source::Source;
 use crate::source::ahead::fetcher::{Fetcher, Limits};
@@ -22,7 +23,10 @@ use crate::source::identity::Identity;
 use crate::source::open::Open;
 
 /// One process has at most so many requests under way. A small range that is late is asked for again.
-const LIMITS: Limits = Limits { at_once: AT_ONCE, hedged: 1 << 20 };
+const LIMITS: Limits = Limits { at_once: AT_ONCE, hedged: 1 << 20, patience: None };
+/// The same without clocks: a reader waits for every answer.
+const NEVER_LATE: Limits =
+    Limits { hedged: 0, patience: Some(Duration::from_secs(24 * 3600)), ..LIMITS };
 
 /// Opens shards below one URL.
 pub(crate) struct RemoteOpener {
@@ -33,7 +37,7 @@ pub(crate) struct RemoteOpener {
     objects: Mutex<HashMap<PathBuf, Object>>,
     fetcher: Arc<Fetcher>,
     cache: Option<Arc<BlockCache>>,
-    /// See [`Storage::hole`](super::place::Storage::hole).
+    /// See [`Storage::hole`].
     hole: u64,
 }
 
@@ -44,14 +48,15 @@ impl fmt::Debug for RemoteOpener {
 }
 
 impl RemoteOpener {
-    /// `entries`: the shards that the manifest lists. Those without a digest are not cached.
+    /// `entries`: the shards that the manifest lists. Those without a digest are not cached. `storage`: how much is
+    /// fetched ahead.
     ///
     /// # Errors
     /// Returns an error if a digest of the manifest is none.
     pub(crate) fn new(
         store: Store,
         entries: &[ShardEntry],
-        (readahead, hole): (u64, u64),
+        storage: &Storage,
         cache: Option<Cache>,
     ) -> Result<RemoteOpener> {
         let mut shards = HashMap::new();
@@ -61,7 +66,9 @@ impl RemoteOpener {
         }
         let lengths = shards.values().filter(|(_, digest)| digest.is_some()).map(|(n, _)| *n);
         let cache = cache.map(|cache| Arc::new(BlockCache::new(cache, lengths)));
-        let (objects, fetcher) = (Mutex::default(), Arc::new(Fetcher::new(readahead, LIMITS)));
+        let limits = if storage.is_never_late() { NEVER_LATE } else { LIMITS };
+        let fetcher = Arc::new(Fetcher::new(storage.readahead_bytes(), limits));
+        let (objects, hole) = (Mutex::default(), storage.hole_bytes());
         Ok(RemoteOpener { store, shards, objects, fetcher, cache, hole })
     }
 

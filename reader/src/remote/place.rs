@@ -34,6 +34,7 @@ pub struct Storage {
     store: Option<Store>,
     readahead: u64,
     hole: u64,
+    never_late: bool,
     sidecars: Option<PathBuf>,
     cache: Option<u64>,
     cache_folder: Option<PathBuf>,
@@ -46,6 +47,7 @@ impl Default for Storage {
             store: None,
             readahead: READAHEAD,
             hole: HOLE,
+            never_late: false,
             sidecars: None,
             cache: None,
             cache_folder: None,
@@ -85,6 +87,14 @@ impl Storage {
     #[must_use]
     pub fn hole(mut self, size: Size) -> Storage {
         self.hole = size.bytes();
+        self
+    }
+
+    /// No range is asked for a second time because its answer is late: for tests that count requests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn never_late(mut self) -> Storage {
+        self.never_late = true;
         self
     }
 
@@ -183,6 +193,10 @@ impl Storage {
 
     pub(crate) fn hole_bytes(&self) -> u64 {
         self.hole
+    }
+
+    pub(crate) fn is_never_late(&self) -> bool {
+        self.never_late
     }
 
     pub(crate) fn readahead_bytes(&self) -> u64 {

@@ -7,6 +7,8 @@
 mod bad;
 mod bench;
 mod compressed;
+#[path = "../patience.rs"]
+mod patience;
 mod shared;
 #[path = "../simulated/mod.rs"]
 mod simulated;

@@ -1,12 +1,13 @@
 //! A device shared with other code: neither may disturb the other.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cudarc::driver::sys;
 use tarflume::{DeviceBatch, DeviceStream};
 
 use crate::bench::{Consumer, builder, child, shards};
+use crate::patience::until;
 use crate::{on, share};
 
 /// A capture of a stream into a graph, in the mode that `torch.cuda.graph` uses.
@@ -143,19 +144,13 @@ fn child_idle() {
     let mut epoch = ours.epoch(0);
     let held = epoch.next().unwrap().unwrap();
     // No batch is taken and no statistics are requested: completed copies are detected all the same.
-    let begun = Instant::now();
-    loop {
+    until("all copies are timed", || {
         let log = log();
         let timed =
             lines(&log, "cuEventElapsedTime_v2").len() + lines(&log, "cuEventElapsedTime").len();
         let copied = lines(&log, "ran").iter().filter(|l| l.contains("note=pinned")).count();
-        if copied >= 3 && timed == copied {
-            break;
-        }
-        let text = std::fs::read_to_string(&log).unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(20), "{timed} of {copied} copies:\n{text}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        copied >= 3 && timed == copied
+    });
     drop(held);
 }
 

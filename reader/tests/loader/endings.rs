@@ -195,24 +195,34 @@ fn an_unwritten_variable_row_is_empty() {
 
 #[test]
 fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
+    const LOOK: Duration = Duration::from_millis(1);
     let shards = Shards::of(&[20]);
-    let loader = shards.loader().column(
-        "slow",
-        Arc::new(Own(NUMBER, |_: &Sample<'_>, mut row: Row<'_>| {
-            std::thread::sleep(Duration::from_millis(2));
-            row.put(&[1])
-        })),
-    );
-    let loader = loader.threads(1).build().unwrap();
+    // No sample is decoded before the consumer has looked in vain once more.
+    let (looked, decoded) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+    let looks = looked.clone();
+    let waits = Own(NUMBER, move |_: &Sample<'_>, mut row: Row<'_>| {
+        let wanted = decoded.fetch_add(1, Ordering::SeqCst);
+        while looks.load(Ordering::SeqCst) <= wanted {
+            std::thread::yield_now();
+        }
+        row.put(&[1])
+    });
+    let loader = shards.loader().column("waits", waits).threads(1).build().unwrap();
     let mut epoch = loader.epoch(0);
-    let mut steps = 0;
+    let (mut steps, mut before_batches) = (0, 0);
     loop {
-        while !epoch.ready(Duration::from_millis(1)) {}
+        while !epoch.ready(LOOK) {
+            looked.fetch_add(1, Ordering::SeqCst);
+        }
+        let looks = looked.load(Ordering::SeqCst);
         let Some(batch) = epoch.next() else { break };
         is_true(&batch.unwrap());
-        steps += 1;
+        (steps, before_batches) = (steps + 1, looks);
     }
     assert!(epoch.ready(Duration::ZERO) && steps == loader.steps().unwrap());
-    // All of its time went into looking, which is waiting.
-    assert!(loader.stats().starved() > 0.5, "{}", loader.stats());
+    assert!(before_batches >= 20, "{before_batches}");
+    // Each look in vain took that long, and looking is waiting.
+    let stats = loader.stats();
+    let waited = stats.stage("consumer").unwrap().waiting_input;
+    assert!(waited >= LOOK * before_batches as u32, "{before_batches} looks: {stats}");
 }

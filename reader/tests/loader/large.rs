@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tarflume::{
     DType, Decode, ErrorKind, Loader, Result, Row, RowShape, Sample, Scratch, Shuffle, SourceKind,
 };
 
 use crate::harness::{Shards, parts};
+use crate::patience::PATIENCE;
 use crate::truth::batches;
 
 /// Set in the child whose limit of open files is low.
@@ -103,7 +103,7 @@ impl Decode for Nested {
 
     fn decode(&self, _: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
         let mut epoch = self.0.epoch(0);
-        assert!(epoch.ready(Duration::from_secs(60)), "an error is there at once");
+        assert!(epoch.ready(PATIENCE), "an error is there at once");
         epoch.next().unwrap().inspect_err(|_| _ = self.1.fetch_add(1, Ordering::Relaxed))?;
         row.put(&[0])
     }

@@ -11,6 +11,8 @@ mod harness;
 mod large;
 mod machine;
 mod orders;
+#[path = "../patience.rs"]
+mod patience;
 mod photos;
 mod pictures;
 mod points;

@@ -1,12 +1,11 @@
 //! Waits until the loader's threads have ended.
 #![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 
-/// True once none of the loader's threads is left: one that was joined may be listed for a moment more.
+/// True once none of the loader's threads is left: one that was joined may be listed for a moment more, and on a busy
+/// machine for longer.
 pub fn threads_are_gone() -> bool {
-    (0..2000).any(|_| {
-        std::thread::sleep(std::time::Duration::from_micros(200));
-        threads() == 0
-    })
+    crate::patience::until("no thread of the loader is left", || threads() == 0);
+    true
 }
 
 /// Threads of this process whose names are the loader's.

@@ -10,9 +10,11 @@ mod library_search;
 #[path = "../simulated/mod.rs"]
 mod simulated;
 
+use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::driver::result;
+use cudarc::driver::{result, sys};
 use tarflume::ErrorKind;
 use tarflume::internal::nvjpeg::{
     Backend, Compressed, Nvjpeg, PixelTarget, Scale, Verdict, supported,
@@ -292,6 +294,31 @@ fn wrong_sizes_and_contexts_are_errors() {
     child("child_wrong_use", &[]);
 }
 
+/// Holds a stream up until it is opened, so that what is behind it is not executed before, however slow the caller is.
+struct Gate(Box<AtomicBool>);
+
+impl Gate {
+    /// Puts a closed gate into a stream of the simulated driver.
+    fn close(stream: sys::CUstream) -> Gate {
+        unsafe extern "C" fn wait(open: *mut c_void) {
+            // SAFETY: the flag of a gate, which `drop` keeps until the stream has passed it.
+            let open = unsafe { &*open.cast::<AtomicBool>() };
+            while !open.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
+        let gate = Gate(Box::new(AtomicBool::new(false)));
+        let open = std::ptr::from_ref::<AtomicBool>(&gate.0).cast_mut().cast();
+        // SAFETY: a stream that is alive; the flag stays where it is.
+        unsafe { result::launch_host_function(stream, wait, open) }.unwrap();
+        gate
+    }
+
+    fn open(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// The order of streams does not hold engines back: whoever decodes into memory that is still in use must
 /// see it in tests. Here it is done wrongly on purpose.
 #[test]
@@ -308,12 +335,11 @@ fn child_writes_at_once() {
         let stream = bench.stream.cu_stream();
         // SAFETY: memory of that length.
         unsafe { result::memcpy_htod_async(to, &pinned, stream) }.unwrap();
-        bench.stream.synchronize().unwrap();
-        // The stream is kept busy, then it would read, and behind that it would decode.
-        // SAFETY: a fill of other memory.
+        // SAFETY: a number.
         let other = unsafe { result::malloc_sync(length) }.unwrap();
-        // SAFETY: as above.
-        unsafe { result::memset_d8_async(other, 1, length, stream) }.unwrap();
+        bench.stream.synchronize().unwrap();
+        // The stream is held up, then it would read, and behind that it would decode.
+        let gate = Gate::close(stream);
         // SAFETY: both have that length; device to device.
         unsafe { result::memcpy_dtod_async(other, to, length, stream) }.unwrap();
         let (width, height, scale, channels) = (32, 32, Scale::Full, 3);
@@ -322,6 +348,7 @@ fn child_writes_at_once() {
         // SAFETY: the promise is broken on purpose: the copy may not have read yet.
         let verdicts = unsafe { bench.nvjpeg.decode(stream as u64, &[picture]) }.unwrap();
         assert_eq!(verdicts, [Verdict::Decoded]);
+        gate.open();
         bench.stream.synchronize().unwrap();
         // SAFETY: of that length.
         unsafe { result::memcpy_dtoh_sync(&mut seen, other) }.unwrap();
@@ -331,5 +358,5 @@ fn child_writes_at_once() {
 
 #[test]
 fn simulated_engines_write_early() {
-    child("child_writes_at_once", &[("FAKECUDA_DELAY_US", "20000")]);
+    child("child_writes_at_once", &[]);
 }

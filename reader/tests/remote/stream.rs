@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tarflume::{ErrorKind, Refusal, Shuffle, Size, Storage, Stream};
 use tarflume_fixtures::TarBytes;
@@ -12,6 +12,7 @@ use tarflume_store::simulated::{Asked, Fault, Server};
 use tarflume_store::{Bytes, Store};
 
 use crate::content_of;
+use crate::patience::{ends, until};
 
 /// Samples of a tar.
 const SAMPLES: u64 = 60;
@@ -130,16 +131,19 @@ fn a_tar_is_asked_for_once_and_in_ranges() {
 
 #[test]
 fn readahead_limits_the_ranges_in_memory() {
-    let most_at_once = |readahead: u64| {
+    let most_at_once = |readahead: u64, wanted: usize| {
+        // The pause leaves time for one too many.
         let tars = Tars::on(Server::new().with_delay(Duration::from_millis(20)), &["a.tar"]);
+        // With fewer at once no range is ever answered.
+        tars.server.hold(move |held| held.range.is_some() && held.most_at_once < wanted);
         let storage = tars.storage().readahead(Size::new(readahead));
         let stream = Stream::open_with("s3://bucket/set/a.tar", &storage).unwrap();
         assert_eq!(rows(&stream, 0).len() as u64, SAMPLES);
         tars.server.most_at_once()
     };
-    assert_eq!(most_at_once(0), 1);
-    assert_eq!(most_at_once(2 * RANGE), 2);
-    assert_eq!(most_at_once(256 << 20), 3, "all ranges of this tar");
+    assert_eq!(most_at_once(0, 1), 1);
+    assert_eq!(most_at_once(2 * RANGE, 2), 2);
+    assert_eq!(most_at_once(256 << 20, 3), 3, "all ranges of this tar");
 }
 
 #[test]
@@ -195,17 +199,24 @@ fn the_next_epoch_reads_what_is_there_then() {
 
 #[test]
 fn dropping_does_not_wait_for_a_slow_store() {
-    let tars = Tars::on(Server::new().with_delay(Duration::from_secs(1)), &["a.tar", "b.tar"]);
-    for (wait, some) in [(0, false), (1500, false), (0, true)] {
-        let mut samples = tars.remote("set/{a,b}.tar").samples(0).unwrap();
-        if some {
-            samples.next().unwrap().unwrap();
+    let tars = Tars::new(&["a.tar", "b.tar"]);
+    // Nothing is answered, not even the question for the state; or only the first range.
+    for answered in [None, Some(0)] {
+        tars.server.hold(move |held| match answered {
+            None => true,
+            Some(first) => held.range.is_some_and(|(at, _)| at > first),
+        });
+        for waits in [false, true] {
+            let before = tars.server.begun();
+            let mut samples = tars.remote("set/{a,b}.tar").samples(0).unwrap();
+            if answered.is_some() {
+                samples.next().unwrap().unwrap();
+            }
+            until("a request", || !waits || tars.server.begun() > before);
+            ends("dropping the samples", move || drop(samples));
         }
-        std::thread::sleep(Duration::from_millis(wait));
-        let began = Instant::now();
-        drop(samples);
-        assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
     }
+    tars.server.hold(|_| false);
 }
 
 #[test]

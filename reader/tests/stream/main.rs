@@ -8,6 +8,8 @@ mod false_claims;
 mod foreign;
 mod memory;
 mod mixing;
+#[path = "../patience.rs"]
+mod patience;
 mod stalls;
 
 use std::io::{Cursor, Write};

@@ -18,18 +18,17 @@ pub(crate) struct Network {
 impl Network {
     /// Waits until an answer of `length` bytes has arrived.
     pub(crate) async fn wait(&self, length: u64) {
-        let takes = self.takes(length);
+        let takes = self.takes(length, Instant::now());
         if !takes.is_zero() {
             tokio::time::sleep(takes).await;
         }
     }
 
-    /// The time from now until then.
-    fn takes(&self, length: u64) -> Duration {
+    /// The time from `now` until then.
+    fn takes(&self, length: u64, now: Instant) -> Duration {
         let time = |rate: u64| Duration::from_secs_f64(length as f64 / rate as f64);
         let alone = self.delay + self.rate.map(time).unwrap_or_default();
         let Some(link) = self.link else { return alone };
-        let now = Instant::now();
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let end = free.map_or(now, |free| free.max(now)) + time(link);
         *free = Some(end);
@@ -45,10 +44,12 @@ mod tests {
     fn connections_share_the_link_and_no_other_rate() {
         let delay = Duration::from_millis(30);
         let alone = Network { delay, rate: Some(1000), ..Network::default() };
-        assert_eq!([alone.takes(500), alone.takes(500)], [Duration::from_millis(530); 2]);
+        let (now, ms) = (Instant::now(), Duration::from_millis);
+        assert_eq!([alone.takes(500, now), alone.takes(500, now)], [ms(530); 2]);
         let shared = Network { link: Some(1000), ..alone };
-        assert_eq!(shared.takes(500), Duration::from_millis(530));
-        let second = shared.clone().takes(500);
-        assert!(second > Duration::from_millis(900) && second <= Duration::from_secs(1));
+        assert_eq!(shared.takes(500, now), ms(530));
+        assert_eq!(shared.clone().takes(500, now), ms(1000));
+        assert_eq!(shared.takes(500, now + ms(1000)), ms(530), "the link is free again");
+        assert_eq!(shared.takes(500, now + ms(1100)), ms(900));
     }
 }

@@ -79,8 +79,7 @@ pub(crate) fn slept(took: Duration, bytes: u64) -> Duration {
     }
     // A thread that lost its core in the read did not wait for storage.
     let last = LAST.get().map_or(Duration::ZERO, |last| last.queued);
-    let now = queued().unwrap_or_default();
-    waited.saturating_sub(now.saturating_sub(last))
+    waited.saturating_sub(queued().unwrap_or_default().saturating_sub(last))
 }
 
 /// Time that this thread waited for a core, as Linux counts it; `None` where it is not counted.
@@ -96,19 +95,49 @@ fn queued() -> Option<Duration> {
 mod tests {
     use super::*;
 
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
-    fn sleep_is_distinguished_from_work() {
-        let begun = Clocks::now();
-        std::thread::sleep(Duration::from_millis(60));
-        let slept = begun.spent();
-        assert!(slept.wall >= Duration::from_millis(60));
-        assert!(slept.slept().unwrap() > 0.5, "{slept:?}");
-        let (now, mut random) = (Clocks::now(), 1u64);
-        while now.wall.elapsed() < Duration::from_millis(60) {
-            random = std::hint::black_box(random.wrapping_mul(6_364_136_223_846_793_005));
-        }
-        let worked = now.spent();
-        assert!(worked.slept().unwrap() < 0.5, "{worked:?} {random}");
+    fn sleep_is_what_is_neither_work_nor_waiting_for_a_core() {
+        let begun = Clocks { wall: Instant::now(), cpu: 5 * MS, queued: 7 * MS };
+        let after = |wall: u32, cpu: u32, queued: u32| {
+            let wall = begun.wall + wall * MS;
+            begun.until(Clocks { wall, cpu: (5 + cpu) * MS, queued: (7 + queued) * MS })
+        };
+        let found = |asleep: u32, queued: u32| SampledTime {
+            wall: 100 * MS,
+            asleep: asleep * MS,
+            queued: queued * MS,
+        };
+        assert_eq!(after(100, 0, 0), found(100, 0));
+        assert_eq!(after(100, 30, 0), found(70, 0));
+        assert_eq!(after(100, 30, 50), found(20, 50));
+        // The clocks are not read at the same instant.
+        assert_eq!(after(100, 70, 50), found(0, 50));
+        assert_eq!(after(100, 0, 170), found(0, 100));
+    }
+
+    /// True if `judge` holds for what a thread does in `work`, of a few tries that each take twice as long: a thread
+    /// may lose its core in any of them.
+    fn some_try(work: impl Fn(Duration), judge: impl Fn(SampledTime) -> bool) -> bool {
+        (0..10).map(|n| MS * 20 * (1 << n)).any(|time| {
+            let begun = Clocks::now();
+            work(time);
+            judge(begun.spent())
+        })
+    }
+
+    #[test]
+    fn the_clocks_of_the_system_distinguish_sleep_from_work() {
+        assert!(some_try(std::thread::sleep, |spent| spent.slept() > Some(0.5)));
+        let spin = |time| {
+            let until = clock_gettime(ClockId::ThreadCPUTime);
+            let until = Duration::new(until.tv_sec as u64, until.tv_nsec as u32) + time;
+            while Clocks::now().cpu < until {
+                std::hint::spin_loop();
+            }
+        };
+        assert!(some_try(spin, |spent| spent.slept() < Some(0.5)));
     }
 
     #[test]
@@ -124,12 +153,12 @@ mod tests {
 
     #[test]
     fn a_read_that_is_as_fast_as_copying_did_not_sleep() {
-        let (us, ms) = (Duration::from_micros, Duration::from_millis);
+        let us = Duration::from_micros;
         assert_eq!(slept(us(39), 0), us(0));
         assert_eq!(slept(us(250), 256 << 10), us(0));
         assert_eq!(slept(us(100), 1000), us(99));
-        assert_eq!(slept(ms(900), u64::MAX), us(0));
-        std::thread::sleep(ms(30));
-        assert!(slept(ms(30), 1000) > ms(0));
+        assert_eq!(slept(900 * MS, u64::MAX), us(0));
+        // What it waited for a core is not sleep: this thread has not waited for a day.
+        assert!(slept(24 * 3600 * 1000 * MS, 1000) > us(0));
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Limits {
     pub(crate) at_once: usize,
     /// Late ranges of at most so many bytes are asked for a second time; 0 for none.
     pub(crate) hedged: u64,
+    /// How long a reader waits for a block that another reader fetches; `None` for as long as most requests take.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// A file that is open.
@@ -202,8 +204,9 @@ impl Fetcher {
                 Kept::Here(length) => return Some(length),
                 Kept::No => return None,
                 Kept::Coming => {
-                    let slowest = self.latencies.lock().ignore_poison().slowest();
-                    if start.elapsed() > slowest.unwrap_or(PATIENCE) {
+                    let slowest = || self.latencies.lock().ignore_poison().slowest();
+                    let patience = self.limits.patience.or_else(slowest).unwrap_or(PATIENCE);
+                    if start.elapsed() > patience {
                         return None;
                     }
                     std::thread::sleep(LOOK);

@@ -69,7 +69,7 @@ impl Readahead {
 
     fn with(inner: Arc<dyn Open>, threads: usize, budget: u64) -> Readahead {
         // A second read of the same file would wait for the same server: nothing is asked for twice.
-        let limits = Limits { at_once: threads, hedged: 0 };
+        let limits = Limits { at_once: threads, hedged: 0, patience: None };
         let fetcher = Arc::new(Fetcher::new(budget, limits));
         let pool = Arc::new(Pool::new(threads));
         Readahead { inner, fetcher, pool, threads, budget }

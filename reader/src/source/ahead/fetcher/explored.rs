@@ -75,7 +75,8 @@ struct Setting {
 }
 
 fn setting(special: (u64, Fate)) -> Setting {
-    let fetcher = Arc::new(Fetcher::new(ROOM, Limits { at_once: AT_ONCE, hedged: 0 }));
+    let limits = Limits { at_once: AT_ONCE, hedged: 0, patience: None };
+    let fetcher = Arc::new(Fetcher::new(ROOM, limits));
     let requests = Arc::new(AtomicUsize::new(0));
     let server = Server { special, under_way: Arc::default(), requests: requests.clone() };
     let file = Arc::new(AheadFile { number: 7, reads: Box::new(server), blocks: None });
