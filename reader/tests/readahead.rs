@@ -1,11 +1,14 @@
-//! `Readahead`: files that take milliseconds to answer are read by many threads, with the same rows, errors and checks.
+//! `Readahead`: files of a slow server are read by many threads, with the same rows, errors and checks.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod patience;
+
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use patience::{PATIENCE, ends, until};
 use tarflume::{
     Error, ErrorKind, Identity, Loader, LoaderBuilder, OnBad, Open, Readahead, Result, Shuffle,
     Size, Source, SourceKind,
@@ -25,16 +28,45 @@ struct Counts {
     opened: AtomicUsize,
 }
 
+/// Holds reads up until so many are under way at the same time.
+#[derive(Debug, Default)]
+struct Gate {
+    least: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// With fewer reads at the same time nothing is ever answered.
+    fn until(&self, least: usize) {
+        *self.least.lock().unwrap() = least;
+        self.changed.notify_all();
+    }
+
+    /// Waits in a read, of which there are now so many.
+    fn pass(&self, under_way: usize) {
+        let mut least = self.least.lock().unwrap();
+        if under_way >= *least {
+            *least = 0;
+            self.changed.notify_all();
+        }
+        let held = |least: &mut usize| *least > 0;
+        let waited = self.changed.wait_timeout_while(least, PATIENCE, held).unwrap();
+        assert!(!waited.1.timed_out(), "{under_way} reads are under way, and no more");
+    }
+}
+
 /// A file server that takes its time.
 #[derive(Debug, Clone)]
 struct Slow {
     latency: Duration,
     counts: Arc<Counts>,
+    gate: Arc<Gate>,
 }
 
 impl Slow {
     fn new(milliseconds: u64) -> Slow {
-        Slow { latency: Duration::from_millis(milliseconds), counts: Arc::default() }
+        let latency = Duration::from_millis(milliseconds);
+        Slow { latency, counts: Arc::default(), gate: Arc::default() }
     }
 }
 
@@ -62,6 +94,7 @@ impl Source for SlowFile {
         counts.reads.fetch_add(1, Ordering::Relaxed);
         let now = counts.under_way.fetch_add(1, Ordering::SeqCst) + 1;
         counts.most.fetch_max(now, Ordering::SeqCst);
+        self.slow.gate.pass(now);
         std::thread::sleep(self.slow.latency);
         counts.under_way.fetch_sub(1, Ordering::SeqCst);
         if counts.failing.load(Ordering::Relaxed) {
@@ -124,7 +157,8 @@ fn many_reads_are_under_way_and_the_rows_are_the_same() {
         (Shuffle::None, 2),
     ] {
         let files = epochs(loader(folder.path(), shuffle));
-        let slow = Slow::new(5);
+        let slow = Slow::new(0);
+        slow.gate.until(least);
         let counts = slow.counts.clone();
         let ahead = Arc::new(Readahead::new(Arc::new(slow)));
         assert_eq!(epochs(loader(folder.path(), shuffle).opener(ahead)), files, "{shuffle:?}");
@@ -218,18 +252,18 @@ fn replace_shards(folder: &Path) {
 fn a_loader_that_is_dropped_waits_for_nobody() {
     let folder = tempfile::tempdir().unwrap();
     set(folder.path());
-    let slow = Slow::new(300);
-    let counts = slow.counts.clone();
+    let slow = Slow::new(0);
+    let (counts, gate) = (slow.counts.clone(), slow.gate.clone());
     let ahead = Arc::new(Readahead::new(Arc::new(slow)));
     let built = loader(folder.path(), Shuffle::Full { seed: 1 }).opener(ahead).build().unwrap();
     let mut epoch = built.epoch(0);
     epoch.next().unwrap().unwrap();
-    drop(epoch);
-    drop(built);
-    // The reads that were under way end by themselves, and no further ones begin.
-    std::thread::sleep(Duration::from_millis(700));
-    let reads = counts.reads.load(Ordering::Relaxed);
-    std::thread::sleep(Duration::from_millis(700));
-    assert_eq!(counts.reads.load(Ordering::Relaxed), reads);
-    assert!((reads as u64) < SHARDS * SAMPLES);
+    // From now on the server answers nothing.
+    gate.until(usize::MAX);
+    until("a read that is not answered", || counts.under_way.load(Ordering::SeqCst) > 0);
+    ends("dropping a loader", move || drop((epoch, built)));
+    gate.until(0);
+    // The reads that were under way end by themselves, and no further ones begin: nothing has a file any more.
+    until("all files are closed", || Arc::strong_count(&counts) == 1);
+    assert!((counts.reads.load(Ordering::Relaxed) as u64) < SHARDS * SAMPLES);
 }

@@ -310,7 +310,7 @@ impl Gate {
         let gate = Gate(Box::new(AtomicBool::new(false)));
         let open = std::ptr::from_ref::<AtomicBool>(&gate.0).cast_mut().cast();
         // SAFETY: a stream that is alive; the flag stays where it is.
-        unsafe { result::launch_host_function(stream, wait, open) }.unwrap();
+        unsafe { sys::cuLaunchHostFunc(stream, Some(wait), open) }.result().unwrap();
         gate
     }
 

@@ -348,7 +348,10 @@ fn plan(pieces: &mut FetchedPieces, file: &AheadFile, range: Range<u64>, offer: 
     blocks.missing(range.clone()).into_iter().for_each(|missing| add(missing, blocks.grain()));
     blocks.release(range, &|block| {
         let piece = pieces.with_byte(file.number, block.start);
-        piece.is_some_and(|(id, end)| id.1 <= block.start && end >= block.end)
+        let piece = piece.filter(|(id, end)| id.1 <= block.start && *end >= block.end);
+        // A piece that has arrived, or has failed, writes no block any more.
+        let state = piece.and_then(|(id, _)| pieces.state(id));
+        matches!(state, Some(PieceState::Queued | PieceState::Sent))
     });
 }
 
