@@ -1,12 +1,12 @@
 //! Growth: `append` adds the new samples of a folder to a data set, and changes nothing else.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tarflume_fixtures::{SplitMix64, flat_jpeg};
+use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, assert_same};
+use crate::kills::Kills;
 
 mod annotations;
 mod tables;
@@ -213,7 +213,7 @@ fn verify_counts_shards_of_an_interrupted_append_and_lists_others() {
 }
 
 #[test]
-fn an_append_killed_at_random_instants_gives_the_same_bytes() {
+fn an_append_killed_at_random_calls_gives_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 150);
     let options = "--shard-samples 5 --split train=0.8,val=0.2";
@@ -225,30 +225,17 @@ fn an_append_killed_at_random_instants_gives_the_same_bytes() {
 /// Kills this many appends to copies of the data set `first`, and compares the result with that of an
 /// undisturbed append, which has this many samples.
 fn killed(place: &Place, words: &str, samples: u64, kills: u32) {
-    let given = std::env::var("TARFLUME_SEED").ok().and_then(|seed| seed.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed: u64 = given.unwrap_or(u64::from(now.subsec_nanos()));
-    eprintln!("TARFLUME_SEED={seed}");
-    let mut random = SplitMix64::new(seed);
     copy(place, "first", "undisturbed");
-    let undisturbed = place.pack(&format!("{words} -o undisturbed")).succeeds();
+    let Some(mut attempts) = Kills::of(place, &format!("{words} -o undisturbed")) else { return };
     let (expected, old) = (place.tree("undisturbed"), place.manifest("first"));
-    let (mut killed, mut chains) = (0, 0);
-    while killed < kills {
+    let mut chains = 0;
+    while attempts.killed < kills {
         let _ = fs::remove_dir_all(place.at("out"));
         copy(place, "first", "out");
-        while killed < kills {
-            let late = random.below(2) == 0;
-            let permille = if late { random.between(800, 1050) } else { random.below(1000) };
-            let child = place.start(&format!("{words} -o out"));
-            std::thread::sleep(undisturbed.took * permille / 1000);
-            let run = child.kill();
-            if run.exit != 137 {
-                run.succeeds(); // it was done before
-                break;
-            }
-            killed += 1;
-            // At any instant the data set is the old one or the new one, and whole.
+        let mut late = attempts.flip();
+        while attempts.killed < kills && attempts.kill(place, &format!("{words} -o out"), late) {
+            late = attempts.flip();
+            // After any call the data set is the old one or the new one, and whole.
             place.pack("verify out --level quick").succeeds();
             let found = place.manifest("out");
             assert!(found == old || found["samples"] == samples, "{found}");
@@ -256,9 +243,8 @@ fn killed(place: &Place, words: &str, samples: u64, kills: u32) {
         place.pack(&format!("{words} -o out")).succeeds();
         assert_same(&place.tree("out"), &expected);
         chains += 1;
-        assert!(chains < 10 * kills, "appends end before they can be killed: pack more");
     }
-    eprintln!("{killed} appends killed, {chains} times brought to an end");
+    eprintln!("{} appends killed, {chains} times brought to an end", attempts.killed);
 }
 
 /// Copies a data set.

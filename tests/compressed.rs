@@ -122,7 +122,7 @@ fn damage_is_found_and_each_lost_sample_is_named() {
 }
 
 #[test]
-fn compressed_builds_killed_at_random_instants_give_the_same_bytes() {
+fn compressed_builds_killed_at_random_calls_give_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 400);
     killed(&place, "photos", "--shard-samples 6 --compress zstd", 15);

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Child, Place, Run};
+use crate::harness::{Child, Place, Run, until};
 
 /// Returns the folder of the simulated library, built if its sources are newer.
 fn played() -> &'static str {
@@ -135,11 +134,7 @@ fn ctrl_c_ends_a_watch_with_its_means() {
         let mut command = place.command("doctor --watch 0.05");
         command.env("LD_LIBRARY_PATH", played());
         let child = Child::start(command, &place.at(""));
-        let begin = Instant::now();
-        while !child.has_printed("\n") {
-            assert!(begin.elapsed() < Duration::from_secs(60), "nothing is printed");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until("it prints something", || child.has_printed("\n"));
         child.signal(signal);
         child.ended().exits(exit).says("means of ");
     }

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use tarflume_fixtures::{Folder, SplitMix64};
+use tarflume_fixtures::Folder;
 
 use crate::harness::Place;
+use crate::kills::Kills;
 
 #[test]
 fn each_format_is_written_by_one_command() {
@@ -60,7 +61,6 @@ fn a_killed_export_is_repeated_with_the_same_bytes() {
     let place = Place::new();
     Folder::new(7).dirs(3).pairs(600).write(&place.at("photos")).unwrap();
     place.pack("build photos -o shards --shards 5 --no-entry-points").succeeds();
-    let mut random = SplitMix64::new(u64::from(std::process::id()));
     for (format, options) in [
         ("mds", "--shard-size 200KB"),
         ("tfrecord", "--shard-size 200KB"),
@@ -68,26 +68,17 @@ fn a_killed_export_is_repeated_with_the_same_bytes() {
         ("folder", ""),
     ] {
         let command = |out: &str| format!("export shards --to {format} -o {out} {options}");
-        let whole = place.pack(&command("whole")).succeeds();
+        let Some(mut attempts) = Kills::of(&place, &command("whole")) else { return };
         let expected = place.tree("whole");
-        let mut killed = 0;
-        let mut window = whole.took;
-        for _ in 0..40 {
-            let child = place.start(&command("out"));
-            std::thread::sleep(window * random.below(1000) / 1000);
-            let run = child.kill();
+        while attempts.killed < 20 {
+            let late = attempts.flip();
+            attempts.kill(&place, &command("out"), late);
             if place.at("out").exists() {
                 // It was renamed, so every file in it is whole.
-                assert!(place.tree("out") == expected, "{format}: {run:?}");
+                assert!(place.tree("out") == expected, "{format}");
                 fs::remove_dir_all(place.at("out")).unwrap();
             }
-            if run.exit == 137 {
-                killed += 1;
-            } else {
-                window = window * 9 / 10; // a run that waits for the disk takes longer than others
-            }
         }
-        assert!(killed > 10, "{format}: exports end before they can be killed: {killed}");
         place.pack(&command("out")).succeeds();
         assert!(place.tree("out") == expected, "{format}");
         let left: Vec<_> =

@@ -5,7 +5,6 @@
 //! library. On machines that do not permit tracing the tests fail with that reason, unless
 //! `TARFLUME_NO_PTRACE=1` accepts it. `make faults` makes every call fail in every way; the tests
 //! here, except for the one at the end, a fixed selection of them.
-#![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 
 mod calls;
 mod disk;
@@ -21,9 +20,11 @@ use std::io;
 
 use tarflume_fixtures::Fault;
 
+pub(crate) use self::calls::Class;
+pub(crate) use self::guarded::judged;
 use self::power::{Chosen, Cuts, NEWEST, cut_power, cut_power_later};
 use self::sweep::{Counts, KINDS, Scenario, sweep};
-use self::tracer::Call;
+pub(crate) use self::tracer::{Call, Deed, Ran};
 
 const BUILD: Scenario = Scenario {
     name: "build",

@@ -16,7 +16,7 @@ use std::process::Command;
 use serde_json::Value;
 use tarflume_fixtures::{Folder, flat_jpeg};
 
-pub(crate) use child::{Child, Run};
+pub(crate) use child::{Child, PATIENCE, Run, until};
 pub(crate) use foreign::{python, tool};
 pub(crate) use sidecar::{crc32c, entry_points, section, strips, sum_again};
 pub(crate) use ustar::{Member, members_of};

@@ -3,12 +3,11 @@
 
 use std::fs;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use tarflume_fixtures::flat_jpeg;
 
 use crate::harness::{Place, Run};
-use crate::kills::killed;
+use crate::kills::{killed, killed_at_a_record};
 
 /// Writes pictures without JSON.
 fn pictures(place: &Place, names: &[&str]) {
@@ -312,15 +311,9 @@ fn two_machines_without_the_table_make_what_one_build_makes() {
 fn a_killed_build_continues_and_a_changed_table_is_told() {
     let place = many(600);
     let words = "build photos -o out --join labels.csv --shard-samples 3 --jobs 1";
-    let child = place.start(words);
-    let finished = |place: &Place| {
-        place.names("out/.pack/shards").iter().filter(|name| name.ends_with(".record")).count()
-    };
-    while finished(&place) < 5 {
-        std::thread::sleep(std::time::Duration::from_millis(1));
+    if killed_at_a_record(&place, words, 5).is_none() {
+        return;
     }
-    child.signal(Signal::KILL);
-    child.ended().exits(137);
     let table = fs::read_to_string(place.at("labels.csv")).unwrap();
     place.file("labels.csv", table.replacen(",0\n", ",77\n", 1));
     place.pack(words).exits(2).says("--fresh");
@@ -332,7 +325,7 @@ fn a_killed_build_continues_and_a_changed_table_is_told() {
 }
 
 #[test]
-fn builds_with_a_table_killed_at_random_instants_give_the_same_bytes() {
+fn builds_with_a_table_killed_at_random_calls_give_the_same_bytes() {
     let place = many(400);
     killed(&place, "photos", "--join labels.csv --shard-samples 6", 15);
 }

@@ -222,7 +222,7 @@ fn a_damaged_part_is_named_and_left_out_as_the_policy_says() {
 }
 
 #[test]
-fn reshards_killed_at_random_instants_give_the_same_bytes() {
+fn reshards_killed_at_random_calls_give_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 400);
     place.pack("build photos -o old --shards 7").succeeds();

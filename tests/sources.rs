@@ -200,14 +200,14 @@ fn two_machines_make_of_sources_what_one_build_makes() {
 }
 
 #[test]
-fn builds_of_arrays_killed_at_random_instants_give_the_same_bytes() {
+fn builds_of_arrays_killed_at_random_calls_give_the_same_bytes() {
     let place = Place::new();
     arrays(&place, 400);
     killed(&place, "npy:in/x.npy,in/y.npy", "--shard-samples 6", 15);
 }
 
 #[test]
-fn builds_of_tars_killed_at_random_instants_give_the_same_bytes() {
+fn builds_of_tars_killed_at_random_calls_give_the_same_bytes() {
     let place = Place::new();
     place.folder("pairs", 400);
     place.pack("build pairs -o old --shards 5").succeeds();
@@ -215,7 +215,7 @@ fn builds_of_tars_killed_at_random_instants_give_the_same_bytes() {
 }
 
 #[test]
-fn builds_of_mds_killed_at_random_instants_give_the_same_bytes() {
+fn builds_of_mds_killed_at_random_calls_give_the_same_bytes() {
     let place = Place::new();
     mds(&place, "old", 8, 50, &|n| flat_jpeg(format!("{n}").as_bytes()));
     killed(&place, "mds:old", "--shard-samples 6 --shuffle 2", 15);

@@ -1,10 +1,8 @@
 //! `pack run --steal`: machines that take over the shards of others which have died, stopped or refused them.
 
-use std::time::Duration;
-
-use rustix::process::Signal;
 use tarflume_fixtures::Fault;
 
+use crate::faults::{Class, Deed, Ran, judged};
 use crate::harness::Place;
 
 /// A plan of 60 shards in `out`, and the result of one build in `whole`.
@@ -25,30 +23,35 @@ fn claims(place: &Place) -> usize {
     place.names("out/.pack/claims").len()
 }
 
-fn wait_until(what: &str, met: impl Fn() -> bool) {
-    for _ in 0..60_000 {
-        if met() {
-            return;
+/// Runs a command; calls `deed` while it writes its third shard, which it has claimed. Returns `None` if tracing is
+/// known to be impossible.
+fn in_a_shard(place: &Place, command: &str, deed: impl Fn() -> Deed) -> Option<Ran> {
+    let (mut begun, mut done) = (0, false);
+    let ran = judged(place, command, |call| {
+        let shard = call.path.starts_with("out/.pack/shards/") && call.path.contains(".tar");
+        begun += u32::from(shard && call.class == Class::Open && call.nth == 0);
+        if done || begun < 3 || !(shard && call.class == Class::Write) {
+            return Deed::Go;
         }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    panic!("waited for a minute: {what}");
+        done = true;
+        assert!(claims(place) > 0);
+        deed()
+    });
+    assert!(ran.is_none() || done, "the call was not made");
+    ran
 }
 
-/// Stops the process as soon as it has a claim, and while others have work left.
-fn stopped(place: &Place, command: &str) -> crate::harness::Child {
-    let child = place.start(command);
-    wait_until("a claim", || claims(place) > 0);
-    child.signal(Signal::STOP);
-    child
+/// Kills a command while it writes a shard.
+fn killed(place: &Place, command: &str) -> Option<()> {
+    let ran = in_a_shard(place, command, || Deed::Kill)?;
+    assert_eq!(ran.exit, 137);
+    Some(())
 }
 
 #[test]
 fn the_shards_of_a_killed_machine_are_packed_by_another() {
     let place = planned();
-    let killed = stopped(&place, "run out --rank 1 --of 2 --jobs 1 --steal");
-    killed.signal(Signal::KILL);
-    killed.ended().exits(137);
+    let Some(()) = killed(&place, "run out --rank 1 --of 2 --jobs 1 --steal") else { return };
     let ran = place.pack("run out --rank 0 --of 2 --steal").succeeds();
     ran.says("of other machines' shares");
     assert_eq!(records(&place), 60);
@@ -59,11 +62,14 @@ fn the_shards_of_a_killed_machine_are_packed_by_another() {
 #[test]
 fn a_machine_that_does_not_answer_loses_its_shards_and_ends_well_when_it_comes_back() {
     let place = planned();
-    let slow = stopped(&place, "run out --rank 1 --of 2 --jobs 1 --steal=1");
-    place.pack("run out --rank 0 --of 2 --steal=1").succeeds();
-    assert_eq!(records(&place), 60);
-    slow.signal(Signal::CONT);
-    slow.ended().succeeds();
+    let other = || {
+        place.pack("run out --rank 0 --of 2 --steal=1").succeeds();
+        assert_eq!(records(&place), 60);
+        Deed::Go
+    };
+    let slow = in_a_shard(&place, "run out --rank 1 --of 2 --jobs 1 --steal=1", other);
+    let Some(slow) = slow else { return };
+    assert_eq!(slow.exit, 0, "{}", slow.stderr);
     place.pack("status out").succeeds();
     place.pack("finalize out").succeeds();
     place.same("out", "whole");
@@ -100,9 +106,7 @@ fn a_shard_with_bad_data_is_refused_by_one_machine_and_tried_again_later() {
 #[test]
 fn claims_of_an_earlier_plan_are_forgotten() {
     let place = planned();
-    let killed = stopped(&place, "run out --jobs 1 --steal");
-    killed.signal(Signal::KILL);
-    killed.ended().exits(137);
+    let Some(()) = killed(&place, "run out --jobs 1 --steal") else { return };
     place.pack("plan photos -o out --shard-samples 9 --fresh").succeeds();
     assert_eq!(claims(&place), 0);
 }

@@ -1,9 +1,9 @@
 //! `sync` between folders: what is copied, what is refused, and commands that are killed.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::harness::Place;
+use crate::kills::Kills;
 
 fn built(pairs: usize, shards: usize) -> Place {
     let place = Place::new();
@@ -77,10 +77,9 @@ fn a_damaged_shard_is_not_copied() {
 fn a_killed_command_goes_on() {
     let place = built(400, 12);
     let whole = place.tree("shards");
-    for wait in (0..20).map(|n| Duration::from_millis(n * 3)) {
-        let child = place.start("sync shards copy --jobs 2");
-        std::thread::sleep(wait);
-        child.kill();
+    let Some(mut attempts) = Kills::of(&place, "sync shards undisturbed --jobs 2") else { return };
+    for _ in 0..20 {
+        attempts.kill(&place, "sync shards copy --jobs 2", false);
         // A manifest is there only with all shards.
         if place.names("copy").iter().any(|name| name == "dataset.json") {
             place.pack("verify copy").succeeds();

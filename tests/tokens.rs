@@ -1,4 +1,4 @@
-//! `pack tokens`: what is in the shards, what a second run does, kills at random instants, wrong
+//! `pack tokens`: what is in the shards, what a second run does, kills at random calls, wrong
 //! usage.
 
 use std::fs;
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tarflume_fixtures::SplitMix64;
 
 use crate::harness::{Place, Tree};
+use crate::kills::Kills;
 
 /// Words of the texts; their ids are 2 and up.
 const WORDS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
@@ -146,25 +147,22 @@ fn only_what_is_new_is_tokenized() {
 }
 
 #[test]
-fn runs_killed_at_random_instants_end_with_the_same_bytes() {
+fn runs_killed_at_random_calls_end_with_the_same_bytes() {
     let place = Place::new();
     corpus(&place, "text.jsonl", 6000);
     let words = "--tokenizer tokenizer.json --length 32 --unit 16kB --shard-size 64kB --no-fsync";
-    let took = place.pack(&format!("tokens text.jsonl -o whole {words}")).succeeds().took;
+    let command = |out: &str| format!("tokens text.jsonl -o {out} {words}");
+    let Some(mut attempts) = Kills::of(&place, &command("whole")) else { return };
     let expected = published(&place, "whole");
-    let mut random = SplitMix64::new(u64::from(std::process::id()));
-    let mut killed = 0;
     for _ in 0..12 {
         let _ = fs::remove_dir_all(place.at("out"));
         for _ in 0..4 {
-            let child = place.start(&format!("tokens text.jsonl -o out {words}"));
-            std::thread::sleep(took * random.below(1000) / 1000);
-            killed += u32::from(child.kill().exit == 137);
+            attempts.kill(&place, &command("out"), false);
         }
-        place.pack(&format!("tokens text.jsonl -o out {words}")).succeeds();
+        place.pack(&command("out")).succeeds();
         assert_eq!(published(&place, "out"), expected);
     }
-    assert!(killed > 4, "only {killed} runs were killed");
+    assert!(attempts.killed > 4, "only {} runs were killed", attempts.killed);
 }
 
 #[test]

@@ -26,8 +26,11 @@ fn key(block: u32) -> Key {
     Key::new([0x5a; 32], block)
 }
 
-/// Reads random ranges, and writes blocks that are missing, until it is killed. A wrong byte or a call that
-/// lasts 20 seconds (a claim is void after 30) ends it with a message.
+/// What has not happened by then never will, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Reads random ranges, and writes blocks that are missing, until it is killed. A wrong byte ends it with a message; a
+/// call that waits for a killed process never ends, and then nothing is read and replaced any more.
 #[test]
 #[ignore = "a process of the test below"]
 fn worker() {
@@ -44,7 +47,6 @@ fn worker() {
         let (block, length) = (next(BLOCKS.into()) as u32, 1 + next(200_000) as usize);
         let at = next((BLOCK - length) as u64) as usize;
         let mut into = vec![0; length];
-        let start = Instant::now();
         match cache.read(key(block), at, &mut into) {
             Lookup::Hit => {
                 let wrong = (0..length).find(|n| into[*n] != byte(block, at + n));
@@ -58,7 +60,6 @@ fn worker() {
                 }
             }
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "LATE: {:?}", start.elapsed());
         assert_eq!(cache.stats().errors, 0, "ERROR of the disk");
     }
 }
@@ -79,11 +80,11 @@ fn kill(mut child: Child) {
     assert!(ended.is_none(), "a process ended by itself: {}", text.concat());
 }
 
-/// True once blocks were read and replaced often.
-fn is_enough(folder: &Path) -> bool {
+/// How often blocks were read and replaced by all processes until now; 0 while there is no cache.
+fn work(folder: &Path) -> u64 {
     let cache = Cache::find(&settings(folder)).unwrap();
     let total = cache.map(|cache| cache.total_stats());
-    total.is_some_and(|total| total.hits > 100 && total.evictions > 100)
+    total.map_or(0, |total| total.hits.min(total.evictions))
 }
 
 #[test]
@@ -91,14 +92,14 @@ fn killed_processes_leave_a_cache_that_is_right() {
     let folder = tempfile::tempdir().unwrap();
     // In a folder without files yet: the processes also make the cache at the same time.
     let mut processes: Vec<Child> = (0..PROCESSES).map(|_| start(folder.path())).collect();
-    let begin = Instant::now();
-    let (mut kills, mut oldest) = (0, 0);
-    // On a busy machine it takes longer until enough has happened.
-    while kills < 40 || !is_enough(folder.path()) {
-        assert!(begin.elapsed() < Duration::from_secs(120), "{kills} kills");
-        std::thread::sleep(Duration::from_millis(50));
-        kill(std::mem::replace(&mut processes[oldest], start(folder.path())));
-        (kills, oldest) = (kills + 1, (oldest + 1) % PROCESSES);
+    for kills in 0..40 {
+        // Between two kills something happens, however long that takes.
+        let (begin, before) = (Instant::now(), work(folder.path()));
+        while work(folder.path()) < before + 3 {
+            assert!(begin.elapsed() < PATIENCE, "nothing happens after {kills} kills");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        kill(std::mem::replace(&mut processes[kills % PROCESSES], start(folder.path())));
     }
     processes.into_iter().for_each(kill);
     let cache = Cache::find(&settings(folder.path())).unwrap().expect("the cache");

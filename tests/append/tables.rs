@@ -305,7 +305,7 @@ fn two_machines_without_the_table_add_what_one_adds() {
 }
 
 #[test]
-fn appends_with_a_table_killed_at_random_instants_give_the_same_bytes() {
+fn appends_with_a_table_killed_at_random_calls_give_the_same_bytes() {
     let place = many(60, 200);
     killed(&place, "append photos --join labels.csv", 200, 12);
 }

@@ -17,7 +17,7 @@ pub(super) enum Named {
 
 /// The class of a call, as far as tests distinguish calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Ask,
     Open,
     Read,

@@ -8,8 +8,8 @@ use super::traced;
 use super::tracer::{self, Call, Deed, Ran};
 use crate::harness::Place;
 
-/// Runs `pack` with these words; `judge` decides about each call.
-pub(super) fn judged(
+/// Runs `pack` with these words; `judge` decides about each call. Returns `None` if tracing is known to be impossible.
+pub(crate) fn judged(
     place: &Place,
     words: &str,
     mut judge: impl FnMut(&Call) -> Deed,

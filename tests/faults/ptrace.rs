@@ -151,6 +151,12 @@ pub(super) fn kill(process: Thread) {
     unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
+/// Sends a signal to a thread of a process, which handles it before anything else.
+pub(super) fn signal(process: Thread, thread: Thread, signal: c_int) {
+    // SAFETY: numbers; a missing thread is an error that does not matter.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
+}
+
 /// Returns number and arguments of the call before which a thread stopped.
 pub(super) fn call(thread: Thread) -> io::Result<(c_long, [u64; 6])> {
     let info = info(thread)?;

@@ -10,17 +10,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
 use super::calls::{self, Class, Known, Named};
 use super::ptrace::{self, Stop, Thread};
-
-/// A command that has not ended by then hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::harness::PATIENCE;
 
 /// The fate of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(crate) enum Deed {
     /// It is made.
     Go,
     /// It is not made and returns this error.
@@ -31,17 +28,19 @@ pub(super) enum Deed {
     Short,
     /// The process is killed instead.
     Kill,
+    /// It is made, and its thread gets this signal before.
+    Signal(i32),
 }
 
 /// A call on a file in the place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Call {
-    pub(super) name: &'static str,
-    pub(super) class: Class,
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    pub(crate) class: Class,
     /// The file's path in the place; the random part of a temporary name is a `*`.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Number of earlier calls with this name on this path.
-    pub(super) nth: u32,
+    pub(crate) nth: u32,
     /// Bytes that are read or written; 0 for other calls.
     pub(super) length: u64,
 }
@@ -61,10 +60,10 @@ pub(super) struct Made<'a> {
 
 /// The result of a command.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(crate) struct Ran {
     /// The exit code; for a signal 128 and its number; -1 for a command that hung.
-    pub(super) exit: i32,
-    pub(super) stderr: String,
+    pub(crate) exit: i32,
+    pub(crate) stderr: String,
     /// Calls with another fate than they requested.
     pub(super) injected: usize,
 }
@@ -177,6 +176,7 @@ impl Tracer<'_> {
             Deed::Late(_) => {}
             Deed::Short => ptrace::set_third(thread, (arguments[2] / 2).max(1))?,
             Deed::Kill => ptrace::kill(self.process),
+            Deed::Signal(signal) => ptrace::signal(self.process, thread, signal),
         }
         let late = matches!(deed, Deed::Late(_) | Deed::Short);
         if late || (deed == Deed::Go && watched) {

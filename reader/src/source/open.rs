@@ -113,7 +113,10 @@ pub(crate) mod concurrent {
 
     use super::*;
 
-    /// Delays each opening until another one is in progress, for ten seconds at most.
+    /// What has not happened by then never will, however busy the machine is.
+    const PATIENCE: Duration = Duration::from_secs(600);
+
+    /// Delays each opening until another one is in progress; openings one after the other end after [`PATIENCE`].
     #[derive(Debug, Default)]
     pub(crate) struct ConcurrentOpen {
         /// Openings in progress, and the most that there were.
@@ -134,8 +137,7 @@ pub(crate) mod concurrent {
             state.0 += 1;
             state.1 = state.1.max(state.0);
             self.changed.notify_all();
-            let ten = Duration::from_secs(10);
-            drop(self.changed.wait_timeout_while(state, ten, |state| state.1 < 2).unwrap());
+            drop(self.changed.wait_timeout_while(state, PATIENCE, |state| state.1 < 2).unwrap());
             let opened = SourceKind::File.open(path);
             self.state.lock().unwrap().0 -= 1;
             opened
