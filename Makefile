@@ -10,13 +10,16 @@
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
-#   make check   lint, site, test, explore, python and a short run of each fuzz target
+#   make check   lint, site, test, explore, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
 #   make site    build the docs site and check every link: target/site/index.html
 #   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
 #   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)
 #   make gpu-kit collect what `make gpu` needs in one folder: target/gpu-kit
-#   make fuzz    run each fuzz target for ten minutes
+#   make smoke   give each fuzz target the inputs that are kept, and damaged copies of them: the same in every run
+#   make fuzz    run each fuzz target for ten minutes: a random search
+#   make busy    `make test` and `make python` beside eight busy processes of a higher priority: no test may fail for that
+#   make idle    tests that judge real clocks; needs an idle machine, not part of `check`
 #   make adapters  build and test adapters/ (candle, burn, tch); not part of `check`: ten minutes, 6 GB
 #   make audit   check the dependencies for known security advisories (needs the network)
 #   make package compile each crate from its package alone; RELEASING.md has the other targets for releases
@@ -38,7 +41,7 @@ BROWSERVENV := .venv-browser
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser screenshots demo test faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser screenshots demo test busy idle faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -54,6 +57,13 @@ test: venv tools
 	    $(CARGO) test --workspace --locked --all-targets --no-fail-fast; \
 	fi
 	$(CARGO) test --workspace --locked --doc
+
+busy:
+	bash tests/busy.sh $(MAKE) test python
+
+# Verdicts on what limits a loader, from real clocks; the rules of the verdicts are tested by `make test`.
+idle:
+	$(CARGO) test --workspace --locked --test loader -- --ignored --test-threads 1 idle_
 
 # `make test` runs a fixed sample of these.
 faults:
@@ -194,9 +204,10 @@ $(DOCSVENV)/ready: docs/requirements.txt
 audit:
 	$(CARGO) deny check advisories
 
+# The same inputs in every run; the random search is `make fuzz`.
 smoke:
 	# Optimizing takes longer than fuzzing. A test damages each byte of small Parquet and HDF5 files.
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_SEED=1 FUZZ_LIBRARIES=0 bash fuzz/run.sh 2
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 FUZZ_LIBRARIES=0 bash fuzz/run.sh replay
 
 fuzz:
 	bash fuzz/run.sh 600

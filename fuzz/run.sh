@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Fuzzes every target for SECONDS each, one after the other: fuzz/run.sh SECONDS [TARGET...]
-# FUZZ_SEED=N starts the random numbers from N, so that two runs try the same inputs in the same order.
+# Or tries the same inputs in every run: fuzz/run.sh replay [TARGET...]. These are fuzz/seeds, and FUZZ_RUNS (1000)
+# damaged copies of them for each target. An input that the search has found goes to fuzz/seeds/TARGET with its repair.
 # FUZZ_LIBRARIES=0 leaves out parquet and hdf5 if no target is named: their libraries take minutes to compile.
-# Fails on a crash, on an input that takes over 10 s, and at 256 MB of memory.
+# Fails on a crash, at 256 MB of memory, and on an input that takes over 10 s; a replay on one that takes ten minutes.
 # The toolchain is stable: RUSTC_BOOTSTRAP=1 lets it take the instrumentation's flags.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
+seconds=${1:?usage: fuzz/run.sh SECONDS|replay [TARGET...]}
 shift
 libraries=(parquet hdf5)
 [ "${FUZZ_LIBRARIES:-1}" = 1 ] || libraries=()
@@ -34,6 +35,23 @@ done
 # --target: build scripts and procedural macros get none of the flags.
 RUSTFLAGS="$flags" cargo build --manifest-path fuzz/Cargo.toml --target-dir fuzz/target --release --locked --quiet \
     --target "$host" "${features[@]}" "${words[@]}"
+if [ "$seconds" = replay ]; then
+    inputs=$(mktemp -d)
+    trap 'rm -rf "$inputs"' EXIT
+    for target in "$@"; do
+        seeds=fuzz/seeds/$target artifacts=fuzz/artifacts/$target
+        mkdir -p "$seeds" "$artifacts"
+        words=()
+        [[ $target != jpeg_* ]] || words=(fuzz/jpeg.dict)
+        python3 fuzz/mutate.py "$seeds" "${FUZZ_RUNS:-1000}" "$inputs/$target" "${words[@]}"
+        echo "fuzz $target: $(find "$seeds" "$inputs/$target" -type f | wc -l) inputs"
+        # -runs=0: each input once, and no search.
+        "fuzz/target/$host/release/$target" "$inputs/$target" "$seeds" -artifact_prefix="$artifacts/" \
+            -runs=0 -seed=1 -shuffle=0 -timeout=600 -rss_limit_mb=256 -malloc_limit_mb=256 -max_len=16384 -print_final_stats=1 -verbosity=0
+        rm -rf "${inputs:?}/$target"
+    done
+    exit
+fi
 for target in "$@"; do
     corpus=fuzz/corpus/$target seeds=fuzz/seeds/$target artifacts=fuzz/artifacts/$target
     mkdir -p "$corpus" "$seeds" "$artifacts"
@@ -42,5 +60,5 @@ for target in "$@"; do
     echo "fuzz $target: $seconds s"
     "fuzz/target/$host/release/$target" "$corpus" "$seeds" -artifact_prefix="$artifacts/" \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=256 -malloc_limit_mb=256 \
-        -seed="${FUZZ_SEED:-0}" -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
+        -max_len=16384 -print_final_stats=1 -verbosity=0 "${dictionary[@]}"
 done

@@ -22,6 +22,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
+from patience import PATIENCE_S
+
 KEYS = ("TESTKEY", "testsecret")
 ACCOUNT = "devstoreaccount1"
 # The published key of azurite's only account.
@@ -44,18 +46,20 @@ def script(name: str) -> str:
     return found
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], log: pathlib.Path) -> None:
-    """Waits until a server answers, whatever it says."""
-    for _ in range(600):
-        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> bool:
+    """Waits until a server answers, whatever it says. Returns False if it has ended."""
+    end = time.monotonic() + PATIENCE_S
+    while process.poll() is None:
         try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
+            urllib.request.urlopen(url, timeout=60).close()
+            return True
         except urllib.error.HTTPError:
-            return
+            return True
         except OSError:
             time.sleep(0.1)
-    raise AssertionError(f"{url} does not answer: {log.read_text(errors='replace')[-2000:]}")
+        if time.monotonic() > end:
+            raise AssertionError(f"{url} does not answer")
+    return False
 
 
 @contextlib.contextmanager
@@ -63,15 +67,22 @@ def server(
     command: list[str], url: str, folder: pathlib.Path, environment: dict[str, str] | None = None
 ) -> Iterator[None]:
     log = folder / "log"
-    with (
-        log.open("wb") as out,
-        subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=environment) as process,
-    ):
-        try:
-            wait_for(url, process, log)
-            yield
-        finally:
-            process.kill()
+    # Another process may hold a port that was free a moment ago, until its connection has ended.
+    for attempt in range(100):
+        with (
+            log.open("wb") as out,
+            subprocess.Popen(command, stdout=out, stderr=out, cwd=folder, env=environment) as process,
+        ):
+            try:
+                if wait_for(url, process):
+                    yield
+                    return
+            finally:
+                process.kill()
+        said = log.read_text(errors="replace")
+        if attempt == 99 or "in use" not in said.lower():
+            raise AssertionError(said[-2000:])
+        time.sleep(1)
 
 
 def s3_options(port: int) -> dict[str, str]:
@@ -99,13 +110,14 @@ def s3_client(options: dict[str, str]):
 def make_bucket(options: dict[str, str], name: str) -> None:
     """A server may listen before it can make a bucket."""
     client = s3_client(options)
-    for left in reversed(range(60)):
+    end = time.monotonic() + PATIENCE_S
+    while True:
         try:
             client.create_bucket(Bucket=name)
             client.put_object(Bucket=name, Key="first", Body=b"x")
             return
         except Exception:
-            if not left:
+            if time.monotonic() > end:
                 raise
             time.sleep(0.5)
 
@@ -178,7 +190,7 @@ def make_container(endpoint: str, name: str) -> None:
     request.add_header("x-ms-date", date)
     request.add_header("x-ms-version", version)
     request.add_header("Authorization", f"SharedKey {ACCOUNT}:{signature}")
-    urllib.request.urlopen(request, timeout=20).close()
+    urllib.request.urlopen(request, timeout=PATIENCE_S).close()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import queue
 import subprocess
 import sys
 import textwrap
@@ -14,6 +16,7 @@ import pytest
 
 import tarflume
 from conftest import n_of
+from patience import PATIENCE_S
 
 RESIZE = tarflume.Resize((16, 24))
 
@@ -153,7 +156,8 @@ def test_stats_show_what_functions_cost(shards):
             pass
         stats = ours.stats()
     assert stats["functions"]["calls"] == 100 and stats["functions"]["busy_s"] >= 0.2
-    assert stats["bottleneck"] == "functions" and "Functions of your own" in stats["verdict"]
+    assert stats["stages"]["decode"]["busy_s"] >= 0.2
+    # The verdict itself depends on how busy the machine is.
     assert "Own functions: 100 calls" in str(stats)
 
 
@@ -172,24 +176,32 @@ def test_a_batch_is_mapped_and_its_cost_shown(shards):
 
 
 def test_many_threads_call_and_others_go_on(shards):
-    """The interpreter's lock is free while the loader waits: a thread of Python's counts on meanwhile."""
-    counted, stop = [0], threading.Event()
+    """The interpreter's lock is free while the loader waits: every tenth call waits for another thread of Python's."""
+    requests: queue.Queue[threading.Event | None] = queue.Queue()
+    answered = []
 
-    def count():
-        while not stop.is_set():
-            counted[0] += 1
-            time.sleep(0.0005)
+    def answer():
+        while (event := requests.get()) is not None:
+            answered.append(event)
+            event.set()
 
-    thread = threading.Thread(target=count)
+    calls = itertools.count()
+
+    def waiting(pixels):
+        if next(calls) % 10 == 0:
+            event = threading.Event()
+            requests.put(event)
+            event.wait()
+        return inverted(pixels)
+
+    thread = threading.Thread(target=answer, daemon=True)
     thread.start()
-    try:
-        image = tarflume.Apply(inverted, tarflume.Image(RESIZE))
-        with tarflume.Loader(shards, batch_size=10, image=image, num_threads=8, shuffle="full") as ours:
-            assert sum(batch.rows for epoch in range(5) for batch in ours.epoch(epoch)) == 500
-    finally:
-        stop.set()
-        thread.join()
-    assert counted[0] > 0
+    image = tarflume.Apply(waiting, tarflume.Image(RESIZE))
+    with tarflume.Loader(shards, batch_size=10, image=image, num_threads=8, shuffle="full") as ours:
+        assert sum(batch.rows for epoch in range(5) for batch in ours.epoch(epoch)) == 500
+    requests.put(None)
+    thread.join()
+    assert len(answered) >= 50
 
 
 def test_python_ends_while_functions_run(shards):
@@ -206,5 +218,5 @@ def test_python_ends_while_functions_run(shards):
         print("one")
     """)
     for _ in range(5):
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert (done.returncode, done.stdout) == (0, "one\n"), done.stderr

@@ -12,6 +12,7 @@ import sys
 import textwrap
 
 import pytest
+from patience import PATIENCE_S
 
 PROGRAM = """
 import ctypes, gc, sys
@@ -55,7 +56,7 @@ def run(driver: pathlib.Path, shards: pathlib.Path, text: str, **knobs: str) -> 
     program = PROGRAM + textwrap.dedent(text)
     env = os.environ | {"LD_LIBRARY_PATH": str(driver), "TARFLUME_NVRTC": str(driver / "libnvrtc.so")} | knobs
     done = subprocess.run([sys.executable, "-c", program, str(shards)], env=env, text=True, capture_output=True,
-                          check=False, timeout=120)
+                          check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

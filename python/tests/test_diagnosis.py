@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import pickle
 import sys
-import time
 import types
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import tarflume
-from tarflume import errors
+from tarflume import diagnosis, errors
+
+
+class Clock:
+    """Time that passes only where it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(diagnosis, "time", made)
+    return made
 
 
 class Loader:
@@ -20,23 +40,23 @@ class Loader:
     num_workers = 0
     pin_memory = False
 
-    def __init__(self, batches: int, seconds: float = 0.0) -> None:
-        self.batches, self.seconds = batches, seconds
+    def __init__(self, batches: int, wait: Callable[[], None] = lambda: None) -> None:
+        self.batches, self.wait = batches, wait
 
     def __iter__(self):
         for n in range(self.batches):
-            time.sleep(self.seconds)
+            self.wait()
             yield {"image": np.zeros((8, 2, 2, 3), np.uint8), "n": n}
 
 
-def test_a_slow_loader_is_told_from_a_slow_step():
-    slow = tarflume.diagnose(Loader(20, 0.02), steps=8, step=lambda batch: None, warmup=2)
+def test_a_slow_loader_is_told_from_a_slow_step(clock):
+    slow = tarflume.diagnose(Loader(20, lambda: clock.passes(0.02)), steps=8, step=lambda batch: None, warmup=2)
     assert (slow["steps"], slow["warmup"], slow["rows"], slow["bottleneck"]) == (8, 2, 8, "fetch")
-    assert slow["fetch"]["p50_s"] >= 0.02 and slow["transfer"] is None
+    assert slow["fetch"]["p50_s"] == pytest.approx(0.02) and slow["transfer"] is None
     assert "num_workers=" in slow["verdict"]
-    fast = tarflume.diagnose(Loader(20), steps=8, step=lambda batch: time.sleep(0.02), warmup=2)
+    fast = tarflume.diagnose(Loader(20), steps=8, step=lambda batch: clock.passes(0.02), warmup=2)
     assert fast["bottleneck"] == "compute" and "keeps up" in fast["verdict"]
-    assert fast["compute"]["mean_s"] >= 0.02
+    assert fast["compute"]["mean_s"] == pytest.approx(0.02)
     assert sum(part["share"] for part in (fast["fetch"], fast["compute"])) == pytest.approx(1)
 
 
@@ -76,7 +96,7 @@ def test_batches_that_tell_no_rows_and_iterators_are_taken():
     assert next(ours) == 5
 
 
-def test_copies_to_a_device_are_measured_by_its_events(monkeypatch):
+def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     """A PyTorch that plays a device: each copy takes 30 ms by its events."""
     moved = []
 

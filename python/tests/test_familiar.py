@@ -17,6 +17,7 @@ from PIL import Image
 
 import tarflume
 from conftest import n_of, pack, picture
+from patience import PATIENCE_S
 from tarflume import errors
 
 
@@ -234,7 +235,7 @@ def test_a_notebook_shows_pictures_and_one_line_of_progress(shards, tmp_path):
         batches[0]
     """
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(textwrap.dedent(code))])
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(book, timeout=int(PATIENCE_S), kernel_name="python3").execute()
     shown = [output["data"] for output in book.cells[0].outputs if output.output_type == "display_data"]
     assert len(shown) == 1 and re.match(r"epoch 0: 13 of 13 batches, [\d,]+ samples/s", shown[0]["text/plain"])
     made = [output["data"] for output in book.cells[0].outputs if output.output_type == "execute_result"]

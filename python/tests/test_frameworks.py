@@ -16,6 +16,7 @@ import tarflume.grain
 import tarflume.huggingface
 import tarflume.torch as ours
 from conftest import n_of
+from patience import PATIENCE_S
 
 WORDS = {"image": tarflume.Resize((8, 8)), "label": "/class", "shuffle": "full", "seed": 3}
 
@@ -78,7 +79,7 @@ def test_lightning_trains_and_resumes_in_the_middle_of_an_epoch(shards, tmp_path
 def test_lightning_starts_ranks_itself_and_each_sample_comes_once(shards, tmp_path):
     script = pathlib.Path(__file__).with_name("ranks.py")
     command = [sys.executable, script, "lightning", shards, tmp_path]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     seen = [json.loads((tmp_path / f"lightning-{rank}-done.json").read_text()) for rank in range(2)]
     assert [len(batches) for batches in seen] == [10, 10]
@@ -110,7 +111,7 @@ def test_accelerate_on_two_ranks_gives_each_sample_once(shards, tmp_path):
     script = pathlib.Path(__file__).with_name("ranks.py")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
     done = subprocess.run(
-        [*map(str, command), "accelerate", str(shards), str(tmp_path)], capture_output=True, text=True, timeout=300,
+        [*map(str, command), "accelerate", str(shards), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S,
         check=False
     )
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ import zipfile
 
 import pytest
 from conftest import PACK, ROOT, picture
+from patience import PATIENCE_S
 
 GPU = ROOT / "bench" / "gpu"
 
@@ -36,7 +37,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 def script(kit: pathlib.Path, *words: object, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, kit / "run.py", *map(str, words)], env=os.environ | env, text=True,
-                          capture_output=True, check=False, timeout=300)
+                          capture_output=True, check=False, timeout=PATIENCE_S)
 
 
 def test_every_part_runs_without_a_gpu(kit, driver):
@@ -106,7 +107,7 @@ def program(driver: pathlib.Path, text: str, *words: object, **env: str) -> str:
                         "TARFLUME_NVJPEG": str(driver / "libnvjpeg.so.13"),
                         "PYTHONPATH": os.pathsep.join([str(GPU), os.environ.get("PYTHONPATH", "")])} | env
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *map(str, words)], env=env, text=True,
-                          capture_output=True, check=False, timeout=120)
+                          capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

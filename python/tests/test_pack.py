@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
+import time
 import types
 
 import pytest
 
+import servers
 import tarflume
 from conftest import pack, pairs
+from patience import PATIENCE_S
 from tarflume import errors, progress
 
 
@@ -217,7 +219,7 @@ def test_a_notebook_gets_one_line_that_replaces_itself(monkeypatch):
 
 
 def test_ctrl_c_ends_a_build_that_then_goes_on(tmp_path):
-    """The signal comes when the first shard is finished; there are hundreds."""
+    """The signal comes when the first shard is finished; there are hundreds. A build may end before it is seen: again."""
     source = pairs(tmp_path / "source", 400)
     code = """
         import os, pathlib, signal, sys, tarflume
@@ -230,28 +232,28 @@ def test_ctrl_c_ends_a_build_that_then_goes_on(tmp_path):
         except KeyboardInterrupt:
             print("interrupted")
         """
-    command = [sys.executable, "-c", textwrap.dedent(code), str(source), str(tmp_path / "out")]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
+    for attempt in range(TRIES):
+        out = tmp_path / f"out{attempt}"
+        command = [sys.executable, "-c", textwrap.dedent(code), str(source), str(out)]
+        done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE_S, check=False)
+        if not (out / "dataset.json").exists():
+            break
     assert done.stdout == "interrupted\n", done.stderr
-    working = tmp_path / "out" / ".pack" / "shards"
-    assert not [file for file in working.iterdir() if file.name.endswith(".tmp")]
-    assert not list((tmp_path / "out").glob("*.tar")) and not (tmp_path / "out" / "dataset.json").exists()
-    manifest = tarflume.pack.build(source, tmp_path / "out", shards=400)
+    assert not [file for file in (out / ".pack" / "shards").iterdir() if file.name.endswith(".tmp")]
+    assert not list(out.glob("*.tar")) and not (out / "dataset.json").exists()
+    manifest = tarflume.pack.build(source, out, shards=400)
     assert manifest["samples"] == 400 and 1 <= manifest["skipped"] < 400
 
 
-def test_other_threads_run_while_it_packs(photos, tmp_path):
-    done = []
-    worker = threading.Thread(
-        target=lambda: done.append(tarflume.pack.build(photos, tmp_path / "out", shards=20))
-    )
-    worker.start()
-    turns = 0
-    while worker.is_alive():
-        turns += 1
-    assert done[0]["samples"] == 40 and turns > 1000
+def test_other_threads_run_while_it_works(photos, tmp_path):
+    """The data set is on a server in a thread of this interpreter: with the lock held it never answers."""
+    tarflume.pack.build(photos, tmp_path / "set", shards=4)
+    with servers.http_files(tmp_path / "set") as url:
+        assert tarflume.pack.export(url, tmp_path / "out", to="folder")["samples"] == 40
 
 
+#: A build that ends before it is disturbed is built again, so often at most.
+TRIES = 50
 COMMAND = pathlib.Path(sys.executable).with_name("pack")
 
 
@@ -281,12 +283,15 @@ def test_the_command_has_a_second_name():
 def test_the_command_ends_by_signals_as_a_program_does(tmp_path):
     source = pairs(tmp_path / "source", 300)
     for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
-        out = tmp_path / number.name
-        words = ["build", source, "-o", out, "--shards", 300, "--jobs", 1]
-        child = subprocess.Popen([COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True)
-        while child.poll() is None and not list((out / ".pack" / "shards").glob("*.record")):
-            pass
-        child.send_signal(number)
-        _, told = child.communicate(timeout=60)
+        for attempt in range(TRIES):
+            out = tmp_path / f"{number.name}{attempt}"
+            words = ["build", source, "-o", out, "--shards", 300, "--jobs", 1]
+            child = subprocess.Popen([COMMAND, *map(str, words)], stderr=subprocess.PIPE, text=True)
+            while child.poll() is None and not list((out / ".pack" / "shards").glob("*.record")):
+                time.sleep(0.001)
+            child.send_signal(number)
+            _, told = child.communicate(timeout=PATIENCE_S)
+            if child.returncode != 0:  # it may end before it is seen to run
+                break
         assert child.returncode == code, told
         assert run("build", source, "-o", out, "--shards", 300).returncode == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 
 import duckdb
@@ -145,7 +144,7 @@ def test_what_is_not_read_is_refused_by_name(tmp_path):
     file.write_bytes(data[:-4] + b"PARE")
     assert "encrypted" in refused("build", f"parquet:{file}", "-o", tmp_path / "out")
     damaged = bytearray(data)
-    damaged[2000:60_000] = os.urandom(58_000)
+    damaged[2000:60_000] = np.random.default_rng(2).bytes(58_000)
     file.write_bytes(damaged)
     assert str(file) in refused("build", f"parquet:{file}", "-o", tmp_path / "out")
 
@@ -166,7 +165,7 @@ def test_two_machines_make_what_one_build_makes(tmp_path):
     by_two_machines([f"parquet:{file}"], tmp_path / "out", tmp_path / "whole", "--shard-samples", 20)
 
 
-def test_builds_that_are_killed_at_random_instants_make_the_same_bytes(tmp_path):
+def test_builds_that_are_killed_make_the_same_bytes(tmp_path):
     file = tmp_path / "t.parquet"
     many = pa.concat_tables([pa.table(columns())] * 4)
     pq.write_table(many, file, row_group_size=500)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import pytest
 
 import tarflume
 from conftest import n_of
+from patience import PATIENCE_S, until
 
 
 def ours(shards, **settings):
@@ -33,14 +36,14 @@ def test_a_spawned_process_gets_a_loader_of_its_own(shards, method):
     queue = context.Queue()
     child = context.Process(target=take_all, args=(loader, queue))
     child.start()
-    assert queue.get(timeout=60) == [n for batch in loader.epoch(0) for n in n_of(batch)]
-    child.join(60)
+    assert queue.get(timeout=PATIENCE_S) == [n for batch in loader.epoch(0) for n in n_of(batch)]
+    child.join()
     assert child.exitcode == 0
 
 
 def run(code: str, *words: object, **more) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, words)]
-    return subprocess.run(command, text=True, capture_output=True, timeout=60, check=False, **more)
+    return subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE_S, check=False, **more)
 
 
 def test_a_fork_after_a_loader_started_is_refused_with_what_to_do(shards):
@@ -75,19 +78,25 @@ def test_a_fork_after_a_loader_started_is_refused_with_what_to_do(shards):
 
 
 def test_ctrl_c_ends_a_wait_before_the_batch_is_there(shards):
-    """A batch of a hundred large pictures in one thread takes seconds; the signal comes well before it is done."""
+    """A sample of the batch is decoded only after the interrupt: a wait that does not end for it never ends."""
     done = run(
         """
-        import os, signal, sys, threading, time, tarflume
-        loader = tarflume.Loader(sys.argv[1], batch_size=100, image=tarflume.Resize(2000), memory_limit="12GiB", num_threads=1,
-                                 prefetch=1)
+        import os, signal, sys, threading, tarflume
+        interrupted = threading.Event()
+        def held(n):
+            if not interrupted.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+                interrupted.wait()
+            return n
+        column = tarflume.Apply(held, tarflume.Json("/n"))
+        loader = tarflume.Loader(sys.argv[1], batch_size=100, columns={"n": column}, num_threads=1, prefetch=1)
         epoch = loader.epoch(0)
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             next(epoch)
             print("a batch")
         except KeyboardInterrupt:
             print("interrupted after", loader.stats()["stages"]["decode"]["items"] < 100)
+        interrupted.set()
         print(next(epoch).rows)
         """,
         shards,
@@ -95,36 +104,34 @@ def test_ctrl_c_ends_a_wait_before_the_batch_is_there(shards):
     assert done.stdout.splitlines() == ["interrupted after True", "100"], done.stderr
 
 
-def threads() -> int:
-    return len(os.listdir("/proc/self/task"))
-
-
 def files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def settled(count) -> int:
-    """Threads end a moment after their loader."""
-    last = count()
-    for _ in range(100):
-        time.sleep(0.01)
-        if (now := count()) == last:
-            return now
-        last = now
-    return last
+def loader_threads() -> int:
+    """The threads of loaders in this process."""
+    names = []
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            names.append((task / "comm").read_text())
+    return sum(re.fullmatch(r"tarflume-\d+\n", name) is not None for name in names)
 
 
 def test_a_thousand_loaders_leave_no_thread_and_no_file(shards):
+    before = loader_threads()
     next(iter(ours(shards)))
     gc.collect()
-    before = settled(threads), files()
+    # Threads end a moment after their loader.
+    until("no thread of a loader is left", lambda: loader_threads() <= before)
+    opened = files()
     for n in range(1000):
         loader = ours(shards)
         if n % 10 == 0:
             next(iter(loader))
         del loader
     gc.collect()
-    assert (settled(threads), files()) == before
+    until("no thread of a loader is left", lambda: loader_threads() <= before)
+    assert files() == opened
 
 
 def resident() -> int:
@@ -160,26 +167,27 @@ def test_threads_share_an_epoch(shards):
     for taker in takers:
         taker.start()
     for taker in takers:
-        taker.join(30)
+        taker.join()
     assert sorted(seen) == list(range(100))
 
 
 def test_the_lock_of_the_interpreter_is_free_while_a_batch_is_waited_for(shards):
-    counted, stop = [0], threading.Event()
-
-    def count():
-        while not stop.is_set():
-            counted[0] += 1
-            time.sleep(0)
-
-    counter = threading.Thread(target=count)
-    counter.start()
-    slow = tarflume.Loader(shards, batch_size=50, image=tarflume.Resize(1500), memory_limit="2GiB", num_threads=1)
-    epoch = slow.epoch(0)
-    before = counted[0]
-    next(epoch)
-    during = counted[0] - before
-    stop.set()
-    counter.join()
-    epoch.close()
-    assert during > 10
+    """The batch comes after another thread of Python's has run: with the lock held, that is never."""
+    done = run(
+        """
+        import sys, threading, tarflume
+        asked, answered = threading.Event(), threading.Event()
+        def other():
+            asked.wait()
+            answered.set()
+        threading.Thread(target=other, daemon=True).start()
+        def held(n):
+            asked.set()
+            answered.wait()
+            return n
+        column = tarflume.Apply(held, tarflume.Json("/n"))
+        print(next(tarflume.Loader(sys.argv[1], batch_size=50, columns={"n": column}).epoch(0)).rows)
+        """,
+        shards,
+    )
+    assert done.stdout == "50\n", done.stderr

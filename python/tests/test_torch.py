@@ -20,6 +20,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 import tarflume
 import tarflume.torch as ours
 from conftest import n_of
+from patience import PATIENCE_S
 
 WORDS = {"label": "/class", "shuffle": "full", "seed": 3}
 
@@ -345,7 +346,7 @@ def torchrun(ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, script, *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [*map(str, command)], text=True, capture_output=True, timeout=300, check=False, env=environment
+        [*map(str, command)], text=True, capture_output=True, timeout=PATIENCE_S, check=False, env=environment
     )
 
 

@@ -9,6 +9,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from conftest import pairs
+from patience import PATIENCE_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,7 +24,7 @@ def tutorial() -> nbformat.NotebookNode:
 
 
 def run(book: nbformat.NotebookNode, folder: pathlib.Path) -> nbformat.NotebookNode:
-    NotebookClient(book, timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    NotebookClient(book, timeout=int(PATIENCE_S), kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     return book
 
 

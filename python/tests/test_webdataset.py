@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from patience import until
 import tarflume
 import tarflume.webdataset as ours
 import webdataset as theirs
@@ -271,24 +272,25 @@ def test_a_loop_that_is_left_leaves_nothing(data: Data) -> None:
     for _ in range(20):
         for one in made:
             assert next(iter(one))["__key__"] == "0000"
-    deadline = time.monotonic() + 10  # a thread that has ended is listed for a moment
-    while open_things() != before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert open_things() == before
+    # A thread that has ended is listed for a moment.
+    until("no thread and no file is left", lambda: open_things() == before)
 
 
 def test_ctrl_c_ends_a_wait(tmp_path: pathlib.Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    held = os.open(pipe, os.O_RDWR)  # a writer that never writes
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            next(iter(dataset(ours, str(pipe))))
-    finally:
-        timer.join()
-        os.close(held)
+    held: list[int] = []
+
+    def interrupt() -> None:
+        held.append(os.open(pipe, os.O_WRONLY))  # once the stream has opened it; nothing is ever written
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        next(iter(dataset(ours, str(pipe))))
+    thread.join()
+    os.close(held[0])
 
 
 def sample(n: int) -> dict[str, object]:

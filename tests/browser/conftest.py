@@ -11,10 +11,13 @@ import subprocess
 
 import demo_set
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 PACK = os.environ["TARFLUME_PACK"]
 AXE = pathlib.Path(os.environ["TARFLUME_AXE"])
+#: What has not happened by then never will, however busy the machine is.
+PATIENCE_S = 1800.0
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +42,7 @@ def server(shards: pathlib.Path) -> collections.abc.Iterator[str]:
         assert process.stdout
         yield process.stdout.readline().strip()
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +73,7 @@ class Opened:
 
     def until(self, condition: str) -> None:
         """Waits for an expression. Not `wait_for_function`, which evaluates a text inside of the page: its policy forbids that."""
-        for _ in range(100):
+        for _ in range(round(PATIENCE_S / 0.05)):
             if self.page.evaluate(condition):
                 return
             self.page.wait_for_timeout(50)
@@ -95,6 +98,7 @@ def any_page(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def opened(browser: Browser, any_page: str) -> collections.abc.Iterator[Opened]:
     page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.set_default_timeout(PATIENCE_S * 1000)
     one = Opened(page)
     page.goto(any_page)
     page.wait_for_selector(".card")

@@ -6,7 +6,7 @@ import json
 import pathlib
 
 import pytest
-from conftest import Opened
+from conftest import PATIENCE_S, Opened
 from playwright.sync_api import Browser, expect
 
 SAMPLES = 240
@@ -148,6 +148,7 @@ def test_boxes_and_masks_are_at_their_places(opened: Opened, shards: pathlib.Pat
 @pytest.mark.parametrize("width", [1200, 390])
 def test_axe_finds_nothing_wrong(browser: Browser, any_page: str, scheme: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_default_timeout(PATIENCE_S * 1000)
     one = Opened(page)
     page.goto(any_page)
     page.wait_for_selector(".card")

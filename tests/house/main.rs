@@ -1,11 +1,12 @@
 //! The rules of the source tree that no compiler checks: the direction of imports, the files with
-//! unsafe code, a head comment in each file.
+//! unsafe code, a head comment in each file, tests that depend on speed, load or luck.
 //!
 //! Reads sources as text, nothing else. docs/decisions has the reasons.
 #![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod floors;
+mod luck;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from conftest import pack, picture
+from patience import PATIENCE_S
 
 CHANGED = {"import webdataset as wds\n": "import tarflume.webdataset.instead as wds\n"}
 
@@ -70,7 +71,7 @@ def test_open_clips_pipeline_runs_with_one_import_line_changed(shards, tmp_path,
     (tmp_path / "data.py").write_text(changed())
     names = str(shards / "shard-{000000..000003}.tar")
     command = [sys.executable, tmp_path / "program.py", tmp_path / "data.py", names, str(workers), how]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     assert "Handling webdataset error" not in done.stderr
     first, second, evaluated = json.loads(done.stdout)

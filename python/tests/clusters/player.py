@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from patience import PATIENCE_S
+
 DONE, BAD_DATA, TRY_AGAIN = 0, 65, 75
 
 
@@ -47,7 +49,7 @@ def play(
     kills: int = 4,
     doubles: int = 2,
     limit: int = 6,
-    deadline_s: float = 60.0,
+    deadline_s: float = PATIENCE_S,
 ) -> Played:
     """Runs `command` for each index below `count`; `variables` are those that the scheduler sets for an index.
 

@@ -12,8 +12,9 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+
+from patience import PATIENCE_S, until
 
 NODES = ("n1", "n2", "n3")
 
@@ -40,7 +41,7 @@ SchedulerParameters=sched_min_interval=100000,bf_interval=1,batch_sched_delay=0
 MpiDefault=none
 SwitchType=switch/none
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=30
 KillWait=2
 JobRequeue=1
 {nodes}
@@ -54,14 +55,6 @@ def missing() -> str | None:
         if shutil.which(program) is None:
             return f"{program} is not installed: Debian's package slurm-wlm has it"
     return None if os.geteuid() == 0 else "several slurmd on one machine need root"
-
-
-def wait_until(what: str, met: Callable[[], bool], seconds: float) -> None:
-    """Waits for a condition; an error names it if it is not met in time."""
-    end = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < end, f"not within {seconds} s: {what}"
-        time.sleep(0.1)
 
 
 def free_ports(count: int) -> list[int]:
@@ -97,7 +90,7 @@ class Cluster:
         for node in NODES:
             (self.folder / f"spool.{node}").mkdir()
             self._process(node, "slurmd", "-D", "-N", node)
-        wait_until("three idle nodes", lambda: self.run("sinfo", "-h", "-o", "%D %t").split() == ["3", "idle"], 60)
+        until("three idle nodes", lambda: self.run("sinfo", "-h", "-o", "%D %t").split() == ["3", "idle"], pause_s=0.1)
 
     def _process(self, name: str, *command: str) -> None:
         with (self.folder / f"{name}.out").open("wb") as out:
@@ -108,7 +101,7 @@ class Cluster:
     def run(self, *command: object, cwd: pathlib.Path | None = None) -> str:
         """Runs a command of Slurm and returns what it prints."""
         done = subprocess.run(
-            [str(word) for word in command], env=self.environment, text=True, capture_output=True, timeout=120, cwd=cwd
+            [str(word) for word in command], env=self.environment, text=True, capture_output=True, timeout=PATIENCE_S, cwd=cwd
         )
         assert done.returncode == 0, f"{command}: {done.stderr}{done.stdout}\n{self.logs()}"
         return done.stdout
@@ -142,7 +135,7 @@ class Cluster:
 
     def stop(self) -> None:
         with contextlib.suppress(Exception):
-            subprocess.run(["scancel", "--state=RUNNING", "-u", "root"], env=self.environment, capture_output=True, timeout=20)
+            subprocess.run(["scancel", "--state=RUNNING", "-u", "root"], env=self.environment, capture_output=True, timeout=PATIENCE_S)
         for process in self.processes.values():
             process.kill()
         for node in NODES:
@@ -150,7 +143,7 @@ class Cluster:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
         for process in self.processes.values():
-            process.wait(timeout=30)
+            process.wait(timeout=PATIENCE_S)
 
 
 def of_node(conf: str, node: str) -> list[int]:

@@ -17,6 +17,7 @@ import pytest
 
 import tarflume
 from conftest import ROOT, pack
+from patience import PATIENCE_S
 
 for needed in ("dlio_benchmark", "hydra", "mpi4py", "pydftracer", "torch"):
     if importlib.util.find_spec({"pydftracer": "dftracer"}.get(needed, needed)) is None:
@@ -24,7 +25,7 @@ for needed in ("dlio_benchmark", "hydra", "mpi4py", "pydftracer", "torch"):
 
 LAUNCH = ROOT / "bench" / "dlio" / "launch.py"
 MPIEXEC = shutil.which("mpiexec", path=f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-FILES, BATCH, SECONDS = 120, 8, 120
+FILES, BATCH = 120, 8
 
 
 def run(command: list[object], **environment: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +36,7 @@ def run(command: list[object], **environment: str) -> subprocess.CompletedProces
         words, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
     try:
-        text, _ = child.communicate(timeout=SECONDS)
+        text, _ = child.communicate(timeout=PATIENCE_S)
     finally:
         try:
             os.killpg(child.pid, signal.SIGKILL)

@@ -10,12 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from conftest import ROOT, pack, picture
+from patience import PATIENCE_S, until
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 EXAMPLE = ROOT / "python" / "examples" / "elastic.py"
@@ -52,7 +52,7 @@ class Agents:
                 *(sys.executable, "-m", "torch.distributed.run", f"--nnodes=1:{count}", "--max-restarts=3"),
                 *("--nproc-per-node=1", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}"),
                 # All agents are on the address of the endpoint, where each would try to hold the rendezvous.
-                *("--rdzv-id=elastic", f"--rdzv-conf=last_call_timeout=3,join_timeout=60,is_host={int(number == 0)}"),
+                *("--rdzv-id=elastic", f"--rdzv-conf=last_call_timeout=10,join_timeout={int(PATIENCE_S)},is_host={int(number == 0)}"),
                 *command,
             ]
             out = (folder / f"agent-{number}").open("wb")
@@ -69,14 +69,14 @@ class Agents:
         killed = [agent.pid, *descendants(agent.pid)]
         for process in killed:
             os.kill(process, signal.SIGKILL)
-        agent.wait(timeout=30)
+        agent.wait(timeout=PATIENCE_S)
         return len(killed)
 
     def stop(self) -> None:
         for agent in self.running:
             for process in [agent.pid, *descendants(agent.pid)] if agent.poll() is None else []:
                 os.kill(process, signal.SIGKILL)
-            agent.wait(timeout=30)
+            agent.wait(timeout=PATIENCE_S)
 
 
 def descendants(process: int) -> list[int]:
@@ -109,13 +109,15 @@ def test_a_machine_dies_in_an_epoch_and_each_sample_takes_part_once(
     checkpoint = tmp_path / "checkpoint"
     both = Agents([str(EXAMPLE), str(photographs), str(checkpoint)], tmp_path, 2)
     agents.append(both)
-    end = time.monotonic() + 120
-    while not checkpoint.exists():
-        assert time.monotonic() < end and both.running[0].poll() is None, both.said(0) + both.said(1)
-        time.sleep(0.002)
+
+    def saved() -> bool:
+        assert both.running[0].poll() is None, both.said(0) + both.said(1)
+        return checkpoint.exists()
+
+    until("a checkpoint", saved, pause_s=0.002)
     # The first machine holds the rendezvous; the second one dies.
     assert both.kill(1) >= 2
-    assert both.running[0].wait(timeout=180) == 0, both.said(0)
+    assert both.running[0].wait(timeout=PATIENCE_S) == 0, both.said(0)
     said = both.said(0)
     done = re.findall(r"rank (\d) of (\d): (\d+) samples, each once in its epoch", said)
     assert done == [("0", "1", str(2 * SAMPLES))], said

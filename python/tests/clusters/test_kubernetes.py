@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import PACK, ROOT, pack, pairs
+from patience import PATIENCE_S
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 FILE = ROOT / "docs" / "kubernetes" / "indexed-job.yaml"
@@ -44,7 +45,7 @@ def test_the_commands_run_in_their_order(tmp_path: pathlib.Path) -> None:
         program = [PACK if word == "pack" else word.replace("/data", str(tmp_path)) for word in command]
         return [word.replace("until pack ", f"until {PACK} ") for word in program]
 
-    def run(command: list[str], index: int | None = None, limit: float = 60) -> int:
+    def run(command: list[str], index: int | None = None, limit: float = PATIENCE_S) -> int:
         variables = {} if index is None else {"JOB_COMPLETION_INDEX": str(index)}
         return subprocess.run(command, env={"PATH": "/usr/bin:/bin"} | variables, timeout=limit, capture_output=True).returncode
 

@@ -15,6 +15,7 @@ import pytest
 import tarflume
 
 from conftest import PACK, pack, pairs
+from patience import PATIENCE_S
 
 HERE = pathlib.Path(__file__).resolve().parent
 MPIEXEC = shutil.which("mpiexec", path=f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is not installe
 
 def mpiexec(ranks: int, *command: object) -> subprocess.CompletedProcess[str]:
     words = [str(MPIEXEC), "-n", str(ranks), *map(str, command)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def told(folder: pathlib.Path, name: str) -> list[dict[str, str]]:

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import pytest
 import tarflume
-from slurm_cluster import Cluster, cluster, missing, wait_until
+from slurm_cluster import Cluster, cluster, missing
 
 from conftest import PACK, pack, picture
+from patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
@@ -87,25 +88,25 @@ def test_a_node_dies_and_the_bytes_are_those_of_one_machine(slurm: Cluster, tmp_
         env=slurm.environment,
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert said.returncode == 0, said.stderr
     assert [line.split(": ")[0] for line in said.stdout.splitlines()][-2:] == ["run", "finalize"], said.stdout
-    wait_until("the node n3 is in a shard", (tmp_path / "stopped" / "in-a-shard").exists, 60)
+    until("the node n3 is in a shard", (tmp_path / "stopped" / "in-a-shard").exists)
     assert slurm.kill_node("n3") >= 3  # slurmd, slurmstepd, the script and pack
 
     def published() -> bool:
         slurm.release()
         return (out / "dataset.json").exists() and slurm.is_empty()
 
-    wait_until(f"the data set is published: {slurm.logs()}", published, 180)
+    until("the data set is published", published, pause_s=0.1)
     assert_same(out, whole)
     assert (tmp_path / "failed").exists()
     log = (tmp_path / "out-slurm" / "finalize.out").read_text()
     assert "published 2,400 samples" in log, log
     # The node comes back, and the cluster is whole again for the next test.
     slurm._process("n3", "slurmd", "-D", "-N", "n3")
-    wait_until("three idle nodes", lambda: slurm.run("sinfo", "-h", "-o", "%D %t").split() == ["3", "idle"], 60)
+    until("three idle nodes", lambda: slurm.run("sinfo", "-h", "-o", "%D %t").split() == ["3", "idle"], pause_s=0.1)
 
 
 def test_ranks_of_srun_share_an_epoch(slurm: Cluster, shards: pathlib.Path, tmp_path: pathlib.Path) -> None:
