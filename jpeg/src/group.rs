@@ -6,10 +6,11 @@
 
 use std::mem;
 
+use crate::damaged::{self, Damaged};
 use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
-use crate::job::{Job, Report, Use};
+use crate::job::{Job, OnDamage, Report, Use};
 use crate::multiscan;
 use crate::points::EntryPoints;
 use crate::scans::Scans;
@@ -28,6 +29,8 @@ pub(crate) struct DecoderState {
     lanes: [Lane; MOST_LANES],
     slots: [Slot; MOST_LANES],
     scans: Scans,
+    /// Allocated for the first damaged picture that is kept.
+    damaged: Option<Box<Damaged>>,
     lockstep: Lockstep,
     simd: &'static Simd,
     /// Number of lanes in use.
@@ -44,6 +47,7 @@ impl Default for DecoderState {
             lanes: Default::default(),
             slots: Default::default(),
             scans: Scans::default(),
+            damaged: None,
             lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
@@ -79,7 +83,11 @@ impl DecoderState {
             return Ok(());
         }
         let (most, bytes) = (self.memory, job.bytes.len());
-        match job.header.memory(bytes, job.scale, job.region)? {
+        let kept = match job.on_damage {
+            OnDamage::Refuse => 0,
+            OnDamage::Keep => damaged::memory(job.header),
+        };
+        match job.header.memory(bytes, job.scale, job.region)?.saturating_add(kept) {
             needed if needed <= most => Ok(()),
             needed => {
                 let (width, height) = (job.header.width, job.header.height);
@@ -99,6 +107,18 @@ impl DecoderState {
         self.lanes.iter_mut().for_each(|lane| lane.drop_large(bytes));
         self.slots.iter_mut().for_each(|slot| slot.drop_large(bytes));
         self.scans.drop_large(bytes);
+        if let Some(damaged) = &mut self.damaged {
+            damaged.drop_large(bytes);
+        }
+    }
+
+    /// Returns the result for a job that failed: a damaged picture that is kept is decoded in `slot`.
+    fn after(&mut self, error: Error, slot: usize, job: &mut Job<'_>) -> Result<Report> {
+        if job.on_damage != OnDamage::Keep || error.kind() != ErrorKind::Damaged {
+            return Err(error);
+        }
+        let damaged = self.damaged.get_or_insert_default();
+        damaged.decode(&mut self.slots[slot], self.simd, job)
     }
 }
 
@@ -188,9 +208,16 @@ where
         let slot = &mut slots[free];
         if job.header.has_several_scans() {
             let result = multiscan::decode(scans, slot, simd, &mut job);
+            let result = result.or_else(|error| self.state.after(error, free, &mut job));
             return (self.done)(number, result);
         }
-        let begun = slot.open(&job).and_then(|()| PictureTask::begin((number, job), slot));
+        let begun = match slot.open(&job) {
+            Ok(()) => PictureTask::begin((number, job), slot),
+            Err(error) => {
+                let result = self.state.after(error, free, &mut job);
+                return (self.done)(number, result);
+            }
+        };
         match begun {
             Ok(task) => self.tasks[free] = Some(task),
             Err(error) => (self.done)(number, Err(error)),
@@ -289,14 +316,14 @@ where
             task.begin_again(from);
             return;
         }
-        let result = match from.error.take() {
+        let (error, report) = (from.error.take(), from.report);
+        let Some(mut task) = self.tasks[slot].take() else { return };
+        let result = match error {
             Some(_) if excerpt => Err(no_excerpt()),
-            Some(error) => Err(error),
-            None => Ok(from.report),
+            Some(error) => self.state.after(error, slot, &mut task.job),
+            None => Ok(report),
         };
-        let number = task.number;
-        self.tasks[slot] = None;
-        (self.done)(number, result);
+        (self.done)(task.number, result);
     }
 }
 

@@ -17,7 +17,8 @@ mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
 pub(crate) use self::passes::{Pass, Work};
-pub(crate) use self::scan::Band;
+pub(crate) use self::progress::check as check_band;
+pub(crate) use self::scan::{Band, Scan, conditioning};
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub use self::whole::whole;
 pub(crate) use self::whole::{finish, scan_end};
@@ -106,7 +107,7 @@ impl Header {
                 }
                 DQT => tables.quantization(bytes, start, segment.len(), at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
-                DAC => scan::conditioning(segment, at)?,
+                DAC => conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
                 APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
                 APP1 if marks.orientation.is_none() => {
@@ -131,7 +132,7 @@ impl Header {
         mut tables: Tables,
         marks: &Marks,
     ) -> Result<Header> {
-        let scan = scan::Scan::read(segment, at)?;
+        let scan = Scan::read(segment, at)?;
         let mut components = Components::of(frame);
         let mut unsupported = kind::unsupported(frame);
         let mut several = false;
@@ -215,6 +216,31 @@ impl Header {
             Some(why) => {
                 Err(Error::new(ErrorKind::Unsupported, format!("{why}: this kind is not decoded")))
             }
+        }
+    }
+
+    /// Returns the byte of the first scan's marker.
+    pub(crate) fn scan(&self) -> usize {
+        self.scan
+    }
+
+    /// Returns the number of blocks of all components.
+    pub(crate) fn all_blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Returns the number of rows of MCUs as the file declares them, and the rows of blocks of each
+    /// component in one of them. Only for a single component is that more than
+    /// [`Header::mcus`] says.
+    pub(crate) fn declared_rows(&self) -> (u32, [u32; frame::MOST]) {
+        let mut factors = [1; frame::MOST];
+        for (factor, component) in factors.iter_mut().zip(self.components.iter()) {
+            *factor = component.v;
+        }
+        let rows = self.mcus().1;
+        match self.components.declared_rows() {
+            Some(together) => (rows.div_ceil(together), [together, 1, 1, 1]),
+            None => (rows, factors),
         }
     }
 

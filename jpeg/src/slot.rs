@@ -80,6 +80,16 @@ impl Slot {
         self.make_ready()
     }
 
+    /// Prepares for a damaged picture, whose data may be too few.
+    ///
+    /// # Errors
+    /// Returns an error if the job is invalid or memory is exhausted.
+    pub(crate) fn open_damaged(&mut self, job: &Job<'_>) -> Result<()> {
+        job.check()?;
+        self.layout = Layout::of(job.header, job.scale, job.region)?;
+        self.make_ready()
+    }
+
     fn make_ready(&mut self) -> Result<()> {
         self.planes.set(&self.layout)?;
         let mcus = u64::from(self.layout.mcus.0) * u64::from(self.layout.mcus.1);

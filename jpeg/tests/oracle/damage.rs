@@ -18,7 +18,7 @@ const SCRAMBLED: u64 = 5_000;
 const TOLD: usize = 8;
 
 /// Small pictures of all kinds: every byte of them matters.
-fn kinds() -> Vec<Vec<u8>> {
+pub(crate) fn kinds() -> Vec<Vec<u8>> {
     let mut turbo = Turbo::new();
     let sampled = Recipe::sampled;
     let plain = |restart| Recipe { restart, ..Recipe::default() };
