@@ -17,9 +17,9 @@ use self::scans::Scans;
 use self::smoothing::Smoothing;
 use self::store::{Store, last_of};
 use self::walk::Walk;
-use crate::error::Result;
-use crate::header::Header;
-use crate::job::{Damage, Job, Report};
+use crate::error::{Error, Result};
+use crate::header::{Header, STRAYS};
+use crate::job::{Damage, Job, OnDamage, Report};
 use crate::simd::Simd;
 use crate::slot::Slot;
 
@@ -59,6 +59,7 @@ impl Damaged {
         self.store.set(header, if several { header.mcus().1 } else { 1 })?;
         let mut scans = Scans::new(bytes, header);
         let mut good = 0;
+        scans.bits.lost = false;
         while let Some(scan) = scans.next()? {
             let mut walk = Walk::new(header, &scan);
             slot.divisors = scans.divisors;
@@ -67,6 +68,9 @@ impl Damaged {
                     self.store.clear();
                 }
                 walk.row(row, &mut scans.bits, &mut self.store)?;
+                if scans.bits.lost && job.on_damage == OnDamage::Refuse {
+                    return Err(Error::damaged(scans.bits.source.at(), "pixels are lost here"));
+                }
                 if !several {
                     self.put(slot, simd, job, row, None);
                 }
@@ -84,8 +88,37 @@ impl Damaged {
         slot.report.entry_points = entry_points;
         slot.report.several_scans = several;
         slot.report.decoded = slot.report.blocks;
-        slot.report.damage = Damage::Lost;
+        slot.report.damage = match scans.bits.lost || several {
+            true => Damage::Lost,
+            false => Damage::Harmless,
+        };
         Ok(slot.report)
+    }
+
+    /// Returns true if all blocks of a picture of one scan are there, and nothing but markers and
+    /// metadata follows them.
+    pub(crate) fn is_whole(&mut self, bytes: &[u8], header: &Header) -> bool {
+        let several = header.has_several_scans() || header.check_supported().is_err();
+        !several && self.read_whole(bytes, header).is_ok_and(|lost| !lost)
+    }
+
+    fn read_whole(&mut self, bytes: &[u8], header: &Header) -> Result<bool> {
+        self.store.set(header, 1)?;
+        let mut scans = Scans::new(bytes, header);
+        while let Some(scan) = scans.next()? {
+            let mut walk = Walk::new(header, &scan);
+            for row in 0..walk.rows {
+                self.store.clear();
+                walk.row(row, &mut scans.bits, &mut self.store)?;
+                if scans.bits.lost {
+                    return Ok(true);
+                }
+            }
+            if scans.bits.skip() > STRAYS {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(crate) fn drop_large(&mut self, bytes: usize) {

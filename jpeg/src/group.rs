@@ -10,7 +10,7 @@ use crate::damaged::{self, Damaged};
 use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
-use crate::job::{Job, OnDamage, Report, Use};
+use crate::job::{Damage, Job, OnDamage, Report, Use};
 use crate::multiscan;
 use crate::points::EntryPoints;
 use crate::scans::Scans;
@@ -112,13 +112,20 @@ impl DecoderState {
         }
     }
 
-    /// Returns the result for a job that failed: a damaged picture that is kept is decoded in `slot`.
+    /// Returns the result for a job that failed. `slot` decodes the picture again if damaged pictures
+    /// are kept, and one of one scan in any case: all its pixels may be there.
     fn after(&mut self, error: Error, slot: usize, job: &mut Job<'_>) -> Result<Report> {
-        if job.on_damage != OnDamage::Keep || error.kind() != ErrorKind::Damaged {
+        let keeps = job.on_damage == OnDamage::Keep;
+        let tried = keeps || !job.header.has_several_scans();
+        if error.kind() != ErrorKind::Damaged || !tried {
             return Err(error);
         }
         let damaged = self.damaged.get_or_insert_default();
-        damaged.decode(&mut self.slots[slot], self.simd, job)
+        match damaged.decode(&mut self.slots[slot], self.simd, job) {
+            Ok(report) if keeps || report.damage != Damage::Lost => Ok(report),
+            Err(other) if keeps => Err(other),
+            _ => Err(error),
+        }
     }
 }
 
@@ -240,7 +247,8 @@ where
         let mut strand = Strand::new(&picture, rows, &from.layout.columns, row_end);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);
-        let begun = strand.start(&picture, lane).and_then(|()| {
+        let begun = strand.start(&picture, lane).and_then(|irregular| {
+            self.state.slots[slot].note(irregular);
             let walked = strand.begin_row(&picture, lane);
             walked.map_err(|stop| strand.error(&picture, lane, stop))
         });
@@ -335,7 +343,8 @@ impl<'a> PictureTask<'a> {
     fn begin((number, job): (usize, Job<'a>), slot: &mut Slot) -> Result<Self> {
         let header = job.header;
         // Kinds without entry points ignore any that are given.
-        let blob = job.entry_points.filter(|_| header.without_entry_points().is_none());
+        let blob = job.entry_points.filter(|blob| !blob.is_empty());
+        let blob = blob.filter(|_| header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok()).filter(|points| {
             points.are_of(slot.layout.mcus, header.components.count(), header.data)
         });

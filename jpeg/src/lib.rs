@@ -79,7 +79,7 @@ pub use crate::lines::{Color, gray_to_rgb};
 pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
-pub use crate::scanner::{ScanJob, Scanner};
+pub use crate::scanner::{ScanJob, Scanned, Scanner};
 pub use crate::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 
 /// The examples of the README, as tests of the documentation.

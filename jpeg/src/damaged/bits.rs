@@ -21,6 +21,8 @@ pub(super) struct Bits<'a> {
     left: u32,
     /// Whether the data ended before the blocks of their interval: more blocks are not read.
     pub(super) ended: bool,
+    /// Whether a pixel cannot be right.
+    pub(super) lost: bool,
 }
 
 /// What [`Bits::go_back`] restores.
@@ -29,11 +31,12 @@ pub(super) struct Place {
     at: usize,
     buffer: u64,
     left: u32,
+    lost: bool,
 }
 
 impl<'a> Bits<'a> {
     pub(super) fn new(source: Source<'a>) -> Bits<'a> {
-        Bits { source, buffer: 0, left: 0, ended: false }
+        Bits { source, buffer: 0, left: 0, ended: false, lost: false }
     }
 
     /// Begins a scan.
@@ -41,24 +44,34 @@ impl<'a> Bits<'a> {
         (self.buffer, self.left, self.ended) = (0, 0, false);
     }
 
+    /// Goes to the next marker after a scan, and returns the number of bytes before it.
+    pub(super) fn skip(&mut self) -> usize {
+        let taken = self.left as usize / 8;
+        if self.source.marker != 0 {
+            return taken;
+        }
+        taken + self.source.next_marker()
+    }
+
     /// Passes a restart marker.
     pub(super) fn restart(&mut self) {
+        self.lost |= self.left >= 8;
         self.left = 0;
-        self.source.pass_restart();
+        self.lost |= !self.source.pass_restart();
         if self.source.marker == 0 {
             self.ended = false;
         }
     }
 
     pub(super) fn place(&self) -> Place {
-        Place { at: self.source.position(), buffer: self.buffer, left: self.left }
+        Place { at: self.source.position(), buffer: self.buffer, left: self.left, lost: self.lost }
     }
 
     /// Returns to a place of the same interval, and forgets the marker that was found after it.
     pub(super) fn go_back(&mut self, place: Place) {
         self.source.go_back(place.at);
         self.source.marker = 0;
-        (self.buffer, self.left) = (place.buffer, place.left);
+        (self.buffer, self.left, self.lost) = (place.buffer, place.left, place.lost);
     }
 
     /// Takes bytes ahead up to the next marker. If there are fewer than `wanted` bits then, zeros
@@ -68,6 +81,7 @@ impl<'a> Bits<'a> {
             let mut byte = self.source.byte();
             if byte == 0xff {
                 // Any number of ffs before a zero are one byte ff, which T.81 does not permit.
+                let at = self.source.position();
                 while byte == 0xff {
                     byte = self.source.byte();
                 }
@@ -76,12 +90,13 @@ impl<'a> Bits<'a> {
                     break;
                 }
                 byte = 0xff;
+                self.lost |= self.source.position() - at > 1;
             }
             self.buffer = self.buffer << 8 | u64::from(byte);
             self.left += 8;
         }
         if self.source.marker != 0 && wanted > self.left {
-            self.ended = true;
+            (self.ended, self.lost) = (true, true);
             self.buffer <<= FILL - self.left;
             self.left = FILL;
         }
@@ -164,6 +179,7 @@ impl<'a> Bits<'a> {
             code = code << 1 | self.take(1);
             length += 1;
         }
+        self.lost |= length > 16;
         codes.symbol(code, length)
     }
 }

@@ -19,6 +19,10 @@ static PLACES: [u8; 80] = {
     places
 };
 
+/// Limit on the bits of a value: T.81, tables F.1 and F.2, for samples of 8 bits.
+const MOST_DC: u32 = 11;
+const MOST_AC: u32 = 10;
+
 /// The DC of a block is no number of 32 bits: libjpeg-turbo gives the picture up.
 #[derive(Debug)]
 pub(super) struct Overflow;
@@ -30,6 +34,7 @@ impl Bits<'_> {
         let size = self.symbol::<QUICK>(codes).into();
         let difference = if size == 0 { 0 } else { self.value::<QUICK>(size) };
         *last = last.checked_add(difference).ok_or(Overflow)?;
+        self.lost |= size > MOST_DC || i16::try_from(*last).is_err();
         Ok(())
     }
 
@@ -52,8 +57,10 @@ impl Bits<'_> {
             } else if run == 15 {
                 k += 15;
             } else {
+                self.lost |= run > 0; // a symbol that no sequential scan has
                 break;
             }
+            self.lost |= size > MOST_AC || k > 63;
             k += 1;
         }
         Ok(())

@@ -2,10 +2,9 @@
 //!
 //! Markers are searched for, and endless end-of-image markers follow the last byte.
 
-use crate::header::markers::EOI;
+use crate::header::markers::{EOI, RST0, RST7};
 
-/// The first restart marker and the first marker that is a frame.
-const RST0: u8 = 0xd0;
+/// The first marker that is a frame.
 const SOF0: u8 = 0xc0;
 
 /// A position in the bytes, and the marker that was found there.
@@ -75,18 +74,22 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Searches for the next marker.
-    pub(super) fn next_marker(&mut self) {
+    /// Searches for the next marker; returns the number of other bytes before it.
+    pub(super) fn next_marker(&mut self) -> usize {
+        let mut skipped = 0;
         loop {
-            while self.byte() != 0xff {}
+            while self.byte() != 0xff {
+                skipped += 1;
+            }
             let mut byte = 0xff;
             while byte == 0xff {
                 byte = self.byte();
             }
             if byte != 0 {
                 self.marker = byte;
-                return;
+                return skipped;
             }
+            skipped += 2;
         }
     }
 
@@ -109,24 +112,27 @@ impl<'a> Source<'a> {
 
     /// Passes a restart marker. If it is not the expected one, the next interval is skipped, empty
     /// or taken, whatever the number suggests (`jpeg_resync_to_restart`): then a marker may stay.
-    pub(super) fn pass_restart(&mut self) {
+    /// Returns true if it was here and nothing was skipped.
+    pub(super) fn pass_restart(&mut self) -> bool {
+        let mut skipped = 0;
         if self.marker == 0 {
-            self.next_marker();
+            skipped = self.next_marker();
         }
         loop {
             match self.marker {
-                RST0..=0xd7 => match self.marker.wrapping_sub(self.restart) & 7 {
-                    1 | 2 => break,              // intervals are missing: the next one is empty
-                    6 | 7 => self.next_marker(), // an earlier marker
+                RST0..=RST7 => match self.marker.wrapping_sub(self.restart) & 7 {
+                    1 | 2 => break, // intervals are missing: the next one is empty
+                    6 | 7 => skipped += 1 + self.next_marker(), // an earlier marker
                     _ => {
                         self.marker = 0;
                         break;
                     }
                 },
                 SOF0.. => break,
-                _ => self.next_marker(),
+                _ => skipped += 1 + self.next_marker(),
             }
         }
         self.restart = (self.restart + 1) & 7;
+        skipped == 0 && self.marker == 0
     }
 }

@@ -58,11 +58,10 @@ impl Components {
         let mut numbers = [MOST; MOST];
         for n in 0..scan.count {
             let id = scan.parts[n].0;
-            let is_its = |(c, component): (usize, &Component)| {
-                component.id == id && !numbers[..n].contains(&c)
-            };
+            // Components before the n-th are not looked at, as in libjpeg-turbo (`get_sos`).
+            let found = (n..self.count).find(|&c| self.all[c].id == id);
+            let found = found.filter(|c| !numbers[..n].contains(c));
             let text = "the scan names components that are not there";
-            let found = self.iter().enumerate().position(is_its);
             numbers[n] = found.ok_or_else(|| Error::damaged(at, text))?;
         }
         if scan.count == self.count && !numbers[..scan.count].is_sorted() {
