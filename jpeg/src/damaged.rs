@@ -76,6 +76,9 @@ impl Damaged {
                 }
             }
             good = walk.good;
+            if !several && job.on_damage == OnDamage::Keep {
+                break; // no pixel depends on what follows
+            }
         }
         if several {
             // A component without a scan is gray, as if its coefficients were zeros.

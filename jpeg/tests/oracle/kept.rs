@@ -2,9 +2,9 @@
 //! the file. What libjpeg-turbo does not decode stays an error.
 
 use tarflume_fixtures::SplitMix64;
-use tarflume_jpeg::{Color, Damage, Header, OnDamage, Region, Scale};
+use tarflume_jpeg::{Color, Damage, ErrorKind, Header, OnDamage, Region, Scale};
 
-use crate::compare::right;
+use crate::compare::pixels;
 use crate::damage::kinds;
 use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
@@ -14,6 +14,20 @@ use crate::turbo::{Recipe, Turbo};
 const TOLD: usize = 8;
 /// Of so many files one is decoded at another scale, in gray and in part, too.
 const OFTEN: usize = 7;
+
+/// Returns a JPEG of a kind of `damage`. Progressive ones have one row of blocks in an MCU: for
+/// missing scans, libjpeg-turbo 2.1 looks at other rows of blocks than 3.1 if there are more.
+fn jpeg_of(kind: usize) -> Vec<u8> {
+    let progressive = Recipe { progressive: true, ..Recipe::sampled((2, 1)) };
+    match kind {
+        9 => Turbo::new().encode(&Picture::new(64, 56, 3, Motif::Scene, 9), &progressive),
+        13 => {
+            let recipe = Recipe { ycck: true, ..progressive };
+            Turbo::new().encode(&Picture::new(43, 30, 4, Motif::Scene, 13), &recipe)
+        }
+        _ => kinds().swap_remove(kind),
+    }
+}
 
 /// Both decoders, and the findings.
 struct Kept {
@@ -45,9 +59,11 @@ impl Kept {
     fn compare(&mut self, jpeg: &[u8], scale: Scale, color: Color, what: &str) {
         let ask = Ask { scale, color, on_damage: OnDamage::Keep, ..Ask::default() };
         let ours = self.ours.report(jpeg, ask);
-        let right = right(&mut self.turbo, jpeg, scale, color);
+        let right = pixels(&mut self.turbo, jpeg, scale, color);
         let wrong = match (&ours, &right) {
             (Err(_), Err(_)) => None,
+            // Another kind, by damage of its frame header.
+            (Err(error), Ok(_)) if error.kind() == ErrorKind::Unsupported => None,
             (Ok(_), Err(error)) => Some(format!("libjpeg-turbo says {error}")),
             (Err(error), Ok(right)) => Some(format!("{error}; warning {:?}", right.warning)),
             (Ok((picture, _)), Ok(right)) => {
@@ -83,7 +99,7 @@ impl Kept {
 /// The file cut at every byte.
 fn cuts(kind: usize) {
     let mut kept = Kept::new();
-    let jpeg = kinds().swap_remove(kind);
+    let jpeg = jpeg_of(kind);
     for length in 2..jpeg.len() {
         kept.try_one(&jpeg[..length], &format!("kind {kind} cut at {length}"));
     }
@@ -93,7 +109,7 @@ fn cuts(kind: usize) {
 /// One bit of every byte, its number drawn from the byte's.
 fn bits(kind: usize) {
     let mut kept = Kept::new();
-    let mut jpeg = kinds().swap_remove(kind);
+    let mut jpeg = jpeg_of(kind);
     for at in 2..jpeg.len() {
         let bit = SplitMix64::nth(kind as u64, at as u64).below(8);
         jpeg[at] ^= 1 << bit;
@@ -123,7 +139,7 @@ fn bytes(kind: usize) {
         [0x55, 0xaa],
     ];
     let mut kept = Kept::new();
-    let original = kinds().swap_remove(kind);
+    let original = jpeg_of(kind);
     for at in 2..original.len() {
         let mut rng = SplitMix64::nth(100 + kind as u64, at as u64);
         let length = (1 + rng.below(3) as usize).min(original.len() - at);
@@ -198,7 +214,7 @@ fn a_large_file_gives_the_same_pixels() {
 #[test]
 fn a_gray_picture_with_factors_gives_the_same_pixels() {
     let mut kept = Kept::new();
-    for (luma, progressive) in [((2, 2), true), ((1, 4), true), ((2, 2), false)] {
+    for (luma, progressive) in [((2, 1), true), ((2, 2), false), ((1, 4), false)] {
         let picture = Picture::new(70, 51, 1, Motif::Scene, 5);
         let recipe = Recipe { progressive, ..Recipe::sampled(luma) };
         let jpeg = kept.turbo.encode(&picture, &recipe);
