@@ -85,6 +85,11 @@ impl Grid {
         part.down.min(self.rows.saturating_mul(part.v))
     }
 
+    /// Returns the same grid, of which all rows are read.
+    pub(crate) fn whole(self) -> Grid {
+        Grid { rows: self.all, ..self }
+    }
+
     /// Returns true if all rows of the picture are read.
     pub(crate) fn is_whole(&self) -> bool {
         self.rows == self.all
@@ -106,11 +111,12 @@ impl Grid {
         (u64::from(self.mcus) * u64::from(self.rows) * each, rows * columns * each)
     }
 
-    /// Returns the most bytes that they take.
+    /// Returns the most bytes that they take, also if all rows are read in the end.
     pub(crate) fn bytes(&self) -> u64 {
-        let (read, kept) = self.counts();
+        let kept = self.counts().1;
+        let all = u64::from(self.mcus) * u64::from(self.all) * self.blocks as u64;
         let row = self.kept.1.len() as u64 * self.blocks as u64;
-        8 * read + 128 * kept + row
+        8 * all + 128 * kept + row
     }
 }
 
@@ -278,6 +284,6 @@ mod tests {
         assert_eq!([0, 1].map(|c| grid.lines(c)), [4, 2]);
         grid.rows = 1;
         assert_eq!([0, 1].map(|c| grid.lines(c)), [2, 1]);
-        assert_eq!(grid.bytes(), 8 * 18 + 128 * 6 + 6);
+        assert_eq!(grid.bytes(), 8 * 36 + 128 * 6 + 6);
     }
 }

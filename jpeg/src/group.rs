@@ -6,10 +6,11 @@
 
 use std::mem;
 
+use crate::damaged::{self, Damaged};
 use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
-use crate::job::{Job, Report, Use};
+use crate::job::{Damage, Job, OnDamage, Report, Use};
 use crate::multiscan;
 use crate::points::EntryPoints;
 use crate::scans::Scans;
@@ -28,6 +29,8 @@ pub(crate) struct DecoderState {
     lanes: [Lane; MOST_LANES],
     slots: [Slot; MOST_LANES],
     scans: Scans,
+    /// Allocated for the first damaged picture that is kept.
+    damaged: Option<Box<Damaged>>,
     lockstep: Lockstep,
     simd: &'static Simd,
     /// Number of lanes in use.
@@ -44,6 +47,7 @@ impl Default for DecoderState {
             lanes: Default::default(),
             slots: Default::default(),
             scans: Scans::default(),
+            damaged: None,
             lockstep: lockstep(),
             simd: Simd::best(),
             streams: MOST_LANES,
@@ -79,7 +83,11 @@ impl DecoderState {
             return Ok(());
         }
         let (most, bytes) = (self.memory, job.bytes.len());
-        match job.header.memory(bytes, job.scale, job.region)? {
+        let kept = match job.on_damage {
+            OnDamage::Refuse => 0,
+            OnDamage::Keep => damaged::memory(job.header),
+        };
+        match job.header.memory(bytes, job.scale, job.region)?.saturating_add(kept) {
             needed if needed <= most => Ok(()),
             needed => {
                 let (width, height) = (job.header.width, job.header.height);
@@ -99,6 +107,25 @@ impl DecoderState {
         self.lanes.iter_mut().for_each(|lane| lane.drop_large(bytes));
         self.slots.iter_mut().for_each(|slot| slot.drop_large(bytes));
         self.scans.drop_large(bytes);
+        if let Some(damaged) = &mut self.damaged {
+            damaged.drop_large(bytes);
+        }
+    }
+
+    /// Returns the result for a job that failed. `slot` decodes the picture again if damaged pictures
+    /// are kept, and one of one scan in any case: all its pixels may be there.
+    fn after(&mut self, error: Error, slot: usize, job: &mut Job<'_>) -> Result<Report> {
+        let keeps = job.on_damage == OnDamage::Keep;
+        let tried = keeps || !job.header.has_several_scans();
+        if error.kind() != ErrorKind::Damaged || !tried {
+            return Err(error);
+        }
+        let damaged = self.damaged.get_or_insert_default();
+        match damaged.decode(&mut self.slots[slot], self.simd, job) {
+            Ok(report) if keeps || report.damage != Damage::Lost => Ok(report),
+            Err(other) if keeps => Err(other),
+            _ => Err(error),
+        }
     }
 }
 
@@ -188,9 +215,16 @@ where
         let slot = &mut slots[free];
         if job.header.has_several_scans() {
             let result = multiscan::decode(scans, slot, simd, &mut job);
+            let result = result.or_else(|error| self.state.after(error, free, &mut job));
             return (self.done)(number, result);
         }
-        let begun = slot.open(&job).and_then(|()| PictureTask::begin((number, job), slot));
+        let begun = match slot.open(&job) {
+            Ok(()) => PictureTask::begin((number, job), slot),
+            Err(error) => {
+                let result = self.state.after(error, free, &mut job);
+                return (self.done)(number, result);
+            }
+        };
         match begun {
             Ok(task) => self.tasks[free] = Some(task),
             Err(error) => (self.done)(number, Err(error)),
@@ -213,7 +247,8 @@ where
         let mut strand = Strand::new(&picture, rows, &from.layout.columns, row_end);
         lane.set_components(&picture.header.components, &from.tables);
         lane.set_room(strand.columns.len() * from.layout.blocks);
-        let begun = strand.start(&picture, lane).and_then(|()| {
+        let begun = strand.start(&picture, lane).and_then(|irregular| {
+            self.state.slots[slot].note(irregular);
             let walked = strand.begin_row(&picture, lane);
             walked.map_err(|stop| strand.error(&picture, lane, stop))
         });
@@ -289,14 +324,14 @@ where
             task.begin_again(from);
             return;
         }
-        let result = match from.error.take() {
+        let (error, report) = (from.error.take(), from.report);
+        let Some(mut task) = self.tasks[slot].take() else { return };
+        let result = match error {
             Some(_) if excerpt => Err(no_excerpt()),
-            Some(error) => Err(error),
-            None => Ok(from.report),
+            Some(error) => self.state.after(error, slot, &mut task.job),
+            None => Ok(report),
         };
-        let number = task.number;
-        self.tasks[slot] = None;
-        (self.done)(number, result);
+        (self.done)(task.number, result);
     }
 }
 
@@ -308,7 +343,8 @@ impl<'a> PictureTask<'a> {
     fn begin((number, job): (usize, Job<'a>), slot: &mut Slot) -> Result<Self> {
         let header = job.header;
         // Kinds without entry points ignore any that are given.
-        let blob = job.entry_points.filter(|_| header.without_entry_points().is_none());
+        let blob = job.entry_points.filter(|blob| !blob.is_empty());
+        let blob = blob.filter(|_| header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok()).filter(|points| {
             points.are_of(slot.layout.mcus, header.components.count(), header.data)
         });

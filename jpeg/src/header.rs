@@ -16,15 +16,15 @@ mod tables;
 mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
-pub(crate) use self::passes::{Pass, Work};
-pub(crate) use self::scan::Band;
+pub(crate) use self::passes::{Pass, Passes, Work};
+pub(crate) use self::progress::check as check_band;
+pub(crate) use self::scan::{Band, Scan, conditioning};
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub use self::whole::whole;
-pub(crate) use self::whole::{finish, scan_end};
+pub(crate) use self::whole::{STRAYS, finish, scan_end};
 
 use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
-use self::passes::Passes;
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -55,6 +55,8 @@ pub struct Header {
     several: bool,
     /// Why a picture of one scan has no entry points.
     unpointed: Option<&'static str>,
+    /// The first byte before the first scan that breaks a rule without a loss.
+    irregular: Option<usize>,
 }
 
 /// Markers that determine the meaning of components.
@@ -64,6 +66,7 @@ struct Marks {
     adobe: Option<u8>,
     orientation: Option<u8>,
     restart: u32,
+    irregular: Option<usize>,
 }
 
 /// Returns why a picture of one scan has no entry points; `None` if it has them. FORMAT.md has the
@@ -97,16 +100,18 @@ impl Header {
                 return Err(Error::damaged(at, text));
             }
             let start = walk.at() + 2;
+            if marker == SOS {
+                let missing = || Error::damaged(at, "a scan begins before the frame header");
+                let frame = frame.as_ref().ok_or_else(missing)?;
+                let scan = Scan::read(walk.scan_header(at)?.content(), at)?;
+                marks.irregular = walk.irregular();
+                return Header::of(frame, &scan, (at, walk.at()), tables, &marks);
+            }
             let segment = walk.segment(at)?;
             match marker {
-                SOS => {
-                    let missing = || Error::damaged(at, "a scan begins before the frame header");
-                    let frame = frame.as_ref().ok_or_else(missing)?;
-                    return Header::of(frame, segment, (at, walk.at()), tables, &marks);
-                }
                 DQT => tables.quantization(bytes, start, segment.len(), at)?,
                 DHT => tables.huffman(bytes, start, segment.len(), at)?,
-                DAC => scan::conditioning(segment, at)?,
+                DAC => conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
                 APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
                 APP1 if marks.orientation.is_none() => {
@@ -126,19 +131,18 @@ impl Header {
 
     fn of(
         frame: &Frame,
-        segment: &[u8],
+        scan: &Scan,
         (at, data): (usize, usize),
         mut tables: Tables,
         marks: &Marks,
     ) -> Result<Header> {
-        let scan = scan::Scan::read(segment, at)?;
         let mut components = Components::of(frame);
         let mut unsupported = kind::unsupported(frame);
         let mut several = false;
         if unsupported.is_none() {
-            several = frame.is_progressive() || !components.set_tables(&scan, at)?;
+            several = frame.is_progressive() || !components.set_tables(scan, at)?;
             if several {
-                components.numbers(&scan, at)?; // those of all components are in order
+                components.numbers(scan, at)?; // those of all components are in order
             }
             if !components.divide() {
                 unsupported = Some("its components are sampled at rates that do not divide");
@@ -176,6 +180,7 @@ impl Header {
             unsupported,
             several,
             unpointed,
+            irregular: marks.irregular,
         })
     }
 
@@ -215,6 +220,36 @@ impl Header {
             Some(why) => {
                 Err(Error::new(ErrorKind::Unsupported, format!("{why}: this kind is not decoded")))
             }
+        }
+    }
+
+    /// Returns the byte of the first scan's marker.
+    pub(crate) fn scan(&self) -> usize {
+        self.scan
+    }
+
+    /// Returns the first byte before the first scan that breaks a rule without a loss.
+    pub(crate) fn irregular(&self) -> Option<usize> {
+        self.irregular
+    }
+
+    /// Returns the number of blocks of all components.
+    pub(crate) fn all_blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Returns the number of rows of MCUs as the file declares them, and the rows of blocks of each
+    /// component in one of them. Only for a single component is that more than
+    /// [`Header::mcus`] says.
+    pub(crate) fn declared_rows(&self) -> (u32, [u32; frame::MOST]) {
+        let mut factors = [1; frame::MOST];
+        for (factor, component) in factors.iter_mut().zip(self.components.iter()) {
+            *factor = component.v;
+        }
+        let rows = self.mcus().1;
+        match self.components.declared_rows() {
+            Some(together) => (rows.div_ceil(together), [together, 1, 1, 1]),
+            None => (rows, factors),
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Job<'a> {
     pub output: &'a mut [u8],
     /// Bytes from row to row of the output.
     pub stride: usize,
+    /// What is done if pixels are lost.
+    pub on_damage: OnDamage,
 }
 
 impl<'a> Job<'a> {
@@ -44,6 +46,7 @@ impl<'a> Job<'a> {
             color: Color::Rgb,
             output,
             stride: header.width as usize * 3,
+            on_damage: OnDamage::Refuse,
         }
     }
 
@@ -75,6 +78,32 @@ impl<'a> Job<'a> {
     }
 }
 
+/// What a decoder does with a picture of which pixels are lost: a file that was cut, a scan that is
+/// missing, codes that are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnDamage {
+    /// The job ends with an error that names the byte.
+    #[default]
+    Refuse,
+    /// The pixels are those of libjpeg-turbo: gray where data lack, whatever invalid codes add up
+    /// to, estimates for missing progressive scans. What libjpeg-turbo does not decode either stays
+    /// an error. A region is a crop of the whole picture, as always.
+    Keep,
+}
+
+/// What was wrong with a decoded picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Damage {
+    /// Nothing that the decoder noticed.
+    #[default]
+    None,
+    /// The file breaks rules of its format, but all its pixels are there: stray bytes or restart
+    /// markers between segments, no end-of-image marker.
+    Harmless,
+    /// Pixels are lost ([`OnDamage::Keep`]).
+    Lost,
+}
+
 /// How the entry points of a job were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Use {
@@ -100,4 +129,6 @@ pub struct Report {
     pub entry_points: Use,
     /// Whether its coefficients came in several scans, all of which were read.
     pub several_scans: bool,
+    /// What was wrong with it.
+    pub damage: Damage,
 }

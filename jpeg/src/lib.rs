@@ -37,11 +37,12 @@
 // `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
 // lines` (which samples, and where) and `strips` < `excerpt` (which bytes) <
 // `job` < `strand` (a lane's walk) and `slot` (the current picture) < `coefficients scans multiscan`
-// (pictures of several scans) and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
+// (pictures of several scans), `damaged` and `skim_walk reread` (the scanner's walks) < `group rewrite scanner` <
 // `decoder`.
 
 mod checksum;
 mod coefficients;
+mod damaged;
 mod decoder;
 mod entropy;
 mod error;
@@ -73,12 +74,12 @@ pub use crate::error::{Error, ErrorKind, Result};
 pub use crate::excerpt::Excerpt;
 pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
-pub use crate::job::{Job, Report, Use};
+pub use crate::job::{Damage, Job, OnDamage, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};
 pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};
-pub use crate::scanner::{ScanJob, Scanner};
+pub use crate::scanner::{ScanJob, Scanned, Scanner};
 pub use crate::strips::{ExcerptBytes, orientation_of, strips, strips_fit};
 
 /// The examples of the README, as tests of the documentation.

@@ -36,6 +36,7 @@ fn draw(scans: &mut Scans, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> R
         slot.put(simd, job, (row, first), blocks);
     }
     scans.coefficients.release();
+    slot.note(scans.irregular);
     (slot.report.decoded, slot.report.several_scans) = (read, true);
     Ok(())
 }

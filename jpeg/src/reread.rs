@@ -18,6 +18,8 @@ pub(crate) struct Reread {
     strand: Strand,
     /// The position before each step of each row, and after the last block.
     pub(crate) places: Vec<Position>,
+    /// The first byte that breaks a rule without a loss.
+    pub(crate) irregular: Option<usize>,
     /// MCUs between two positions of a row.
     step: u32,
     /// The byte of the last position, and its number among the unstuffed bytes.
@@ -32,6 +34,7 @@ impl Default for Reread {
             lockstep: lockstep(),
             strand: Strand::default(),
             places: Vec::new(),
+            irregular: None,
             step: 1,
             last: (0, 0),
         }
@@ -54,7 +57,7 @@ impl Reread {
         self.lane.set_components(components, &self.tables);
         self.lane.set_room(step.min(picture.mcus.0) as usize * components.blocks());
         self.strand = Strand::new(picture, 0..picture.mcus.1, &(0..0), RowEnd::Needed);
-        self.strand.start(picture, &mut self.lane)?;
+        self.irregular = self.strand.start(picture, &mut self.lane)?;
         let walked = self.walk(picture);
         self.lane.tables = None;
         walked.map_err(|stop| self.strand.error(picture, &self.lane, stop))?;
@@ -97,13 +100,18 @@ impl Reread {
     }
 
     /// Checks that nothing but the end of the image follows the last block.
-    fn check_end(&self, picture: &Picture<'_>) -> Result<()> {
+    fn check_end(&mut self, picture: &Picture<'_>) -> Result<()> {
         let (data, bit) = (&self.lane.data, self.lane.bit());
         let left = data.len() - bit.div_ceil(8).min(data.len());
         // Some cameras fill the data up to a word; more than that means missing blocks or damage.
-        if left > SPARE || self.strand.markers() != data.restarts.len() {
+        let is_whole = self.strand.markers() == data.restarts.len();
+        if left > SPARE || !is_whole {
             let mut cursor = Cursor::new(picture.bytes, picture.header.data);
             let byte = cursor.find(bit.div_ceil(8));
+            if is_whole && data.is_filling(bit) {
+                self.irregular = Some(byte);
+                return Ok(());
+            }
             return Err(Error::damaged(byte, Stop::Left(left).text(picture.bytes, byte)));
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! Computes no pixel. `points` encodes the positions as a blob.
 
 use crate::coefficients::Grid;
+use crate::damaged::Damaged;
 use crate::entropy::{MOST_LANES, Skim, Skimmers, skimmers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::Header;
@@ -49,6 +50,16 @@ impl<'a> ScanJob<'a> {
     }
 }
 
+/// What a scanner found in a JPEG.
+#[derive(Debug)]
+pub struct Scanned<'a> {
+    /// Its entry points; none if its kind has none, or if it is irregular.
+    pub entry_points: &'a [u8],
+    /// What breaks a rule of the format although all pixels are there, if anything does: stray bytes
+    /// or restart markers between segments, a missing end, filling bytes after the last block.
+    pub irregular: Option<Error>,
+}
+
 /// Limit on the bytes of a buffer that is kept.
 const KEPT: usize = 8 << 20;
 
@@ -62,6 +73,7 @@ pub struct Scanner {
     scans: Scans,
     /// Allocated for the first damaged picture.
     reread: Option<Box<Reread>>,
+    damaged: Option<Box<Damaged>>,
     blob: Vec<u8>,
 }
 
@@ -73,6 +85,7 @@ impl Default for Scanner {
             skimmers: skimmers(),
             scans: Scans::default(),
             reread: None,
+            damaged: None,
             blob: Vec::new(),
         }
     }
@@ -84,11 +97,17 @@ impl Scanner {
         Scanner::default()
     }
 
-    /// Appends the entry points of a JPEG to `out`.
+    /// Appends the entry points of a JPEG to `out`. Returns what is irregular, as
+    /// [`Scanned::irregular`] describes.
     ///
     /// # Errors
     /// Returns the errors that [`Scanner::scan_group`] describes.
-    pub fn scan(&mut self, bytes: &[u8], header: &Header, out: &mut Vec<u8>) -> Result<()> {
+    pub fn scan(
+        &mut self,
+        bytes: &[u8],
+        header: &Header,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Error>> {
         self.scan_job(ScanJob::new(bytes, header), out)
     }
 
@@ -96,16 +115,19 @@ impl Scanner {
     ///
     /// # Errors
     /// Returns the errors that [`Scanner::scan_group`] describes.
-    pub fn scan_job(&mut self, job: ScanJob<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let mut result = Ok(());
+    pub fn scan_job(&mut self, job: ScanJob<'_>, out: &mut Vec<u8>) -> Result<Option<Error>> {
+        let mut result = Ok(None);
         self.scan_group(&[job], |_, found| {
-            result = found.map(|blob| out.extend_from_slice(blob));
+            result = found.map(|found| {
+                out.extend_from_slice(found.entry_points);
+                found.irregular
+            });
         });
         result
     }
 
-    /// Scans several JPEGs at once, in this thread. Calls `done` for each with its number and entry
-    /// points, in any order.
+    /// Scans several JPEGs at once, in this thread. Calls `done` for each with its number and what was
+    /// found, in any order.
     ///
     /// `done` gets these errors:
     /// - [`ErrorKind::Damaged`]: the data are not whole; byte and row of MCUs are named;
@@ -113,21 +135,28 @@ impl Scanner {
     ///   ([`Header::unsupported`]);
     /// - [`ErrorKind::Limit`]: memory is exhausted.
     ///
-    /// For pictures without entry points ([`Header::without_entry_points`]) `done` gets an empty
-    /// slice: their codes are read to find damage. That takes 8 bytes for each block of 8 x 8
+    /// Pictures without entry points ([`Header::without_entry_points`]) have an empty slice: their codes are read to find damage. That takes 8 bytes for each block of 8 x 8
     /// coefficients of a picture of several scans, and next to nothing for others.
-    pub fn scan_group(&mut self, jobs: &[ScanJob<'_>], mut done: impl FnMut(usize, Result<&[u8]>)) {
+    pub fn scan_group(
+        &mut self,
+        jobs: &[ScanJob<'_>],
+        mut done: impl FnMut(usize, Result<Scanned<'_>>),
+    ) {
         let (mut live, mut next) = (0, 0);
         loop {
             while live < MOST_LANES && next < jobs.len() {
                 if jobs[next].header.has_several_scans() {
-                    done(next, self.read(&jobs[next]).map(|()| [].as_slice()));
+                    let read = self.read(&jobs[next]);
+                    done(next, read.map(|irregular| Scanned { entry_points: &[], irregular }));
                     next += 1;
                     continue;
                 }
                 match self.begin(live, next, &jobs[next]) {
                     Ok(()) => live += 1,
-                    Err(error) => done(next, Err(error)),
+                    Err(error) => {
+                        let read = self.read_damaged(&jobs[next], error);
+                        done(next, read.map(|irregular| Scanned { entry_points: &[], irregular }));
+                    }
                 }
                 next += 1;
             }
@@ -141,12 +170,20 @@ impl Scanner {
             let result = match walk.go_on(&picture, &mut self.lanes[lane]) {
                 Some(false) => continue,
                 Some(true) => {
+                    let irregular = picture.header.irregular().or(walk.irregular);
                     write(&picture, walk.step, &walk.places, &mut self.blob);
-                    Ok(())
+                    Ok(irregular.map(is_irregular))
                 }
                 None => self.read_again(&jobs[number]),
             };
-            done(number, result.map(|()| self.blob.as_slice()));
+            done(
+                number,
+                result.map(|irregular| {
+                    // The end of such a file is not checked again when its rows are entered.
+                    let points = irregular.is_none().then_some(self.blob.as_slice());
+                    Scanned { entry_points: points.unwrap_or_default(), irregular }
+                }),
+            );
             live -= 1;
             self.lanes.swap(lane, live);
             self.walks.swap(lane, live);
@@ -154,13 +191,13 @@ impl Scanner {
     }
 
     /// Reads all codes of a picture of several scans.
-    fn read(&mut self, job: &ScanJob<'_>) -> Result<()> {
+    fn read(&mut self, job: &ScanJob<'_>) -> Result<Option<Error>> {
         let header = job.header;
         header.check_supported()?;
         let read = self.scans.read((job.bytes, header), Grid::read(header), [Needed::All; 4]);
         // Buffers for one huge picture are not kept.
         self.scans.drop_large(KEPT);
-        read.map(|_| ())
+        read.map(|_| self.scans.irregular.map(is_irregular))
     }
 
     fn begin(&mut self, lane: usize, number: usize, job: &ScanJob<'_>) -> Result<()> {
@@ -179,16 +216,37 @@ impl Scanner {
     }
 
     /// Reads a picture again that a lane rejected, to find out why.
-    fn read_again(&mut self, job: &ScanJob<'_>) -> Result<()> {
+    fn read_again(&mut self, job: &ScanJob<'_>) -> Result<Option<Error>> {
         let reread = self.reread.get_or_insert_default();
         let (picture, step) = (job.picture(), job.step());
         let read = reread.read(&picture, step);
         if read.is_ok() {
             write(&picture, step, &reread.places, &mut self.blob);
         }
+        let irregular = job.header.irregular().or(reread.irregular);
         reread.drop_large(KEPT);
-        read
+        match read {
+            Ok(()) => Ok(irregular.map(is_irregular)),
+            Err(error) => self.read_damaged(job, error),
+        }
     }
+
+    /// Reads a picture that has failed as a damaged one, of which all pixels may be there: then its
+    /// fault is only irregular.
+    fn read_damaged(&mut self, job: &ScanJob<'_>, error: Error) -> Result<Option<Error>> {
+        if error.kind() != ErrorKind::Damaged {
+            return Err(error);
+        }
+        let damaged = self.damaged.get_or_insert_default();
+        let whole = damaged.is_whole(job.bytes, job.header);
+        damaged.drop_large(KEPT);
+        if whole { Ok(Some(error)) } else { Err(error) }
+    }
+}
+
+/// Returns the error for a byte that breaks a rule without a loss.
+fn is_irregular(byte: usize) -> Error {
+    Error::damaged(byte, "bytes or markers here belong to nothing; all pixels are there")
 }
 
 /// Encodes the entry points; none for a kind that has none.

@@ -5,7 +5,7 @@
 use crate::coefficients::{Coefficients, Grid};
 use crate::entropy::{Bits, Fault, Predictors, Run, Tables, Unstuffed, unstuff};
 use crate::error::{Error, ErrorKind, Result};
-use crate::header::{Header, Pass, Work};
+use crate::header::{Header, Pass, Passes, Work};
 use crate::planes::Divisors;
 use crate::position::Cursor;
 use crate::strand::{SPARE, Stop, WalkResult};
@@ -18,6 +18,8 @@ pub(crate) struct Scans {
     /// cost more time than a small picture.
     tables: Option<Box<Tables>>,
     data: Unstuffed,
+    /// The first byte of the last picture that breaks a rule without a loss.
+    pub(crate) irregular: Option<usize>,
 }
 
 /// Which coefficients of a component are needed.
@@ -42,8 +44,32 @@ impl Scans {
     ) -> Result<Divisors> {
         header.check_bytes(bytes)?;
         header.check_blocks(bytes)?;
-        self.coefficients.set(grid)?;
+        self.irregular = header.irregular();
         let mut passes = header.passes(bytes);
+        let read = self.read_passes(bytes, &mut passes, grid.clone(), wanted);
+        if let Err(error) = &read
+            && error.kind() == ErrorKind::Damaged
+        {
+            // A file without its end, or with bytes that belong to nothing, may be whole, if that is
+            // so for all its codes.
+            let mut passes = header.passes(bytes);
+            passes.reads_all();
+            let again = self.read_passes(bytes, &mut passes, grid.whole(), [Needed::All; 4]);
+            if again.is_ok() {
+                return again;
+            }
+        }
+        read
+    }
+
+    fn read_passes(
+        &mut self,
+        bytes: &[u8],
+        passes: &mut Passes<'_>,
+        grid: Grid,
+        wanted: [Needed; 4],
+    ) -> Result<Divisors> {
+        self.coefficients.set(grid)?;
         while let Some(pass) = passes.next()? {
             let needed = |&c: &usize| match pass.work {
                 Work::AcFirst | Work::AcNext => wanted[c] == Needed::All,
@@ -56,6 +82,7 @@ impl Scans {
                 passes.skip(&pass)?;
             }
         }
+        self.irregular = self.irregular.or(passes.irregular());
         Ok(*passes.divisors())
     }
 
@@ -66,7 +93,7 @@ impl Scans {
 
     /// Reads a scan, and returns the byte after its data.
     fn pass(&mut self, bytes: &[u8], pass: &Pass) -> Result<usize> {
-        let Scans { coefficients, tables, data } = self;
+        let Scans { coefficients, tables, data, .. } = self;
         let tables = tables.get_or_insert_default();
         tables.build_pass(pass, bytes)?;
         let units = coefficients.grid().units(pass.parts());
@@ -81,7 +108,10 @@ impl Scans {
             _ if pass.parts().len() == 1 => walk.blocks(tables, coefficients),
             _ => walk.mcus(tables, coefficients),
         };
-        walked.and_then(|()| walk.end(coefficients.grid())).map_err(|stop| {
+        let walked = walked.and_then(|()| walk.end(coefficients.grid()));
+        let irregular = walk.irregular.then_some(pass.data);
+        self.irregular = self.irregular.or(irregular);
+        walked.map_err(|stop| {
             let byte = Cursor::new(bytes, pass.data).find(walk.bits.at >> 3);
             Error::damaged(byte, stop.text(bytes, byte)).in_row(walk.row)
         })?;
@@ -101,12 +131,24 @@ struct Walk<'a> {
     run: Run,
     /// The row of MCUs of the picture.
     row: u32,
+    /// Whether a restart marker has a wrong number, or bytes fill the data at the end.
+    irregular: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(pass: &'a Pass, data: &'a Unstuffed) -> Walk<'a> {
         let (bits, predictors) = (Bits::of(data), Predictors::default());
-        let mut walk = Walk { pass, data, bits, until: 0, markers: 0, predictors, run: 0, row: 0 };
+        let mut walk = Walk {
+            pass,
+            data,
+            bits,
+            until: 0,
+            markers: 0,
+            predictors,
+            run: 0,
+            row: 0,
+            irregular: false,
+        };
         walk.until = walk.interval();
         walk
     }
@@ -203,9 +245,13 @@ impl<'a> Walk<'a> {
             return Err(Stop::Fault(Fault::TooMany));
         }
         let (byte, wanted) = (self.bits.at.div_ceil(8), (self.markers & 7) as u8);
-        if self.data.restarts.get(self.markers) != Some(&(byte, wanted)) {
+        let number = self.data.restarts.get(self.markers).filter(|restart| restart.0 == byte);
+        let missed = number.map_or(1, |&(_, number)| number.wrapping_sub(wanted) & 7);
+        // libjpeg-turbo takes a number that is far from the right one for the right one.
+        if !matches!(missed, 0 | 3..=5) {
             return Err(Stop::Restart(wanted));
         }
+        self.irregular |= missed != 0;
         self.markers += 1;
         self.until = self.interval();
         self.bits.at = 8 * byte;
@@ -228,7 +274,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the end of the scan: nothing may follow the last block if all blocks were read.
-    fn end(&self, grid: &Grid) -> WalkResult<()> {
+    fn end(&mut self, grid: &Grid) -> WalkResult<()> {
         if !grid.is_whole() {
             return Ok(());
         }
@@ -237,8 +283,12 @@ impl<'a> Walk<'a> {
         }
         let bytes = self.data.len();
         let left = bytes - self.bits.at.div_ceil(8).min(bytes);
-        if left > SPARE || self.markers != self.data.restarts.len() {
-            return Err(Stop::Left(left));
+        let is_whole = self.markers == self.data.restarts.len();
+        if left > SPARE || !is_whole {
+            if !is_whole || !self.data.is_filling(self.bits.at) {
+                return Err(Stop::Left(left));
+            }
+            self.irregular = true;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub(crate) struct SkimWalk {
     markers: usize,
     /// The byte of the last position, and its number among the unstuffed bytes.
     last: (usize, usize),
+    /// The first byte behind the data that breaks a rule without a loss.
+    pub(crate) irregular: Option<usize>,
 }
 
 impl SkimWalk {
@@ -41,7 +43,7 @@ impl SkimWalk {
         skim: &mut Skim,
     ) -> Result<()> {
         skim.open(picture.header, picture.bytes)?;
-        picture.unstuff(&mut skim.data)?;
+        self.irregular = picture.unstuff(&mut skim.data)?;
         (self.step, self.mcu, self.markers) = (step, 0, 0);
         self.places.clear();
         self.last = (picture.header.data, 0);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::entropy::LaneTables;
 use crate::error::{Error, Result};
-use crate::job::{Job, Report};
+use crate::job::{Damage, Job, Report};
 use crate::layout::Layout;
 use crate::lines::{Lines, PixelFormat};
 use crate::planes::{Divisors, KEPT_ROWS, Planes};
@@ -65,7 +65,7 @@ impl Slot {
         };
         tables.build(job.header, job.bytes)?;
         self.divisors = job.header.divisors(job.bytes)?;
-        self.make_ready()
+        self.make_ready(job)
     }
 
     /// Prepares for a picture whose coefficients are collected elsewhere; the quantization tables
@@ -77,16 +77,34 @@ impl Slot {
         job.check()?;
         self.layout = Layout::of(job.header, job.scale, job.region)?;
         job.header.check_blocks(job.bytes)?;
-        self.make_ready()
+        self.make_ready(job)
     }
 
-    fn make_ready(&mut self) -> Result<()> {
+    /// Prepares for a damaged picture, whose data may be too few.
+    ///
+    /// # Errors
+    /// Returns an error if the job is invalid or memory is exhausted.
+    pub(crate) fn open_damaged(&mut self, job: &Job<'_>) -> Result<()> {
+        job.check()?;
+        self.layout = Layout::of(job.header, job.scale, job.region)?;
+        self.make_ready(job)
+    }
+
+    fn make_ready(&mut self, job: &Job<'_>) -> Result<()> {
         self.planes.set(&self.layout)?;
         let mcus = u64::from(self.layout.mcus.0) * u64::from(self.layout.mcus.1);
         let blocks = mcus * self.layout.blocks as u64;
         self.report = Report { blocks, ..Report::default() };
+        self.note(job.header.irregular());
         self.reset();
         Ok(())
+    }
+
+    /// Notes the first byte that breaks a rule without a loss, if there is one.
+    pub(crate) fn note(&mut self, irregular: Option<usize>) {
+        if irregular.is_some() {
+            self.report.damage = Damage::Harmless;
+        }
     }
 
     pub(crate) fn drop_large(&mut self, bytes: usize) {

@@ -28,12 +28,12 @@ pub(crate) struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    /// Takes all its data.
+    /// Takes all its data. Returns the first byte behind them that breaks a rule without a loss.
     ///
     /// # Errors
     /// Returns an error if the data are not followed by the end of the image, or if memory is
     /// exhausted.
-    pub(crate) fn unstuff(&self, to: &mut Unstuffed) -> Result<()> {
+    pub(crate) fn unstuff(&self, to: &mut Unstuffed) -> Result<Option<usize>> {
         let range = self.header.data..self.bytes.len();
         unstuff(self.bytes, range, self.restarts(), to).map_err(|_| {
             Error::new(ErrorKind::Limit, "no memory for the entropy-coded data once more")
@@ -173,14 +173,19 @@ impl Strand {
         Strand { row: rows.start, end: rows.end, columns, ..Strand::default() }
     }
 
-    /// Goes to the picture's start if the walk begins there.
+    /// Goes to the picture's start if the walk begins there. Returns the first byte behind the data
+    /// that breaks a rule without a loss.
     ///
     /// # Errors
     /// Returns an error if the data are not followed by the end of the image, or if memory is
     /// exhausted.
-    pub(crate) fn start(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> Result<()> {
+    pub(crate) fn start(
+        &mut self,
+        picture: &Picture<'_>,
+        lane: &mut Lane,
+    ) -> Result<Option<usize>> {
         if picture.points.is_some() {
-            return Ok(()); // They were made from these bytes, whole.
+            return Ok(None); // They were made from these bytes, whole.
         }
         self.origin = picture.header.data;
         lane.seek(0, Predictors::default());

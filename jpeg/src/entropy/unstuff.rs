@@ -28,6 +28,13 @@ impl Unstuffed {
         self.bytes.len().saturating_sub(PADDING)
     }
 
+    /// Returns true if the bytes after bit `bit` only fill the data: all of them are equal. Codes of
+    /// blocks differ.
+    pub(crate) fn is_filling(&self, bit: usize) -> bool {
+        let left = self.bytes.get(bit.div_ceil(8)..self.len()).unwrap_or_default();
+        left.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     /// Frees its memory if that is more than `bytes`.
     pub(crate) fn drop_large(&mut self, bytes: usize) {
         let restarts = self.restarts.capacity() * size_of::<(usize, u8)>();

@@ -24,12 +24,14 @@ pub(crate) struct Component {
 pub(crate) struct Components {
     all: [Component; MOST],
     count: usize,
+    /// The vertical factor that the file declares for the first component.
+    declared: u32,
 }
 
 impl Components {
     /// Takes them from the frame header.
     pub(super) fn of(frame: &Frame) -> Components {
-        let mut found = Components { all: Default::default(), count: frame.count };
+        let mut found = Components { count: frame.count, ..Components::default() };
         for (component, part) in found.all.iter_mut().zip(&frame.parts).take(frame.count) {
             *component = Component {
                 id: part.id,
@@ -39,6 +41,7 @@ impl Components {
                 ..Component::default()
             };
         }
+        found.declared = found.all[0].v;
         if found.count == 1 {
             // A single component is not interleaved: its MCU is one block (T.81, A.2.2).
             (found.all[0].h, found.all[0].v) = (1, 1);
@@ -55,11 +58,10 @@ impl Components {
         let mut numbers = [MOST; MOST];
         for n in 0..scan.count {
             let id = scan.parts[n].0;
-            let is_its = |(c, component): (usize, &Component)| {
-                component.id == id && !numbers[..n].contains(&c)
-            };
+            // Components before the n-th are not looked at, as in libjpeg-turbo (`get_sos`).
+            let found = (n..self.count).find(|&c| self.all[c].id == id);
+            let found = found.filter(|c| !numbers[..n].contains(c));
             let text = "the scan names components that are not there";
-            let found = self.iter().enumerate().position(is_its);
             numbers[n] = found.ok_or_else(|| Error::damaged(at, text))?;
         }
         if scan.count == self.count && !numbers[..scan.count].is_sorted() {
@@ -107,6 +109,12 @@ impl Components {
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Component> {
         self.all[..self.count].iter()
+    }
+
+    /// Returns the vertical factor that the file declares for its only component; `None` if it has
+    /// several.
+    pub(super) fn declared_rows(&self) -> Option<u32> {
+        (self.count == 1).then_some(self.declared)
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -1,5 +1,7 @@
 //! A walk over markers and segments.
 
+use memchr::memchr;
+
 use crate::error::{Error, Result};
 
 pub(crate) const SOI: u8 = 0xd8;
@@ -9,6 +11,12 @@ pub(crate) const DQT: u8 = 0xdb;
 pub(crate) const DHT: u8 = 0xc4;
 pub(crate) const DRI: u8 = 0xdd;
 pub(crate) const DAC: u8 = 0xcc;
+pub(crate) const DNL: u8 = 0xdc;
+pub(crate) const COM: u8 = 0xfe;
+/// Markers without content: one for private use, and the first and the last restart marker.
+pub(crate) const TEM: u8 = 0x01;
+pub(crate) const RST0: u8 = 0xd0;
+pub(crate) const RST7: u8 = 0xd7;
 pub(crate) const APP0: u8 = 0xe0;
 pub(crate) const APP1: u8 = 0xe1;
 pub(crate) const APP14: u8 = 0xee;
@@ -30,6 +38,12 @@ pub(crate) fn is_segment(marker: u8) -> bool {
 pub(crate) struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// The first byte that breaks a rule without a loss.
+    irregular: Option<usize>,
+    /// Number of bytes that belong to no segment.
+    pub(crate) strays: usize,
+    /// Whether the end of the file counts as the end of the image.
+    pub(crate) open: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -41,12 +55,17 @@ impl<'a> Walk<'a> {
         if !bytes.starts_with(&[0xff, SOI]) {
             return Err(Error::damaged(0, "it does not begin with ffd8: it is not a JPEG"));
         }
-        Ok(Walk { bytes, at: 2 })
+        Ok(Walk::from(bytes, 2))
     }
 
     /// Starts at a byte of the image between segments.
     pub(crate) fn from(bytes: &'a [u8], at: usize) -> Walk<'a> {
-        Walk { bytes, at: at.min(bytes.len()) }
+        Walk { bytes, at: at.min(bytes.len()), irregular: None, strays: 0, open: false }
+    }
+
+    /// Continues at another byte between segments.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at.min(self.bytes.len());
     }
 
     /// Returns the current byte.
@@ -54,31 +73,55 @@ impl<'a> Walk<'a> {
         self.at
     }
 
+    /// Returns the first byte that breaks a rule without a loss: a stray byte, a restart marker
+    /// outside a scan, a segment of an impossible length, the missing end.
+    pub(crate) fn irregular(&self) -> Option<usize> {
+        self.irregular
+    }
+
+    fn note(&mut self, at: usize) {
+        self.irregular = self.irregular.or(Some(at));
+    }
+
     /// Reads a marker with any number of fill bytes before it; returns it and the byte at which it
-    /// begins.
+    /// begins. Skips other bytes, and markers that have no content, as all decoders do.
     ///
     /// # Errors
-    /// Returns an error if there are other bytes here, or none.
+    /// Returns an error if there is none.
     pub(crate) fn marker(&mut self) -> Result<(u8, usize)> {
-        let rest = &self.bytes[self.at..];
-        let fill = rest.iter().take_while(|&&b| b == 0xff).count();
-        match rest.get(fill) {
-            None => {
-                let text = "the file ends before its end-of-image marker: it was cut";
-                Err(Error::damaged(self.bytes.len(), text))
+        loop {
+            let rest = &self.bytes[self.at..];
+            let skipped = memchr(0xff, rest).unwrap_or(rest.len());
+            let fill = rest[skipped..].iter().take_while(|&&b| b == 0xff).count();
+            if skipped > 0 {
+                self.note(self.at);
+                self.strays += skipped;
             }
-            Some(&marker) if fill > 0 && marker != 0 => {
-                self.at += fill + 1;
-                Ok((marker, self.at - 2))
+            match rest.get(skipped + fill) {
+                None if self.open => {
+                    self.note(self.bytes.len());
+                    return Ok((EOI, self.bytes.len()));
+                }
+                None => {
+                    let text = "the file ends before its end-of-image marker: it was cut";
+                    return Err(Error::damaged(self.bytes.len(), text));
+                }
+                Some(0) => {
+                    self.note(self.at);
+                    self.strays += fill + 1;
+                }
+                Some(&(TEM | RST0..=RST7)) => self.note(self.at),
+                Some(&marker) => {
+                    self.at += skipped + fill + 1;
+                    return Ok((marker, self.at - 2));
+                }
             }
-            Some(byte) => {
-                let text = format!("a marker should be here, not {byte:02x}");
-                Err(Error::damaged(self.at, text))
-            }
+            self.at += skipped + fill + 1;
         }
     }
 
-    /// Returns the content of the segment here, whose marker is at `marker_at`.
+    /// Returns the content of the segment here, whose marker is at `marker_at`. Of metadata that
+    /// declare an impossible length there is none.
     ///
     /// # Errors
     /// Returns an error if it is truncated, or declares a length below that of its length field.
@@ -91,10 +134,60 @@ impl<'a> Walk<'a> {
         let &[high, low, ..] = rest else { return Err(cut()) };
         let length = usize::from(u16::from_be_bytes([high, low]));
         if length < 2 {
-            return Err(Error::damaged(marker_at, "a segment's length is below 2"));
+            let skippable =
+                matches!(self.bytes.get(marker_at + 1), Some(&(DNL | 0xe0..=0xef | COM)));
+            if !skippable {
+                return Err(Error::damaged(marker_at, "a segment's length is below 2"));
+            }
+            self.note(marker_at);
+            self.at += 2;
+            return Ok(&[]);
         }
         let segment = rest.get(2..length).ok_or_else(cut)?;
         self.at += length;
         Ok(segment)
+    }
+
+    /// Returns the content of a scan header whose marker is at `marker_at`. If the file ends in its
+    /// last three bytes, which sequential pictures do not need, they are those of an end-of-image
+    /// marker: a decoder that keeps damaged pictures needs the header.
+    ///
+    /// # Errors
+    /// Returns an error if more of it lacks.
+    pub(crate) fn scan_header(&mut self, marker_at: usize) -> Result<ScanHeader> {
+        let mut header = ScanHeader { content: [0; 12], length: 0 };
+        let rest = &self.bytes[self.at..];
+        let declared: usize =
+            rest.first_chunk().map_or(0, |&length| u16::from_be_bytes(length).into());
+        let lacks = declared.saturating_sub(rest.len());
+        let content = match lacks {
+            1..=3 if rest.len() > 2 && declared <= 14 => {
+                self.at = self.bytes.len();
+                header.content[declared - 2 - lacks..].fill(0xff);
+                if lacks > 1 {
+                    header.content[declared - 1 - lacks] = EOI;
+                }
+                &rest[2..]
+            }
+            _ => self.segment(marker_at)?,
+        };
+        header.length = content.len() + lacks;
+        let room = header.content.get_mut(..content.len());
+        let too_long = || Error::damaged(marker_at, "the scan header has the wrong length");
+        room.ok_or_else(too_long)?.copy_from_slice(content);
+        Ok(header)
+    }
+}
+
+/// The content of a scan header.
+#[derive(Debug)]
+pub(crate) struct ScanHeader {
+    content: [u8; 12],
+    length: usize,
+}
+
+impl ScanHeader {
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.content[..self.length.min(12)]
     }
 }

@@ -8,7 +8,7 @@ use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
 use super::progress::{MOST_SCANS, Progress, check};
 use super::scan::{self, Band, Scan};
 use super::tables::{HuffmanSpec, Tables, missing_codes};
-use super::whole::scan_end;
+use super::whole::{STRAYS, scan_end};
 use crate::error::{Error, Result};
 
 /// What a scan codes (T.81, G.1.1).
@@ -71,8 +71,7 @@ pub(crate) struct Passes<'a> {
     /// Number of blocks of all components, and how many more visits the scans may make.
     blocks: u64,
     visits: u64,
-    /// The next byte of the walk.
-    at: usize,
+    walk: Walk<'a>,
 }
 
 impl<'a> Passes<'a> {
@@ -95,8 +94,19 @@ impl<'a> Passes<'a> {
             scans: 0,
             blocks,
             visits: blocks.saturating_mul(VISITS) + FEW,
-            at,
+            walk: Walk::from(bytes, at),
         }
+    }
+
+    /// Takes the end of the file for the end of the image, and any number of bytes that belong to
+    /// nothing: the caller reads all codes.
+    pub(crate) fn reads_all(&mut self) {
+        self.walk.open = true;
+    }
+
+    /// Returns the first byte that breaks a rule without a loss.
+    pub(crate) fn irregular(&self) -> Option<usize> {
+        self.walk.irregular()
     }
 
     /// Returns the next scan; `None` after the last one.
@@ -104,9 +114,13 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Returns an error if the scan is invalid, or the picture ends before all its coefficients.
     pub(crate) fn next(&mut self) -> Result<Option<Pass>> {
-        let mut walk = Walk::from(self.bytes, self.at);
         loop {
-            let (marker, at) = walk.marker()?;
+            let (marker, at) = self.walk.marker()?;
+            if self.walk.strays > STRAYS && !self.walk.open {
+                let text =
+                    format!("{} bytes before this marker belong to nothing", self.walk.strays);
+                return Err(Error::damaged(at, text));
+            }
             if marker == EOI {
                 return self.end(at).map(|()| None);
             }
@@ -116,10 +130,13 @@ impl<'a> Passes<'a> {
                     format!("marker ff{marker:02x} is not allowed here"),
                 ));
             }
-            let start = walk.at() + 2;
-            let segment = walk.segment(at)?;
+            let start = self.walk.at() + 2;
+            if marker == SOS {
+                let scan = Scan::read(self.walk.scan_header(at)?.content(), at)?;
+                return self.begin(scan, at).map(Some);
+            }
+            let segment = self.walk.segment(at)?;
             match marker {
-                SOS => return self.begin(segment, at, walk.at()).map(Some),
                 DQT => self.tables.quantization(self.bytes, start, segment.len(), at)?,
                 DHT => self.tables.huffman(self.bytes, start, segment.len(), at)?,
                 DAC => scan::conditioning(segment, at)?,
@@ -134,7 +151,7 @@ impl<'a> Passes<'a> {
 
     /// Sets where the codes of the last scan end.
     pub(crate) fn went_to(&mut self, end: usize) {
-        self.at = end;
+        self.walk.go_to(end);
     }
 
     /// Skips the codes of a scan.
@@ -142,7 +159,7 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Returns an error at a marker that is invalid there, or if the file ends.
     pub(crate) fn skip(&mut self, pass: &Pass) -> Result<()> {
-        self.at = scan_end(self.bytes, pass.data)?;
+        self.walk.go_to(scan_end(self.bytes, pass.data)?);
         Ok(())
     }
 
@@ -151,12 +168,11 @@ impl<'a> Passes<'a> {
         &self.quant
     }
 
-    fn begin(&mut self, segment: &[u8], at: usize, data: usize) -> Result<Pass> {
+    fn begin(&mut self, mut scan: Scan, at: usize) -> Result<Pass> {
         if self.scans == MOST_SCANS {
             return Err(Error::damaged(at, format!("more than {MOST_SCANS} scans")));
         }
         self.scans += 1;
-        let mut scan = Scan::read(segment, at)?;
         let numbers = self.components.numbers(&scan, at)?;
         let damaged = |text| Error::damaged(at, text);
         if self.progressive {
@@ -179,7 +195,7 @@ impl<'a> Passes<'a> {
             dc: [None; MOST],
             ac: [None; MOST],
             restart: self.restart,
-            data,
+            data: self.walk.at(),
         };
         for (n, &(_, dc, ac)) in scan.parts.iter().enumerate().take(scan.count) {
             self.progress.take(numbers[n], &scan.band).map_err(damaged)?;

@@ -25,7 +25,7 @@ impl Default for Progress {
 
 /// Checks the parameters of a progressive scan of `count` components (T.81, G.1.1.1.1); returns the
 /// reason if they are invalid.
-pub(super) fn check(band: &Band, count: usize) -> Result<(), String> {
+pub(crate) fn check(band: &Band, count: usize) -> Result<(), String> {
     let Band { first, last, before, low } = *band;
     let known = match first {
         0 => last == 0,

@@ -5,12 +5,12 @@ use crate::error::{Error, Result};
 
 /// The fields of a scan header (T.81, B.2.3).
 #[derive(Debug)]
-pub(super) struct Scan {
-    pub(super) count: usize,
+pub(crate) struct Scan {
+    pub(crate) count: usize,
     /// Component, number of its DC table, number of its AC table.
-    pub(super) parts: [(u8, u8, u8); MOST],
+    pub(crate) parts: [(u8, u8, u8); MOST],
     /// The band of a progressive scan. Sequential decoding ignores it.
-    pub(super) band: Band,
+    pub(crate) band: Band,
 }
 
 /// Which bits of which coefficients a progressive scan codes (T.81, G.1.1.1).
@@ -36,7 +36,7 @@ impl Band {
 }
 
 impl Scan {
-    pub(super) fn read(segment: &[u8], at: usize) -> Result<Scan> {
+    pub(crate) fn read(segment: &[u8], at: usize) -> Result<Scan> {
         let count = usize::from(segment.first().copied().unwrap_or(0));
         if !(1..=MOST).contains(&count) || segment.len() != 4 + 2 * count {
             return Err(Error::damaged(at, "the scan header has the wrong length"));
@@ -60,7 +60,7 @@ pub(super) fn restart(segment: &[u8], at: usize) -> Result<u32> {
 }
 
 /// Checks the conditioning of arithmetic codes (DAC): unused here, but it can be damaged.
-pub(super) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
+pub(crate) fn conditioning(segment: &[u8], at: usize) -> Result<()> {
     let (pairs, rest) = segment.as_chunks::<2>();
     let possible = |&[table, value]: &[u8; 2]| match table >> 4 {
         0 => value & 15 <= value >> 4,

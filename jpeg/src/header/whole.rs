@@ -42,21 +42,30 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
                 return Err(Error::damaged(at, "a scan begins before the frame header"));
             }
             scans += 1;
-            walk = Walk::from(bytes, scan_end(bytes, walk.at())?);
+            walk.go_to(scan_end(bytes, walk.at())?);
         }
     }
 }
 
-/// Walks from the end of the only scan to the end of the image.
+/// Limit on the bytes that belong to nothing after a scan, if its blocks may be unread: more of them
+/// could be blocks.
+pub(crate) const STRAYS: usize = 8;
+
+/// Walks from the end of the only scan to the end of the image. Returns the first byte that breaks a
+/// rule without a loss.
 ///
 /// # Errors
 /// Returns an error if the file is truncated or has an invalid segment there.
-pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<()> {
+pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<Option<usize>> {
     let mut walk = Walk::from(bytes, scan_end);
     loop {
         let (marker, at) = walk.marker()?;
+        if walk.strays > STRAYS {
+            let text = format!("{} bytes before this marker belong to nothing", walk.strays);
+            return Err(Error::damaged(at, text));
+        }
         match marker {
-            EOI => return Ok(()),
+            EOI => return Ok(walk.irregular()),
             SOS => return Err(Error::damaged(at, "a second scan of the same components")),
             frame if is_frame(frame) => return Err(Error::damaged(at, "a second frame header")),
             other if !is_segment(other) => {

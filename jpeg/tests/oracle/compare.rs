@@ -20,6 +20,17 @@ pub(crate) fn right(
     scale: Scale,
     color: Color,
 ) -> Result<Decoded, String> {
+    let decoded = pixels(turbo, jpeg, scale, color)?;
+    if decoded.refused { Err(decoded.warning) } else { Ok(decoded) }
+}
+
+/// The same with the pixels of a picture that libjpeg-turbo gives up after the last one.
+pub(crate) fn pixels(
+    turbo: &mut Turbo,
+    jpeg: &[u8],
+    scale: Scale,
+    color: Color,
+) -> Result<Decoded, String> {
     let four = Header::parse(jpeg).is_ok_and(|header| header.channels() == 4);
     let stored = match color {
         _ if four => turbo::Color::Inks,

@@ -1,6 +1,8 @@
 //! The crate through its public interface; checks that no byte beside a picture is written.
 
-use tarflume_jpeg::{Color, Decoder, Error, Header, Job, Region, Report, Scale, ScanJob, Scanner};
+use tarflume_jpeg::{
+    Color, Decoder, Error, Header, Job, OnDamage, Region, Report, Scale, ScanJob, Scanner,
+};
 
 use crate::picture::Picture;
 
@@ -16,6 +18,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) color: Color,
     pub(crate) region: Option<Region>,
     pub(crate) points: Option<&'a [u8]>,
+    pub(crate) on_damage: OnDamage,
 }
 
 /// A picture being decoded: memory for its pixels, with gaps between the rows.
@@ -60,6 +63,7 @@ pub(crate) fn job<'a>(
     job.region = ask.region;
     job.scale = ask.scale;
     job.color = ask.color;
+    job.on_damage = ask.on_damage;
     job.stride = room.stride;
     job
 }

@@ -54,7 +54,7 @@ fn ask<'m>(rng: &mut SplitMix64, header: &Header, member: &'m Member) -> Ask<'m>
     };
     let region = (rng.below(3) > 0).then_some(region);
     let points = member.points.as_deref().filter(|_| rng.below(2) == 0);
-    Ask { scale, color, region, points }
+    Ask { scale, color, region, points, ..Ask::default() }
 }
 
 /// Draws groups of `size` members and compares each result with that of the member alone.

@@ -33,7 +33,8 @@ fn look_at(both: &mut Comparison, name: &str, jpeg: &[u8]) {
                 height: rng.between(1, height - top),
             };
             let points = (n % 2 == 0 && !points.is_empty()).then_some(&points[..]);
-            let ask = Ask { scale, color: Color::Rgb, region: Some(region), points };
+            let ask =
+                Ask { scale, color: Color::Rgb, region: Some(region), points, ..Ask::default() };
             both.ask(jpeg, ask, &right, &name);
         }
     }

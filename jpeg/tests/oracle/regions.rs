@@ -40,7 +40,7 @@ fn regions(
         let gray = n % 5 == 0;
         let color = if gray { Color::Gray } else { Color::Rgb };
         let points = (n % 3 != 0).then_some(&points[..]);
-        let ask = Ask { scale, color, region: Some(region), points };
+        let ask = Ask { scale, color, region: Some(region), points, ..Ask::default() };
         both.ask(jpeg, ask, &whole[usize::from(gray)], what);
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Decoded {
     pub(crate) warnings: u32,
     /// The first of these warnings, or nothing.
     pub(crate) warning: String,
+    /// Whether it gave the picture up after the last pixel.
+    pub(crate) refused: bool,
 }
 
 /// The quantized coefficients of one component.
@@ -84,10 +86,11 @@ impl Turbo {
         self.ask(&[DECODE, scale, components, jpeg.len() as u32], &[jpeg])?;
         let [width, height, channels, warnings] = [(); 4].map(|()| self.number());
         let warning = self.text();
+        let refused = self.number() > 0;
         let bytes = self.bytes((width * height * channels) as usize);
         let (width, height) = (width as usize, height as usize);
         let picture = Picture { width, height, channels: channels as usize, bytes };
-        Ok(Decoded { picture, warnings, warning })
+        Ok(Decoded { picture, warnings, warning, refused })
     }
 
     /// Encodes the picture as a JPEG; an error is libjpeg-turbo's refusal.

@@ -4,7 +4,8 @@
  * data, or 1 and a text (length, bytes). Whatever a JPEG holds, the server answers and continues; it exits
  * with a message only when a request itself is cut or malformed. turbo.rs is the other side.
  *   1 decode: scale denominator, components (1 gray, 3 RGB, 4 CMYK as stored), length, JPEG
- *       -> width, height, components, warnings, text of the first warning, pixels
+ *       -> width, height, components, warnings, text of the first warning, whether an error follows the
+ *       last pixel, pixels
  *   2 encode: struct recipe below, extra markers (length, bytes), custom scans (length, SCAN bytes each:
  *       components, their four numbers, Ss, Se, Ah, Al), pixels -> length, JPEG
  *   3 coefficients: length, JPEG -> components, and of each: blocks across, blocks down (of the image),
@@ -103,6 +104,7 @@ static void refuse(const char *text) {
 
 /* ---- decoding --------------------------------------------------------------------------------- */
 static unsigned char *volatile pixels; /* outlives a longjmp */
+static volatile int is_complete;        /* whether all pixels were read */
 
 static void decode_into_pixels(struct jpeg_decompress_struct *d, uint32_t scale, uint32_t components) {
     jpeg_read_header(d, TRUE);
@@ -120,6 +122,7 @@ static void decode_into_pixels(struct jpeg_decompress_struct *d, uint32_t scale,
         JSAMPROW row = pixels + stride * d->output_scanline;
         jpeg_read_scanlines(d, &row, 1);
     }
+    is_complete = 1;
     jpeg_finish_decompress(d);
 }
 
@@ -131,18 +134,23 @@ static void decode(void) {
     memset(&d, 0, sizeof d);
     pixels = NULL;
     d.err = errors(&e);
-    if (setjmp(e.out)) {
-        refuse(e.text);
-    } else {
+    is_complete = 0;
+    int failed = setjmp(e.out);
+    if (!failed) {
         jpeg_create_decompress(&d);
         jpeg_mem_src(&d, jpeg, length);
         decode_into_pixels(&d, scale, components);
+    }
+    if (!is_complete) {
+        refuse(e.text);
+    } else {
         put32(0);
         put32(d.output_width);
         put32(d.output_height);
         put32(d.output_components);
         put32(e.base.num_warnings);
         put_text(e.text);
+        put32(failed);
         put(pixels, (size_t)d.output_width * d.output_height * d.output_components);
     }
     jpeg_destroy_decompress(&d);

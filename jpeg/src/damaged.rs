@@ -1,0 +1,167 @@
+//! Decodes damaged pictures to the pixels that libjpeg-turbo makes of them: gray where data lack,
+//! the picture again after the next restart marker, estimates for missing scans.
+//!
+//! One stream, one code after the other. For pictures that other code has found to be damaged, and
+//! whose pixels are wanted nevertheless.
+
+mod bits;
+mod blocks;
+mod codes;
+mod scans;
+mod smoothing;
+mod source;
+mod store;
+mod walk;
+
+use self::scans::Scans;
+use self::smoothing::Smoothing;
+use self::store::{Store, last_of};
+use self::walk::Walk;
+use crate::error::{Error, Result};
+use crate::header::{Header, STRAYS};
+use crate::job::{Damage, Job, OnDamage, Report};
+use crate::simd::Simd;
+use crate::slot::Slot;
+
+/// The memory for damaged pictures, kept from picture to picture.
+#[derive(Debug, Default)]
+pub(crate) struct Damaged {
+    store: Store,
+    /// A row of the region's MCUs, and the zigzag number of the last coefficient of each block.
+    row: Vec<[i16; 64]>,
+    last: Vec<u8>,
+}
+
+/// Returns the bytes of the coefficients that are kept.
+pub(crate) fn memory(header: &Header) -> u64 {
+    let (columns, rows) = header.mcus();
+    let held = if header.has_several_scans() { rows } else { 1 };
+    Store::bytes(header, held) + u64::from(columns) * header.components.blocks() as u64 * 129
+}
+
+impl Damaged {
+    /// Decodes a job on its own.
+    ///
+    /// # Errors
+    /// Returns an error if libjpeg-turbo does not decode it either, the job is invalid, or memory is
+    /// exhausted.
+    pub(crate) fn decode(
+        &mut self,
+        slot: &mut Slot,
+        simd: &Simd,
+        job: &mut Job<'_>,
+    ) -> Result<Report> {
+        let (bytes, header) = (job.bytes, job.header);
+        header.check_supported()?;
+        let entry_points = slot.report.entry_points;
+        slot.open_damaged(job)?;
+        let several = header.has_several_scans();
+        self.store.set(header, if several { header.mcus().1 } else { 1 })?;
+        let mut scans = Scans::new(bytes, header);
+        let mut good = 0;
+        scans.bits.lost = false;
+        while let Some(scan) = scans.next()? {
+            let mut walk = Walk::new(header, &scan);
+            slot.divisors = scans.divisors;
+            for row in 0..walk.rows {
+                if !several {
+                    self.store.clear();
+                }
+                walk.row(row, &mut scans.bits, &mut self.store)?;
+                if scans.bits.lost && job.on_damage == OnDamage::Refuse {
+                    return Err(Error::damaged(scans.bits.source.at(), "pixels are lost here"));
+                }
+                if !several {
+                    self.put(slot, simd, job, row, None);
+                }
+            }
+            good = walk.good;
+            if !several && job.on_damage == OnDamage::Keep {
+                break; // no pixel depends on what follows
+            }
+        }
+        if several {
+            // A component without a scan is gray, as if its coefficients were zeros.
+            slot.divisors = scans.divisors.map(|divisors| Some(divisors.unwrap_or([0; 64])));
+            let smoothings = scans.smoothings(good);
+            for row in slot.layout.rows.clone() {
+                self.put(slot, simd, job, row, smoothings.as_deref());
+            }
+        }
+        slot.report.entry_points = entry_points;
+        slot.report.several_scans = several;
+        slot.report.decoded = slot.report.blocks;
+        slot.report.damage = match scans.bits.lost || several {
+            true => Damage::Lost,
+            false => Damage::Harmless,
+        };
+        Ok(slot.report)
+    }
+
+    /// Returns true if all blocks of a picture of one scan are there, and nothing but markers and
+    /// metadata follows them.
+    pub(crate) fn is_whole(&mut self, bytes: &[u8], header: &Header) -> bool {
+        let several = header.has_several_scans() || header.check_supported().is_err();
+        !several && self.read_whole(bytes, header).is_ok_and(|lost| !lost)
+    }
+
+    fn read_whole(&mut self, bytes: &[u8], header: &Header) -> Result<bool> {
+        self.store.set(header, 1)?;
+        let mut scans = Scans::new(bytes, header);
+        while let Some(scan) = scans.next()? {
+            let mut walk = Walk::new(header, &scan);
+            for row in 0..walk.rows {
+                self.store.clear();
+                walk.row(row, &mut scans.bits, &mut self.store)?;
+                if scans.bits.lost {
+                    return Ok(true);
+                }
+            }
+            if scans.bits.skip() > STRAYS {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        self.store.drop_large(bytes);
+        if self.row.capacity() * 128 > bytes {
+            (self.row, self.last) = (Vec::new(), Vec::new());
+        }
+    }
+
+    /// Makes samples and pixels of a row of MCUs if the region needs it.
+    fn put(
+        &mut self,
+        slot: &mut Slot,
+        simd: &Simd,
+        job: &mut Job<'_>,
+        row: u32,
+        smoothings: Option<&[Smoothing]>,
+    ) {
+        if !slot.layout.rows.contains(&row) {
+            return;
+        }
+        let held = if job.header.has_several_scans() { row } else { 0 };
+        self.row.clear();
+        self.last.clear();
+        for column in slot.layout.columns.clone() {
+            for (number, part) in self.store.parts.iter().enumerate() {
+                for n in 0..part.h * part.v {
+                    let (x, y) = (column * part.h + n % part.h, held * part.v + n / part.h);
+                    let mut block = *part.at(x, y);
+                    let smoothing = smoothings.and_then(|all| all.get(number));
+                    if let Some(smoothing) = smoothing.filter(|_| x < part.across && y < part.down)
+                    {
+                        smoothing.smooth(part, (x, y), &mut block);
+                    }
+                    self.last.push(last_of(&block));
+                    self.row.push(block);
+                }
+            }
+        }
+        let place = (row, slot.layout.columns.start);
+        slot.put(simd, job, place, (&mut self.row, &self.last));
+    }
+}
