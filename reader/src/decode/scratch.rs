@@ -100,6 +100,16 @@ impl Scratch {
         self.reserve(held.saturating_add(bytes))
     }
 
+    /// Exchanges the reservation of a picture for one of `bytes` more, after what it was made for turned out to be
+    /// impossible.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: the limit is too small for this sample.
+    pub(crate) fn reserve_instead(&mut self, bytes: u64) -> Result<()> {
+        self.outer = true;
+        self.reserve(bytes)
+    }
+
     /// Adds `bytes` to the next reservation of the inner decoder. For a decoder that wraps another one, before
     /// it calls that one. Call [`Scratch::reserve_beside`] afterwards, because the inner decoder may reserve
     /// nothing.

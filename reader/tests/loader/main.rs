@@ -11,6 +11,7 @@ mod harness;
 mod large;
 mod machine;
 mod orders;
+mod oversize;
 mod photos;
 mod pictures;
 mod points;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::decode::image::pixels_of;
+use crate::decode::image::room_pixels;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
@@ -285,9 +285,8 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
                 let bytes = samples.part(&columns.wanted, row, need).bytes;
                 // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
                 // when it is decoded.
-                let read = || catch_panic("the decoder", || Ok(pixels_of(bytes)));
-                let pixels = columns.wanted.wants_pixels(need).then(read);
-                (bytes.len() as u64, pixels.map(|read| read.ok().flatten().unwrap_or(0)))
+                let read = || catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0);
+                (bytes.len() as u64, columns.wanted.wants_pixels(need).then(read))
             };
             let bytes = columns.room(column, sample.key().len(), part);
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);
