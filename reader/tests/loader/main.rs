@@ -6,6 +6,7 @@ mod causes;
 mod columns;
 mod endings;
 mod excerpts;
+mod fallback;
 mod false_claims;
 mod harness;
 mod large;
