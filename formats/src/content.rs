@@ -1,12 +1,24 @@
 //! Recognizes a file type by its first bytes, so that a message can name what was found ("a PNG").
 
 /// First bytes, the type's name with its article, and its usual extension.
-const KNOWN: [(&[u8], &str, &str); 18] = [
+const KNOWN: [(&[u8], &str, &str); 31] = [
     (b"\xff\xd8\xff", "a JPEG", "jpg"),
     (b"\x89PNG\r\n\x1a\n", "a PNG", "png"),
     (b"GIF8", "a GIF", "gif"),
     (b"II*\0", "a TIFF", "tiff"),
     (b"MM\0*", "a TIFF", "tiff"),
+    (b"II+\0", "a TIFF", "tiff"),
+    (b"MM\0+", "a TIFF", "tiff"),
+    (b"II\xbc\x01", "a JPEG XR", "jxr"),
+    (b"\xff\x0a", "a JPEG XL", "jxl"),
+    (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL", "jxl"),
+    (b"\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000", "jp2"),
+    (b"\xff\x4f\xff\x51", "a JPEG 2000", "j2k"),
+    (b"8BPS\0\x01", "a PSD", "psd"),
+    (b"qoif", "a QOI", "qoi"),
+    (b"P4\n", "a portable bitmap", "pbm"),
+    (b"P5\n", "a portable graymap", "pgm"),
+    (b"P6\n", "a portable pixmap", "ppm"),
     (b"BM", "a BMP", "bmp"),
     (b"\x1f\x8b", "gzip data", "gz"),
     (b"\x28\xb5\x2f\xfd", "zstd data", "zst"),
@@ -20,6 +32,7 @@ const KNOWN: [(&[u8], &str, &str); 18] = [
     (b"\x93NUMPY", "an npy file", "npy"),
     (b"\x89TFIDX\r\n", "a sidecar of tarflume", "index"),
     (b"<!DOCTYPE", "an HTML page", "html"),
+    (b"<html", "an HTML page", "html"),
 ];
 
 /// A file type recognized by its first bytes.
@@ -39,10 +52,11 @@ impl Content {
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
                 return container("a WebP", "webp");
             }
-            [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => {
+            [_, _, _, _, b'f', b't', b'y', b'p', ..] if has_brand(start, b"avi") => {
                 return container("an AVIF", "avif");
             }
-            [_, _, _, _, b'f', b't', b'y', b'p', b'h', b'e', b'i', ..] => {
+            [_, _, _, _, b'f', b't', b'y', b'p', b'h', b'e', b'i' | b'v', ..]
+            | [_, _, _, _, b'f', b't', b'y', b'p', b'm', b'i' | b's', b'f', b'1', ..] => {
                 return container("a HEIC", "heic");
             }
             _ => {}
@@ -58,8 +72,21 @@ impl Content {
 
     /// Returns true for pictures.
     pub fn is_image(self) -> bool {
-        matches!(self.ext, "jpg" | "png" | "gif" | "tiff" | "bmp" | "webp" | "avif" | "heic")
+        let decoded = ["jpg", "png", "gif", "tiff", "bmp", "webp"];
+        let others =
+            ["avif", "heic", "jxl", "jxr", "jp2", "j2k", "psd", "qoi", "pbm", "pgm", "ppm"];
+        decoded.contains(&self.ext) || others.contains(&self.ext)
     }
+}
+
+/// Returns true if a file that begins with an `ftyp` box has a brand that begins with `brand`: the major one, or a compatible
+/// one as far as `start` has them.
+fn has_brand(start: &[u8], brand: &[u8; 3]) -> bool {
+    let length = start.first_chunk().map_or(0, |length| u32::from_be_bytes(*length)) as usize;
+    let end = length.min(start.len());
+    // The second word is the version of the major brand.
+    let brands = start.get(8..end).unwrap_or_default().chunks_exact(4).enumerate();
+    brands.filter(|(n, _)| *n != 1).any(|(_, found)| found.starts_with(brand))
 }
 
 #[cfg(test)]
@@ -74,6 +101,12 @@ mod tests {
             (b"RIFF\x24\0\0\0WEBPVP8 ", Some("a WebP")),
             (b"RIFF\x24\0\0\0WAVE", None),
             (b"\0\0\0\x20ftypavif", Some("an AVIF")),
+            (b"\0\0\0\x1cftypmif1\0\0\0\0mif1avif", Some("an AVIF")),
+            (b"\0\0\0\x1cftypmif1\0\0\0\0mif1heic", Some("a HEIC")),
+            (b"\0\0\0\x18ftypheix\0\0\0\0mif1heic", Some("a HEIC")),
+            (b"\0\0\0\x18ftypisom\0\0\0\0isommp41", None),
+            (b"\xff\x0a\xfa", Some("a JPEG XL")),
+            (b"II+\0\x08\0", Some("a TIFF")),
             (b"\x1f\x8b", Some("gzip data")),
             (b"text", None),
             (b"", None),

@@ -29,8 +29,8 @@ pub enum Content {
 }
 
 /// Extensions that count as an image for the requirement `image`.
-pub(crate) const IMAGE_EXTS: [&str; 8] =
-    ["jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"];
+pub(crate) const IMAGE_EXTS: [&str; 11] =
+    ["jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// The result of a check of one part.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Content {
         lower.copy_from_slice(last);
         lower.make_ascii_lowercase();
         match &*lower {
-            b"jpg" | b"jpeg" => Content::Jpeg,
+            b"jpg" | b"jpeg" | b"jfif" | b"jpe" | b"mpo" => Content::Jpeg,
             b"png" | b"webp" | b"gif" | b"bmp" | b"tif" | b"tiff" => Content::Image,
             b"json" => Content::Json,
             _ => Content::Other,
@@ -83,8 +83,7 @@ impl Content {
             (Content::Image, _) if is_jpeg(bytes) => {
                 return jpeg::look(bytes, level).map(Found::jpeg);
             }
-            (Content::Image, CheckLevel::Structure) => image::header(bytes).map(Some)?,
-            (Content::Image, CheckLevel::Decode) => image::decode(bytes).map(Some)?,
+            (Content::Image, _) => image::decode(bytes, level).map(Some)?,
         };
         Ok(Found { dimensions, codes: None })
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
-use tarflume::internal::pixels_of;
+use tarflume::internal::room_pixels;
 use tarflume::{
     DType, Decode, Error, ErrorKind, PictureShape, Result, Row, RowShape, Sample, Scratch,
 };
@@ -113,7 +113,7 @@ impl ApplyDecoder {
             if !self.inner.wants_pixels() {
                 return self.inner.room(&lengths) as usize;
             }
-            let pixels = sample.parts.iter().map(|&(_, part)| Some(pixels_of(part).unwrap_or(0)));
+            let pixels = sample.parts.iter().map(|&(_, part)| Some(room_pixels(part)));
             let pixels: Vec<Option<u64>> = pixels.collect();
             self.inner.room_of(&lengths, &pixels) as usize
         });

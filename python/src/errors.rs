@@ -23,7 +23,7 @@ fn class(kind: ErrorKind) -> &'static str {
         ErrorKind::WrongFormat => "FormatError",
         ErrorKind::Stale => "StaleError",
         ErrorKind::MissingPart => "MissingPartError",
-        ErrorKind::Decode => "DecodeError",
+        ErrorKind::Decode | ErrorKind::Unsupported => "DecodeError",
         ErrorKind::Limit => "LimitError",
         ErrorKind::TooManyBad => "TooManyBadError",
         ErrorKind::Device => "DeviceError",

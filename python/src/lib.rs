@@ -38,6 +38,7 @@ mod dlpack;
 mod epoch;
 mod errors;
 mod failures;
+mod fallback;
 mod fetch_stats;
 mod gate;
 mod json;

@@ -9,13 +9,16 @@ use tarflume::{Decode, JsonDefault, Normalize};
 use crate::apply::{ApplyDecoder, ApplyOptions};
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
+use crate::fallback::PillowFallback;
 use crate::numbers::{Number, plain};
 use crate::tokens::Tokens;
 use crate::transforms::transform_of;
 use crate::words;
 
 /// Extensions of pictures, in the order of the search.
-const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff";
+const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff;jfif;jpe;mpo";
+/// Extensions of pictures that a fallback decodes, too, in the order of the search.
+const MORE_PICTURES: &str = "avif;heic;heif;jxl;jp2;j2k;jpx;jxr;ppm;pgm;pbm";
 /// The part of `label="/pointer"`.
 const JSON: &str = "json";
 
@@ -47,6 +50,10 @@ macro_rules! part {
 /// (aliased). `orientation` applies the orientation of EXIF. `reducing_gap`: a JPEG is decoded at a reduced
 /// scale that is at least this many times the output (None: always in full).
 ///
+/// `fallback="pillow"` lets Pillow decode the pictures of exactly those kinds that are not decoded here: AVIF, HEIC and
+/// JPEG XL (with the plugins of Pillow), JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. One thread at a time
+/// decodes such a picture; `stats()["functions"]` has the cost. Without it they are errors.
+///
 /// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
 /// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
@@ -58,13 +65,13 @@ part!(Image);
 impl Image {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
-    #[pyo3(signature = (transform, part = PICTURES, *, layout = "hwc", channels = "rgb",
+    #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb",
            dtype = "uint8", mean = None, std = None, filter = "bilinear", orientation = true,
-           reducing_gap = 2.0, resize_on_device = None, device_decoder = None))]
+           reducing_gap = 2.0, resize_on_device = None, device_decoder = None, fallback = None))]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
-        part: &str,
+        part: Option<&str>,
         layout: &str,
         channels: &str,
         dtype: &str,
@@ -75,6 +82,7 @@ impl Image {
         reducing_gap: Option<f64>,
         resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
+        fallback: Option<&str>,
     ) -> PyResult<Self> {
         let resize_on_device = resize_on_device.map(|n| n.0);
         let again = again!(
@@ -90,7 +98,8 @@ impl Image {
             orientation,
             reducing_gap,
             resize_on_device,
-            device_decoder
+            device_decoder,
+            fallback
         );
         let Some(transform) = transform_of(transform) else {
             return Err(usage(
@@ -102,12 +111,21 @@ impl Image {
             (None, None) => Normalize::imagenet(),
             (mean, std) => Normalize::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
         };
+        let part = match (part, fallback) {
+            (Some(part), _) => part.to_string(),
+            (None, None) => PICTURES.to_string(),
+            (None, Some(_)) => format!("{PICTURES};{MORE_PICTURES}"),
+        };
         let image = tarflume::Image::new(part, transform)
             .layout(words::layout(py, layout)?)
             .channels(words::channels(py, channels)?)
             .filter(words::filter(py, filter)?)
             .orientation(orientation)
             .reducing_gap(reducing_gap);
+        let image = match fallback {
+            Some(name) => image.fallback(PillowFallback::named(py, name)?),
+            None => image,
+        };
         let image = match resize_on_device {
             Some(side) => image.resize_on_device(side),
             None => image,

@@ -378,7 +378,7 @@ class Image:
     def __new__(
         cls,
         transform: Transform,
-        part: str = ...,
+        part: str | None = None,
         *,
         layout: Literal["hwc", "chw"] = "hwc",
         channels: Literal["rgb", "gray", "rgba"] = "rgb",
@@ -390,6 +390,7 @@ class Image:
         reducing_gap: float | None = 2.0,
         resize_on_device: int | None = None,
         device_decoder: float | Literal["auto"] | None = None,
+        fallback: Literal["pillow"] | None = None,
     ) -> Self: ...
 
 @final

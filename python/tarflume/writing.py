@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 # Pillow's names of the image formats that readers support.
 _PICTURES = {
     "jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP", "tif": "TIFF",
-    "tiff": "TIFF",
+    "tiff": "TIFF", "jfif": "JPEG", "jpe": "JPEG",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@
 pub(crate) mod blocks;
 pub(crate) mod calls;
 pub(crate) mod class;
+pub(crate) mod fallback;
 pub(crate) mod fixed_crop;
 pub mod formats;
 pub(crate) mod hybrid;

@@ -44,6 +44,8 @@ pub enum ErrorKind {
     MissingPart,
     /// A part cannot be decoded.
     Decode,
+    /// A picture of a kind that this crate does not decode. The part may be whole.
+    Unsupported,
     /// A size exceeds the available memory or a limit that was set.
     Limit,
     /// More bad samples than the budget allows.
@@ -131,6 +133,12 @@ impl Error {
     /// Prefixes the text with the name of the column.
     pub(crate) fn of_column(mut self, name: &str) -> Self {
         self.0.text = format!("column '{name}': {}", self.0.text);
+        self
+    }
+
+    /// Adds what to do to the text.
+    pub(crate) fn and_advice(mut self, advice: &str) -> Self {
+        self.0.text = format!("{}: {advice}", self.0.text);
         self
     }
 

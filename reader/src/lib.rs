@@ -103,6 +103,7 @@ pub use crate::dataset::table_values::{TableColumn, TableValues};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
+pub use crate::decode::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::image::{Image, ImageSizes};

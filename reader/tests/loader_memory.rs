@@ -125,7 +125,8 @@ fn memory_stays_within_its_bound_however_large_the_samples() {
         (loader().bytes("img").batch(8), "the parts of batch 0 of epoch 0"),
     ] {
         let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();
-        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        // Under a policy, a limit that is too small for every sample is an error at the end of the epoch.
+        assert!([ErrorKind::Limit, ErrorKind::TooManyBad].contains(&error.kind()), "{error}");
         assert!(error.to_string().contains(words), "{error}");
         assert!(words.starts_with("the") || error.place().key == Some(key(0)), "{error}");
     }

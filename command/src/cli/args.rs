@@ -98,10 +98,10 @@ impl Described for CheckLevel {
         match self {
             CheckLevel::None => "Check names and sizes only",
             CheckLevel::Structure => {
-                "Check JPEG markers, dimensions and end of image; headers of other images; JSON objects"
+                "Check JPEG markers, dimensions and end of image; decode other images; check JSON objects"
             }
             CheckLevel::Decode => {
-                "As `structure`; also read every Huffman code of JPEGs and decode other images"
+                "As `structure`; also read every Huffman code of JPEGs; refuse what cannot be decoded"
             }
         }
     }

@@ -8,9 +8,10 @@ use crate::problem::ProblemKind;
 pub enum CheckLevel {
     /// Names and sizes only.
     None,
-    /// JPEG markers, dimensions and end of image; headers of other images; JSON objects.
+    /// JPEG markers, dimensions and end of image; every other image decoded, unless it is too large for
+    /// that; JSON objects.
     Structure,
-    /// As `structure`, and every Huffman code of JPEGs read, every other image decoded.
+    /// As `structure`, and every Huffman code of JPEGs read. Images that cannot be decoded here are faults.
     Decode,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
 /// Returns true if the lower-case extension `said` is a synonym of `ext`.
 pub(crate) fn same(named: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
-        b"jpeg" => b"jpg".to_vec(),
+        b"jpeg" | b"jfif" | b"jpe" | b"mpo" => b"jpg".to_vec(),
         b"tiff" => b"tif".to_vec(),
         other => other.to_vec(),
     };
@@ -26,10 +26,16 @@ pub(crate) fn same(named: &[u8], ext: &str) -> bool {
 
 /// Returns why a file with the name of a JPEG is not one, and the remedy.
 pub(super) fn other_than_jpeg(bytes: &[u8]) -> Option<String> {
-    let Content { name, ext } = Content::of(bytes).filter(|found| found.ext != "jpg")?;
-    Some(format!(
-        "it is not a JPEG but {name}: rename it to .{ext}, or use `pack build --ext-by-content`"
-    ))
+    let found = Content::of(bytes).filter(|found| found.ext != "jpg")?;
+    let Content { name, ext: right } = found;
+    let remedy = match ext(bytes) {
+        Some(_) => format!("rename it to .{right}, or use `pack build --ext-by-content`"),
+        None if found.is_image() => format!(
+            "rename it to .{right} and read it with Image(..., fallback=\"pillow\"), or convert it to JPEG"
+        ),
+        None => "leave it out with --on-problem skip, or get the picture again".into(),
+    };
+    Some(format!("it is not a JPEG but {name}: {remedy}"))
 }
 
 #[cfg(test)]
@@ -52,7 +58,19 @@ mod tests {
             assert_eq!(ext(bytes), wanted, "{bytes:?}");
         }
         assert!(same(b"jpeg", "jpg") && same(b"tif", "tif") && !same(b"jpg", "png"));
+        assert!(same(b"jfif", "jpg") && same(b"jpe", "jpg") && same(b"mpo", "jpg"));
         assert_eq!(other_than_jpeg(b"\xff\xd8\xff"), None);
+        // With `--ext-by-content`, only the last two can be met.
+        let remedies = [
+            (&b"\x89PNG\r\n\x1a\n"[..], "rename it to .png, or use `pack build --ext-by-content`"),
+            (b"\0\0\0\x20ftypavif", "rename it to .avif and read it with Image(..., fallback="),
+            (b"<!DOCTYPE html>", "an HTML page: leave it out with --on-problem skip"),
+        ];
+        for (bytes, remedy) in remedies {
+            let found = other_than_jpeg(bytes).unwrap();
+            assert!(found.contains(remedy), "{found}");
+            assert_eq!(found.contains("--ext-by-content"), ext(bytes).is_some(), "{found}");
+        }
         assert!(
             other_than_jpeg(b"GIF89a").unwrap().starts_with("it is not a JPEG but a GIF: rename")
         );

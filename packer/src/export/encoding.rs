@@ -46,7 +46,7 @@ impl Encoding {
     /// Returns the encoding of an extension, by its last component, as webdataset decodes it.
     pub(super) fn of(ext: &str) -> Encoding {
         match ext.rsplit('.').next().unwrap_or(ext) {
-            "jpg" | "jpeg" => Encoding::Jpeg,
+            "jpg" | "jpeg" | "jfif" | "jpe" | "mpo" => Encoding::Jpeg,
             "png" => Encoding::Png,
             "json" => Encoding::Json,
             "txt" | "text" | "transcript" => Encoding::Text,

@@ -44,6 +44,11 @@ pub struct Preparer {
     resizer: Resizer,
 }
 
+/// Returns true for the extensions of JPEGs.
+fn is_named_jpeg(ext: &[u8]) -> bool {
+    [&b"jpg"[..], b"jpeg", b"jfif", b"jpe", b"mpo"].iter().any(|jpg| ext.eq_ignore_ascii_case(jpg))
+}
+
 impl Preparer {
     /// Creates a preparer with these options.
     pub fn new(options: Preparation) -> Preparer {
@@ -56,11 +61,12 @@ impl Preparer {
         &self.options
     }
 
-    /// Returns true if parts of this extension are prepared: `jpg`, `jpeg`, `png` and `webp`. Parts
+    /// Returns true if parts of this extension are prepared: those of JPEGs, `png` and `webp`. Parts
     /// with a name before that (`mask.png`) are not: they may be masks, whose values must not be
     /// mixed.
     pub fn concerns(ext: &[u8]) -> bool {
-        [&b"jpg"[..], b"jpeg", b"png", b"webp"].iter().any(|known| ext.eq_ignore_ascii_case(known))
+        is_named_jpeg(ext)
+            || [&b"png"[..], b"webp"].iter().any(|known| ext.eq_ignore_ascii_case(known))
     }
 
     /// Prepares an image of this extension; `None` if it stays as it is. A PNG or WebP becomes
@@ -82,8 +88,7 @@ impl Preparer {
         if !Preparer::concerns(ext) {
             return Ok(None);
         }
-        let is_named = [&b"jpg"[..], b"jpeg"].iter().any(|jpg| ext.eq_ignore_ascii_case(jpg));
-        let rename = self.options.to_jpeg && may_rename && !is_named;
+        let rename = self.options.to_jpeg && may_rename && !is_named_jpeg(ext);
         if bytes.starts_with(&[0xff, 0xd8]) {
             return self.jpeg(bytes); // the content decides, as in the reader
         }

@@ -7,6 +7,7 @@
 mod bytes;
 mod codes;
 mod gif;
+mod patched;
 mod pieces;
 mod png;
 mod tiff;
@@ -24,7 +25,9 @@ use image::codecs::tiff::TiffDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
+use tarflume_formats::Content;
 
+use self::patched::Patched;
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
@@ -80,10 +83,15 @@ impl<'a> OtherPicture<'a> {
             }
             Some(ImageFormat::Tiff) => {
                 let beside = tiff::beside(bytes).map_err(damaged)?;
-                let mut decoder = TiffDecoder::new(Cursor::new(bytes)).map_err(|e| fault(&e))?;
+                let padding = tiff::padding(bytes).map_err(unsupported)?;
+                let source = Patched::new(bytes, padding.map(|padding| padding.patch));
+                let mut decoder = TiffDecoder::new(source).map_err(|e| fault(&e))?;
                 // A picture with unreadable EXIF is used as stored.
                 let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
-                let other = OtherPicture::new(Ok(decoder))?;
+                let mut other = OtherPicture::new(Ok(decoder))?;
+                if let Some(padding) = padding {
+                    other.size.height = padding.height;
+                }
                 // The decoder has a second buffer, which for CMYK is larger than the pixels.
                 let pixels = other.decoder.total_bytes() / 3 * 4;
                 Ok(OtherPicture { turn, ..other }.beside(beside.saturating_add(pixels)))
@@ -93,13 +101,7 @@ impl<'a> OtherPicture<'a> {
                 let row = other.decoder.total_bytes() / u64::from(other.size.height);
                 Ok(other.beside(row.saturating_add(BUFFERS)))
             }
-            _ => {
-                let first = &bytes[..bytes.len().min(4)];
-                Err(damaged(format!(
-                    "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, \
-                     GIF, BMP or TIFF"
-                )))
-            }
+            _ => Err(unknown(bytes)),
         }
     }
 
@@ -123,6 +125,12 @@ impl<'a> OtherPicture<'a> {
         OtherPicture { beside, ..self }
     }
 
+    /// Size of what the decoder decodes.
+    fn stored(&self) -> ImageSize {
+        let (width, height) = self.decoder.dimensions();
+        ImageSize::new(width, height)
+    }
+
     /// Maximum memory for decoding, in bytes: the pixels, as stored or as wanted, and the decoder's own
     /// allocations.
     pub(super) fn memory(&self) -> u64 {
@@ -138,7 +146,7 @@ impl<'a> OtherPicture<'a> {
     pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
         let color = self.decoder.color_type();
         let Some(kind) = PixelKind::of(color) else {
-            return Err(damaged(format!("pixels of type {color:?} are not supported")));
+            return Err(unsupported(format!("pixels of type {color:?} are not decoded")));
         };
         let channels = match (wanted, kind.channels) {
             (Channels::Gray, _) | (_, 1) | (Channels::Rgb, 2) => 1,
@@ -146,7 +154,8 @@ impl<'a> OtherPicture<'a> {
             _ => 3,
         };
         let count = buffer_bytes(self.size, 1)?;
-        let stored = buffer_bytes(self.size, kind.bytes() as u64)?;
+        // May have more rows than the picture.
+        let stored = buffer_bytes(self.stored(), kind.bytes() as u64)?;
         let kept = buffer_bytes(self.size, channels as u64)?;
         make_room(&mut pixels.bytes, stored.max(kept))?;
         let mut limits = Limits::no_limits();
@@ -230,13 +239,38 @@ fn too_much(size: ImageSize, needed: u64, memory: u64) -> Error {
 fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     // After a panic the decoder is dropped, and the pixels are plain bytes.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-        Err(damaged("the picture cannot be decoded: its decoder panicked".into()))
+        let text = "the picture cannot be decoded: its decoder panicked; convert it to PNG or JPEG";
+        Err(damaged(text.into()))
     })
 }
 
 fn fault(error: &ImageError) -> Error {
     // The errors of these decoders contain no byte offset.
-    damaged(format!("the picture cannot be decoded: {error}"))
+    let text = format!("the picture cannot be decoded: {error}");
+    match error {
+        ImageError::Unsupported(_) => unsupported(text),
+        _ => damaged(text),
+    }
+}
+
+/// The error of bytes that are none of the formats.
+fn unknown(bytes: &[u8]) -> Error {
+    match Content::of(bytes) {
+        Some(found) if found.is_image() => {
+            unsupported(format!("it is {}, which is not decoded", found.name))
+        }
+        Some(found) => damaged(format!("it is {}, not a picture", found.name)),
+        None => {
+            let first = &bytes[..bytes.len().min(4)];
+            damaged(format!(
+                "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, GIF, BMP or TIFF"
+            ))
+        }
+    }
+}
+
+fn unsupported(text: String) -> Error {
+    Error::new(ErrorKind::Unsupported, text)
 }
 
 fn damaged(text: String) -> Error {

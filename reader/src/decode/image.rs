@@ -38,7 +38,11 @@ impl Image {
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
         let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
         let source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
-        let size = source.size();
+        self.check_pixels(source.size())?;
+        Ok(source)
+    }
+
+    fn check_pixels(&self, size: ImageSize) -> Result<()> {
         if size.pixels() > self.most_pixels {
             let text = format!(
                 "a picture of {size} has {} pixels, above the limit of {} (`most_pixels`)",
@@ -47,7 +51,7 @@ impl Image {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
-        Ok(source)
+        Ok(())
     }
 
     /// Runs the transform on a picture of size `stored`: returns the turn, the upright size, and the placement on the
@@ -76,8 +80,30 @@ impl Image {
         self.reducing_gap.filter(|_| self.filter.mixes())
     }
 
+    /// Opens a picture, with the fallback if its kind is not decoded here.
     fn open<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
-        let source = self.source(sample)?;
+        match self.open_own(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.place(sample, self.replacement(sample, error)?)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens a picture of a kind that is decoded here.
+    fn open_own<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
+        self.place(sample, self.source(sample)?)
+    }
+
+    /// Opens a picture whose kind is not decoded here, as `error` says.
+    fn replacement<'a>(&self, sample: &Sample<'a>, error: Error) -> Result<PictureSource<'a>> {
+        let Some(fallback) = &self.fallback else { return Err(error.and_advice(WAYS_ON)) };
+        let source = PictureSource::Fallback(fallback.open(sample.part(0))?);
+        self.check_pixels(source.size())?;
+        Ok(source)
+    }
+
+    fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
         let (turn, placement) =
             self.placed_as_stored(sample.seed, (source.size(), source.turn()))?;
         let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
@@ -104,8 +130,16 @@ impl Image {
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
-        let (drawn, pixels) = decoder.decode(opened, self.channels)?;
-        self.write(drawn, pixels, row, finish)
+        let mut drawn = decoder.decode(opened, self.channels);
+        if let Err(error) = &drawn
+            && error.kind() == ErrorKind::Unsupported
+        {
+            // Some kinds are only found to be such behind the header.
+            let opened = self.place(sample, self.replacement(sample, error.clone())?)?;
+            scratch.reserve_instead(opened.memory.saturating_add(opened.finishing))?;
+            drawn = decoder.decode(opened, self.channels);
+        }
+        self.write(drawn?, decoder.pixels(), row, finish)
     }
 
     /// Writes decoded pixels into a row: resized here, or as decoded for a device that resizes.
@@ -181,7 +215,7 @@ impl Image {
         let (mut group, mut memory) = ([const { None }; GROUP], 0);
         for (place, sample) in group.iter_mut().zip(samples) {
             // A sample that cannot be opened is reported by `decode`.
-            let Ok(opened) = self.open(sample) else { continue };
+            let Ok(opened) = self.open_own(sample) else { continue };
             // A JPEG with entry points already provides several independent streams, and decoding it alone
             // keeps its pixels in the cache for resizing.
             let gains = matches!(&opened.codec, Codec::Jpeg(jpeg, _) if !jpeg.has_entry_points());
@@ -214,9 +248,20 @@ impl Image {
     }
 }
 
-/// The number of pixels of a picture, if its header can be read.
-pub fn pixels_of(bytes: &[u8]) -> Option<u64> {
-    PictureSource::open(bytes, None, None).ok().map(|source| source.size().pixels())
+/// What to do about a picture of a kind that is not decoded.
+const WAYS_ON: &str = "convert it to JPEG or PNG, or let another library decode it with Image's `fallback` (in Python \
+                       fallback=\"pillow\")";
+
+/// For [`DecodeHooks::room_of`]: the number of pixels is unknown, because the kind of the picture is not decoded here.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The number of pixels for [`DecodeHooks::room_of`], from the header of a picture: none if it is damaged.
+pub fn room_pixels(bytes: &[u8]) -> u64 {
+    match PictureSource::open(bytes, None, None) {
+        Ok(source) => source.size().pixels(),
+        Err(error) if error.kind() == ErrorKind::Unsupported => UNKNOWN,
+        Err(_) => 0,
+    }
 }
 
 fn no_room(bytes: usize, room: usize) -> Error {
@@ -284,6 +329,7 @@ impl Decode for Image {
         let mut kept = scratch.take::<DrawBuffers>();
         let result = self.run(sample, row, scratch, &mut kept);
         scratch.blocks += mem::take(&mut kept.decoder.blocks);
+        scratch.calls += mem::take(&mut kept.decoder.calls);
         kept.drop_large();
         scratch.put(kept);
         if result.is_err() && sample.excerpt(0).is_some() {
@@ -307,7 +353,11 @@ impl DecodeHooks for Image {
     }
 
     fn room_of(&self, pixels: &[Option<u64>]) -> Option<u64> {
-        let &[Some(pixels)] = pixels.get(..1)? else { return None };
+        let pixels = match *pixels.first()? {
+            Some(UNKNOWN) if self.fallback.is_some() => return None,
+            Some(UNKNOWN) => 0,
+            pixels => pixels?,
+        };
         let each = self.channels.count() * self.elements.dtype().size();
         Some(self.transform.most(pixels).saturating_mul(each as u64))
     }
@@ -366,7 +416,13 @@ impl Decode for ImageSizes {
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, _: &mut Scratch) -> Result<()> {
-        let source = self.0.source(sample)?;
+        let source = match self.0.source(sample) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.0.replacement(sample, error)
+            }
+            source => source,
+        };
+        let source = source?;
         let picture = (source.size(), source.turn());
         let (_, _, Placement { size, .. }) = self.0.placed(sample.seed, picture)?;
         row.put(bytemuck::bytes_of(&[size.height, size.width]))

@@ -182,6 +182,7 @@ impl View {
 pub(super) fn convert_error(error: tarflume_jpeg::Error) -> Error {
     let kind = match error.kind() {
         tarflume_jpeg::ErrorKind::Limit => ErrorKind::Limit,
+        tarflume_jpeg::ErrorKind::Unsupported => ErrorKind::Unsupported,
         _ => ErrorKind::Decode,
     };
     let place = match (error.byte(), error.mcu_row()) {

@@ -4,6 +4,7 @@
 
 use tarflume_jpeg::Excerpt;
 
+use super::fallback::FallbackPicture;
 use super::formats::OtherPicture;
 use super::jpeg::{Jpeg, View};
 use crate::error::Result;
@@ -15,6 +16,8 @@ use crate::picture::orientation::Turn;
 pub(super) enum PictureSource<'a> {
     Jpeg(Jpeg<'a>),
     Other(OtherPicture<'a>),
+    /// A picture of a kind that is not decoded here.
+    Fallback(Box<dyn FallbackPicture + 'a>),
 }
 
 impl<'a> PictureSource<'a> {
@@ -38,6 +41,7 @@ impl<'a> PictureSource<'a> {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.size(),
             PictureSource::Other(other) => other.size,
+            PictureSource::Fallback(picture) => picture.size(),
         }
     }
 
@@ -46,6 +50,7 @@ impl<'a> PictureSource<'a> {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.turn(),
             PictureSource::Other(other) => other.turn,
+            PictureSource::Fallback(_) => Turn::default(),
         }
     }
 }
@@ -70,6 +75,8 @@ pub(super) enum Codec<'a> {
     Jpeg(Jpeg<'a>, View),
     /// A picture of another format, which is decoded whole.
     Other(OtherPicture<'a>),
+    /// A picture that the user's decoder decodes, whole.
+    Fallback(Box<dyn FallbackPicture + 'a>),
 }
 
 impl<'a> OpenPicture<'a> {
@@ -101,6 +108,18 @@ impl<'a> OpenPicture<'a> {
                 let memory = other.memory();
                 Ok(OpenPicture {
                     codec: Codec::Other(other),
+                    placement,
+                    turn,
+                    memory,
+                    finishing: 0,
+                })
+            }
+            PictureSource::Fallback(picture) => {
+                // Four channels at most.
+                let pixels = picture.size().pixels().saturating_mul(4);
+                let memory = picture.memory().saturating_add(pixels);
+                Ok(OpenPicture {
+                    codec: Codec::Fallback(picture),
                     placement,
                     turn,
                     memory,

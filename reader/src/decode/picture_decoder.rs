@@ -6,6 +6,7 @@
 use tarflume_jpeg::Decoder;
 
 use super::blocks::Blocks;
+use super::calls::Calls;
 use super::jpeg::convert_error;
 use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
@@ -47,18 +48,21 @@ pub(super) struct PictureDecoder {
     ahead_pixels: Vec<Pixels>,
     /// Statistics since the last reset.
     pub(super) blocks: Blocks,
+    /// Statistics of the user's decoder since the last reset.
+    pub(super) calls: Calls,
 }
 
 impl PictureDecoder {
-    /// Decodes one picture.
+    /// The pixels of the picture that was decoded last, one by one.
+    pub(super) fn pixels(&self) -> &Pixels {
+        &self.pixels
+    }
+
+    /// Decodes one picture; [`PictureDecoder::pixels`] has its pixels.
     ///
     /// # Errors
     /// Returns an error if it is damaged or memory is exhausted.
-    pub(super) fn decode(
-        &mut self,
-        opened: OpenPicture<'_>,
-        wanted: Channels,
-    ) -> Result<(Decoded, &Pixels)> {
+    pub(super) fn decode(&mut self, opened: OpenPicture<'_>, wanted: Channels) -> Result<Decoded> {
         let OpenPicture { codec, placement, turn, .. } = opened;
         match codec {
             Codec::Jpeg(jpeg, view) => {
@@ -67,8 +71,12 @@ impl PictureDecoder {
                 self.blocks += Blocks::of(&report);
             }
             Codec::Other(other) => other.decode(wanted, &mut self.pixels)?,
+            Codec::Fallback(picture) => {
+                self.pixels.set(picture.size(), wanted.count())?;
+                picture.decode(wanted, &mut self.pixels.bytes, &mut self.calls)?;
+            }
         }
-        Ok((Decoded { placement, turn }, &self.pixels))
+        Ok(Decoded { placement, turn })
     }
 
     /// Decodes several JPEGs at once, for [`PictureDecoder::take`]. Discards earlier results of the same

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::blocks::Blocks;
 use super::calls::Calls;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {
@@ -40,7 +40,8 @@ pub struct Scratch {
     beside: u64,
     /// Whether the current reservation may be exchanged for a larger one.
     outer: bool,
-    refused: bool,
+    /// Whether a decoder reserved in a way that could block other threads.
+    misused: bool,
     /// Whether an excerpt could not be used.
     wants_whole: bool,
     /// Statistics of JPEGs since the last reset.
@@ -70,7 +71,8 @@ impl Scratch {
             return self.exchange(bytes);
         }
         if let Some(memory) = &self.memory {
-            memory.take(self.reserved, bytes).inspect_err(|_| self.refused = true)?;
+            let taken = memory.take(self.reserved, bytes);
+            taken.inspect_err(|error| self.misused |= error.kind() == ErrorKind::Usage)?;
             self.reserved += bytes;
         }
         Ok(())
@@ -96,6 +98,16 @@ impl Scratch {
             memory.give(held);
         }
         self.reserve(held.saturating_add(bytes))
+    }
+
+    /// Exchanges the reservation of a picture for one of `bytes` more, after what it was made for turned out to be
+    /// impossible.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Limit`]: the limit is too small for this sample.
+    pub(crate) fn reserve_instead(&mut self, bytes: u64) -> Result<()> {
+        self.outer = true;
+        self.reserve(bytes)
     }
 
     /// Adds `bytes` to the next reservation of the inner decoder. For a decoder that wraps another one, before
@@ -127,11 +139,11 @@ impl Scratch {
         }
     }
 
-    /// True if a reservation was refused since the last call. Then the limit is too small for the sample, and
-    /// the sample is not bad.
+    /// True if a decoder misused reservations since the last call. That is a mistake in the decoder, and the sample is
+    /// not bad.
     #[must_use]
-    pub(crate) fn take_refusal(&mut self) -> bool {
-        std::mem::take(&mut self.refused)
+    pub(crate) fn take_misuse(&mut self) -> bool {
+        std::mem::take(&mut self.misused)
     }
 
     /// States that the excerpt of the sample could not be used: the whole part is to be read.

@@ -295,7 +295,8 @@ fn pixels_of((width, height): (u32, u32)) -> u64 {
 }
 
 /// Extensions of images, whose dimensions a sidecar may have.
-const IMAGES: [&[u8]; 8] = [b"jpg", b"jpeg", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
+const IMAGES: [&[u8]; 11] =
+    [b"jpg", b"jpeg", b"jfif", b"jpe", b"mpo", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
 
 /// True if part `number` is the only image of its sample. A sidecar has the dimensions of the first image
 /// whose header could be read; with several images, it is unknown which one that was.

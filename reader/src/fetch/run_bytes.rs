@@ -61,6 +61,23 @@ impl RunBytes {
         }
     }
 
+    /// Makes the bytes of all samples of `run` unavailable because of `error`, and appends the samples to `bad`.
+    pub(crate) fn refuse(
+        &mut self,
+        dataset: &Dataset,
+        run: RunView<'_>,
+        error: &Error,
+        bad: &mut Vec<UnreadableSample>,
+    ) {
+        self.clear();
+        for item in run.items() {
+            let (slot, ordinal) = (item.row(), item.ordinal());
+            let error = item.place_part(dataset, error.clone());
+            bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+            self.lost.push(item.number());
+        }
+    }
+
     /// Advises the kernel to load the bytes of `run` into the page cache. Does not wait. Call it some runs ahead: page
     /// faults alone read a cold disk in small pieces, one after the other.
     pub fn advise(dataset: &Dataset, run: RunView<'_>) {

@@ -99,6 +99,12 @@ impl<'a> ItemView<'a> {
         let path = dataset.shard(self.shard()).path();
         error.with_path(path).with_key(name::shown(self.key()))
     }
+
+    /// Adds the place of its first part, with the byte, to an error.
+    pub(crate) fn place_part(self, dataset: &Dataset, error: Error) -> Error {
+        let part = self.parts().iter().find(|part| part.ext.is_some());
+        self.place(dataset, error).with_byte(part.map_or(0, |part| part.at))
+    }
 }
 
 impl<'a> RunView<'a> {

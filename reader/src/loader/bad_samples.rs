@@ -150,7 +150,7 @@ impl BadList {
         let why = first.map_or("nothing is known of why", |bad| bad.reason.as_str());
         let text = format!(
             "every sample of the epoch was bad; the first: {why}. See bad_samples(): the columns may \
-             not be what the data set holds"
+             not be what the data set holds, or the memory limit is too small for them"
         );
         let mut error = Error::new(ErrorKind::TooManyBad, text);
         if let Some(path) = first.and_then(|bad| bad.path.as_ref()) {

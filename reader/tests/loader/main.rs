@@ -6,11 +6,13 @@ mod causes;
 mod columns;
 mod endings;
 mod excerpts;
+mod fallback;
 mod false_claims;
 mod harness;
 mod large;
 mod machine;
 mod orders;
+mod oversize;
 #[path = "../patience.rs"]
 mod patience;
 mod photos;

@@ -5,6 +5,7 @@
 //! decoder uses the last, and a tag of a type that it skips.
 
 use super::bytes::{array, part};
+use super::patched::Patch;
 use super::tiff_jpeg::TiffJpegs;
 
 /// Maximum tags of a picture, and maximum values of a tag that has few.
@@ -28,6 +29,7 @@ const STRIP_OFFSETS: u16 = 273;
 const SAMPLES: u16 = 277;
 const ROWS_A_STRIP: u16 = 278;
 const STRIP_BYTES: u16 = 279;
+const PLANES: u16 = 284;
 const TILE_WIDTH: u16 = 322;
 const TILE_HEIGHT: u16 = 323;
 const TILE_OFFSETS: u16 = 324;
@@ -43,7 +45,7 @@ const READ: [u16; 14] = [
     274,
     SAMPLES,
     ROWS_A_STRIP,
-    284,
+    PLANES,
     317,
     TILE_WIDTH,
     TILE_HEIGHT,
@@ -80,6 +82,48 @@ pub(super) fn beside(bytes: &[u8]) -> Result<u64, String> {
         beside = beside.saturating_add(file.jpegs(chunk)?);
     }
     Ok(beside)
+}
+
+/// How a picture is decoded that has more rows in its tiles than in itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Padding {
+    /// Declares all rows of its tiles as those of the picture.
+    pub(super) patch: Patch,
+    /// Height of the picture.
+    pub(super) height: u32,
+}
+
+/// The padding of a picture whose planes are stored one after the other in tiles that are taller than what is left for
+/// the last ones: the decoder panics, because it looks for these only in the first plane. `None` for all other pictures.
+///
+/// # Errors
+/// Returns a message if the file has no room for the padded height.
+pub(super) fn padding(bytes: &[u8]) -> Result<Option<Padding>, String> {
+    let Some(file) = File::open(bytes) else { return Ok(None) };
+    let planes = file.first(PLANES) == Some(2) && file.first(SAMPLES).unwrap_or(1) > 1;
+    let Some((entry, tile)) = file.entry(HEIGHT).zip(file.first(TILE_HEIGHT)) else {
+        return Ok(None);
+    };
+    let height = file.value(&entry, 0).and_then(|height| u32::try_from(height).ok()).unwrap_or(0);
+    if !planes || height == 0 || tile == 0 || u64::from(height) % tile == 0 {
+        return Ok(None);
+    }
+    let padded = u64::from(height).checked_next_multiple_of(tile);
+    let most = if entry.kind == 3 { u64::from(u16::MAX) } else { u64::from(u32::MAX) };
+    let length = width_of(entry.kind);
+    let place = file.value_at(&entry).filter(|&at| part(bytes, at, length).is_some());
+    let Some((padded, at)) = padded.filter(|&padded| padded <= most).zip(place) else {
+        return Err(format!(
+            "a TIFF of {height} rows in planes with tiles of {tile} rows is not decoded"
+        ));
+    };
+    let mut patch = Patch { at, bytes: [0; 8], length };
+    if file.big_endian {
+        patch.bytes[..length].copy_from_slice(&padded.to_be_bytes()[8 - length..]);
+    } else {
+        patch.bytes = padded.to_le_bytes();
+    }
+    Ok(Some(Padding { patch, height }))
 }
 
 /// The first picture of a file.

@@ -70,6 +70,7 @@ impl Image {
 
 impl DecodeRequests for Image {
     fn request(&self, sample: &Sample<'_>, least: Scale) -> Option<DecodeRequest> {
+        // A picture of a kind that is not decoded here is not a JPEG for a device either.
         let source = self.source(sample).ok()?;
         let (turn, upright, placement) =
             self.placed(sample.seed, (source.size(), source.turn())).ok()?;

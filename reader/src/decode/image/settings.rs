@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::decode::fallback::Fallback;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::error::Result;
 use crate::picture::convert::{Finish, PixelElement};
@@ -37,6 +38,8 @@ pub struct Image {
     pub(super) reducing_gap: Option<f64>,
     pub(super) stream: u64,
     pub(super) share: Option<DeviceShare>,
+    /// Decodes the kinds that are not decoded here.
+    pub(super) fallback: Option<Arc<dyn Fallback>>,
     /// Pictures of up to this side squared in pixels go to a device as decoded.
     pub(super) decoded: Option<u32>,
     /// Whether rows begin with a header, for pictures as decoded.
@@ -62,6 +65,7 @@ impl Image {
             reducing_gap: Some(2.0),
             stream: 0,
             share: None,
+            fallback: None,
             decoded: None,
             headed: false,
         }
@@ -130,6 +134,19 @@ impl Image {
     #[must_use]
     pub fn reducing_gap(mut self, gap: Option<f64>) -> Self {
         self.reducing_gap = gap;
+        self
+    }
+
+    /// Lets `fallback` decode the pictures of exactly those kinds that this crate does not decode: AVIF, HEIC, JPEG XL,
+    /// JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. The transform then crops and resizes them like others.
+    /// Without it, such a picture is an error ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)). The loader's
+    /// statistics show the cost of the calls that it counts.
+    ///
+    /// Of a transform without a fixed size, such a picture has room for as many pixels as the transform may return, unless
+    /// the sidecar has its size.
+    #[must_use]
+    pub fn fallback(mut self, fallback: impl Fallback) -> Self {
+        self.fallback = Some(Arc::new(fallback));
         self
     }
 

@@ -136,7 +136,7 @@ impl HybridDecoder {
     /// Decodes on the CPU what the device refused, and applies the policy to bad samples.
     ///
     /// # Errors
-    /// A sample is bad, and bad samples are errors; the memory limit; the device's.
+    /// A sample is bad, and bad samples are errors; a decoder's mistake; the device's.
     fn redo(&mut self, content: &mut Content, refused: Vec<RefusedPicture>) -> Result<()> {
         let Some((_, why)) = refused.first() else { return Ok(()) };
         let (device, watch) = (self.device.clone(), Instant::now());
@@ -150,9 +150,9 @@ impl HybridDecoder {
             let Err(error) = self.redo_one(content, picture) else { continue };
             let column = &self.columns.columns[picture.column];
             let error = placed(&device.host, content, picture.row, error).of_column(&column.name);
-            // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
-            let refused = self.scratch.take_refusal();
-            let on_bad = if refused { OnBad::Error } else { device.host.source.on_bad() };
+            // A mistake of the decoder would make every sample bad, so no policy applies.
+            let misused = self.scratch.take_misuse();
+            let on_bad = if misused { OnBad::Error } else { device.host.source.on_bad() };
             bad.add(on_bad, picture.row, error)?;
         }
         device.counters.lock().redone += watch.elapsed();
@@ -176,7 +176,7 @@ impl HybridDecoder {
         let seed = picture.head.seed();
         let sample = Sample { key: &key, ordinal, seed, parts: &parts, ..Sample::default() };
         let scratch = &mut self.scratch;
-        _ = scratch.take_refusal();
+        _ = scratch.take_misuse();
         let decoded = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));
         scratch.release();
         self.device.host.counters.count(scratch);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::PictureNeeds;
+use crate::fetch::plan::UnreadableSample;
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::indexed::new_shards::NewShards;
@@ -14,6 +15,7 @@ use crate::loader::indexed::sample::variable_bytes;
 use crate::loader::indexed::source::{IndexedSource, IndexedWorkspace};
 use crate::loader::indexed::tasks::TaskMinimum;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::oversize::oversized;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow, RowLists};
 use crate::loader::pipeline::source::Planned;
 use crate::order::{Cursor, Draw, Steps};
@@ -28,6 +30,8 @@ const SHORT: u64 = 64 << 10;
 /// So many small samples are read before they are decoded, also where decoders take one at a time: the clocks that are read
 /// around decoding cost as much as a tiny sample.
 const SMALL_GROUP: usize = 8;
+/// About one of so many bytes of the memory limit is for variable columns.
+const TIMES: u64 = 4;
 /// A task of so much time is long enough, whatever it reads.
 const TASK: Duration = Duration::from_micros(50);
 
@@ -99,8 +103,10 @@ impl IndexedPlanner {
         let bad = lists.bad.get_mut().ignore_poison();
         bad.clear();
         bad.extend(lists.plan.take_bad());
+        batch.variable_bytes = self.fit(source, &mut batch.workspace, limits)?;
+        let lists = &mut batch.workspace.source;
         // Samples that can't be looked up are one task more: policies may read substitutes.
-        let bad_task = usize::from(!bad.is_empty());
+        let bad_task = usize::from(!lists.bad.get_mut().ignore_poison().is_empty());
         self.batch_bytes = lists.plan.runs().iter().map(|run| run.bytes).sum();
         self.check_shards(source, lists)?;
         let most = self.most(source);
@@ -108,7 +114,6 @@ impl IndexedPlanner {
         lists.tasks.fill(&lists.plan, group, self.enough(source));
         lists.plan.run_views().for_each(|run| RunBytes::advise(dataset, run));
         let tasks = lists.tasks.len() + bad_task;
-        batch.variable_bytes = self.measure(source, &mut batch.workspace)?;
         batch.content.epoch = self.epoch;
         batch.content.step = self.step;
         batch.content.position = self.steps.position_after(self.step);
@@ -157,9 +162,39 @@ impl IndexedPlanner {
         source.dataset.expect_unchanged(&unchecked)
     }
 
-    /// Decides how much memory the variable columns of a batch take.
-    fn measure(
+    /// Decides how much memory the variable columns of a batch take. Samples that claim too much of it are bad.
+    fn fit(
         &self,
+        source: &IndexedSource,
+        workspace: &mut BatchWorkspace<IndexedWorkspace>,
+        limits: Limits,
+    ) -> Result<u64> {
+        let bytes = Self::measure(source, workspace)?;
+        if bytes <= self.budget.variable {
+            return Ok(bytes);
+        }
+        let BatchWorkspace { rows, source: lists } = &mut *workspace;
+        let claims = rows.claims();
+        let oversize = oversized(&claims, self.budget.variable);
+        let is_oversize = |row: usize| oversize.binary_search(&row).is_ok();
+        let bad = lists.bad.get_mut().ignore_poison();
+        let items = (0..lists.plan.items().len()).map(|number| lists.plan.item(number));
+        bad.extend(items.filter(|item| is_oversize(item.row())).map(|item| {
+            let error = self.budget.oversize(claims[item.row()], TIMES);
+            let error = item.place_part(&source.dataset, error);
+            let (slot, ordinal) = (item.row(), item.ordinal());
+            UnreadableSample { slot, ordinal, error, excerpt: false }
+        }));
+        lists.draws.retain(|draw| bad.iter().all(|bad| bad.slot != draw.slot));
+        let wanted = (&source.columns().wanted, Some(source as &dyn PictureNeeds));
+        lists.plan.fill_excerpts(&source.dataset, &lists.draws, wanted, limits)?;
+        bad.extend(lists.plan.take_bad());
+        let bytes = Self::measure(source, workspace)?;
+        self.budget.allow(bytes, (self.epoch, self.step), TIMES)
+    }
+
+    /// Bytes that the variable columns of a batch may take.
+    fn measure(
         source: &IndexedSource,
         workspace: &mut BatchWorkspace<IndexedWorkspace>,
     ) -> Result<u64> {
@@ -169,13 +204,12 @@ impl IndexedPlanner {
             OnBad::Error | OnBad::Skip => &[],
         };
         let plan = &workspace.source.plan;
-        let bytes = workspace.rows.measure(columns, least, |column, room| {
+        Ok(workspace.rows.measure(columns, least, |column, room| {
             for item in (0..plan.items().len()).map(|number| plan.item(number)) {
                 let bytes = variable_bytes(columns, column, item);
                 room[item.row()] = usize::try_from(bytes).unwrap_or(usize::MAX);
             }
-        });
-        self.budget.allow(bytes, (self.epoch, self.step), 4)
+        }))
     }
 }
 

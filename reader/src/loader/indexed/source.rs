@@ -180,7 +180,8 @@ impl IndexedSource {
         self.writer.on_bad
     }
 
-    /// Reads a run. A long run is read into memory that is granted while the result is held.
+    /// Reads a run. A long run is read into memory that is granted while the result is held; the samples of a run that is
+    /// never granted are bad.
     pub(crate) fn fetch(
         &self,
         run: RunView<'_>,
@@ -190,7 +191,10 @@ impl IndexedSource {
         let bytes = run.bytes();
         let mut granted = None;
         if bytes > RunBytes::KEEP as u64 {
-            self.read_memory.take(0, bytes).map_err(|e| run.place(&self.dataset, e))?;
+            if let Err(error) = self.read_memory.take(0, bytes) {
+                fetched.refuse(&self.dataset, run, &error, failed);
+                return Ok(None);
+            }
             granted = Some(MemoryGrant(&*self.read_memory, bytes));
         }
         let watch = StageTimer::start(range::READ);

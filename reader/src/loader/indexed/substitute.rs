@@ -74,7 +74,7 @@ impl IndexedSource {
     /// Writes a substitute of sample `ordinal` into row `row`, and returns the substitute's ordinal.
     ///
     /// # Errors
-    /// Errors that do not concern the substitute: the memory limit, a shard that changed, the machine.
+    /// Errors that do not concern the substitute: a decoder's mistake, a shard that changed, the machine.
     pub(crate) fn substitute(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
@@ -124,10 +124,10 @@ impl IndexedSource {
         let pass = batch.planned(item.row()).pass;
         let sample = FetchedSample { source: self, item, fetched, pass };
         let written = fetched.has(0).then(|| self.writer.write(batch, &sample, scratch));
-        let refused = scratch.take_refusal();
+        let misused = scratch.take_misuse();
         check_unchanged(fetched, granted.is_some())?;
         match written {
-            Some(Err(error)) if refused || error.is_machine() => Err(error),
+            Some(Err(error)) if misused || error.is_machine() => Err(error),
             written => Ok(matches!(written, Some(Ok(())))),
         }
     }

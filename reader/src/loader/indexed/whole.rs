@@ -55,7 +55,7 @@ impl IndexedSource {
     /// Reads and writes the one sample.
     ///
     /// # Errors
-    /// Errors that do not concern the sample: the memory limit, a shard that changed, the machine.
+    /// Errors that do not concern the sample: a decoder's mistake, a shard that changed, the machine.
     fn write_alone(
         &self,
         batch: &PendingBatch<IndexedWorkspace>,
@@ -79,13 +79,13 @@ impl IndexedSource {
         let mended = self.rereads() && self.reread(batch, run, whole);
         let sample = FetchedSample { source: self, item, fetched: whole, pass };
         let written = self.writer.write(batch, &sample, scratch);
-        let refused = scratch.take_refusal();
+        let misused = scratch.take_misuse();
         let unchanged = check_unchanged(whole, granted.is_some());
         *whole = RunBytes::new(); // seldom needed, so not kept
         unchanged?;
         match written {
             Ok(()) => Ok(Outcome::Written { mended }),
-            Err(error) if refused => Err(error),
+            Err(error) if misused => Err(error),
             Err(error) => Ok(Outcome::Bad(error)),
         }
     }

@@ -168,6 +168,21 @@ impl MemoryBudget {
         Err(Error::new(ErrorKind::Limit, text))
     }
 
+    /// The error of a sample that takes `bytes` in the variable columns, too many for a batch. `times` as for
+    /// [`MemoryBudget::allow`].
+    pub(crate) fn oversize(&self, bytes: u64, times: u64) -> Error {
+        // A sample that alone would fit is left out because its batch does not; then half of the memory is too little.
+        let missing = bytes.saturating_sub(self.variable).max(bytes / 2);
+        let text = format!(
+            "the variable columns of this sample take {}, and the memory limit leaves {} for those of a batch: give \
+             .memory_limit() about {} more, or take smaller batches",
+            Size::new(bytes).about(),
+            Size::new(self.variable).about(),
+            Size::new(missing.saturating_mul(times)).at_least()
+        );
+        Error::new(ErrorKind::Limit, text)
+    }
+
     /// Bytes with which batches of `fixed` bytes fit, if threads keep `kept`.
     fn least(kept: u64, fixed: u64) -> u64 {
         kept.saturating_add(fixed.max(1 << 20).saturating_mul(2 * (1 + SPARE_SLABS)))

@@ -83,6 +83,17 @@ impl RowLists {
         sum
     }
 
+    /// Bytes that each row may take in all variable columns together, as measured.
+    pub(crate) fn claims(&self) -> Vec<u64> {
+        let rows = self.planned.len();
+        let mut claims = vec![0u64; rows];
+        for (place, &room) in self.room.iter().enumerate() {
+            let claim = &mut claims[place % rows];
+            *claim = claim.saturating_add(room as u64);
+        }
+        claims
+    }
+
     fn facts(&mut self, facts: &mut Vec<RowFacts>) {
         facts.clear();
         facts.extend(self.planned.iter().zip(&mut self.outcomes).map(|(row, outcome)| {

@@ -104,8 +104,8 @@ impl<B: Default> SampleWriter<B> {
         failed: &mut Vec<UnreadableSample>,
     ) {
         match self.write(batch, sample, scratch) {
-            // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
-            Err(error) if scratch.take_refusal() => batch.fail(sample.row(), error),
+            // A mistake of the decoder would make every sample bad, so no policy applies.
+            Err(error) if scratch.take_misuse() => batch.fail(sample.row(), error),
             Err(error) => {
                 let (slot, ordinal) = (sample.row(), sample.ordinal());
                 let excerpt = scratch.take_wants_whole();
@@ -125,8 +125,8 @@ impl<B: Default> SampleWriter<B> {
         sample: &V,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        // A decoder may have ignored the refusal of an earlier sample.
-        _ = (scratch.take_refusal(), scratch.take_wants_whole());
+        // A decoder may have ignored the error of an earlier sample.
+        _ = (scratch.take_misuse(), scratch.take_wants_whole());
         sample.verify()?;
         let mut row = batch.content.slab.lend(sample.row());
         let written = self.columns.write(sample, &mut row, scratch);

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::decode::image::pixels_of;
+use crate::decode::image::room_pixels;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
+use crate::loader::pipeline::oversize::{exception, oversized};
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, PlannedRow};
 use crate::loader::pipeline::source::Planned;
@@ -18,8 +19,11 @@ use crate::loader::streaming::samples::StreamSamples;
 use crate::loader::streaming::source::{StreamSource, number};
 use crate::pool::Notifier;
 use crate::size::Size;
-use crate::stream::{Item, Next, Samples, Stream};
+use crate::stream::{Item, Next, Samples, Stream, StreamSample};
 use tarflume_formats::IgnorePoison;
+
+/// About one of so many bytes of the memory limit is for variable columns.
+const TIMES: u64 = 8;
 
 /// Notes for the user, a sentence each, without repetitions.
 #[derive(Debug, Default)]
@@ -142,20 +146,10 @@ impl StreamPlanner {
                 self.bad.push((row, error));
             }
         }
-        let bytes = measure(source, batch.workspace.as_mut());
-        batch.variable_bytes = self.budget.allow(bytes, (self.epoch, self.step), 8)?;
-        for (row, error) in self.bad.drain(..) {
-            match error.kind() {
-                // Which samples an epoch holds must not depend on the memory limit, so no policy applies.
-                ErrorKind::Limit => batch.fail(row, error),
-                _ => {
-                    let ordinal = batch.planned(row).ordinal;
-                    source.apply_policy(
-                        batch,
-                        UnreadableSample { slot: row, ordinal, error, excerpt: false },
-                    );
-                }
-            }
+        batch.variable_bytes = self.fit(source, &mut batch.workspace)?;
+        for (slot, error) in self.bad.drain(..) {
+            let ordinal = batch.planned(slot).ordinal;
+            source.apply_policy(batch, UnreadableSample { slot, ordinal, error, excerpt: false });
         }
         self.position += rows as u64;
         batch.content.epoch = self.epoch;
@@ -163,6 +157,24 @@ impl StreamPlanner {
         batch.content.position = self.position;
         self.step += 1;
         Ok(Planned::Tasks(batch.workspace.source.divide(source.writer.threads)))
+    }
+
+    /// Decides how much memory the variable columns of a batch take. Samples that claim too much of it are bad.
+    fn fit(
+        &mut self,
+        source: &StreamSource,
+        workspace: &mut BatchWorkspace<StreamSamples>,
+    ) -> Result<u64> {
+        let mut bytes = measure(source, workspace);
+        if bytes > self.budget.variable {
+            let claims = workspace.rows.claims();
+            for row in oversized(&claims, self.budget.variable) {
+                let error = self.budget.oversize(claims[row], TIMES);
+                self.bad.extend(workspace.source.reject(row, error).map(|error| (row, error)));
+            }
+            bytes = measure(source, workspace);
+        }
+        self.budget.allow(bytes, (self.epoch, self.step), TIMES)
     }
 
     /// The next sample of the stream. If none has arrived, the stream notifies the pool when one does.
@@ -190,7 +202,11 @@ impl StreamPlanner {
                     (shard_number, row, None)
                 }
                 Next::Ready(Item::Broken(error)) => return Err(error),
-                Next::NotYet => return self.stuck().map_or(Ok(false), Err),
+                Next::NotYet => {
+                    let Some(room) = self.stuck() else { return Ok(false) };
+                    self.make_room(room)?;
+                    continue;
+                }
                 Next::End => {
                     self.ended = true;
                     break;
@@ -203,24 +219,46 @@ impl StreamPlanner {
         Ok(true)
     }
 
-    /// The error of a batch that can never become full: its own samples leave no memory for the next one.
-    fn stuck(&self) -> Option<Error> {
+    /// The room of a batch that can never become full, because its own samples leave no memory for the next one.
+    fn stuck(&self) -> Option<u64> {
         let (bytes, room) = self.samples.in_the_way()?;
-        if bytes != self.charged {
-            return None; // samples of batches in preparation take the rest, and release it
-        }
-        let each = bytes / self.gathered.rows().max(1) as u64;
+        // Samples of batches in preparation take the rest, and release it.
+        (bytes == self.charged).then_some(room)
+    }
+
+    /// Makes room in a batch that can never become full: its largest sample is bad, if that is much larger than a sample
+    /// may be.
+    ///
+    /// # Errors
+    /// The batch is too large as a whole.
+    fn make_room(&mut self, room: u64) -> Result<()> {
+        let charged = |row| self.gathered.sample(row).map_or(0, StreamSample::charged);
+        let claims: Vec<u64> = (0..self.gathered.rows()).map(charged).collect();
+        let limits = "raise .memory_limit(), that of the stream if it has its own limit, by about";
+        let Some(row) = exception(&claims, self.rows, room) else {
+            let each = self.charged / self.gathered.rows().max(1) as u64;
+            let text = format!(
+                "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory has for samples in \
+                 preparation: {limits} {}, or take smaller batches",
+                self.gathered.rows(),
+                Size::new(self.charged).about(),
+                self.rows,
+                Size::new(room).about(),
+                Size::new(each.saturating_mul(self.rows as u64).saturating_mul(TIMES)).at_least()
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        };
         let text = format!(
-            "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory has for samples \
-             in preparation: raise .memory_limit(), that of the stream if it has its own limit, by about {}, or take \
+            "this sample takes {} of the {} that the stream's memory has for the samples of a batch: {limits} {}, or take \
              smaller batches",
-            self.gathered.rows(),
-            Size::new(bytes).about(),
-            self.rows,
+            Size::new(claims[row]).about(),
             Size::new(room).about(),
-            Size::new(each.saturating_mul(self.rows as u64).saturating_mul(8)).at_least()
+            Size::new(claims[row].saturating_mul(TIMES)).at_least()
         );
-        Some(Error::new(ErrorKind::Limit, text))
+        self.charged -= claims[row];
+        let rejected = self.gathered.reject(row, Error::new(ErrorKind::Limit, text));
+        self.bad.extend(rejected.map(|error| (row, error)));
+        Ok(())
     }
 
     /// Counts what was read since the last call.
@@ -247,9 +285,8 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
                 let bytes = samples.part(&columns.wanted, row, need).bytes;
                 // A stream has no sidecar that has the number of pixels. An image without a readable header is an error
                 // when it is decoded.
-                let read = || catch_panic("the decoder", || Ok(pixels_of(bytes)));
-                let pixels = columns.wanted.wants_pixels(need).then(read);
-                (bytes.len() as u64, pixels.map(|read| read.ok().flatten().unwrap_or(0)))
+                let read = || catch_panic("the decoder", || Ok(room_pixels(bytes))).unwrap_or(0);
+                (bytes.len() as u64, columns.wanted.wants_pixels(need).then(read))
             };
             let bytes = columns.room(column, sample.key().len(), part);
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);

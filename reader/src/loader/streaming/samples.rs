@@ -75,10 +75,14 @@ impl StreamSamples {
             None => Ok(()),
         };
         self.chosen.resize((row + 1) * wanted.len(), None);
-        found.map_err(|error: Error| match self.samples[row].take() {
-            Some(sample) => located(&sample, error, sample.first()),
-            None => error,
-        })
+        found.map_err(|error: Error| self.reject(row, error.clone()).unwrap_or(error))
+    }
+
+    /// Drops the sample of row `row` because of `error`; returns the error with its place, or `None` if the row has no
+    /// sample.
+    pub(crate) fn reject(&mut self, row: usize, error: Error) -> Option<Error> {
+        let sample = self.samples[row].take()?;
+        Some(located(&sample, error, sample.first()))
     }
 
     /// The part that meets need number `need` of row `row`.

@@ -1,0 +1,127 @@
+//! `PillowFallback`: opens pictures of kinds that the reader does not decode with Pillow, in the decoding threads. It
+//! measures the cost of each call.
+
+use std::time::Instant;
+
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tarflume::{Calls, Channels, Error, ErrorKind, Fallback, FallbackPicture, ImageSize, Result};
+
+use crate::errors::usage;
+use crate::gate::with_python;
+
+/// Decoded pixels are in memory up to so many times: in Pillow's picture of up to four bytes a pixel, its upright copy, its
+/// copy with other channels, and the bytes that are handed over.
+const COPIES: u64 = 4 * 4;
+
+/// Pillow, as the module `tarflume.fallback` calls it.
+#[derive(Debug)]
+pub(crate) struct PillowFallback {
+    open: Py<PyAny>,
+    decode: Py<PyAny>,
+}
+
+impl PillowFallback {
+    /// The fallback of this name.
+    ///
+    /// # Errors
+    /// There is no such fallback, or Pillow is not installed.
+    pub(crate) fn named(py: Python<'_>, name: &str) -> PyResult<PillowFallback> {
+        if name != "pillow" {
+            return Err(usage(py, &format!("fallback is \"pillow\" or None, not {name:?}")));
+        }
+        let module = py.import("tarflume.fallback")?;
+        module.getattr("_pillow")?.call0()?;
+        let function = |name| module.getattr(name).map(Bound::unbind);
+        Ok(PillowFallback { open: function("_open")?, decode: function("_decode")? })
+    }
+}
+
+/// A picture that Pillow has opened.
+struct PillowPicture<'a> {
+    decode: &'a Py<PyAny>,
+    picture: Py<PyAny>,
+    size: ImageSize,
+    file: usize,
+    /// The cost of opening it.
+    cost: Calls,
+}
+
+/// Calls Python; returns the result and the cost.
+fn call<T>(what: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<(T, Calls)> {
+    let requested = Instant::now();
+    let called = with_python(|py| {
+        let entered = Instant::now();
+        let made = what(py).map_err(|error| failed(py, error));
+        (entered - requested, made, entered.elapsed())
+    });
+    let Some((waiting, made, busy)) = called else {
+        let text = "Python is shutting down: close the loader before the program ends";
+        return Err(Error::new(ErrorKind::Decode, text));
+    };
+    Ok((made?, Calls { count: 1, busy, waiting }))
+}
+
+/// The error of an exception. Too little memory says nothing of the picture.
+fn failed(py: Python<'_>, error: PyErr) -> Error {
+    let machine = error.is_instance_of::<PyMemoryError>(py);
+    let kind = if machine { ErrorKind::Machine } else { ErrorKind::Decode };
+    Error::new(kind, "Pillow cannot decode this picture").with_source(error)
+}
+
+impl Fallback for PillowFallback {
+    fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+        let opened = call(|py| {
+            let opened = self.open.bind(py).call1((PyBytes::new(py, bytes),))?;
+            opened.extract::<(Py<PyAny>, u32, u32)>()
+        });
+        let ((picture, width, height), cost) = opened?;
+        let size = ImageSize::new(width, height);
+        let (decode, file) = (&self.decode, bytes.len());
+        Ok(Box::new(PillowPicture { decode, picture, size, file, cost }))
+    }
+}
+
+impl FallbackPicture for PillowPicture<'_> {
+    fn size(&self) -> ImageSize {
+        self.size
+    }
+
+    fn memory(&self) -> u64 {
+        self.size.pixels().saturating_mul(COPIES).saturating_add(2 * self.file as u64)
+    }
+
+    fn decode(
+        self: Box<Self>,
+        channels: Channels,
+        pixels: &mut [u8],
+        calls: &mut Calls,
+    ) -> Result<()> {
+        let mode = match channels {
+            Channels::Gray => "L",
+            Channels::Rgb => "RGB",
+            Channels::Rgba => "RGBA",
+        };
+        let PillowPicture { decode, picture, size, cost: opening, .. } = *self;
+        let (fits, cost) = call(|py| {
+            let made = decode.bind(py).call1((picture, mode))?;
+            let made = made.cast::<PyBytes>()?.as_bytes();
+            let fits = made.len() == pixels.len();
+            if fits {
+                pixels.copy_from_slice(made);
+            }
+            Ok(fits)
+        })?;
+        *calls += Calls {
+            count: 1,
+            busy: opening.busy + cost.busy,
+            waiting: opening.waiting + cost.waiting,
+        };
+        if !fits {
+            let text = format!("Pillow's picture has another size than its header, {size}");
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
+        Ok(())
+    }
+}

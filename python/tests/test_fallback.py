@@ -1,0 +1,139 @@
+"""Pictures of kinds that the reader does not decode, decoded by Pillow: `Image(..., fallback="pillow")`."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+import tarflume
+
+SIZE = (41, 29)
+
+
+def drawn(mode: str = "RGB") -> Image.Image:
+    """A picture that differs in every corner."""
+    x, y = np.meshgrid(np.arange(SIZE[0]), np.arange(SIZE[1]))
+    return Image.fromarray(np.stack([x * 6, y * 8, 255 - x * 6], -1).astype(np.uint8), "RGB").convert(mode)
+
+
+def encoded(format: str, picture: Image.Image, **words) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, format, **words)
+    return out.getvalue()
+
+
+def turned(orientation: int) -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    return exif
+
+
+# Files of kinds that are not decoded, by their extension.
+UNDECODED = {
+    "avif": encoded("AVIF", drawn(), quality=90),
+    "turned.avif": encoded("AVIF", drawn(), quality=90, exif=turned(6)),
+    "jp2": encoded("JPEG2000", drawn()),
+    "j2k": encoded("JPEG2000", drawn(), no_jp2=True),
+    "tif": encoded("TIFF", drawn("P")),
+    "lab.tif": encoded("TIFF", drawn("LAB")),
+    "ppm": encoded("PPM", drawn()),
+}
+
+
+def folder(path: Path, files: dict[str, bytes]) -> Path:
+    """A data set of one sample for each file, whose part is `img`."""
+    path.mkdir()
+    with tarfile.open(path / "0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+        for n, data in enumerate(files.values()):
+            member = tarfile.TarInfo(f"{n:03}.img")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    tarflume.pack.index(path)
+    return path
+
+
+def rows(path: Path, image: tarflume.Image, **words) -> tuple[list[np.ndarray], tarflume.Loader]:
+    loader = tarflume.Loader(path, batch_size=64, columns={"image": image}, **words)
+    return [np.asarray(row) for batch in loader for row in batch["image"]], loader
+
+
+@pytest.mark.parametrize("channels, mode", [("rgb", "RGB"), ("gray", "L"), ("rgba", "RGBA")])
+@pytest.mark.parametrize(
+    "transform", [tarflume.Resize(24), tarflume.RandomResizedCrop(16, flip=0.5)], ids=["resize", "crop"]
+)
+def test_rows_are_those_of_the_same_pixels_in_a_png(tmp_path, channels, mode, transform):
+    def upright(data: bytes) -> Image.Image:
+        picture = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+        return picture.convert("RGB").convert(mode)
+
+    pngs = {name: encoded("PNG", upright(data)) for name, data in UNDECODED.items()}
+    fallback = tarflume.Image(transform, "img", channels=channels, fallback="pillow")
+    found, loader = rows(folder(tmp_path / "undecoded", UNDECODED), fallback)
+    expected, _ = rows(folder(tmp_path / "png", pngs), tarflume.Image(transform, "img", channels=channels))
+    for name, one, other in zip(UNDECODED, found, expected, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
+    assert loader.stats()["functions"]["calls"] == len(UNDECODED)
+
+
+def test_it_is_asked_for_nothing_else(tmp_path):
+    decoded = {
+        "jpg": encoded("JPEG", drawn()),
+        "png": encoded("PNG", drawn()),
+        "webp": encoded("WEBP", drawn()),
+        "gif": encoded("GIF", drawn("P")),
+        "bmp": encoded("BMP", drawn()),
+        "tif": encoded("TIFF", drawn(), compression="tiff_lzw"),
+    }
+    image = tarflume.Image(tarflume.Resize(24), "img", fallback="pillow")
+    found, loader = rows(folder(tmp_path / "set", decoded), image)
+    assert len(found) == len(decoded) and loader.stats()["functions"]["calls"] == 0
+
+
+def test_without_it_the_error_names_the_kind_and_what_to_write(tmp_path):
+    path = folder(tmp_path / "set", {"avif": UNDECODED["avif"]})
+    with pytest.raises(tarflume.errors.DecodeError, match=r'an AVIF.*convert it to JPEG or PNG.*fallback="pillow"'):
+        rows(path, tarflume.Image(tarflume.Resize(24), "img"))
+
+
+def test_what_pillow_cannot_decode_is_a_bad_sample(tmp_path):
+    damaged = UNDECODED["avif"][:200]
+    jxl = b"\xff\x0a\x7f\x00"
+    path = folder(tmp_path / "set", {"jp2": UNDECODED["jp2"], "cut": damaged, "jxl": jxl})
+    image = tarflume.Image(tarflume.Resize(24), "img", fallback="pillow")
+    found, loader = rows(path, image, on_bad="skip")
+    assert len(found) == 1
+    assert [sample["ordinal"] for sample in loader.bad_samples()] == [1, 2]
+    assert "Pillow cannot decode this picture" in loader.bad_samples()[0]["reason"]
+    with pytest.raises(tarflume.errors.DecodeError, match="002"):
+        rows(folder(tmp_path / "one", {"a": UNDECODED["ppm"], "b": UNDECODED["ppm"], "c": jxl}), image)
+
+
+def test_the_default_parts_are_those_of_all_pictures(tmp_path):
+    path = tmp_path / "set"
+    path.mkdir()
+    with tarfile.open(path / "0.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+        for n, (name, data) in enumerate({**UNDECODED, "jfif": encoded("JPEG", drawn())}.items()):
+            member = tarfile.TarInfo(f"{n:03}.{name.split('.')[-1]}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    tarflume.pack.index(path)
+    found, _ = rows(path, tarflume.Image(tarflume.Resize(24), fallback="pillow"))
+    assert len(found) == len(UNDECODED) + 1
+
+
+def test_pictures_keep_their_own_size(tmp_path):
+    image = tarflume.Image(tarflume.OriginalSize(1 << 12), "img", fallback="pillow")
+    found, _ = rows(folder(tmp_path / "set", UNDECODED), image)
+    height, width = SIZE[::-1]
+    shapes = [(width, height, 3) if name.startswith("turned") else (height, width, 3) for name in UNDECODED]
+    assert [row.shape for row in found] == shapes
+
+
+def test_another_fallback_is_refused():
+    with pytest.raises(tarflume.errors.UsageError, match='fallback is "pillow" or None'):
+        tarflume.Image(tarflume.Resize(24), fallback="cv2")
