@@ -5,12 +5,12 @@
 //! correct sidecars that are to get entry points. Prints nothing.
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
-//! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `unsorted` finds keys
+//! sidecar stays, `proof` compares a sidecar with a tar that may be newer, `unsorted` finds keys
 //! that come back, `folder` makes the manifest, `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
 pub(crate) mod options;
-pub(crate) mod probe;
+pub(crate) mod proof;
 mod remote;
 pub(crate) mod rows;
 pub(crate) mod shard;

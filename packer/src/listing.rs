@@ -15,7 +15,7 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
-    Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
+    Crc, Error, ErrorKind, Index, files, index_path, name, open_index, read_manifest,
 };
 
 use crate::failure::Failure;
@@ -23,7 +23,6 @@ use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::index::{Options, is_folder, sidecar};
 use crate::packed_shard::{self, FrameReader};
-use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -160,17 +159,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         index.check_tar_length(found.len())?;
         return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true });
     }
-    let options = Options {
-        reading: Reading::Headers,
-        entry_points: false,
-        force: false,
-        allow_missing_end: true,
-        columns: crate::columns::Columns::default(),
-        jobs: 1,
-        stop: Stop::new(),
-        storage: Vec::new(),
-    };
-    let read = sidecar::read_tar(tar, &options, &|_| {})?;
+    let read = sidecar::read_tar(tar, &Options::of_headers(), &|_| {})?;
     let index = Index::from_bytes(read.bytes)?;
     Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false })
 }

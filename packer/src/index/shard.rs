@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
-use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name};
+use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::options::Options;
-use super::probe;
+use super::proof;
 use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
@@ -65,8 +65,7 @@ pub fn index_tar(
             if error.blame().is_machine() {
                 return failure;
             }
-            let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
-            Failure { text, ..failure }
+            Failure { text: format!("{failure}; {}", remedy(tar)), ..failure }
         })?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
         let is_right = options.columns.is_empty() || options.columns == kept.columns;
@@ -114,6 +113,16 @@ pub fn index_tar(
     })
 }
 
+/// Returns how a sidecar that is not that of its tar is replaced by one with the same columns and entry points.
+fn remedy(tar: &Path) -> String {
+    match Index::open(&index_path(tar)) {
+        Ok(index) => {
+            format!("if the tar is right, make a new sidecar with `{}`", index.renewal(tar))
+        }
+        Err(_) => "if the tar is right, replace its sidecar with --force".into(),
+    }
+}
+
 /// Returns the existing sidecar if it is intact and belongs to this tar.
 fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     let path = index_path(tar);
@@ -124,6 +133,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
         return Err(error);
     }
+    proof::prove_and_renew(tar, &index)?;
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
         let text =
