@@ -30,15 +30,17 @@ impl FileTimes {
 /// Returns true if the tar may have been changed after its sidecar was published, which writers publish after the tar.
 ///
 /// A write to the tar, and a file that is renamed to its name, set the time of change, whatever the time of
-/// modification is. So a tar whose time of change is before that of its sidecar was not changed later. Equal times
-/// prove nothing, because clocks of file systems tick every few milliseconds or seconds. In a copy of both files the
-/// times of change are those of copying; the times of modification may be those of the original.
+/// modification is. So a tar whose time of change is before that of its sidecar was not changed later. Both times are
+/// equal if both files were published within a tick of the clock: a few milliseconds, in which nothing else happens, or,
+/// where the file system has whole seconds, a second, in which much may happen. In a copy of both files the times of
+/// change are those of copying; the times of modification may be those of the original.
 pub fn may_be_newer(tar: &Metadata, sidecar: &Metadata) -> bool {
     is_newer(FileTimes::of(tar), FileTimes::of(sidecar))
 }
 
 fn is_newer(tar: FileTimes, sidecar: FileTimes) -> bool {
-    tar.changed >= sidecar.changed || tar.modified > sidecar.modified
+    let in_one_second = tar.changed == sidecar.changed && tar.changed.1 == 0;
+    tar.changed > sidecar.changed || in_one_second || tar.modified > sidecar.modified
 }
 
 /// Makes the sidecar at `path`, whose metadata is `sidecar`, newer than its tar, which it was compared with. Leaves its
@@ -71,7 +73,15 @@ mod tests {
         assert!(is_newer(times(12, 12), times(11, 11)), "written again");
         assert!(is_newer(times(12, 3), times(11, 11)), "replaced by a file that is older");
         assert!(is_newer(times(10, 12), times(11, 11)), "a copy that kept the times");
-        assert!(is_newer(times(11, 11), times(11, 11)), "within a tick of the clock");
+        assert!(!is_newer(times(11, 11), times(11, 11)), "published within a tick of the clock");
+    }
+
+    #[test]
+    fn a_second_without_a_fraction_is_long_enough_for_a_change() {
+        let times = FileTimes { changed: (7, 0), modified: (7, 0) };
+        assert!(is_newer(times, times));
+        let later = FileTimes { changed: (8, 0), ..times };
+        assert!(!is_newer(times, later));
     }
 
     #[test]

@@ -18,10 +18,11 @@ use tarflume_formats::{
     Crc, Error, ErrorKind, Index, files, index_path, name, open_index, read_manifest,
 };
 
+use crate::braces;
 use crate::failure::Failure;
 #[cfg(feature = "remote")]
 use crate::index::in_parallel;
-use crate::index::{Options, is_folder, sidecar};
+use crate::index::{Options, is_folder, proof, sidecar};
 use crate::packed_shard::{self, FrameReader};
 
 /// Bytes of a part read at a time.
@@ -93,7 +94,7 @@ pub struct Listing {
     pub shards: Vec<Shard>,
 }
 
-/// Opens the data set in a folder, or one tar.
+/// Opens the data set in a folder, one tar, or the tars that a path with braces names.
 ///
 /// # Errors
 /// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
@@ -105,6 +106,11 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
             path.shown()
         )));
     }
+    let paths = braces::expand(path)?;
+    if paths != [path] {
+        let shards = paths.iter().map(|tar| open_tar(tar)).collect::<Result<_, Failure>>()?;
+        return Ok(Listing { manifest: None, shards });
+    }
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
     }
@@ -114,6 +120,7 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
     for entry in &manifest.shards {
         let index = open_index(folder, entry)?;
         let tar = folder.join(&entry.name);
+        proof::probe_suspect(&tar, &index)?;
         shards.push(Shard { tar, source: None, index, has_sidecar: true });
     }
     Ok(Listing { manifest: Some(manifest), shards })
@@ -157,6 +164,7 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
+        proof::probe_suspect(tar, &index)?;
         return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true });
     }
     let read = sidecar::read_tar(tar, &Options::of_headers(), &|_| {})?;

@@ -9,7 +9,7 @@ use tarflume_formats::freshness::{may_be_newer, renew};
 use tarflume_formats::index::Sample;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{
-    Error, ErrorKind, Index, Reading, Result, TarReader, digest_of, files, index_path, name,
+    Error, ErrorKind, Index, Reading, Result, TarReader, digest_of, files, index_path, name, probe,
 };
 
 use super::options::Options;
@@ -34,6 +34,32 @@ pub(crate) fn prove_and_renew(tar: &Path, index: &Index) -> Result<()> {
     // Where nothing can be written, the next proof reads the tar again.
     let _ = renew(&index_path(tar), suspect.sidecar, &suspect.tar);
     Ok(())
+}
+
+/// Compares a few headers of a tar that may be newer than its sidecar, for commands that show what the sidecar states.
+///
+/// # Errors
+/// Returns [`ErrorKind::Stale`] with path, byte and key if they are not those of the sidecar, and an error if the
+/// operating system refuses to read.
+pub(crate) fn probe_suspect(tar: &Path, index: &Index) -> Result<()> {
+    if suspect(tar, index)?.is_none() || index.is_compressed() {
+        return Ok(());
+    }
+    let mut reader = TarReader::open(tar, Reading::Headers)?;
+    match probe::compare_rows(&mut reader, index)?.into_iter().next() {
+        Some(wrong) => {
+            let text = format!(
+                "{}; if the tar is right, make a new sidecar with `{}`",
+                wrong.text(),
+                index.renewal(tar)
+            );
+            let error = Error::new(ErrorKind::Stale, text).with_path(tar);
+            let place = wrong.place();
+            let error = place.byte.into_iter().fold(error, Error::with_byte);
+            Err(place.key.iter().fold(error, |error, key| error.with_key(key.as_str())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The files of a shard whose tar may be newer than its sidecar.

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use tarflume_formats::Result;
 use tarflume_formats::index::{IndexBuilder, TarFacts, Value};
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::Result;
 
 use crate::check::strips_of;
 use crate::columns::Columns;

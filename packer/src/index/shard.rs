@@ -12,6 +12,7 @@ use super::proof;
 use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
+use super::values;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problems;
@@ -36,6 +37,8 @@ pub struct SidecarInfo {
     pub skipped: Skipped,
     /// Its typed columns.
     pub columns: Columns,
+    /// Names of the typed columns in which no sample has a value.
+    pub without_values: Vec<String>,
     /// True if an existing correct sidecar was kept.
     pub kept: bool,
     /// Warnings for the user, one line each.
@@ -49,7 +52,7 @@ pub struct SidecarInfo {
 /// Makes the sidecar of the tar at `tar`, or keeps a correct one.
 ///
 /// # Errors
-/// Returns an error if the tar is damaged, ambiguous, compressed or without samples, if a sidecar
+/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, if a sidecar
 /// of another tar exists and `force` is not set, or if the operating system refuses to read or
 /// write.
 pub fn index_tar(
@@ -106,6 +109,7 @@ pub fn index_tar(
         extensions: read.extensions,
         skipped: read.skipped,
         columns: Columns::of(&index)?,
+        without_values: values::missing(&index)?,
         kept: false,
         warnings,
         entry_points: index.count_entry_points()?.0,
@@ -147,6 +151,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
         extensions,
         skipped: Skipped::default(),
         columns: Columns::of(&index)?,
+        without_values: values::missing(&index)?,
         kept: true,
         warnings,
         entry_points: index.count_entry_points()?.0,

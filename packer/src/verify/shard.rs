@@ -265,10 +265,8 @@ fn push_unproved(tar: &Path, index: &Index, problems: &mut Problems) -> Result<(
         let mut problem = kinds::in_tar(&kinds::of_data(error)?);
         if problem.kind == ProblemKind::StaleIndex {
             problem.path = index_path(tar).display().to_string();
-            problem.reason += &format!(
-                "; if the tar is right, make a new sidecar with `{}`",
-                index.renewal(tar)
-            );
+            problem.reason +=
+                &format!("; if the tar is right, make a new sidecar with `{}`", index.renewal(tar));
         }
         problems.push(problem);
     }

@@ -216,8 +216,8 @@ impl ReadPlan {
             let only_image = is_only_image(sample, part.number);
             // Of files, a part that must be compared is read whole.
             let is_whole = !shard.is_remote() && shard.must_compare(part.number);
-            let pictures = pictures
-                .filter(|_| wanted.takes_excerpts(need) && only_image && !is_whole);
+            let pictures =
+                pictures.filter(|_| wanted.takes_excerpts(need) && only_image && !is_whole);
             let candidate = Candidate { shard, row, part: &part, need, draw };
             let (points, excerpt) = match wanted.wants_entry_points(need) {
                 true => candidate

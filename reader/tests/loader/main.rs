@@ -14,6 +14,7 @@ mod orders;
 mod photos;
 mod pictures;
 mod points;
+mod replaced;
 mod resume;
 mod selected;
 mod shards;
