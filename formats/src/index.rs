@@ -16,6 +16,7 @@ mod head;
 pub mod layout;
 mod lookup;
 mod points;
+mod renewal;
 mod sample;
 mod stamp;
 mod values;

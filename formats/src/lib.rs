@@ -73,6 +73,10 @@ pub mod url;
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
+pub mod freshness;
+#[doc(hidden)]
+pub mod probe;
+#[doc(hidden)]
 pub mod shown;
 #[doc(hidden)]
 pub mod varint;

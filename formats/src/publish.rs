@@ -291,10 +291,30 @@ pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// Returns an error if the operating system refuses; the old file then stays.
 pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<()> {
+    write_with(target, bytes, durability, None)
+}
+
+/// As [`write_whole`]; the file has this time of modification from the moment at which it has its name.
+///
+/// # Errors
+/// Returns an error if the operating system refuses; the old file then stays.
+pub fn write_at(target: &Path, bytes: &[u8], modified: SystemTime) -> Result<()> {
+    write_with(target, bytes, Durability::Synced, Some(modified))
+}
+
+fn write_with(
+    target: &Path,
+    bytes: &[u8],
+    durability: Durability,
+    modified: Option<SystemTime>,
+) -> Result<()> {
     let folder = folder_of(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut temp = TempFile::create(folder, &name)?;
     temp.file.write_all(bytes).map_err(|e| Error::io(e, "write", temp.path()))?;
+    if let Some(time) = modified {
+        temp.file.set_modified(time).map_err(|e| Error::io(e, "set the time of", temp.path()))?;
+    }
     if durability == Durability::Synced {
         temp.sync()?;
     }

@@ -99,6 +99,7 @@ impl Content {
     }
 }
 
-fn is_jpeg(bytes: &[u8]) -> bool {
+/// Returns true if bytes begin as those of a JPEG do.
+pub(crate) fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xd8])
 }

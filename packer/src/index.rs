@@ -5,17 +5,18 @@
 //! correct sidecars that are to get entry points. Prints nothing.
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
-//! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `unsorted` finds keys
-//! that come back, `folder` makes the manifest, `remote` indexes copies of tars in stores.
+//! sidecar stays, `proof` compares a sidecar with a tar that may be newer, `unsorted` finds keys
+//! that come back, `values` columns without a value, `folder` makes the manifest, `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
 pub(crate) mod options;
-pub(crate) mod probe;
+pub(crate) mod proof;
 mod remote;
 pub(crate) mod rows;
 pub(crate) mod shard;
 pub(crate) mod sidecar;
 mod unsorted;
+mod values;
 
 use std::path::Path;
 
@@ -62,6 +63,7 @@ pub fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
+    values::expect_some(&tars, options)?;
     tars.extend(refused);
     let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
     Ok(IndexedPath { tars, manifest })

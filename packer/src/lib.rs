@@ -52,6 +52,7 @@
 
 mod annotations;
 pub mod arrays;
+pub mod braces;
 pub mod bucket;
 pub mod build;
 mod check;

@@ -15,15 +15,15 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
-    Crc, Error, ErrorKind, Index, Reading, files, index_path, name, open_index, read_manifest,
+    Crc, Error, ErrorKind, Index, files, index_path, name, open_index, read_manifest,
 };
 
+use crate::braces;
 use crate::failure::Failure;
 #[cfg(feature = "remote")]
 use crate::index::in_parallel;
-use crate::index::{Options, is_folder, sidecar};
+use crate::index::{Options, is_folder, proof, sidecar};
 use crate::packed_shard::{self, FrameReader};
-use crate::stop::Stop;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -94,7 +94,7 @@ pub struct Listing {
     pub shards: Vec<Shard>,
 }
 
-/// Opens the data set in a folder, or one tar.
+/// Opens the data set in a folder, one tar, or the tars that a path with braces names.
 ///
 /// # Errors
 /// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
@@ -106,6 +106,11 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
             path.shown()
         )));
     }
+    let paths = braces::expand(path)?;
+    if paths != [path] {
+        let shards = paths.iter().map(|tar| open_tar(tar)).collect::<Result<_, Failure>>()?;
+        return Ok(Listing { manifest: None, shards });
+    }
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
         return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
     }
@@ -115,6 +120,7 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
     for entry in &manifest.shards {
         let index = open_index(folder, entry)?;
         let tar = folder.join(&entry.name);
+        proof::probe_suspect(&tar, &index)?;
         shards.push(Shard { tar, source: None, index, has_sidecar: true });
     }
     Ok(Listing { manifest: Some(manifest), shards })
@@ -158,19 +164,10 @@ fn open_tar(tar: &Path) -> Result<Shard, Failure> {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
+        proof::probe_suspect(tar, &index)?;
         return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true });
     }
-    let options = Options {
-        reading: Reading::Headers,
-        entry_points: false,
-        force: false,
-        allow_missing_end: true,
-        columns: crate::columns::Columns::default(),
-        jobs: 1,
-        stop: Stop::new(),
-        storage: Vec::new(),
-    };
-    let read = sidecar::read_tar(tar, &options, &|_| {})?;
+    let read = sidecar::read_tar(tar, &Options::of_headers(), &|_| {})?;
     let index = Index::from_bytes(read.bytes)?;
     Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false })
 }

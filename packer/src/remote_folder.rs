@@ -81,6 +81,10 @@ impl RemoteFolder {
         Ok(None)
     }
 
+    pub(crate) fn may_be_newer(&self, _: &str, _: &str) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
     pub(crate) fn send(&self, _: &str, _: bool) -> Result<(), Failure> {
         Ok(())
     }
@@ -159,6 +163,18 @@ mod stored {
                 true => Ok(Some(copied)),
                 false => Err(Failure::interrupted()),
             }
+        }
+
+        /// Returns true if a tar may have been changed after its sidecar was written, by the times of both objects.
+        ///
+        /// # Errors
+        /// Returns the errors of the store.
+        pub(crate) fn may_be_newer(&self, tar: &str, sidecar: &str) -> Result<bool, Failure> {
+            let modified = |name| self.store.facts(name).map(|facts| facts.modified);
+            Ok(match (modified(tar)?, modified(sidecar)?) {
+                (Some(tar), Some(sidecar)) => tar >= sidecar,
+                _ => true,
+            })
         }
 
         /// Writes the object from its copy. Replaces an existing object only if `replace` is true.

@@ -28,6 +28,7 @@ use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::url::url_of;
 
+use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard};
 use crate::failure::Failure;
@@ -83,7 +84,7 @@ pub fn verify(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
-        paths.iter().cloned().partition(|path| url_of(path).is_some());
+        expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
     let mut sets = sets::find(&local)?;
     for url in urls {
         sets.push(remote::set(&url, options)?);

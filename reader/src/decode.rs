@@ -169,6 +169,11 @@ pub trait DecodeHooks {
         None
     }
 
+    /// The extension of the part that the sidecars have a copy of the value of, if rows are made from these copies.
+    fn copied_from(&self) -> Option<&str> {
+        None
+    }
+
     /// True if [`DecodeHooks::room_of`] gives a better bound than [`Decode::room`].
     fn wants_pixels(&self) -> bool {
         false

@@ -10,6 +10,7 @@ pub(crate) mod part_needs;
 pub(crate) mod parts;
 mod place;
 pub(crate) mod plan;
+mod proofs;
 pub(crate) mod run_bytes;
 pub(crate) mod verify;
 pub(crate) mod view;

@@ -16,6 +16,7 @@ pub(crate) mod open;
 pub(crate) mod price;
 
 use std::fmt;
+use std::time::SystemTime;
 
 use crate::error::Result;
 
@@ -71,6 +72,12 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Returns an error if it was truncated, replaced or written to.
     fn check(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// The time at which the object was changed, as its store stated in an answer; `None` before the first answer, and
+    /// of files, whose times a data set looks at by itself.
+    fn modified(&self) -> Option<SystemTime> {
+        None
     }
 
     /// True if the source has no bytes.

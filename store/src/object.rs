@@ -1,6 +1,7 @@
 //! `Object`: an object that is pinned to one state, and its ranges.
 
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -27,6 +28,8 @@ struct Pinned {
     length: u64,
     /// The tag of the state: that of the opening, or of the first answer.
     tag: OnceLock<String>,
+    /// When the state came to be, as the first answer with bytes stated.
+    modified: OnceLock<Option<SystemTime>>,
 }
 
 impl std::fmt::Debug for Pinned {
@@ -83,7 +86,8 @@ impl Object {
 
     fn with(store: &Store, name: &str, length: u64, tag: OnceLock<String>) -> Object {
         let (path, url) = (store.path(name), store.place(name));
-        Object { pinned: Arc::new(Pinned { store: store.inner.clone(), path, url, length, tag }) }
+        let (store, modified) = (store.inner.clone(), OnceLock::new());
+        Object { pinned: Arc::new(Pinned { store, path, url, length, tag, modified }) }
     }
 
     /// The URL.
@@ -94,6 +98,11 @@ impl Object {
     /// Length in bytes.
     pub fn length(&self) -> u64 {
         self.pinned.length
+    }
+
+    /// When the object was changed last, in whole seconds; `None` if no bytes were read yet, or the store does not say.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.pinned.modified.get().copied().flatten()
     }
 
     /// Reads `length` bytes from `at`; waits for them.
@@ -169,6 +178,7 @@ impl Pinned {
         if *self.tag.get_or_init(|| now.tag.clone()) != now.tag {
             return Err(Error::new(ErrorKind::Changed, &self.url, CHANGED));
         }
+        self.modified.get_or_init(|| now.modified);
         let bytes = got.bytes().await.map_err(failed)?;
         self.store.metrics.received(bytes.len() as u64);
         match bytes.len() as u64 == end - at {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -25,6 +26,8 @@ pub struct Facts {
     pub length: u64,
     /// The ETag, or the time of the last change where the store has no ETag; never empty.
     pub tag: String,
+    /// When it was changed last, in whole seconds, as answers state it; `None` if the store does not say.
+    pub modified: Option<SystemTime>,
 }
 
 /// An object in a listing.
@@ -271,7 +274,7 @@ impl Store {
         let tag = self.put(name, bytes, PutMode::Overwrite);
         let tag = tag.map_err(|e| Error::of(&e, "write", &self.place(name)))?;
         match tag {
-            Some(tag) => Ok(Facts { length: bytes.len() as u64, tag }),
+            Some(tag) => Ok(Facts { length: bytes.len() as u64, tag, modified: None }),
             None => self.facts(name),
         }
     }
@@ -316,5 +319,8 @@ pub(crate) fn cut(url: &str, found: usize, expected: u64) -> Error {
 pub(crate) fn facts(meta: &ObjectMeta) -> Facts {
     let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty());
     let tag = tag.unwrap_or_else(|| meta.last_modified.timestamp_millis().to_string());
-    Facts { length: meta.size, tag }
+    // A store that does not say gives the beginning of 1970.
+    let seconds = u64::try_from(meta.last_modified.timestamp()).ok().filter(|&seconds| seconds > 0);
+    let modified = seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+    Facts { length: meta.size, tag, modified }
 }

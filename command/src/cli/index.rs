@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::Reading;
 use tarflume_formats::shown::ShowPath;
+use tarflume_packer::braces::expand_all;
 use tarflume_packer::columns::Columns;
 use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
@@ -20,6 +21,7 @@ Examples:
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
   pack index --columns class:u32 wds/        labels in the sidecars: training parses no JSON
   pack index --headers laion/                fast: no digests, checksums or image dimensions
+  pack index 'cc3m/{00000..00099}.tar'       some tars: sidecars alone
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
   pack index --export dali,energon shards/   the indexes of other readers, too
 
@@ -34,6 +36,9 @@ digests that wids and hfutils contain. A file with other contents stays without 
 
 --entry-points reads every Huffman code of the JPEGs, takes about as long as decoding them, and makes
 new sidecars where entry points are missing. A damaged JPEG is reported and gets none.
+
+A sidecar stays if it describes its tar. If the tar may have been changed later, by the times of both files, the whole tar
+is compared with the digest in its sidecar first.
 
 Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
 
@@ -86,7 +91,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         storage: storage::given().to_vec(),
     };
     let mut exit = Exit::Done;
-    for path in &args.paths {
+    for path in &expand_all(&args.paths)? {
         let bar = Bar::new(args.quiet || args.headers);
         let done = index::index(path, &options, &|bytes| bar.advance(bytes))?;
         bar.end();

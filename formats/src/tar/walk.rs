@@ -4,8 +4,11 @@
 //! It reads nothing itself and holds one member at a time, so a tar of any size, valid or not,
 //! takes little memory. Each step requests bytes after the last ones, so the walk always ends.
 
+use std::borrow::Cow;
+
 use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
+use crate::name;
 use crate::tar::header::{
     BLOCK, Header, MemberKind, check_sum, has_no_data, is_zero_block, padded, shown, stored_name,
     stored_size,
@@ -35,6 +38,14 @@ impl Member {
     /// Returns the position of the block after the data and its padding.
     pub fn end(&self) -> u64 {
         padded(self.size).map_or(u64::MAX, |len| self.data.saturating_add(len))
+    }
+
+    /// Returns key and lower-case extension, if the member is a part of a sample.
+    pub fn part(&self) -> Option<(&[u8], Cow<'_, [u8]>)> {
+        if self.kind != MemberKind::File {
+            return None;
+        }
+        name::split(&self.name).map(|(key, ext)| (key, name::lower(ext)))
     }
 }
 

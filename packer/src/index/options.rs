@@ -25,3 +25,19 @@ pub struct Options {
     /// How stores of URLs are reached: names and values of options. The environment has the others.
     pub storage: Vec<(String, String)>,
 }
+
+impl Options {
+    /// Options that read the headers of one tar, and write nothing.
+    pub(crate) fn of_headers() -> Options {
+        Options {
+            reading: Reading::Headers,
+            entry_points: false,
+            columns: Columns::default(),
+            force: false,
+            allow_missing_end: true,
+            jobs: 1,
+            stop: Stop::new(),
+            storage: Vec::new(),
+        }
+    }
+}

@@ -8,7 +8,7 @@ use tarflume_formats::manifest::FILE_NAME;
 use super::folder::{self, MadeManifest};
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo, index_tar};
-use super::{IndexedPath, in_parallel};
+use super::{IndexedPath, in_parallel, values};
 use crate::failure::Failure;
 use crate::remote_folder::RemoteFolder;
 
@@ -44,6 +44,7 @@ pub(super) fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
+    values::expect_some(&tars, options).map_err(|failure| remote.failure(failure))?;
     let manifest = single
         .is_none()
         .then(|| manifest(&remote, &tars, options).map_err(|failure| remote.failure(failure)));
@@ -69,7 +70,8 @@ fn one(
         )));
     };
     let made = index_tar(&remote.copy_of(name), options, on_bytes)?;
-    if !made.kept {
+    // The copies were compared. A sidecar that is sent again is newer than its tar, so readers need not compare them.
+    if !made.kept || remote.may_be_newer(name, &sidecar)? {
         remote.send(&sidecar, existed)?;
     }
     Ok(made)

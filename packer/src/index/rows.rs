@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use tarflume_formats::Result;
 use tarflume_formats::index::{IndexBuilder, TarFacts, Value};
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Result, name};
 
 use crate::check::strips_of;
 use crate::columns::Columns;
@@ -42,10 +42,7 @@ impl std::ops::AddAssign for Skipped {
 
 /// Returns key and lower-case extension of a member that is part of a sample.
 pub(crate) fn part_of(member: &Member) -> Option<(&[u8], Cow<'_, [u8]>)> {
-    if member.kind != MemberKind::File {
-        return None;
-    }
-    name::split(&member.name).map(|(key, ext)| (key, name::lower(ext)))
+    member.part()
 }
 
 /// Collects the rows of a shard.
@@ -162,7 +159,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarflume_formats::Index;
+    use tarflume_formats::{Index, name};
 
     fn index(names: &[&str]) -> (Index, Skipped) {
         let mut rows = Rows::new();

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
-use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name};
+use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::options::Options;
-use super::probe;
+use super::proof;
 use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
+use super::values;
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problems;
@@ -36,6 +37,8 @@ pub struct SidecarInfo {
     pub skipped: Skipped,
     /// Its typed columns.
     pub columns: Columns,
+    /// Names of the typed columns in which no sample has a value.
+    pub without_values: Vec<String>,
     /// True if an existing correct sidecar was kept.
     pub kept: bool,
     /// Warnings for the user, one line each.
@@ -49,7 +52,7 @@ pub struct SidecarInfo {
 /// Makes the sidecar of the tar at `tar`, or keeps a correct one.
 ///
 /// # Errors
-/// Returns an error if the tar is damaged, ambiguous, compressed or without samples, if a sidecar
+/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, if a sidecar
 /// of another tar exists and `force` is not set, or if the operating system refuses to read or
 /// write.
 pub fn index_tar(
@@ -65,8 +68,7 @@ pub fn index_tar(
             if error.blame().is_machine() {
                 return failure;
             }
-            let text = format!("{failure}; if the tar is right, replace its sidecar with --force");
-            Failure { text, ..failure }
+            Failure { text: format!("{failure}; {}", remedy(tar)), ..failure }
         })?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
         let is_right = options.columns.is_empty() || options.columns == kept.columns;
@@ -107,11 +109,22 @@ pub fn index_tar(
         extensions: read.extensions,
         skipped: read.skipped,
         columns: Columns::of(&index)?,
+        without_values: values::missing(&index)?,
         kept: false,
         warnings,
         entry_points: index.count_entry_points()?.0,
         damaged: read.damaged,
     })
+}
+
+/// Returns how a sidecar that is not that of its tar is replaced by one with the same columns and entry points.
+fn remedy(tar: &Path) -> String {
+    match Index::open(&index_path(tar)) {
+        Ok(index) => {
+            format!("if the tar is right, make a new sidecar with `{}`", index.renewal(tar))
+        }
+        Err(_) => "if the tar is right, replace its sidecar with --force".into(),
+    }
 }
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.
@@ -124,6 +137,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
         return Err(error);
     }
+    proof::prove_and_renew(tar, &index)?;
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
         let text =
@@ -137,6 +151,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
         extensions,
         skipped: Skipped::default(),
         columns: Columns::of(&index)?,
+        without_values: values::missing(&index)?,
         kept: true,
         warnings,
         entry_points: index.count_entry_points()?.0,

@@ -8,7 +8,7 @@ use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, nam
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
-use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray};
+use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray, is_jpeg};
 use crate::columns::Columns;
 use crate::problem::{Problem, ProblemKind, Problems};
 
@@ -38,7 +38,7 @@ pub(crate) struct Read {
 /// Reads a tar and makes its sidecar in memory.
 ///
 /// # Errors
-/// Returns an error if the tar is damaged, ambiguous, compressed or without samples, and after an
+/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, and after an
 /// interruption.
 pub(crate) fn read_tar(
     tar: &Path,
@@ -137,8 +137,12 @@ impl Making<'_> {
         if self.columns.is_in(&ext) {
             self.values(member, key, &ext)?;
         }
-        if self.entry_points && content == Content::Jpeg && member.size <= TarReader::MAX_WHOLE {
-            self.jpeg(member, key)?;
+        if self.entry_points && member.size <= TarReader::MAX_WHOLE {
+            // As for packing, the content decides whether a picture of another extension is a JPEG.
+            let named = content == Content::Jpeg;
+            if named || (content.is_image() && is_jpeg(self.reader.data(member)?)) {
+                self.jpeg(member, key)?;
+            }
         }
         Ok(())
     }
@@ -211,15 +215,20 @@ impl Making<'_> {
         self.tray.clear();
     }
 
-    fn finish(mut self, warnings: Vec<String>) -> Result<Read> {
+    fn finish(mut self, mut warnings: Vec<String>) -> Result<Read> {
         let unsorted = self.rows.are_unsorted();
         let tar = self.tar;
+        let skipped = self.rows.skipped();
         if self.rows.samples() == 0 {
-            let text = "there is no sample in this tar: no file of it has a name like key.ext";
-            return Err(Error::new(ErrorKind::WrongFormat, text).with_path(tar));
+            if skipped.total() > skipped.directories {
+                let text = "there is no sample in this tar: no file of it has a name like key.ext";
+                return Err(Error::new(ErrorKind::WrongFormat, text).with_path(tar));
+            }
+            warnings
+                .push("there is no file in this tar; it becomes a shard without samples".into());
         }
         let facts = self.reader.finish()?;
-        let (extensions, skipped) = (self.rows.ext_counts(), self.rows.skipped());
+        let extensions = self.rows.ext_counts();
         let bytes = self.rows.encode(&facts).map_err(|e| e.with_path(tar))?;
         // Findings of JPEGs on the tray come after findings of later parts.
         self.damaged.listed.sort_by_key(|problem| problem.byte);

@@ -60,7 +60,6 @@ fn false_claims_are_refused_with_their_place_and_publish_nothing() {
         (FalseClaim::RepeatedPartByCase, "key s1: the part 'jpg' appears twice"),
         (FalseClaim::GnuSparse, "sparse"),
         (FalseClaim::Gzip, "gzip data, no plain tar: decompress it first"),
-        (FalseClaim::AllZero, "no sample in this tar"),
         (FalseClaim::Empty, "empty"),
     ] {
         for reading in [Reading::Everything, Reading::Headers] {
@@ -75,6 +74,112 @@ fn false_claims_are_refused_with_their_place_and_publish_nothing() {
             assert_eq!(done.manifest.unwrap().unwrap_err().exit, Exit::BadData);
             assert!(!files::exists(&dir.path().join("wrong.index")).unwrap());
             assert!(!files::exists(&dir.path().join(FILE_NAME)).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_tar_of_zeros_is_a_shard_without_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("good.tar"), good_shard()).unwrap();
+    for (name, blocks) in [("padded.tar", 20), ("short.tar", 2)] {
+        fs::write(dir.path().join(name), vec![0; 512 * blocks]).unwrap();
+    }
+    for _ in 0..2 {
+        let done = run(dir.path(), &everything());
+        let made: Vec<_> = done.tars.iter().map(|tar| tar.result.as_ref().unwrap()).collect();
+        assert_eq!(made.iter().map(|made| made.entry.samples).collect::<Vec<_>>(), [3, 0, 0]);
+        assert!(made[1].kept || made[1].warnings[0].contains("a shard without samples"));
+        let manifest = done.manifest.unwrap().unwrap().manifest;
+        assert_eq!((manifest.shards.len(), manifest.samples), (3, 3));
+    }
+}
+
+#[test]
+fn a_tar_of_files_without_extensions_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut tar = Vec::new();
+    tarflume_formats::tar::write_header(&mut tar, b"LICENSE", 0).unwrap();
+    tar.extend([0; 1024]);
+    fs::write(dir.path().join("a.tar"), tar).unwrap();
+    let done = run(dir.path(), &everything());
+    let failure = done.tars[0].result.as_ref().unwrap_err();
+    assert!(failure.text.contains("a name like key.ext"), "{failure}");
+}
+
+#[test]
+fn a_sidecar_is_kept_only_if_it_is_proved_or_older_than_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("a.tar");
+    let original = good_shard();
+    fs::write(&tar, &original).unwrap();
+    let columns = Columns::parse("class=json:/class:u32").unwrap();
+    run(dir.path(), &everything());
+    let before = fs::read(index_path(&tar)).unwrap();
+    // The same bytes again, and then others of the same length in one part.
+    write_later(&tar, &original);
+    let kept = run(dir.path(), &everything());
+    assert!(kept.tars[0].result.as_ref().unwrap().kept);
+    let mut changed = original.clone();
+    changed[512] ^= 1;
+    write_later(&tar, &changed);
+    for columns in [Columns::default(), columns] {
+        let done = run(dir.path(), &Options { columns, ..everything() });
+        let failure = done.tars[0].result.as_ref().unwrap_err();
+        assert!(failure.text.contains("byte 512: key s0: the tar was changed"), "{failure}");
+        assert!(failure.text.contains("`pack index --force "), "{failure}");
+        assert_eq!(fs::read(index_path(&tar)).unwrap(), before);
+    }
+    let forced = run(dir.path(), &Options { force: true, ..everything() });
+    assert!(!forced.tars[0].result.as_ref().unwrap().kept);
+}
+
+#[test]
+fn a_sidecar_of_headers_is_proved_by_all_headers() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("a.tar");
+    let mut bytes = Vec::new();
+    for n in 0..200 {
+        let name = format!("s{n:03}.txt");
+        tarflume_formats::tar::write_header(&mut bytes, name.as_bytes(), 0).unwrap();
+    }
+    let end = [0; 1024];
+    fs::write(&tar, [&bytes[..], &end].concat()).unwrap();
+    let headers = Options { reading: Reading::Headers, ..everything() };
+    run(dir.path(), &headers);
+    write_later(&tar, &[&bytes[..], &end].concat());
+    assert!(run(dir.path(), &headers).tars[0].result.as_ref().unwrap().kept);
+    let block = bytes[512 * 5..512 * 6].to_vec(); // row 5 is none of those that a probe looks at
+    let mut renamed = Vec::new();
+    tarflume_formats::tar::write_header(&mut renamed, b"t005.txt", 0).unwrap();
+    assert_ne!(block, renamed);
+    bytes[512 * 5..512 * 6].copy_from_slice(&renamed);
+    write_later(&tar, &[&bytes[..], &end].concat());
+    let failed = run(dir.path(), &headers);
+    let failure = failed.tars[0].result.as_ref().unwrap_err();
+    assert!(failure.text.contains("byte 2560: key t005"), "{failure}");
+}
+
+#[test]
+fn a_column_without_any_value_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.tar"), good_shard()).unwrap();
+    fs::write(dir.path().join("b.tar"), [0; 1024]).unwrap();
+    let columns = |text: &str| Options { columns: Columns::parse(text).unwrap(), ..everything() };
+    let failure = index(dir.path(), &columns("colour:u32"), &|_| {}).unwrap_err();
+    assert_eq!(failure.exit, Exit::BadData);
+    assert!(failure.text.contains("column 'colour', which is the field /colour"), "{failure}");
+    assert!(!files::exists(&dir.path().join(FILE_NAME)).unwrap());
+}
+
+/// Writes a tar so that its time is later than that of its sidecar.
+fn write_later(tar: &Path, bytes: &[u8]) {
+    let found = |path: &Path| fs::metadata(path).unwrap();
+    let sidecar = index_path(tar);
+    loop {
+        fs::write(tar, bytes).unwrap();
+        if tarflume_formats::freshness::may_be_newer(&found(tar), &found(&sidecar)) {
+            return;
         }
     }
 }

@@ -8,6 +8,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Result, files, index_path, name};
 
 use crate::failure::Failure;
+use crate::index::proof;
 use crate::packed_shard::FrameReader;
 
 /// The kind of a source with a sidecar, in plans.
@@ -21,6 +22,7 @@ pub(super) fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
     let index = Index::open(&index_path(tar))?;
     let found = files::metadata(tar, "examine")?;
     index.check_tar_length(found.len()).map_err(|e| e.with_path(tar))?;
+    proof::probe_suspect(tar, &index)?;
     Ok(index)
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path};
+use tarflume_formats::{
+    Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path, probe,
+};
 
 use super::kinds;
 use super::options::{Level, Options};
@@ -11,7 +13,7 @@ use super::pass::{self, Passed};
 use super::points;
 use super::sets::Target;
 use crate::class_field::ClassCounts;
-use crate::index::probe;
+use crate::index::proof;
 use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
 
@@ -118,6 +120,9 @@ fn quick(
     } else {
         push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     }
+    if proved.problems.listed.len() == known {
+        push_unproved(tar, &index, &mut proved.problems)?;
+    }
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
     if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
@@ -143,6 +148,7 @@ fn quick_packed(
         push_stale_length(&index, proved.bytes, &mut proved.problems)?;
     } else {
         packed_shard::compare(tar, &index, &found)?;
+        push_unproved(tar, &index, &mut proved.problems)?;
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
         listed(tar, entry, &index, proved);
     }
@@ -249,6 +255,20 @@ fn stale_manifest(tar: &Path, what: &str) -> Problem {
 fn push_stale_length(index: &Index, length: u64, problems: &mut Problems) -> Result<()> {
     if let Err(error) = index.check_tar_length(length) {
         problems.push(kinds::in_index(&kinds::of_data(error)?));
+    }
+    Ok(())
+}
+
+/// Proves a sidecar whose tar may have been changed later, which needs the whole tar.
+fn push_unproved(tar: &Path, index: &Index, problems: &mut Problems) -> Result<()> {
+    if let Err(error) = proof::prove(tar, index) {
+        let mut problem = kinds::in_tar(&kinds::of_data(error)?);
+        if problem.kind == ProblemKind::StaleIndex {
+            problem.path = index_path(tar).display().to_string();
+            problem.reason +=
+                &format!("; if the tar is right, make a new sidecar with `{}`", index.renewal(tar));
+        }
+        problems.push(problem);
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 //! Knows its own files only, not its position in the data set.
 
 mod pictures;
+pub(crate) mod proof;
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +14,7 @@ use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::{Digest, Index, RecheckTimer, check_index, index_path, open_index};
 
+use self::trust::Trust;
 use crate::dataset::lone_tar::open_alone;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::SidecarFolder;
@@ -53,6 +56,8 @@ pub(crate) struct ShardFacts {
     /// Where the sidecar of a shard in a store is on this machine, and what brings it there.
     remote: Option<(PathBuf, Arc<dyn SidecarFolder>)>,
     index: OnceLock<Index>,
+    /// Whether the sidecar may describe an earlier tar; set before `index`.
+    trust: OnceLock<Trust>,
     /// Tells compressed shards of this process apart; set on first use.
     number: OnceLock<u64>,
     /// When to check again that a sidecar that is read, not mapped, is the file that was opened.
@@ -68,6 +73,7 @@ impl ShardFacts {
             listed: Some((folder.clone(), entry)),
             remote: None,
             index: OnceLock::new(),
+            trust: OnceLock::new(),
             number: OnceLock::new(),
             recheck: RecheckTimer::due(),
         }
@@ -101,10 +107,11 @@ impl ShardFacts {
     /// Returns an error if the sidecar is missing, damaged, or belongs to another tar.
     pub(crate) fn alone(path: PathBuf) -> Result<ShardFacts> {
         let index = open_alone(&path)?;
+        let trust = OnceLock::from(Trust::of_file(&path, &index)?);
         let (samples, recheck) = (index.samples(), RecheckTimer::due());
         let (remote, index) = (None, OnceLock::from(index));
         let number = OnceLock::new();
-        Ok(ShardFacts { path, samples, listed: None, remote, index, number, recheck })
+        Ok(ShardFacts { path, samples, listed: None, remote, index, trust, number, recheck })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -169,6 +176,11 @@ impl ShardFacts {
             (Some((folder, entry)), None) => open_index(folder, entry)?,
             (None, _) => open_alone(&self.path)?,
         };
+        let trust = match self.remote {
+            Some(_) => Trust::of_object(),
+            None => Trust::of_file(&self.path, &index)?,
+        };
+        self.trust.get_or_init(|| trust);
         Ok(self.index.get_or_init(|| index))
     }
 
@@ -348,7 +360,9 @@ impl Shard {
     /// Returns an error if the tar cannot be opened, has a different length from the one in its sidecar,
     /// or is a different file from the one that was opened.
     pub fn source(&self) -> Result<Arc<dyn Source>> {
-        let source = self.sources.get(self.number)?;
+        // What the sidecar states was believed, or not, of this file.
+        let opened = self.facts.trust.get().and_then(Trust::tar);
+        let source = self.sources.get_known(self.number, opened)?;
         let expected = match (&self.facts.listed, self.facts.index.get()) {
             (Some((_, entry)), _) => entry.bytes,
             (None, Some(index)) => index.tar().length,

@@ -45,7 +45,8 @@ impl StoredValues {
         &self.spec
     }
 
-    /// The value of a sample; `None` if it has none. A text is copied into `text`.
+    /// The value of a sample; `None` if it has none. A text is copied into `text`. The caller has compared the part that
+    /// the value was copied from, if [`Shard::must_compare`](crate::dataset::shard::Shard::must_compare) says so.
     ///
     /// # Errors
     /// The sidecar cannot be read, or lacks the column.
@@ -63,6 +64,8 @@ impl StoredValues {
         for shard in self.dataset.shards() {
             let (index, column) = (shard.index()?, shard.column(&self.spec)?);
             for row in 0..shard.samples() {
+                let proved = shard.prove(row, &[&self.spec.ext]);
+                proved.map_err(|e| e.with_path(shard.path()))?;
                 // Through the map, whose pages are released after the pass.
                 let value = index.value(column, row, &mut text)?;
                 if let Err(error) = each(value) {

@@ -132,13 +132,17 @@ impl SampleTable {
             let numbers = self.columns.iter().map(|spec| shard.column(spec));
             let numbers: Vec<usize> =
                 numbers.collect::<Result<_>>().map_err(|e| e.with_path(shard.path()))?;
+            let columns = dataset.typed_columns();
+            let exts: Vec<&str> = columns.iter().map(|spec| spec.ext.as_str()).collect();
             let end = shard.samples().min(self.row + (ROWS - batch.len()) as u64);
             while self.row < end {
                 let sample = index.sample(self.row)?.ok_or_else(|| {
                     let text = "the manifest counts more samples than the sidecar has";
                     Error::new(ErrorKind::Stale, text).with_path(shard.path())
                 })?;
-                self.push(&mut batch, &sample).map_err(|e| e.with_path(shard.path()))?;
+                let proved = shard.prove(self.row, &exts);
+                let pushed = proved.and_then(|()| self.push(&mut batch, &sample));
+                pushed.map_err(|e| e.with_path(shard.path()))?;
                 for (&number, column) in numbers.iter().zip(&mut batch.columns) {
                     column.push(index.value(number, self.row, &mut self.text)?);
                 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tarflume_formats::index::{Value, ValueType};
 
 use super::number::Number;
-use super::{Decode, Sample, Scratch};
+use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::dataset::stored_values::StoredValues;
 use crate::error::{Error, ErrorKind, Result};
@@ -70,6 +70,10 @@ impl Decode for StoredNumber {
         self.shape.clone()
     }
 
+    fn hooks(&self) -> Option<&dyn DecodeHooks> {
+        Some(self)
+    }
+
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         let text = &mut scratch.get::<LabelText>().0;
         let number = self.number(self.values.of(sample.ordinal, text)?)?;
@@ -78,5 +82,11 @@ impl Decode for StoredNumber {
             return Err(self.fault(&what));
         };
         row.put(&bytes[..size])
+    }
+}
+
+impl DecodeHooks for StoredNumber {
+    fn copied_from(&self) -> Option<&str> {
+        Some(&self.values.spec().ext)
     }
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use tarflume_formats::index::{Part, SampleRow};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::draw::RowDraw;
+use crate::fetch::verify::Verify;
 
 /// The parts that are needed of every sample. `jpg;jpeg;png` is one need, which the first of these
 /// extensions that a sample has satisfies.
@@ -12,6 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct PartNeeds {
     needs: Vec<Need>,
     exts: Vec<String>,
+    /// Numbers of the extensions of parts that columns have values of from the sidecars, and no need.
+    copied: Vec<u32>,
+    /// The samples of which these parts are compared with the sidecar in any case.
+    verify: Verify,
 }
 
 #[derive(Debug, Clone)]
@@ -93,6 +99,29 @@ impl PartNeeds {
     /// True if an excerpt of the part of need number `need` can be enough.
     pub(super) fn takes_excerpts(&self, need: usize) -> bool {
         self.needs[need].excerpts
+    }
+
+    /// Adds the part `ext`, of which a column has a value from the sidecars: it is read where it must be compared with them.
+    pub(crate) fn copies(&mut self, ext: &str) {
+        if self.copied.iter().all(|&known| self.ext(known) != ext) {
+            self.copied.push(self.exts.len() as u32);
+            self.exts.push(ext.to_string());
+        }
+    }
+
+    /// The samples of which these parts are compared even if their sidecars are those of their tars by all signs.
+    pub(crate) fn verify_copies(&mut self, verify: Verify) {
+        self.verify = verify;
+    }
+
+    /// Numbers of the extensions of these parts.
+    pub(super) fn copied(&self) -> &[u32] {
+        &self.copied
+    }
+
+    /// True if these parts of a sample are compared in any case.
+    pub(super) fn verifies_copies(&self, draw: RowDraw) -> bool {
+        !self.copied.is_empty() && self.verify.picks(draw.ordinal, draw.pass)
     }
 
     /// Number of needs.

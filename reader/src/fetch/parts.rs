@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use tarflume_formats::index::Part;
+
+use crate::dataset::shard::proof::{ExpectedHeader, HEADER, header_before};
 use crate::fetch::excerpt::PartExcerpt;
 
 /// Neighboring samples of one shard that are read together.
@@ -43,6 +46,10 @@ pub struct PartRef {
     pub excerpt: Option<PartExcerpt>,
     /// Number of pixels, if requested, known to the sidecar, and unambiguous (the sample has one image).
     pub pixels: Option<u64>,
+    /// Number of the part in its shard.
+    pub(super) number: u64,
+    /// The header of the part is read, not its data: it must state this.
+    pub(super) header: Option<ExpectedHeader>,
     /// crc32c of the data, if the sidecar has it.
     pub checksum: Option<u32>,
     /// Offset in the run's buffer.
@@ -69,9 +76,35 @@ impl PartRef {
             length: 0,
             excerpt: None,
             pixels: None,
+            number: 0,
+            header: None,
             checksum: None,
             within: 0,
             points: (0, 0),
+        }
+    }
+
+    /// A part that no column needs, to be compared with its checksum.
+    pub(super) fn to_compare(ext: u32, part: &Part<'_>) -> PartRef {
+        PartRef {
+            ext: Some(ext),
+            at: part.offset,
+            length: part.length,
+            number: part.number,
+            checksum: part.checksum,
+            ..PartRef::absent()
+        }
+    }
+
+    /// The header of a part, to be compared with what the sidecar states.
+    pub(super) fn header_of(ext: u32, part: &Part<'_>, expected: ExpectedHeader) -> PartRef {
+        PartRef {
+            ext: Some(ext),
+            at: header_before(part.offset),
+            length: HEADER,
+            number: part.number,
+            header: Some(expected),
+            ..PartRef::absent()
         }
     }
 }

@@ -28,8 +28,11 @@ pub struct Item {
     pub shard: usize,
     /// Row in the shard.
     pub row: u64,
-    /// The parts, as a range of [`ReadPlan::parts`]: one for each need, in that order.
+    /// The parts, as a range of [`ReadPlan::parts`]: one for each need, in that order; then what is read to be compared
+    /// with the sidecar.
     pub parts: Range<usize>,
+    /// True if its parts are compared with the sidecar before they are used, because the tar may be newer.
+    pub(crate) is_suspect: bool,
     /// The key, as a range of the plan's keys.
     key: Range<usize>,
     /// The first wanted byte in the tar, which is the sort key.
@@ -55,14 +58,14 @@ pub struct ReadPlan {
     runs: Vec<Run>,
     reads: Vec<Read>,
     items: Vec<Item>,
-    parts: Vec<PartRef>,
+    pub(super) parts: Vec<PartRef>,
     /// The keys of the samples, concatenated.
     keys: Vec<u8>,
     /// The entry points of the parts, concatenated.
     points: Vec<u8>,
     bad: Vec<UnreadableSample>,
     /// The sample that was looked up last.
-    found: SampleRow,
+    pub(super) found: SampleRow,
     /// Numbers of the parts of one item, in the order of the tar.
     order: Vec<usize>,
 }
@@ -111,7 +114,8 @@ impl ReadPlan {
             let looked_up = shard.look_up(row, &mut self.found);
             let taken = looked_up.and_then(|()| {
                 self.choose((shard, row), draw, (wanted, pictures), limits)?;
-                self.take_in(draw, (number, row), parts);
+                let suspect = self.add_proofs(shard, draw, wanted, parts);
+                self.take_in(draw, (number, row), parts, suspect);
                 Ok(())
             });
             if let Err(error) = taken {
@@ -210,7 +214,10 @@ impl ReadPlan {
             };
             let (at, length, start) = (part.offset, part.length, points.len());
             let only_image = is_only_image(sample, part.number);
-            let pictures = pictures.filter(|_| wanted.takes_excerpts(need) && only_image);
+            // Of files, a part that must be compared is read whole.
+            let is_whole = !shard.is_remote() && shard.must_compare(part.number);
+            let pictures =
+                pictures.filter(|_| wanted.takes_excerpts(need) && only_image && !is_whole);
             let candidate = Candidate { shard, row, part: &part, need, draw };
             let (points, excerpt) = match wanted.wants_entry_points(need) {
                 true => candidate
@@ -224,13 +231,31 @@ impl ReadPlan {
             };
             let (ext, checksum, points) = (Some(ext), part.checksum, (start, points));
             let length = excerpt.map_or(length, |excerpt| excerpt.end);
-            parts.push(PartRef { ext, at, length, excerpt, pixels, checksum, within: 0, points });
+            let (number, header) = (part.number, None);
+            parts.push(PartRef {
+                ext,
+                at,
+                length,
+                excerpt,
+                pixels,
+                number,
+                header,
+                checksum,
+                within: 0,
+                points,
+            });
         }
         Ok(())
     }
 
     /// Appends an item for the sample in `found`, whose parts begin at number `start`.
-    fn take_in(&mut self, draw: RowDraw, (shard, row): (usize, u64), start: usize) {
+    fn take_in(
+        &mut self,
+        draw: RowDraw,
+        (shard, row): (usize, u64),
+        start: usize,
+        is_suspect: bool,
+    ) {
         let RowDraw { slot, ordinal, .. } = draw;
         let parts = start..self.parts.len();
         let present = self.parts[parts.clone()].iter().filter(|part| part.ext.is_some());
@@ -238,7 +263,7 @@ impl ReadPlan {
         let key = self.keys.len();
         self.keys.extend_from_slice(self.found.key());
         let key = key..self.keys.len();
-        self.items.push(Item { slot, ordinal, shard, row, parts, key, first });
+        self.items.push(Item { slot, ordinal, shard, row, parts, is_suspect, key, first });
     }
 
     /// Groups the sorted items into runs. An item joins the last run of its shard if that keeps the run

@@ -131,10 +131,12 @@ impl RunBytes {
         self.buffer.get(at..at + length).unwrap_or_default()
     }
 
-    /// Compares the parts of an available item with their checksums, if `verify` selects it.
+    /// Compares the parts of an available item with their checksums, if `verify` selects it or the tar may be newer than
+    /// the sidecar, which then is compared with the headers, too.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`], with path, byte, key and part. As [`RunBytes::check`].
+    /// [`ErrorKind::Damaged`], with path, byte, key and part; [`ErrorKind::Stale`] for another header. As
+    /// [`RunBytes::check`].
     pub fn verify(
         &self,
         dataset: &Dataset,
@@ -143,15 +145,27 @@ impl RunBytes {
         verify: Verify,
         pass: u64,
     ) -> Result<()> {
-        if !verify.picks(item.ordinal(), pass) {
+        if !item.is_suspect() && !verify.picks(item.ordinal(), pass) {
             return Ok(());
         }
-        for part in item.parts() {
-            // Decoders compare excerpts with the checksums of their strips.
-            let Some(ext) = part.ext.filter(|_| part.excerpt.is_none()) else { continue };
-            let ext = wanted.ext(ext).as_bytes();
-            match_checksum(self.bytes(part), part.checksum, ext, || self.check())
-                .map_err(|e| item.place(dataset, e.with_byte(part.at)))?;
+        let shard = dataset.shard(item.shard());
+        // Decoders compare excerpts with the checksums of their strips.
+        let compared = || item.parts().iter().filter(|part| part.excerpt.is_none());
+        for part in compared() {
+            let Some(ext) = part.ext else { continue };
+            let (bytes, ext) = (self.bytes(part), wanted.ext(ext).as_bytes());
+            let found = match part.header {
+                Some(header) => header.compare(bytes, item.key(), ext),
+                None => match_checksum(bytes, part.checksum, ext, || self.check()),
+            };
+            found.map_err(|e| {
+                let e = item.place(dataset, e.with_byte(part.at));
+                if item.is_suspect() { shard.stale(e) } else { e }
+            })?;
+        }
+        if item.is_suspect() {
+            let parts = compared().filter(|part| part.ext.is_some() && part.header.is_none());
+            parts.for_each(|part| shard.set_compared(part.number));
         }
         Ok(())
     }

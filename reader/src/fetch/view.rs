@@ -79,9 +79,14 @@ impl<'a> ItemView<'a> {
         self.plan.key(self.item())
     }
 
-    /// Its parts: one for each need.
+    /// Its parts: one for each need, and what is read to be compared with the sidecar.
     pub fn parts(self) -> &'a [PartRef] {
         self.plan.parts_of(self.item())
+    }
+
+    /// True if its parts are compared with the sidecar before they are used, because the tar may be newer.
+    pub(crate) fn is_suspect(self) -> bool {
+        self.item().is_suspect
     }
 
     /// The entry points of one of its parts; see [`ReadPlan::entry_points`].

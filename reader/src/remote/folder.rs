@@ -1,13 +1,15 @@
 //! `RemoteFolder`: finds a data set below a URL, and keeps its sidecars on this machine.
 //!
-//! A sidecar is named by its digest, so it is never out of date and data sets can share it.
+//! A sidecar is named by its digest, so it is never out of date and data sets can share it. Its time is that of the object
+//! in the store, so that it can be compared with the time of the tar.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
-use tarflume_formats::publish::{create_folders, write_whole};
+use tarflume_formats::publish::{create_folders, write_at};
 use tarflume_formats::{files, index_path};
 use tarflume_store::Store;
 
@@ -92,7 +94,7 @@ impl SidecarFolder for RemoteFolder {
             Err(error) => return Err(error.into()),
         }
         let name = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
-        let (bytes, _) = self.store.get(&name).map_err(|e| of_store(&e))?;
+        let (bytes, facts) = self.store.get(&name).map_err(|e| of_store(&e))?;
         let digest = blake3::hash(&bytes).to_hex();
         if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {
             let text = "the sidecar is not the one that dataset.json lists; if the tars are right, make new \
@@ -100,7 +102,7 @@ impl SidecarFolder for RemoteFolder {
             return Err(Error::new(ErrorKind::Stale, text).with_path(self.store.place(&name)));
         }
         create_folders(&self.sidecars)?;
-        write_whole(&path, &bytes)?;
+        write_at(&path, &bytes, facts.modified.unwrap_or(UNIX_EPOCH))?;
         Ok(path)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use tarflume_store::Object;
@@ -20,6 +21,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// read. Every request asks for the state that was opened, so no check is needed after a read.
 #[derive(Debug)]
 pub(crate) struct RemoteSource {
+    object: Object,
     length: u64,
     file: Arc<AheadFile>,
     fetcher: Arc<Fetcher>,
@@ -33,10 +35,10 @@ impl RemoteSource {
     ) -> RemoteSource {
         let (number, length) = (NEXT.fetch_add(1, Ordering::Relaxed), object.length());
         let blocks = cached.map(|cached| Box::new(cached) as Box<dyn Blocks>);
-        let reads = Box::new(ReadByRequest(object));
+        let reads = Box::new(ReadByRequest(object.clone()));
         let file = Arc::new(AheadFile { number, reads, blocks });
         fetcher.open(&file);
-        RemoteSource { length, file, fetcher }
+        RemoteSource { object, length, file, fetcher }
     }
 }
 
@@ -66,6 +68,10 @@ impl Source for RemoteSource {
 
     fn read_again(&self, at: u64, into: &mut [u8]) -> Result<()> {
         self.fetcher.read_again(&self.file, at, into)
+    }
+
+    fn modified(&self) -> Option<SystemTime> {
+        self.object.modified()
     }
 
     fn advise(&self, at: u64, length: u64) {

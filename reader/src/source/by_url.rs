@@ -20,15 +20,20 @@ impl OpenByUrl {
     pub(crate) fn new(local: Arc<dyn Open>, remotes: Vec<(String, Arc<dyn Open>)>) -> OpenByUrl {
         OpenByUrl { local, remotes }
     }
+
+    fn opener_of(&self, path: &Path) -> &dyn Open {
+        let remote = self.remotes.iter().find(|(url, _)| path.starts_with(url));
+        remote.map_or(&*self.local, |(_, remote)| &**remote)
+    }
 }
 
 impl Open for OpenByUrl {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
-        let below = |url: &str| path.starts_with(url);
-        match self.remotes.iter().find(|(url, _)| below(url)) {
-            Some((_, remote)) => remote.open(path),
-            None => self.local.open(path),
-        }
+        self.opener_of(path).open(path)
+    }
+
+    fn opens_files(&self, path: &Path) -> bool {
+        self.opener_of(path).opens_files(path)
     }
 
     fn begin_epoch(&self) {

@@ -76,7 +76,8 @@ impl SourceCache {
         self.get_known(number, None)
     }
 
-    /// As [`SourceCache::get`], with the identity that the file must have even at its first opening.
+    /// As [`SourceCache::get`], with the identity that the file must have even at its first opening, unless the opener
+    /// has identities of its own.
     ///
     /// # Errors
     /// As [`SourceCache::get`].
@@ -123,6 +124,7 @@ impl SourceCache {
             // The error of a user's opener may lack the path.
             if error.place().path.is_some() { error } else { error.with_path(&entry.path) }
         })?;
+        let was = was.filter(|_| self.opener.opens_files(&entry.path));
         entry.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &entry.path)?;
         Ok(source)
     }

@@ -40,6 +40,11 @@ pub trait Open: fmt::Debug + Send + Sync {
     /// Returns an error if the shard cannot be opened.
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)>;
 
+    /// True if the shard at `path` is opened as the file of this path, and its identity is that of [`Identity::at`].
+    fn opens_files(&self, _path: &Path) -> bool {
+        false
+    }
+
     /// Called when an epoch begins: what was advised before will not be read.
     fn begin_epoch(&self) {}
 
@@ -102,6 +107,10 @@ impl Open for SourceKind {
                 (Arc::new(source), identity)
             }
         })
+    }
+
+    fn opens_files(&self, _path: &Path) -> bool {
+        true
     }
 }
 

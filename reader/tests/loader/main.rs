@@ -18,6 +18,7 @@ mod patience;
 mod photos;
 mod pictures;
 mod points;
+mod replaced;
 mod resume;
 mod selected;
 mod shards;

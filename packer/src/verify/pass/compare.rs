@@ -5,7 +5,7 @@ use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
 
 use super::{Pass, WHOLE, differs};
-use crate::check::Content;
+use crate::check::is_jpeg;
 use crate::problem::ProblemKind;
 use crate::verify::cursor::Listed;
 use crate::verify::points::{PointFault, misfit, wrong_strips};
@@ -25,10 +25,11 @@ impl<'a> Pass<'a> {
         }
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let (points, strips) = (cursor.entry_points(part)?, cursor.strips(part)?);
-        let why = match (points, Content::of(part.ext)) {
-            (None, _) => None,
-            (Some(points), Content::Jpeg) => misfit(points, part.length, Some(found)),
-            (Some(_), _) => Some("a part that is not a JPEG has entry points".into()),
+        let why = match points {
+            None => None,
+            // The content decides: pictures of the web often have the extension of another format.
+            Some(points) if self.is_jpeg(member)? => misfit(points, part.length, Some(found)),
+            Some(_) => Some("a part that is not a JPEG has entry points".into()),
         };
         if let Some(why) = why {
             self.wrong(PointFault::points(part.offset, key, &why));
@@ -40,6 +41,11 @@ impl<'a> Pass<'a> {
             self.wrong(PointFault::points(part.offset, key, why));
         }
         Ok(points)
+    }
+
+    /// Returns true if a part begins as a JPEG does, or is too long to be looked at.
+    fn is_jpeg(&mut self, member: &Member) -> Result<bool> {
+        Ok(member.size > WHOLE || is_jpeg(self.reader.data(member)?))
     }
 
     /// Compares the values in the newest part with the typed columns of the sidecar.

@@ -72,7 +72,9 @@ impl LoaderBuilder {
         let rows = opened.rows();
         let OpenedDataset { dataset, batch } = opened;
         let columns = std::mem::take(&mut self.common.columns);
-        let columns = Arc::new(ColumnSet::new(columns, rows)?);
+        let mut columns = ColumnSet::new(columns, rows)?;
+        columns.wanted.verify_copies(self.verify.unwrap_or_default());
+        let columns = Arc::new(columns);
         check_parts(&dataset, &columns)?;
         let (order, position) = self.resumed(&dataset)?;
         let share = Share::new(&order, self.split)?;

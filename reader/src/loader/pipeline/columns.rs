@@ -155,6 +155,10 @@ impl ColumnSet {
         for column in decoders.iter().filter(|column| column.decode.wants_pixels()) {
             column.needs.iter().for_each(|&need| wanted.with_pixels(need));
         }
+        for column in &decoders {
+            let hooks = column.decode.hooks();
+            hooks.and_then(DecodeHooks::copied_from).into_iter().for_each(|ext| wanted.copies(ext));
+        }
         let group = decoders.iter().map(|column: &ColumnDecoder| column.decode.group()).max();
         let group = group.unwrap_or(1).clamp(1, MAX_GROUP);
         let mut columns = ColumnSet { decoders, group, wanted, layout, names: names.into() };

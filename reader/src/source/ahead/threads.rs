@@ -110,6 +110,10 @@ impl Open for Readahead {
         Ok((Arc::new(ahead), identity))
     }
 
+    fn opens_files(&self, path: &Path) -> bool {
+        self.inner.opens_files(path)
+    }
+
     fn begin_epoch(&self) {
         self.fetcher.clear();
         self.inner.begin_epoch();

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use tarflume_formats::index::Sample;
-use tarflume_formats::{Error, ErrorKind, Index, Result, TarReader, name};
-
-use super::rows::part_of;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Index, Sample};
+use crate::name;
+use crate::reading::TarReader;
 
 /// Rows compared beside the first and the last.
 const ROWS: u64 = 16;
@@ -18,14 +18,23 @@ const BEHIND: usize = 1000;
 ///
 /// # Errors
 /// Returns an error if the operating system refuses to read or the sidecar is damaged.
-pub(crate) fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
+pub fn compare(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
+    let mut found = compare_rows(reader, index)?;
+    found.extend(end(reader, index)?);
+    Ok(found)
+}
+
+/// As [`compare`], without the end of the tar.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_rows(reader: &mut TarReader, index: &Index) -> Result<Vec<Error>> {
     let mut found = Vec::new();
     for row in rows(index.samples()) {
         if let Some(sample) = index.sample(row)? {
             found.extend(header(reader, &sample)?);
         }
     }
-    found.extend(end(reader, index)?);
     Ok(found)
 }
 
@@ -48,7 +57,7 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
         }
         Err(error) => return passed_on(error, sample).map(Some),
     };
-    let same = part_of(&member).is_some_and(|(key, ext)| key == sample.key && *ext == *part.ext)
+    let same = member.part().is_some_and(|(key, ext)| key == sample.key && *ext == *part.ext)
         && member.data == part.offset
         && member.size == part.length;
     if same {
@@ -83,7 +92,7 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
     reader.resume_at(end);
     for _ in 0..BEHIND {
         match reader.next_member() {
-            Ok(Some(member)) if part_of(&member).is_some() => {
+            Ok(Some(member)) if member.part().is_some() => {
                 let text =
                     "the tar continues with this part after the last one that the sidecar lists";
                 return Ok(Some(

@@ -1,0 +1,111 @@
+//! `Trust`: whether a sidecar may describe an earlier tar, and which parts of the tar were compared with it since.
+//!
+//! Times tell that a tar may have been changed after its sidecar was made, never that it was: copies have any times. So
+//! no shard is refused for its times. A part is compared with the sidecar before it, or a value that was copied from it
+//! into the sidecar, is used; once in a process.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tarflume_formats::freshness::may_be_newer;
+use tarflume_formats::{Index, Reading, TarReader, files, probe};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::identity::Identity;
+
+/// What is known of a tar beside its sidecar.
+#[derive(Debug)]
+pub(super) struct Trust {
+    /// The tar when the sidecar was opened; `None` of a tar in a store.
+    tar: Option<Identity>,
+    /// True if the tar may have been changed after the sidecar was made; of a tar in a store until its time is known.
+    suspect: bool,
+    /// One bit for each part, set once it was compared.
+    compared: OnceLock<Box<[AtomicU64]>>,
+}
+
+impl Trust {
+    /// Compares the times of a tar with those of its sidecar and, if the tar may be newer, a few of its headers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Stale`]: the headers are not those that the sidecar lists. Returns an error if the tar cannot be read.
+    pub(super) fn of_file(tar: &Path, index: &Index) -> Result<Trust> {
+        let found = files::metadata(tar, "find the shard")?;
+        let suspect = index.metadata().is_some_and(|sidecar| may_be_newer(&found, sidecar));
+        // The headers of a compressed shard are in its frames.
+        if suspect && !index.is_compressed() {
+            let mut reader = TarReader::open(tar, Reading::Headers)?;
+            if let Some(wrong) = probe::compare_rows(&mut reader, index)?.into_iter().next() {
+                return Err(stale(wrong.into(), tar, index));
+            }
+        }
+        Ok(Trust { tar: Some(Identity::from(&found)), suspect, compared: OnceLock::new() })
+    }
+
+    /// The trust in the sidecar of a tar in a store.
+    pub(super) fn of_object() -> Trust {
+        Trust { tar: None, suspect: true, compared: OnceLock::new() }
+    }
+
+    /// The tar when the sidecar was opened.
+    pub(super) fn tar(&self) -> Option<Identity> {
+        self.tar
+    }
+
+    pub(super) fn is_suspect(&self) -> bool {
+        self.suspect
+    }
+
+    /// True if part number `part` was compared with the sidecar.
+    pub(super) fn has_compared(&self, part: u64) -> bool {
+        let words = self.compared.get();
+        let word = words.and_then(|words| words.get((part / 64) as usize));
+        // Relaxed is enough: the bit guards nothing but repeated work.
+        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (part % 64) & 1 == 1)
+    }
+
+    /// Notes that part number `part` of `parts` is the one that the sidecar describes.
+    pub(super) fn set_compared(&self, part: u64, parts: u64) {
+        let zeros = || (0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let words = self.compared.get_or_init(zeros);
+        if let Some(word) = words.get((part / 64) as usize) {
+            word.fetch_or(1 << (part % 64), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The error of a part that is not the one that the sidecar of the tar at `tar` describes, with the command that makes
+/// the sidecar again.
+pub(super) fn stale(found: Error, tar: &Path, index: &Index) -> Error {
+    let text = format!(
+        "{}; the tar may have been changed after its sidecar was made: if the tar is right, make a new sidecar with `{}`",
+        found.text(),
+        index.renewal(tar)
+    );
+    // A damaged part stays one, which is read again from a store.
+    let kind = match found.kind() {
+        ErrorKind::Damaged => ErrorKind::Damaged,
+        _ => ErrorKind::Stale,
+    };
+    let place = found.place();
+    let error = Error::new(kind, text).with_path(place.path.as_deref().unwrap_or(tar));
+    let error = place.byte.into_iter().fold(error, Error::with_byte);
+    place.key.iter().fold(error, |error, key| error.with_key(key.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_compared_by_itself() {
+        let trust = Trust::of_object();
+        assert!((0..130).all(|part| !trust.has_compared(part)));
+        for part in [0, 63, 64, 129] {
+            trust.set_compared(part, 130);
+        }
+        let compared: Vec<u64> = (0..140).filter(|&part| trust.has_compared(part)).collect();
+        assert_eq!(compared, [0, 63, 64, 129]);
+    }
+}

@@ -1,0 +1,42 @@
+//! What is read of a sample beside the parts that columns need, to be compared with its sidecar: the headers of parts, and
+//! the parts that typed columns of the sidecar were made from. Reads nothing.
+
+use crate::dataset::shard::Shard;
+use crate::dataset::shard::proof::ExpectedHeader;
+use crate::fetch::draw::RowDraw;
+use crate::fetch::part_needs::PartNeeds;
+use crate::fetch::parts::PartRef;
+use crate::fetch::plan::ReadPlan;
+
+impl ReadPlan {
+    /// Appends what must be compared of the sample in `found`, whose parts begin at number `start`. Returns true if the
+    /// tar of the shard may be newer than its sidecar, and something of the sample was not compared yet.
+    pub(super) fn add_proofs(
+        &mut self,
+        shard: &Shard,
+        draw: RowDraw,
+        wanted: &PartNeeds,
+        start: usize,
+    ) -> bool {
+        let ReadPlan { found: sample, parts, .. } = self;
+        let picked = wanted.verifies_copies(draw);
+        for &ext in wanted.copied() {
+            let copied = sample.parts().find(|part| part.ext == wanted.ext(ext).as_bytes());
+            let Some(part) = copied else { continue };
+            let is_read = |read: &PartRef| read.ext.is_some() && read.number == part.number;
+            let is_there = parts[start..].iter().any(is_read);
+            if !is_there && (picked || shard.must_compare(part.number)) {
+                parts.push(PartRef::to_compare(ext, &part));
+            }
+        }
+        let end = parts.len();
+        for n in start..end {
+            let PartRef { ext, number, .. } = parts[n];
+            let Some(ext) = ext.filter(|_| shard.must_compare(number)) else { continue };
+            if let Some(part) = sample.parts().find(|part| part.number == number) {
+                parts.push(PartRef::header_of(ext, &part, ExpectedHeader::of(&part, sample)));
+            }
+        }
+        parts.len() > end
+    }
+}
