@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::{Blame, Crc, TarReader, crc32c, name};
 
@@ -298,12 +299,17 @@ impl<'a> Parts<'a> {
         space: &mut [u8],
     ) -> Result<Found, Refused> {
         let file = self.fill(sample, part, space)?;
-        let found = self.content(part).check(space, self.checks.level);
+        let found = self.content(part).check(space, self.checks.level, self.checks.json);
         let found = found.map_err(|fault| self.fault(sample, part, fault))?;
         if let Some(file) = file {
             file.check().map_err(|fault| self.refused(sample, part, fault))?;
         }
         Ok(found)
+    }
+
+    /// Returns which texts are JSON.
+    pub(super) fn json_rules(&self) -> JsonRules {
+        self.checks.json
     }
 
     /// Returns the refusal for a fault of a part's content.
@@ -409,7 +415,7 @@ mod tests {
         }))
         .unwrap();
         let roots = [PathBuf::from("/photos")];
-        let checks = Checks { level: CheckLevel::Structure, times: true };
+        let checks = Checks { level: CheckLevel::Structure, times: true, json: JsonRules::Strict };
         let parts = Parts::new(&foot, &roots, &checks);
         let location = Location::File { stamp: 0 };
         let part = PlannedPart { ext: 0, size: 5, location };
