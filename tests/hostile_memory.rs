@@ -54,7 +54,7 @@ fn no_check_allocates_what_a_file_claims() {
         for level in [CheckLevel::None, CheckLevel::Structure, CheckLevel::Decode] {
             let before = NOW.load(SeqCst);
             PEAK.store(before, SeqCst);
-            let found = Content::Image.check(&bytes, level);
+            let found = Content::Image.check(&bytes, level, Default::default());
             let taken = PEAK.load(SeqCst) - before;
             if taken > MOST || (good && found.is_err()) {
                 broken.push(format!("{name}, {level:?}: {taken} bytes, {found:?}"));

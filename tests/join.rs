@@ -77,7 +77,7 @@ fn the_name_in_the_rows_is_found_or_given() {
     refused(&place, "build photos -o e --join stem.csv:key=k").says("there is no column 'k'");
     refused(&place, "build photos -o e --join none.csv").says("there is no such file");
     let run = refused(&place, "build photos -o e --join stem.csv:key=photo,on=basename");
-    run.says("no row of").says("on=stem matches 2 of the first 2 such rows");
+    run.says("no row of").says("on=stem matches 2 of 2 such rows");
 }
 
 #[test]

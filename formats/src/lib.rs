@@ -50,6 +50,8 @@ mod error;
 pub mod foreign;
 pub mod frames;
 pub mod index;
+#[doc(hidden)]
+pub mod json;
 mod key_list;
 mod le;
 pub mod manifest;

@@ -9,6 +9,7 @@ mod json;
 pub(crate) mod sniff;
 mod tray;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_jpeg::Header;
 
 pub use self::fault::CheckLevel;
@@ -69,14 +70,19 @@ impl Content {
         matches!(self, Content::Jpeg | Content::Image)
     }
 
-    /// Checks `bytes` at `level`, except for the Huffman codes of JPEGs, which a `Tray` reads.
+    /// Checks `bytes` at `level`, JSON by `rules`, except for the Huffman codes of JPEGs, which a `Tray` reads.
     ///
     /// # Errors
     /// Returns the first fault found.
-    pub fn check(self, bytes: &[u8], level: CheckLevel) -> Result<Found, Fault> {
+    pub fn check(
+        self,
+        bytes: &[u8],
+        level: CheckLevel,
+        rules: JsonRules,
+    ) -> Result<Found, Fault> {
         let dimensions = match (self, level) {
             (Content::Other, _) | (Content::Json, CheckLevel::None) => None,
-            (Content::Json, _) => json::check(bytes).map(|()| None)?,
+            (Content::Json, _) => json::check(bytes, rules).map(|()| None)?,
             (Content::Jpeg | Content::Image, CheckLevel::None) => self.dimensions(bytes),
             (Content::Jpeg, _) => return jpeg::look(bytes, level).map(Found::jpeg),
             // The content decides the format, as in the reader.

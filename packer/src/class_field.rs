@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::Value;
+use tarflume_formats::json::{JsonRules, Value, parse};
 
 /// Limit on different classes: more are no classes.
 const MOST: usize = 100_000;
@@ -40,12 +40,12 @@ impl ClassField {
     }
 
     /// Returns the class that a part states; a list of classes counts each. `None` if it has none.
-    fn of<'v>(&self, part: &'v [u8], json: &'v mut Value) -> Option<Vec<String>> {
+    fn of(&self, part: &[u8], rules: JsonRules) -> Option<Vec<String>> {
         let Some(pointer) = &self.pointer else {
             let text = std::str::from_utf8(part).ok()?.trim();
             return Some(vec![text.into()]);
         };
-        *json = serde_json::from_slice(part).ok()?;
+        let json = parse(part, rules).ok()?;
         match json.pointer(pointer)? {
             Value::Array(values) => Some(values.iter().map(text).collect()),
             value => Some(vec![text(value)]),
@@ -76,9 +76,8 @@ pub(crate) struct ClassCounts {
 
 impl ClassCounts {
     /// Counts the class of a part.
-    pub(crate) fn take(&mut self, field: &ClassField, part: &[u8]) {
-        let mut json = Value::Null;
-        for mut class in field.of(part, &mut json).unwrap_or_else(|| vec!["(none)".into()]) {
+    pub(crate) fn take(&mut self, field: &ClassField, part: &[u8], rules: JsonRules) {
+        for mut class in field.of(part, rules).unwrap_or_else(|| vec!["(none)".into()]) {
             if class.len() > LONGEST {
                 class = class.chars().take(LONGEST / 4).collect::<String>() + "...";
             }
@@ -112,7 +111,7 @@ mod tests {
         let counted = |field: &str, parts: &[&str]| {
             let field = ClassField::parse(field).unwrap();
             let mut counts = ClassCounts::default();
-            parts.iter().for_each(|part| counts.take(&field, part.as_bytes()));
+            parts.iter().for_each(|part| counts.take(&field, part.as_bytes(), JsonRules::Strict));
             counts.counts.into_iter().collect::<Vec<_>>()
         };
         let parts = [r#"{"a": 1}"#, r#"{"a": "1"}"#, r#"{"a": [2, 1]}"#, "{}", "no JSON"];
@@ -129,7 +128,7 @@ mod tests {
     fn more_values_than_classes_are_told() {
         let field = ClassField::parse("cls").unwrap();
         let mut counts = ClassCounts::default();
-        (0..=MOST).for_each(|n| counts.take(&field, n.to_string().as_bytes()));
+        (0..=MOST).for_each(|n| counts.take(&field, n.to_string().as_bytes(), JsonRules::Strict));
         assert!(counts.is_too_many && counts.counts.len() == MOST);
     }
 }

@@ -2,19 +2,21 @@
 //!
 //! Reads nothing: the caller passes the bytes of the parts that have values.
 
-use serde_json::Value as Json;
 use tarflume_formats::Index;
 use tarflume_formats::index::{ColumnSpec, Value, ValueType};
+use tarflume_formats::json::{self, JsonRules, Number, Value as Json};
 use tarflume_formats::plan::PlanFoot;
 
 use crate::check::Fault;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::problem::ProblemKind;
 
 /// The typed columns of a shard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
     specs: Vec<ColumnSpec>,
+    rules: JsonRules,
 }
 
 impl Columns {
@@ -25,7 +27,13 @@ impl Columns {
     pub fn parse(text: &str) -> Result<Columns, Failure> {
         let specs = ColumnSpec::parse_all(text);
         let specs = specs.map_err(|why| Failure::usage(format!("--columns: {why}")))?;
-        Ok(Columns { specs })
+        Ok(Columns { specs, rules: JsonRules::Strict })
+    }
+
+    /// Returns the columns with their values in JSON by these rules.
+    #[must_use]
+    pub fn with_rules(self, rules: JsonRules) -> Columns {
+        Columns { rules, ..self }
     }
 
     /// Returns the typed columns of a sidecar.
@@ -33,7 +41,8 @@ impl Columns {
     /// # Errors
     /// Returns an error if the sidecar is damaged.
     pub(crate) fn of(index: &Index) -> tarflume_formats::Result<Columns> {
-        Ok(Columns { specs: index.columns()?.iter().map(|column| column.spec().clone()).collect() })
+        let specs = index.columns()?.iter().map(|column| column.spec().clone()).collect();
+        Ok(Columns { specs, rules: JsonRules::Strict })
     }
 
     /// Returns the typed columns of a plan.
@@ -45,7 +54,7 @@ impl Columns {
         let specs = ColumnSpec::parse_all(text.unwrap_or_default());
         let specs =
             specs.map_err(|why| Failure::bad_data(format!("the columns of the plan: {why}")))?;
-        Ok(Columns { specs })
+        Ok(Columns { specs, rules: json_rules::of_options(&foot.options) })
     }
 
     /// Returns the text of each column, for the manifest.
@@ -79,6 +88,11 @@ impl Columns {
             Some(known) => return Err(format!("column '{spec}' here is '{known}' elsewhere")),
         }
         Ok(())
+    }
+
+    /// Returns which texts are JSON.
+    pub(crate) fn rules(&self) -> JsonRules {
+        self.rules
     }
 
     /// Returns names, types and places.
@@ -129,14 +143,14 @@ impl Columns {
         let here = |(_, spec): &(usize, &ColumnSpec)| spec.ext.as_bytes() == ext;
         for (number, spec) in self.specs.iter().enumerate().filter(here) {
             let Some(pointer) = &spec.pointer else {
-                visit(number, whole(bytes, spec));
+                visit(number, whole(bytes, spec, self.rules));
                 continue;
             };
             if json.is_none() {
-                match parsed(bytes) {
+                match json::parse(bytes, self.rules) {
                     Ok(parsed) => json = Some(parsed),
                     Err(fault) => {
-                        visit(number, Err(fault));
+                        visit(number, Err(json_rules::fault(&fault)));
                         json = Some(Json::Null);
                         continue;
                     }
@@ -149,14 +163,6 @@ impl Columns {
     }
 }
 
-fn parsed(bytes: &[u8]) -> Result<Json, Fault> {
-    serde_json::from_slice(bytes).map_err(|e| {
-        let before = bytes.split_inclusive(|&byte| byte == b'\n').take(e.line().saturating_sub(1));
-        let byte = before.map(<[u8]>::len).sum::<usize>() + e.column().saturating_sub(1);
-        Fault { kind: ProblemKind::BadJson, byte: byte as u64, reason: e.to_string() }
-    })
-}
-
 fn fault(spec: &ColumnSpec, why: impl std::fmt::Display) -> Fault {
     let reason = format!("column '{}': {why}; change --columns or the sample", spec.name);
     Fault { kind: ProblemKind::Schema, byte: 0, reason }
@@ -167,10 +173,9 @@ fn typed<'v>(value: &'v Json, spec: &ColumnSpec) -> Result<Value<'v>, Fault> {
     let found = match value {
         Json::Bool(value) => Value::Bool(*value),
         Json::String(text) => Value::Text(text),
-        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(whole), ..) => Value::Whole(whole.into()),
-            (_, Some(whole), _) => Value::Whole(whole.into()),
-            (_, _, real) => Value::Float(real.unwrap_or(f64::NAN)),
+        Json::Number(text) => match value.as_number().map(|found| number(found, spec.kind)) {
+            Some(Ok(found)) => found,
+            _ => return Err(rounded(spec, text)),
         },
         Json::Array(_) => return Err(fault(spec, "its value is an array")),
         Json::Object(_) => return Err(fault(spec, "its value is an object")),
@@ -179,8 +184,37 @@ fn typed<'v>(value: &'v Json, spec: &ColumnSpec) -> Result<Value<'v>, Fault> {
     spec.kind.take(found).map_err(|why| fault(spec, why))
 }
 
+/// A number would be rounded.
+struct Rounded;
+
+/// Returns a number for a column of this type: as a whole one where it is whole, and as the float that it stands for.
+fn number(number: Number<'_>, kind: ValueType) -> Result<Value<'static>, Rounded> {
+    if number.is_integer() || kind.is_whole() {
+        if let Some(whole) = number.whole() {
+            return Ok(Value::Whole(whole));
+        }
+    }
+    match kind {
+        // A column of narrow floats asks for the nearest ones.
+        ValueType::F32 if !number.is_integer() => {
+            let near = number.nearest();
+            if near.is_finite() || number.is_special() { Ok(Value::Float(near)) } else { Err(Rounded) }
+        }
+        _ => number.real().map(Value::Float).ok_or(Rounded),
+    }
+}
+
+fn rounded(spec: &ColumnSpec, text: &str) -> Fault {
+    let kind = spec.kind.word();
+    fault(spec, format!("{text:.60} would be rounded or is outside the range of {kind}"))
+}
+
 /// Returns the content of a whole part as a value of the column's type; `None` if it is blank.
-fn whole<'v>(bytes: &'v [u8], spec: &ColumnSpec) -> Result<Option<Value<'v>>, Fault> {
+fn whole<'v>(
+    bytes: &'v [u8],
+    spec: &ColumnSpec,
+    rules: JsonRules,
+) -> Result<Option<Value<'v>>, Fault> {
     let text = std::str::from_utf8(bytes).map_err(|e| Fault {
         byte: e.valid_up_to() as u64,
         ..fault(spec, "the part is not UTF-8")
@@ -189,12 +223,11 @@ fn whole<'v>(bytes: &'v [u8], spec: &ColumnSpec) -> Result<Option<Value<'v>>, Fa
         return Ok(Some(Value::Text(text)));
     }
     let text = text.trim();
-    let found = match (text, text.parse::<i128>(), text.parse::<f64>()) {
-        ("", ..) => return Ok(None),
-        ("true" | "false", ..) => Value::Bool(text == "true"),
-        (_, Ok(whole), _) => Value::Whole(whole),
-        (_, _, Ok(real)) => Value::Float(real),
-        _ => Value::Text(text),
+    let found = match (text, Number::lenient(text, rules)) {
+        ("", _) => return Ok(None),
+        ("true" | "false", _) => Value::Bool(text == "true"),
+        (_, None) => Value::Text(text),
+        (_, Some(found)) => number(found, spec.kind).map_err(|_| rounded(spec, text))?,
     };
     spec.kind.take(found).map(Some).map_err(|why| fault(spec, why))
 }

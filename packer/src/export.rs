@@ -17,6 +17,7 @@ mod fields;
 mod folder;
 mod job;
 mod json;
+mod kind;
 mod litdata;
 mod mds;
 mod options;
@@ -49,7 +50,7 @@ use staging::Staging;
 
 pub use encoding::Encoding;
 pub use job::Exported;
-pub use options::{ExportOptions, Format, JsonAs};
+pub use options::{ExportOptions, Format, JsonAs, Numbers};
 
 /// Writes the samples of `listing` to `out`, which must not exist: a folder, or a file for
 /// [`Format::Csv`]. `on_bytes` gets the bytes of the parts that were read since its last call.

@@ -8,7 +8,7 @@ mod parse;
 use std::fmt;
 
 use globset::GlobMatcher;
-use serde_json::Value;
+use tarflume_formats::json::Value;
 
 use self::compare::Comparison;
 
@@ -155,8 +155,6 @@ impl Operand {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     struct Cat(Value);
@@ -180,8 +178,8 @@ mod tests {
     }
 
     fn holds(text: &str) -> bool {
-        let json = json!({"width": 300, "label": "cat", "score": 0.5, "tags": ["a"], "a/b": true,
-                          "big": 9_007_199_254_740_993_u64, "none": null});
+        let json = Value::from(serde_json::json!({"width": 300, "label": "cat", "score": 0.5, "tags": ["a"], "a/b": true,
+                          "big": 9_007_199_254_740_993_u64, "none": null}));
         Filter::parse(text).unwrap().holds(&Cat(json))
     }
 

@@ -319,7 +319,9 @@ fn nothing(
         });
         first.is_empty()
     });
-    let named = matches.first_name().map_or(String::new(), places::quoted);
+    let named = matches.first().map_or("no name".to_string(), |(place, name)| {
+        format!("{} in {}", places::quoted(name), place.shown(files))
+    });
     let sample = match first.is_empty() {
         true => "the samples have no such name".to_string(),
         false => format!("the first sample's is {first}"),
@@ -329,7 +331,7 @@ fn nothing(
         str::to_string,
     );
     Failure::usage(format!(
-        "no row of {} names a sample by its {}: the first row has {named}, {sample}; {advice}",
+        "no row of {} names a sample by its {}: the first is {named}, {sample}; {advice}",
         shown_path(&files[0]),
         on.word(),
     ))

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use tarflume_formats::ClassTable;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 
 use self::classes::Classes;
@@ -65,7 +66,7 @@ struct Unknown {
 pub(crate) fn label(
     scan: &mut Scan,
     roots: &[PathBuf],
-    rule: &LabelRule,
+    (rule, rules): (&LabelRule, JsonRules),
     stop: &Stop,
 ) -> Result<(), Failure> {
     let classes = Classes::of(&rule.list, &folders(scan, &rule.folder));
@@ -107,7 +108,7 @@ pub(crate) fn label(
                     let class =
                         class_of(sample, &rule.folder).and_then(Result::ok).unwrap_or_default();
                     let id = classes.id(class).unwrap_or_default(); // `read` has found it
-                    match merged(json.as_deref(), id, class) {
+                    match merged(json.as_deref(), rules, (id, class)) {
                         Ok(json) => {
                             text.extend_from_slice(&json);
                             Attached::Text

@@ -70,6 +70,7 @@ mod failure;
 pub mod filter;
 pub mod foreign_index;
 pub mod index;
+mod json_rules;
 #[doc(hidden)]
 pub mod internal;
 mod join;

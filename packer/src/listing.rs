@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tarflume::Source;
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
@@ -23,6 +24,7 @@ use crate::failure::Failure;
 #[cfg(feature = "remote")]
 use crate::index::in_parallel;
 use crate::index::{Options, is_folder, proof, sidecar};
+use crate::json_rules;
 use crate::packed_shard::{self, FrameReader};
 
 /// Bytes of a part read at a time.
@@ -92,6 +94,13 @@ pub struct Listing {
     pub manifest: Option<Manifest>,
     /// The shards, in the order of the manifest.
     pub shards: Vec<Shard>,
+}
+
+impl Listing {
+    /// Returns which texts are JSON by the rules with which the data set was packed.
+    pub fn json_rules(&self) -> JsonRules {
+        json_rules::of_manifest(self.manifest.as_ref())
+    }
 }
 
 /// Opens the data set in a folder, one tar, or the tars that a path with braces names.

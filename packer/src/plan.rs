@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
 use tarflume_formats::About;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{
     Location, PlanFoot, PlanWriter, PlannedExt, PlannedPart, PlannedSample,
 };
@@ -111,9 +112,17 @@ pub(crate) struct Shape {
     /// The typed columns of sidecars; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
+    /// Which texts are JSON; absent for the strict rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_rules: Option<String>,
 }
 
 impl Shape {
+    /// Returns which texts are JSON.
+    pub(crate) fn json_rules(&self) -> JsonRules {
+        self.json_rules.as_deref().and_then(JsonRules::from_word).unwrap_or_default()
+    }
+
     /// Returns the ending of the names of shards.
     fn ending(&self) -> &'static str {
         if self.compress.is_some() { COMPRESSED } else { PLAIN }
@@ -166,7 +175,9 @@ impl<'a> Dealt<'a> {
         if shape.dedupe {
             duplicates::images(scan, roots, &mut decided)?;
         }
-        let splits = rule.map(|rule| split::divide(scan, roots, rule, &mut decided)).transpose()?;
+        let rules = shape.json_rules();
+        let divide = |rule| split::divide(scan, roots, (rule, rules), &mut decided);
+        let splits = rule.map(divide).transpose()?;
         let mut dealt = Dealt {
             scan,
             decided,

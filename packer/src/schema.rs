@@ -4,7 +4,10 @@
 
 use std::path::Path;
 
+use tarflume_formats::json::{self, JsonRules};
+
 use crate::failure::Failure;
+use crate::json_rules;
 
 /// Errors of one part that a problem lists.
 #[cfg(feature = "schema")]
@@ -64,12 +67,15 @@ impl PartSchema {
     }
 
     /// Returns what is wrong with a part: the JSON pointers of values with the rules that they break.
-    pub(crate) fn fault(&self, part: &[u8]) -> Option<SchemaFault> {
-        let json: serde_json::Value = match serde_json::from_slice(part) {
+    pub(crate) fn fault(&self, part: &[u8], rules: JsonRules) -> Option<SchemaFault> {
+        let json = match json::parse(part, rules) {
             Ok(json) => json,
-            Err(e) => return Some(SchemaFault::NoJson(format!("'{}' is no JSON: {e}", self.ext))),
+            Err(fault) => {
+                let why = format!("'{}' is no JSON: {}", self.ext, json_rules::sentence(&fault));
+                return Some(SchemaFault::NoJson(why));
+            }
         };
-        self.broken(&json)
+        self.broken(&json.approximate())
     }
 
     #[cfg(feature = "schema")]
@@ -133,12 +139,12 @@ mod tests {
             r#"{"type": "object", "required": ["label"], "properties": {"width": {"minimum": 224}}}"#,
         )
         .unwrap();
-        assert_eq!(schema.fault(br#"{"label": 1, "width": 300}"#), None);
-        let Some(SchemaFault::Broken(text)) = schema.fault(br#"{"width": 100}"#) else { panic!() };
+        assert_eq!(schema.fault(br#"{"label": 1, "width": 300}"#, JsonRules::Strict), None);
+        let Some(SchemaFault::Broken(text)) = schema.fault(br#"{"width": 100}"#, JsonRules::Strict) else { panic!() };
         assert!(text.contains("/width: 100 is less than the minimum of 224"), "{text}");
         assert!(text.contains("(schema /properties/width/minimum)"), "{text}");
         assert!(text.contains("\"label\" is a required property"), "{text}");
-        assert!(matches!(schema.fault(b"{"), Some(SchemaFault::NoJson(_))));
+        assert!(matches!(schema.fault(b"{", JsonRules::Strict), Some(SchemaFault::NoJson(_))));
     }
 
     #[test]
@@ -158,7 +164,7 @@ mod tests {
         let schema = schema(r#"{"additionalProperties": {"type": "string"}}"#).unwrap();
         let json: serde_json::Map<_, _> = (0..10).map(|n| (n.to_string(), n.into())).collect();
         let json = serde_json::to_vec(&json).unwrap();
-        let Some(SchemaFault::Broken(text)) = schema.fault(&json) else { panic!() };
+        let Some(SchemaFault::Broken(text)) = schema.fault(&json, JsonRules::Strict) else { panic!() };
         assert!(text.ends_with("and 7 more"), "{text}");
     }
 }

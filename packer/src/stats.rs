@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use tarflume_formats::index::Sample;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::{ClassTable, IgnorePoison};
 
 pub use self::class_source::ClassSource;
@@ -91,7 +92,8 @@ pub fn measure(listing: &Listing, options: &Options) -> Result<Measured, Failure
         None => usual_class(listing, &ordinals)?,
     };
     let table = table_of(listing);
-    let pass = Pass { ordinals: &ordinals, class: class.as_ref(), table, options };
+    let json = listing.json_rules();
+    let pass = Pass { ordinals: &ordinals, class: class.as_ref(), table, json, options };
     let total = Mutex::new(Tally { keeps_all: options.postings, ..Tally::default() });
     let numbered: Vec<(usize, &Shard)> = listing.shards.iter().enumerate().collect();
     let results = in_parallel(options.jobs, numbered, |(number, shard)| {
@@ -134,7 +136,7 @@ fn usual_class(listing: &Listing, ordinals: &Ordinals) -> Result<Option<ClassSou
         let Some((shard, sample)) = ordinals.sample(listing, ordinal)? else { continue };
         let parts = ShardParts::open(shard)?;
         for (candidate, named) in candidates.iter().zip(&mut named) {
-            let classes = classes_of(&parts, &sample, candidate, None)?;
+            let classes = classes_of(&parts, &sample, candidate, (None, listing.json_rules()))?;
             *named += u32::from(classes.is_ok_and(|classes| !classes.is_empty()));
         }
     }
@@ -148,14 +150,14 @@ pub(crate) fn classes_of(
     parts: &ShardParts<'_>,
     sample: &Sample<'_>,
     class: &ClassSource,
-    table: Option<&ClassTable>,
+    (table, rules): (Option<&ClassTable>, JsonRules),
 ) -> Result<Result<Vec<String>, Unread>, Failure> {
     let Some(part) = sample.part(class.ext().as_bytes())? else { return Ok(Ok(Vec::new())) };
     if part.length > CLASS_PART {
         return Ok(Ok(Vec::new()));
     }
     Ok(match parts.read(&part, CLASS_PART)? {
-        Ok(bytes) => class.classes(&bytes, table).map_err(|_| Unread::NotJson),
+        Ok(bytes) => class.classes(&bytes, table, rules).map_err(|_| Unread::NotJson),
         Err(_) => Err(Unread::Damaged),
     })
 }
@@ -172,6 +174,7 @@ struct Pass<'a> {
     ordinals: &'a Ordinals,
     class: Option<&'a ClassSource>,
     table: Option<&'a ClassTable>,
+    json: JsonRules,
     options: &'a Options,
 }
 
@@ -225,7 +228,7 @@ impl Pass<'_> {
     ) -> Result<Option<(u32, u32)>, Failure> {
         tally.examined += 1;
         if let Some(class) = self.class {
-            match classes_of(parts, sample, class, self.table)? {
+            match classes_of(parts, sample, class, (self.table, self.json))? {
                 Ok(classes) => tally.add_classes(classes, ordinal),
                 Err(why) => {
                     let kind = match why {

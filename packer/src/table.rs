@@ -7,6 +7,8 @@
 mod csv;
 pub(crate) mod json;
 mod jsonl;
+mod odd;
+pub(crate) mod options;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
 pub(crate) mod recorded;
@@ -18,6 +20,7 @@ use std::path::Path;
 
 use tarflume_formats::shown::ShowPath;
 
+pub(crate) use self::options::TableOptions;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -59,6 +62,8 @@ pub(crate) enum Cell {
     Large(u64),
     /// A finite number.
     Float(f64),
+    /// A number that no type above holds, as JSON writes it: it keeps its digits.
+    Digits(Span),
     /// Text.
     Text(Span),
     /// A list, as JSON.
@@ -130,7 +135,7 @@ impl Row {
     /// Appends a cell's value as the name of a sample to `out`; returns false if it is none.
     pub(crate) fn name(&self, column: usize, out: &mut Vec<u8>) -> bool {
         match self.cell(column) {
-            Cell::Word(text) | Cell::Text(text) => {
+            Cell::Word(text) | Cell::Text(text) | Cell::Digits(text) => {
                 out.extend_from_slice(self.text(text).as_bytes());
             }
             Cell::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
@@ -139,13 +144,6 @@ impl Row {
         }
         true
     }
-}
-
-/// How a table is read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TableOptions {
-    /// The character between fields; by the extension if absent.
-    pub(crate) separator: Option<u8>,
 }
 
 /// The formats of tables.
@@ -190,7 +188,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
     };
     match form {
         Form::Separated(usual) => {
-            Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual))?))
+            Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual), options)?))
         }
         Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
         #[cfg(feature = "tables")]

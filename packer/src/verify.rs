@@ -110,7 +110,8 @@ fn verify_set(
     on_bytes: &(dyn Fn(u64) + Sync),
     (report, found): (&mut Report, &mut FoundSamples),
 ) -> Result<(), Failure> {
-    let Set { targets, problems, shards_of_append } = set;
+    let Set { targets, problems, json, shards_of_append } = set;
+    let options = &Options { json: Some(options.json.unwrap_or(json)), ..options.clone() };
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.

@@ -12,6 +12,7 @@ mod place;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Manifest, ShardRecord, ShardWriter, name, tar};
 
 pub use self::merge::merge;
@@ -313,7 +314,7 @@ impl Packing<'_> {
         if bytes.is_empty() {
             return Err(refused(ProblemKind::Empty, None, "the part is empty".into()));
         }
-        let check = Content::of(ext).check(bytes, self.options.check);
+        let check = Content::of(ext).check(bytes, self.options.check, JsonRules::Strict);
         let found = check.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
         self.shard.part(ext, bytes.len() as u64)?.copy_from_slice(bytes);
         let columns = &self.options.columns;

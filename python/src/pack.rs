@@ -9,7 +9,7 @@ use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
-use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs};
+use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, PartSchema, Stop, index, size, verify};
@@ -23,7 +23,7 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
-use crate::packing_words::{compression, typed_columns};
+use crate::packing_words::{compression, json_words, typed_columns};
 use crate::storage;
 use crate::tokens::Function;
 use crate::{url, words};
@@ -79,7 +79,7 @@ pub(crate) fn counts(
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, compress=None, columns=None, storage=None, single_writer=false))]
+       fresh=false, dry_run=false, compress=None, columns=None, json_rules=None, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -117,6 +117,7 @@ pub(crate) fn pack_build(
     dry_run: bool,
     compress: Option<&str>,
     columns: Option<String>,
+    json_rules: Option<&str>,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
 ) -> PyResult<Work> {
@@ -160,6 +161,7 @@ pub(crate) fn pack_build(
         dry_run,
         compress: compression(py, compress)?,
         columns,
+        json_rules: json_words(py, json_rules)?,
         ..usual
     };
     let request = py.detach(|| options.request());
@@ -233,7 +235,7 @@ pub(crate) fn pack_append(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), jobs=None, storage=None))]
+#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -242,6 +244,7 @@ pub(crate) fn pack_verify(
     require: Option<Vec<String>>,
     profiles: Vec<String>,
     schemas: Vec<String>,
+    json_rules: Option<&str>,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Work> {
@@ -256,6 +259,7 @@ pub(crate) fn pack_verify(
             .collect::<Result<_, _>>()
             .map_err(|failure| JobFailure::failure(failure).raised(py))?,
         class: None,
+        json: json_words(py, json_rules)?,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
@@ -265,7 +269,7 @@ pub(crate) fn pack_verify(
 
 /// Starts to write a data set in another format.
 #[pyfunction]
-#[pyo3(signature = (path, out, *, to, parts=None, json=None, encodings=Vec::new(), shard_size=None, jobs=None,
+#[pyo3(signature = (path, out, *, to, parts=None, json=None, numbers="exact", json_rules=None, encodings=Vec::new(), shard_size=None, jobs=None,
        fsync=true, storage=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_export(
@@ -275,6 +279,8 @@ pub(crate) fn pack_export(
     to: &str,
     parts: Option<Vec<String>>,
     json: Option<&str>,
+    numbers: &str,
+    json_rules: Option<&str>,
     encodings: Vec<(String, String)>,
     shard_size: Option<Bound<'_, PyAny>>,
     jobs: Option<Number<u64>>,
@@ -284,9 +290,9 @@ pub(crate) fn pack_export(
     let (path, storage) = (url::restored(path), storage::pairs(py, storage.as_ref())?);
     if to == "megatron" {
         let is_of_samples =
-            parts.is_some() || json.is_some() || !encodings.is_empty() || shard_size.is_some();
-        if is_of_samples || jobs.is_some() || !fsync {
-            let text = "parts, json, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
+            parts.is_some() || json.is_some() || json_rules.is_some() || !encodings.is_empty() || shard_size.is_some();
+        if is_of_samples || numbers != "exact" || jobs.is_some() || !fsync {
+            let text = "parts, json, numbers, json_rules, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
                         writes all documents into one pair of files with one thread and syncs them";
             return Err(usage(py, text));
         }
@@ -299,6 +305,8 @@ pub(crate) fn pack_export(
     let options = ExportOptions {
         parts: parts.map(|parts| parts.into_iter().map(lower).collect()),
         json: json.map(|word| choice::<JsonAs>(py, "json", word)).transpose()?,
+        numbers: choice::<Numbers>(py, "numbers", numbers)?,
+        rules: json_words(py, json_rules)?,
         encodings: encodings.into_iter().map(declared).collect::<PyResult<_>>()?,
         file_size: shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?,
         jobs: self::jobs(threads(py, jobs)?),
@@ -311,7 +319,7 @@ pub(crate) fn pack_export(
 
 /// Starts to index tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, force=false, allow_missing_end=false,
+#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, force=false, allow_missing_end=false,
        jobs=None, storage=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
@@ -320,6 +328,7 @@ pub(crate) fn pack_index(
     headers: bool,
     entry_points: bool,
     columns: Option<&str>,
+    json_rules: Option<&str>,
     force: bool,
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
@@ -339,7 +348,9 @@ pub(crate) fn pack_index(
         entry_points,
         force,
         allow_missing_end,
-        columns: typed_columns(py, columns)?.unwrap_or_default(),
+        columns: typed_columns(py, columns)?
+            .unwrap_or_default()
+            .with_rules(json_words(py, json_rules)?.unwrap_or_default()),
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,

@@ -1,6 +1,7 @@
-//! Words of packing options: compression and typed columns.
+//! Words of packing options: compression, typed columns and the rules of JSON.
 
 use pyo3::prelude::*;
+use tarflume::JsonRules;
 use tarflume_packer::Compress;
 use tarflume_packer::columns::Columns;
 
@@ -17,4 +18,9 @@ pub(crate) fn compression(py: Python<'_>, given: Option<&str>) -> PyResult<Optio
 pub(crate) fn typed_columns(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Columns>> {
     let parsed = given.map(Columns::parse).transpose();
     parsed.map_err(|failure| JobFailure::failure(failure).raised(py))
+}
+
+/// `json_rules=`: "strict" or "python".
+pub(crate) fn json_words(py: Python<'_>, given: Option<&str>) -> PyResult<Option<JsonRules>> {
+    given.map(|word| crate::words::json_rules(py, "json_rules", word)).transpose()
 }

@@ -163,7 +163,10 @@ impl Image {
 /// With `shape` it is an array, with `variable=True` an array of any length, with both an array of any number of
 /// arrays of this shape: `Json("/boxes", shape=[4], variable=True)` has all numbers of a sample in one row. With `text=True` a string. With
 /// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
-/// pointer finds nothing.
+/// pointer finds nothing. `rules="python"` also accepts `NaN`, `Infinity`, `-Infinity` and halves of surrogate pairs,
+/// which Python's `json` writes; a half becomes U+FFFD.
+///
+/// A whole number that `dtype` would round is an error; a fraction becomes the nearest float.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Json(Part, ConstructorArgs);
 part!(Json);
@@ -173,7 +176,7 @@ impl Json {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (pointer, part = JSON, *, dtype = "int64", shape = None, variable = false,
-           text = false, labels = None, default = None))]
+           text = false, labels = None, default = None, rules = "strict"))]
     fn new(
         py: Python<'_>,
         pointer: &str,
@@ -184,10 +187,13 @@ impl Json {
         text: bool,
         labels: Option<Vec<String>>,
         default: Option<&Bound<'_, PyAny>>,
+        rules: &str,
     ) -> PyResult<Self> {
         let shape = shape.map(plain);
-        let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default);
-        let mut json = tarflume::Json::new(part, pointer).dtype(words::dtype(py, dtype)?);
+        let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default, rules);
+        let mut json = tarflume::Json::new(part, pointer)
+            .dtype(words::dtype(py, dtype)?)
+            .rules(words::json_rules(py, "rules", rules)?);
         json = match (shape, variable) {
             (Some(shape), true) => json.variable_of(shape),
             (Some(shape), false) => json.shape(shape),
@@ -216,6 +222,9 @@ fn json_default(value: &Bound<'_, PyAny>) -> PyResult<JsonDefault> {
         return Ok(JsonDefault::Text(text.to_string()));
     }
     if let Ok(whole) = value.extract::<i64>() {
+        return Ok(whole.into());
+    }
+    if let Ok(whole) = value.extract::<u64>() {
         return Ok(whole.into());
     }
     if let Ok(real) = value.extract::<f64>() {

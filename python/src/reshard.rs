@@ -12,7 +12,7 @@ use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::pack::{bucket, bytes, choice, counts, threads};
 use crate::packing::Work;
-use crate::packing_words::compression;
+use crate::packing_words::{compression, json_words};
 use crate::url;
 
 /// Starts to pack the samples of existing shards into other shards.
@@ -20,7 +20,7 @@ use crate::url;
 #[pyo3(signature = (sources, out, *, conditions=Vec::new(), keys=None, exclude=Vec::new(), parts=Vec::new(),
        drop=Vec::new(), rename="", key_prefix=Vec::new(), shards=None, shard_size=None, shard_samples=None, prefix=None,
        shuffle=None, split=None, stratify=None, split_by=None, names="allow", dedupe=false, limit=None, check=None,
-       on_problem="fail", entry_points=true, compress=None, columns=None, jobs=None, fresh=false, dry_run=false, storage=None,
+       on_problem="fail", entry_points=true, compress=None, columns=None, json_rules=None, jobs=None, fresh=false, dry_run=false, storage=None,
        single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_reshard(
@@ -50,6 +50,7 @@ pub(crate) fn pack_reshard(
     entry_points: bool,
     compress: Option<&str>,
     columns: Option<String>,
+    json_rules: Option<&str>,
     jobs: Option<Number<u64>>,
     fresh: bool,
     dry_run: bool,
@@ -91,6 +92,7 @@ pub(crate) fn pack_reshard(
         dry_run,
         compress: compression(py, compress)?,
         columns,
+        json_rules: json_words(py, json_rules)?,
         tars,
         selection: Selection { filters: conditions, keys, parts, drop },
         ..usual

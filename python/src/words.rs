@@ -1,7 +1,7 @@
 //! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
-use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, Verify};
+use tarflume::{Channels, DType, DeviceShare, Filter, JsonRules, Layout, OnBad, SourceKind, Verify};
 
 use crate::errors::usage;
 
@@ -44,6 +44,11 @@ pub(crate) fn dtype_name(dtype: DType) -> &'static str {
 
 pub(crate) fn dtype(py: Python<'_>, word: &str) -> PyResult<DType> {
     one_of(py, "dtype", word, &DTYPES)
+}
+
+/// Which texts are JSON; `what` is the option.
+pub(crate) fn json_rules(py: Python<'_>, what: &str, word: &str) -> PyResult<JsonRules> {
+    one_of(py, what, word, &[("strict", JsonRules::Strict), ("python", JsonRules::Python)])
 }
 
 pub(crate) fn channels(py: Python<'_>, word: &str) -> PyResult<Channels> {

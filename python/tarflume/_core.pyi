@@ -408,6 +408,7 @@ class Json:
         text: bool = False,
         labels: Sequence[str] | None = None,
         default: float | str | Sequence[float] | None = None,
+        rules: Literal["strict", "python"] = "strict",
     ) -> Self: ...
 
 @final
@@ -638,6 +639,7 @@ def pack_build(
     dry_run: bool = False,
     compress: str | None = None,
     columns: str | None = None,
+    json_rules: str | None = None,
     storage: dict[str, object] | None = None,
     single_writer: bool = False,
 ) -> Work: ...
@@ -668,6 +670,7 @@ def pack_reshard(
     entry_points: bool = True,
     compress: str | None = None,
     columns: str | None = None,
+    json_rules: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -697,6 +700,7 @@ def pack_verify(
     require: Sequence[str] | None = None,
     profiles: Sequence[str] = ...,
     schemas: Sequence[str] = ...,
+    json_rules: str | None = None,
     jobs: int | None = None,
     storage: dict[str, object] | None = None,
 ) -> Work: ...
@@ -707,6 +711,8 @@ def pack_export(
     to: str,
     parts: Sequence[str] | None = None,
     json: str | None = None,
+    numbers: str = "exact",
+    json_rules: str | None = None,
     encodings: Sequence[tuple[str, str]] = ...,
     shard_size: int | str | None = None,
     jobs: int | None = None,
@@ -719,6 +725,7 @@ def pack_index(
     headers: bool = False,
     entry_points: bool = False,
     columns: str | None = None,
+    json_rules: str | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,

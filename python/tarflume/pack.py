@@ -69,6 +69,7 @@ def build(
     dry_run: bool = False,
     compress: str | None = None,
     columns: str | Mapping[str, str] | None = None,
+    json_rules: Literal["strict", "python"] | None = None,
     storage: Mapping[str, object] | None = None,
     single_writer: bool = False,
     progress: Progress = None,
@@ -100,6 +101,8 @@ def build(
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
+    - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
+      beyond it: NaN, Infinity and halves of surrogate pairs. The data set records the rules.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.
@@ -155,6 +158,7 @@ def build(
         dry_run=dry_run,
         compress=compress,
         columns=typed_columns(columns),
+        json_rules=json_rules,
         storage=dict_of(storage),
         single_writer=single_writer,
     )
@@ -221,6 +225,7 @@ def verify(
     require: str | Iterable[str] | None = None,
     profiles: Iterable[str] = (),
     schema: Path | Mapping[str, Path] | None = None,
+    json_rules: Literal["strict", "python"] | None = None,
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
     progress: Progress = None,
@@ -231,7 +236,8 @@ def verify(
     is read. `level`: "quick" reads no data, "full" reads every byte, "decode"
     also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
     all samples have. `profiles`: readers whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray",
-    "wids", "datago", "spdl". `schema`: the file of a JSON Schema for the part "json", or `{"meta.json": file}`. `jobs`: shards verified at once. `progress`: as for `build`.
+    "wids", "datago", "spdl". `schema`: the file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for
+    `build`; by default those with which the data set was packed. `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
@@ -239,7 +245,8 @@ def verify(
     parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
     work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles),
-                             schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()], jobs=jobs,
+                             schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
+                             json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage))
     done = finished(work, progress)
     return Report(done["report"], done["text"])
@@ -252,6 +259,8 @@ def export(
     to: Literal["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
     parts: str | Iterable[str] | None = None,
     json: Literal["columns", "text"] | None = None,
+    numbers: Literal["exact", "text", "nearest"] = "exact",
+    json_rules: Literal["strict", "python"] | None = None,
     encodings: Mapping[str, str] | None = None,
     shard_size: int | str | None = None,
     jobs: int | None = None,
@@ -263,7 +272,9 @@ def export(
 
     `out`: a new folder; for "csv" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
     and ".idx". `parts`: extensions to export, by default all. `json`: "columns" makes each field a column, "text" keeps
-    the part as it is. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
+    the part as it is. `numbers`: a JSON number that columns do not hold, such as an integer of more than 63 bits, is an
+    error with "exact"; "text" writes the numbers of its field as text, "nearest" rounds. `json_rules`: as for `build`; by
+    default those with which the data set was packed. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
     False does not wait for the disk. `storage`: of a URL in `path`, see `build`. `jobs`, `progress`: as for `build`.
 
     Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
@@ -276,6 +287,8 @@ def export(
         to=to,
         parts=None if words is None else [word.strip() for word in words.split(",") if word.strip()],
         json=json,
+        numbers=numbers,
+        json_rules=json_rules,
         encodings=list((encodings or {}).items()),
         shard_size=shard_size,
         jobs=jobs,
@@ -291,6 +304,7 @@ def index(
     headers: bool = False,
     entry_points: bool = False,
     columns: str | Mapping[str, str] | None = None,
+    json_rules: Literal["strict", "python"] | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
@@ -301,7 +315,7 @@ def index(
 
     `paths`: tars, and folders of tars, local or URLs (`storage`: see `build`): sidecars are uploaded. `headers`: reads headers only (no checksums, digests or dimensions).
     `entry_points`: adds entry points of JPEGs, also to existing sidecars. `columns`: adds typed columns, as for
-    `build`. `force`: replaces existing files.
+    `build`. `json_rules`: as for `build`. `force`: replaces existing files.
     `allow_missing_end`: accepts a tar without an end marker. `jobs`, `progress`: as for `verify`.
 
     Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
@@ -315,6 +329,7 @@ def index(
         headers=headers,
         entry_points=entry_points,
         columns=typed_columns(columns),
+        json_rules=json_rules,
         force=force,
         allow_missing_end=allow_missing_end,
         jobs=jobs,

@@ -39,6 +39,7 @@ def reshard(
     entry_points: bool = True,
     compress: str | None = None,
     columns: str | Mapping[str, str] | None = None,
+    json_rules: Literal["strict", "python"] | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     dry_run: bool = False,
@@ -59,6 +60,7 @@ def reshard(
     - Samples keep their order without `shuffle`. Splits stay, unless `split` or `split_by` is given; `split_by="none"`
       joins them.
     - `columns`: typed columns of the sidecars, as for `build`; by default those of the sources, "" for none.
+    - `json_rules`: as for `build`; by default those with which the sources were packed.
     - The other arguments are those of `build`.
 
     Returns and raises as `build`.
@@ -90,6 +92,7 @@ def reshard(
         entry_points=entry_points,
         compress=compress,
         columns=typed_columns(columns),
+        json_rules=json_rules,
         jobs=jobs,
         fresh=fresh,
         dry_run=dry_run,

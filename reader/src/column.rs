@@ -78,6 +78,11 @@ impl DType {
         }
     }
 
+    /// Whether elements are floats.
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, DType::F16 | DType::Bf16 | DType::F32 | DType::F64)
+    }
+
     /// Converts a NumPy type, ignoring its byte order; `None` if it has no equivalent.
     pub(crate) fn of_npy(dtype: Dtype) -> Option<DType> {
         Some(match (dtype.kind, dtype.size) {

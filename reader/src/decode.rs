@@ -13,7 +13,6 @@ pub(crate) mod hybrid;
 pub(crate) mod image;
 mod jpeg;
 pub(crate) mod json;
-mod json_scan;
 mod json_value;
 pub(crate) mod npy;
 pub(crate) mod number;

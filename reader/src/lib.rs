@@ -108,6 +108,7 @@ pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole}
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::image::{Image, ImageSizes};
 pub use crate::decode::json::{Json, JsonDefault};
+pub use tarflume_formats::json::JsonRules;
 pub use crate::decode::npy::Npy;
 pub use crate::decode::number::Number;
 pub use crate::decode::random_crop::RandomResizedCrop;

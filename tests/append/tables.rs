@@ -150,7 +150,7 @@ fn rows_and_new_samples_without_partner_are_problems() {
     run.says("published 3 samples");
     assert_eq!(text(&place, "out", "c.json"), r#"{"id":"c","y":3}"#);
     place.file("other.csv", "id,y\nq,1\n");
-    append(&place, "--join other.csv").exits(2).says("no row of").says("the first row has 'q'");
+    append(&place, "--join other.csv").exits(2).says("no row of").says("the first is 'q'");
 }
 
 #[test]

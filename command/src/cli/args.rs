@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tarflume::Shuffle;
+use tarflume_formats::json::JsonRules;
 use tarflume_packer::verify::{Level, Profile};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice};
@@ -91,6 +92,15 @@ pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
     let shown = |choice: &T| PossibleValue::new(choice.word()).help(choice.help());
     PossibleValuesParser::new(T::ALL.iter().map(shown))
         .try_map(|word| T::from_word(&word).ok_or("no such choice"))
+}
+
+impl Described for JsonRules {
+    fn help(self) -> &'static str {
+        match self {
+            JsonRules::Strict => "RFC 8259, without halves of surrogate pairs",
+            JsonRules::Python => "Also NaN, Infinity, -Infinity, and halves of surrogate pairs, as U+FFFD",
+        }
+    }
 }
 
 impl Described for CheckLevel {

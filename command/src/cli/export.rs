@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_formats::Durability;
-use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs};
+use tarflume_formats::json::JsonRules;
+use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_packer::listing::Listing;
 use tarflume_packer::{Choice, Exit, Failure, Outcome, size, units};
 use tarflume_tokens::export::to_megatron;
@@ -53,6 +54,13 @@ pub(super) struct Args {
     /// Export JSON this way [default: columns; text for mds and litdata]
     #[arg(long, value_name = "WAY", value_parser = choice::<JsonAs>())]
     json: Option<JsonAs>,
+    /// Handle numbers of JSON that columns do not hold this way: exact, text or nearest
+    #[arg(long, value_name = "WAY", value_parser = choice::<Numbers>(), default_value = "exact")]
+    numbers: Numbers,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
+    /// as the data set was packed]
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
+    json_rules: Option<JsonRules>,
     /// Declare the parts with this extension as bytes, jpeg, png, str, int or json
     #[arg(long = "as", value_name = "EXT=ENCODING", value_parser = encoding)]
     encodings: Vec<(String, Encoding)>,
@@ -128,6 +136,16 @@ impl Described for Target {
     }
 }
 
+impl Described for Numbers {
+    fn help(self) -> &'static str {
+        match self {
+            Numbers::Exact => "End the export with the sample, the field and the number",
+            Numbers::Text => "Write all numbers of such a field as text, with their digits",
+            Numbers::Nearest => "Round to the nearest float",
+        }
+    }
+}
+
 impl Described for JsonAs {
     fn help(self) -> &'static str {
         match self {
@@ -151,6 +169,8 @@ fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
     let options = ExportOptions {
         parts: args.parts.as_ref().map(lower),
         json: args.json,
+        numbers: args.numbers,
+        rules: args.json_rules,
         encodings: args.encodings.clone(),
         file_size: args.shard_size,
         jobs: args.jobs.count(),
@@ -174,12 +194,14 @@ fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
 fn documents(args: &Args, listing: &Listing) -> Outcome {
     let is_of_samples = args.parts.is_some()
         || args.json.is_some()
+        || args.json_rules.is_some()
+        || args.numbers != Numbers::Exact
         || !args.encodings.is_empty()
         || args.shard_size.is_some()
         || args.jobs.given().is_some()
         || args.no_fsync;
     if is_of_samples {
-        let text = "--parts, --json, --as, --shard-size, --jobs and --no-fsync are not for --to megatron, which \
+        let text = "--parts, --json, --json-rules, --numbers, --as, --shard-size, --jobs and --no-fsync are not for --to megatron, which \
                     writes all documents into one pair of files with one thread and syncs them";
         return Err(Failure::usage(text));
     }

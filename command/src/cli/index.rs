@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::Reading;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::braces::expand_all;
 use tarflume_packer::columns::Columns;
@@ -11,7 +12,7 @@ use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
-use super::args::Jobs;
+use super::args::{Jobs, choice};
 use super::out::{self, Bar};
 use super::storage;
 
@@ -40,9 +41,11 @@ new sidecars where entry points are missing. A damaged JPEG is reported and gets
 A sidecar stays if it describes its tar. If the tar may have been changed later, by the times of both files, the whole tar
 is compared with the digest in its sidecar first.
 
+JSON that no strict reader accepts, NaN and Infinity among it, is reported with its place.
+
 Exit codes: 0 done   2 nothing to index   65 a tar was refused   73 the system refuses   75 try again";
 
-/// Number of damaged JPEGs of a shard that are listed one by one.
+/// Number of damaged parts of a shard that are listed one by one.
 const SHOWN: usize = 20;
 
 /// Make sidecars and a manifest for tars of other tools
@@ -62,6 +65,9 @@ pub(super) struct Args {
     /// `pack build --help`. A value of another type is reported and left out
     #[arg(long, value_name = "COLUMNS", conflicts_with = "headers")]
     columns: Option<String>,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), default_value = "strict")]
+    json_rules: JsonRules,
     /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
@@ -83,7 +89,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     let options = Options {
         reading: if args.headers { Reading::Headers } else { Reading::Everything },
         entry_points: args.entry_points,
-        columns: args.columns.as_deref().map(Columns::parse).transpose()?.unwrap_or_default(),
+        columns: args
+            .columns
+            .as_deref()
+            .map(Columns::parse)
+            .transpose()?
+            .unwrap_or_default()
+            .with_rules(args.json_rules),
+
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         jobs: args.jobs.count(),
@@ -185,14 +198,14 @@ fn print(done: &IndexedPath, quiet: bool) -> Outcome {
     Ok(exit)
 }
 
-/// Prints the JPEGs that got no entry points: the first of them one by one.
+/// Prints the JPEGs that got no entry points and JSON that cannot be read: the first of them one by one.
 fn damaged(found: &Problems) {
     for problem in found.listed.iter().take(SHOWN) {
         print_message!("warning: {problem}");
     }
     let more = found.listed.len().saturating_sub(SHOWN) as u64 + found.unlisted;
     if more > 0 {
-        let more = units::counted(more, "JPEG is damaged", "JPEGs are damaged");
+        let more = units::counted(more, "part is damaged", "parts are damaged");
         print_message!("warning: {more}, too; `pack verify --level decode` lists them");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::{BuildOptions, Request, Selection, Tars};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
@@ -122,6 +123,10 @@ pub(super) struct Args {
         help_heading = "Samples"
     )]
     split_by: Option<String>,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
+    /// as the sources were packed]
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), help_heading = "Samples")]
+    json_rules: Option<JsonRules>,
     /// Check the content of parts at this level [default: structure]
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
@@ -188,6 +193,7 @@ impl Args {
             dry_run: self.dry_run,
             compress: self.compress,
             columns: self.columns.clone(),
+            json_rules: self.json_rules,
             tars: self.tars()?,
             selection: Selection {
                 filters: self.filters.clone(),

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::{BuildOptions, Request};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Compress, Failure, size};
@@ -181,6 +182,12 @@ pub(super) struct SourceArgs {
     /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs.
+    ///
+    /// Python's json writes such texts. The data set records the rules, and later commands follow them. A half of a
+    /// surrogate pair is read as U+FFFD.
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), default_value = "strict", help_heading = "Samples")]
+    json_rules: JsonRules,
     /// Handle problems this way; `fail` publishes nothing
     #[arg(long, value_parser = choice::<Policy>(), default_value = "fail", help_heading = "Samples")]
     on_problem: Policy,
@@ -280,6 +287,7 @@ impl SourceArgs {
             dry_run,
             compress: self.compress,
             columns: self.columns.clone(),
+            json_rules: Some(self.json_rules),
             ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;

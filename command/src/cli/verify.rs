@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::url::url_of;
@@ -82,6 +83,10 @@ pub(super) struct Args {
     /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
+    /// as the data set was packed]
+    #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
+    json_rules: Option<JsonRules>,
     #[command(flatten)]
     jobs: Jobs,
     /// Print nothing if no problem is found
@@ -104,6 +109,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
+        json: args.json_rules,
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),

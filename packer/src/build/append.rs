@@ -132,6 +132,7 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
         Cut::Shards(_) => (manifest.shards.iter().map(|shard| shard.bytes).max(), None),
     };
     options.prefix.clone_from(&shape.prefix);
+    options.json_rules = Some(shape.json_rules());
     options.shuffle = shape.shuffle;
     options.require = Some(shape.require.clone());
     options.ext_map.clone_from(&shape.ext_map);

@@ -220,6 +220,7 @@ impl Join {
                 let (rows, columns) =
                     TableRows::survey(&[file], &options.table, key, &recorded, stop)?;
                 scan.about.columns.extend(columns);
+                scan.notes.extend(rows.notes());
                 source(options, Box::new(rows), vec![options.file.clone()], "--join")
             }
             Join::Coco(options) => {

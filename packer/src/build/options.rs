@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::joined::{Given, Join};
@@ -73,6 +74,8 @@ pub struct BuildOptions {
     pub dry_run: bool,
     pub compress: Option<Compress>,
     pub columns: Option<String>,
+    /// Which texts are JSON; `None` for the strict rules, or those with which existing shards were packed.
+    pub json_rules: Option<JsonRules>,
     /// Existing shards that are packed again: the sources of `pack reshard`.
     pub tars: Vec<Tars>,
     pub selection: Selection,
@@ -119,6 +122,7 @@ impl BuildOptions {
             dry_run: false,
             compress: None,
             columns: None,
+            json_rules: None,
             tars: Vec::new(),
             selection: Selection::default(),
         }
@@ -160,6 +164,10 @@ impl BuildOptions {
                 let takes = |ext: &[u8]| selected.parts.takes(ext).then(|| exts.apply(ext));
                 selection::usual_columns(&sources, &self.tars, takes)?
             }
+        };
+        let json_rules = match self.json_rules {
+            Some(rules) => rules,
+            None => selection::usual_json_rules(&sources, &self.tars)?,
         };
         let (parts, drop) = selected.parts.planned();
         let join = resolve(Join::parse(self.joined())?)?;
@@ -209,6 +217,7 @@ impl BuildOptions {
             parts,
             drop,
             columns: columns.planned(),
+            json_rules: (json_rules != JsonRules::Strict).then(|| json_rules.word().into()),
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {
@@ -220,6 +229,7 @@ impl BuildOptions {
             exclude: exclude::globs(&self.exclude)?,
             listed: Arc::new(listed),
             only: selected.only,
+            json: json_rules,
             filters: selected.filters,
             parts: selected.parts,
             joined: join.paths_under(&roots),

@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_formats::json::JsonRules;
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Index, KeyList, files, index_path};
+use tarflume_formats::{Index, KeyList, files, index_path, read_manifest};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::filter::Filter;
+use crate::json_rules;
 use crate::rows::SourceUrl;
 use crate::scan::exclude_list::Listed;
 use crate::scan::exts::PartChoice;
@@ -120,6 +124,34 @@ pub(super) fn usual_columns(
         }
     }
     Ok(columns)
+}
+
+/// Returns which texts are JSON by the rules with which existing shards were packed.
+///
+/// # Errors
+/// Returns an error if a manifest beside them cannot be read.
+pub(super) fn usual_json_rules(sources: &[SourceUrl], tars: &[Tars]) -> Result<JsonRules, Failure> {
+    let mut folders: Vec<&Path> = Vec::new();
+    for tar in sources.iter().flat_map(|source| &source.files).filter(|_| !tars.is_empty()) {
+        let folder = folder_of(tar);
+        if folders.last() != Some(&folder) {
+            folders.push(folder);
+        }
+    }
+    for folder in folders {
+        let path = folder.join(FILE_NAME);
+        if !files::exists(&path)? {
+            continue;
+        }
+        match read_manifest(&path) {
+            Ok(manifest) if json_rules::of_manifest(Some(&manifest)) == JsonRules::Python => {
+                return Ok(JsonRules::Python);
+            }
+            Err(error) if error.blame().is_machine() => return Err(error.into()),
+            _ => {} // the scan reports a damaged one
+        }
+    }
+    Ok(JsonRules::Strict)
 }
 
 /// Returns the rule of splits for existing shards: their own splits, if they have some.

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use tarflume_formats::Durability;
+use tarflume_formats::json::Value;
 use tarflume_formats::publish::{create_folders, folder_of, sync_folder};
 
 use super::columns::KEY;
-use super::fields::{Fields, Kind};
+use super::fields::{Fields, Kind, float_of, integer_of, text_of};
 use super::job::{Exported, Job, from_the_start};
 use super::out_file::OutFile;
 use super::row::{Row, Rows};
@@ -123,10 +123,12 @@ impl Line {
             (_, None) => self.cell(|_| {}),
             // With its point, so that readers find the type of the column.
             (Kind::Float, Some(value)) => {
-                self.cell(|to| value.as_f64().into_iter().for_each(|n| *to += &format!("{n:?}")));
+                self.cell(|to| float_of(value).into_iter().for_each(|n| *to += &format!("{n:?}")));
             }
-            (_, Some(Value::String(value))) => self.text(value),
-            (_, Some(value)) => self.text(&value.to_string()),
+            (Kind::Int, Some(value)) => {
+                self.cell(|to| integer_of(value).into_iter().for_each(|n| *to += &n.to_string()));
+            }
+            (_, Some(value)) => self.text(&text_of(value)),
         }
     }
 
@@ -141,7 +143,11 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    fn json(text: &str) -> Value {
+        let rules = tarflume_formats::json::JsonRules::Strict;
+        tarflume_formats::json::parse(text.as_bytes(), rules).unwrap()
+    }
 
     #[test]
     fn cells_are_quoted_where_they_must_be() {
@@ -154,12 +160,12 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(line.end()), want);
         line.number(None);
         line.number(Some(7));
-        line.value(Kind::Float, Some(&json!(2)));
-        line.value(Kind::Float, Some(&json!(0.1)));
-        line.value(Kind::Bool, Some(&json!(true)));
+        line.value(Kind::Float, Some(&json(r#"2"#)));
+        line.value(Kind::Float, Some(&json(r#"0.1"#)));
+        line.value(Kind::Bool, Some(&json(r#"true"#)));
         line.value(Kind::Text, None);
-        line.value(Kind::Text, Some(&json!("")));
-        line.value(Kind::Json, Some(&json!([1, "x"])));
+        line.value(Kind::Text, Some(&json(r#""""#)));
+        line.value(Kind::Json, Some(&json(r#"[1, "x"]"#)));
         assert_eq!(line.end(), b",7,2.0,0.1,true,,\"\",\"[1,\"\"x\"\"]\"\n");
     }
 }

@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value};
+use tarflume_formats::json::{Object, Value};
 
 use super::job::{Job, whole};
 use super::json::{Leaf, leaves};
+use super::kind::{Fit, Floats};
+pub(super) use super::kind::{Item, Kind};
+use super::options::{Format, Numbers};
 use super::row::Rows;
 use super::spans::Span;
 use crate::failure::Failure;
@@ -14,44 +17,8 @@ use crate::index::in_parallel;
 
 /// Limit on fields: JSON with more of them uses data as names.
 const MAX_FIELDS: usize = 4096;
-/// The largest integer below which every integer is a float of 64 bits, too.
-const EXACT: i64 = 1 << 53;
 /// What to do if the fields do not fit into columns.
 const REMEDY: &str = "make them alike, or export the JSON as it is with --json text";
-
-/// The type of a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Only nulls.
-    Null,
-    /// Booleans.
-    Bool,
-    /// Integers of 64 bits.
-    Int,
-    /// Floats of 64 bits, or floats and integers.
-    Float,
-    /// Text.
-    Text,
-    /// Lists of values of one type.
-    List(Item),
-    /// Lists of lists, of objects, or of several types, as JSON text.
-    Json,
-}
-
-/// The type of the values in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
-    /// All lists are empty.
-    None,
-    /// Booleans.
-    Bool,
-    /// Integers of 64 bits.
-    Int,
-    /// Floats of 64 bits, or floats and integers.
-    Float,
-    /// Text.
-    Text,
-}
 
 /// A field that becomes a column.
 #[derive(Debug)]
@@ -76,12 +43,21 @@ struct Seen {
     kind: Kind,
     /// The sample that has this type.
     place: String,
-    /// A sample with an integer that no float equals.
-    wide: Option<String>,
+    /// The first number that no column of floats holds, with its sample.
+    wide: Option<Misfit>,
+    /// The first number that no column of numbers holds, with its sample.
+    unfit: Option<Misfit>,
     /// Bytes of the name before its last key, as in [`Leaf`].
     above: usize,
     /// The last row of the shard with this field.
     row: Option<u64>,
+}
+
+/// A number that a column does not hold.
+#[derive(Debug)]
+struct Misfit {
+    number: String,
+    place: String,
 }
 
 type Found = BTreeMap<String, Seen>;
@@ -105,14 +81,17 @@ impl Fields {
             }
         }
         check_objects(&all)?;
-        let list: Vec<Field> =
-            all.into_iter().map(|(name, seen)| Field { name, kind: settled(seen.kind) }).collect();
+        let settle = |(name, seen): (String, Seen)| {
+            let kind = settled(&name, seen, job.options.numbers)?;
+            Ok(Field { name, kind })
+        };
+        let list = all.into_iter().map(settle).collect::<Result<Vec<Field>, Failure>>()?;
         let by_name = list.iter().enumerate().map(|(n, field)| (field.name.clone(), n)).collect();
         Ok(Fields { list, by_name })
     }
 
     /// Returns the values of a sample by field; `None` for a missing or null one.
-    pub(super) fn values<'v>(&self, object: &'v Map<String, Value>) -> Vec<Option<&'v Value>> {
+    pub(super) fn values<'v>(&self, object: &'v Object) -> Vec<Option<&'v Value>> {
         let mut values = vec![None; self.list.len()];
         leaves(object, &mut |leaf| {
             if let Some(&field) = self.by_name.get(&*leaf.name) {
@@ -120,6 +99,29 @@ impl Fields {
             }
         });
         values
+    }
+
+    /// Replaces the numbers of fields whose column is text by their texts.
+    pub(super) fn write_texts(&self, object: &mut Object) {
+        self.write_texts_below(object, "");
+    }
+
+    fn write_texts_below(&self, object: &mut Object, prefix: &str) {
+        for (key, value) in object {
+            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            if let Value::Object(inner) = value {
+                self.write_texts_below(inner, &name);
+                continue;
+            }
+            let kind = self.by_name.get(&name).map(|&field| self.list[field].kind);
+            match (kind, value) {
+                (Some(Kind::Text), value @ Value::Number(_)) => *value = text(value),
+                (Some(Kind::List(Item::Text)), Value::Array(items)) => {
+                    items.iter_mut().filter(|item| item.as_number().is_some()).for_each(|item| *item = text(item));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Returns an error if a field has the name of one of these columns.
@@ -144,28 +146,32 @@ fn of_shard(job: &Job<'_>, shard: usize) -> Result<Found, Failure> {
     let samples = job.listing.shards[shard].index.samples();
     let mut rows = Rows::of(job, Span { shard, row: 0, samples });
     let mut found = Found::new();
+    let floats = match job.options.format {
+        Format::TfRecord => Floats::Single,
+        _ => Floats::Double,
+    };
     while let Some(mut row) = rows.next()? {
         let object = row.object()?;
         let place = || {
             let tar = row.shard().tar.file_name().unwrap_or_default().to_string_lossy();
             format!("'{}' in {tar}", row.sample.shown_key())
         };
-        add_all(&mut found, &object, row.sample.row, &place)?;
+        add_all(&mut found, (&object, row.sample.row), floats, &place)?;
     }
     Ok(found)
 }
 
-/// Adds the fields of sample number `row` of a shard.
+/// Adds the fields of a sample, with its number in the shard.
 fn add_all(
     found: &mut Found,
-    object: &Map<String, Value>,
-    row: u64,
+    (object, row): (&Object, u64),
+    floats: Floats,
     place: &dyn Fn() -> String,
 ) -> Result<(), Failure> {
     let mut result = Ok(());
     leaves(object, &mut |leaf| {
         if result.is_ok() {
-            result = add(found, &leaf, row, place);
+            result = add(found, (&leaf, row), floats, place);
         }
     });
     result
@@ -173,28 +179,38 @@ fn add_all(
 
 fn add(
     found: &mut Found,
-    leaf: &Leaf<'_>,
-    row: u64,
+    (leaf, row): (&Leaf<'_>, u64),
+    floats: Floats,
     place: &dyn Fn() -> String,
 ) -> Result<(), Failure> {
-    let refused = |why: &str| {
-        let text = format!("sample {}: the field '{}' {why}; {REMEDY}", place(), leaf.name);
-        Failure::bad_data(text)
-    };
-    let kind = Kind::of(leaf.value).map_err(refused)?;
-    let wide = is_wide(leaf.value);
+    let (kind, fit) = Kind::of(leaf.value, floats);
     if let Some(seen) = found.get_mut(&*leaf.name) {
         if seen.row.replace(row) == Some(row) {
-            return Err(refused("appears twice, as a name with a dot and inside an object"));
+            let text = format!(
+                "sample {}: the field '{}' appears twice, as a name with a dot and inside an object; {REMEDY}",
+                place(),
+                leaf.name
+            );
+            return Err(Failure::bad_data(text));
         }
         // Nearly every sample is like the ones before it.
         let same = kind == Kind::Null || (seen.above == leaf.above && seen.kind == kind);
-        if same && (!wide || seen.wide.is_some()) {
+        let is_noted = match fit {
+            Fit::Yes => true,
+            Fit::Wide(_) => seen.wide.is_some(),
+            Fit::No(_) => seen.unfit.is_some(),
+        };
+        if same && is_noted {
             return Ok(());
         }
     }
-    let wide = wide.then(place);
-    let seen = Seen { kind, place: place(), wide, above: leaf.above, row: Some(row) };
+    let misfit = |number: &str| Some(Misfit { number: number.into(), place: place() });
+    let (wide, unfit) = match fit {
+        Fit::Yes => (None, None),
+        Fit::Wide(number) => (misfit(number), None),
+        Fit::No(number) => (None, misfit(number)),
+    };
+    let seen = Seen { kind, place: place(), wide, unfit, above: leaf.above, row: Some(row) };
     merge(found, leaf.name.to_string(), seen)
 }
 
@@ -223,14 +239,8 @@ fn merge(all: &mut Found, name: String, new: Seen) -> Result<(), Failure> {
         return Err(disagree(", once as a name with a dot and once inside an object"));
     }
     let Some(kind) = old.kind.with(new.kind) else { return Err(disagree("")) };
-    let wide = old.wide.take().or(new.wide);
-    if let (Kind::Float | Kind::List(Item::Float), Some(place)) = (kind, &wide) {
-        return Err(Failure::bad_data(format!(
-            "the field '{name}' has fractions and, in sample {place}, an integer that no float of 64 bits \
-             equals; {REMEDY}"
-        )));
-    }
-    old.wide = wide;
+    old.wide = old.wide.take().or(new.wide);
+    old.unfit = old.unfit.take().or(new.unfit);
     if kind != old.kind {
         (old.kind, old.place, old.above) = (kind, new.place, new.above);
     }
@@ -257,93 +267,47 @@ fn check_objects(all: &Found) -> Result<(), Failure> {
     Ok(())
 }
 
-fn settled(kind: Kind) -> Kind {
-    if kind == Kind::List(Item::None) { Kind::Json } else { kind }
+/// Returns the type of a field's column.
+///
+/// # Errors
+/// Returns an error if a number would change there, unless `numbers` says what happens to it.
+fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<Kind, Failure> {
+    let kind = if seen.kind == Kind::List(Item::None) { Kind::Json } else { seen.kind };
+    let is_number = kind.as_text() != kind;
+    let misfit = seen.unfit.or(seen.wide.filter(|_| kind.is_float())).filter(|_| is_number);
+    match (misfit, numbers) {
+        (None, _) | (_, Numbers::Nearest) => Ok(kind),
+        (_, Numbers::Text) => Ok(kind.as_text()),
+        (Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(format!(
+            "sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of {}; \
+             write the numbers of the field as text with --numbers text, round them with --numbers nearest, \
+             or export the JSON as it is with --json text",
+            if kind.is_float() { "floats" } else { "integers" }
+        ))),
+    }
 }
 
-/// Returns true if the value has an integer that no float of 64 bits equals.
-fn is_wide(value: &Value) -> bool {
+/// Returns the text of a value in a column of texts: a number as it is written, another value as JSON.
+pub(super) fn text_of(value: &Value) -> String {
     match value {
-        Value::Number(number) => number.as_i64().is_some_and(|n| !(-EXACT..=EXACT).contains(&n)),
-        Value::Array(items) => items.iter().any(|item| !item.is_array() && is_wide(item)),
-        _ => false,
+        Value::String(text) => text.clone(),
+        Value::Number(text) => text.to_string(),
+        other => other.to_string(),
     }
 }
 
-impl Kind {
-    /// Returns the type of a value, or why it has none.
-    fn of(value: &Value) -> Result<Kind, &'static str> {
-        Ok(match value {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(number) if number.is_i64() => Kind::Int,
-            Value::Number(number) if number.is_u64() => {
-                return Err("has an integer of more than 63 bits");
-            }
-            Value::Number(_) => Kind::Float,
-            Value::String(_) => Kind::Text,
-            Value::Object(_) => Kind::Json,
-            Value::Array(items) => Kind::of_list(items)?,
-        })
-    }
-
-    fn of_list(items: &[Value]) -> Result<Kind, &'static str> {
-        let mut all = Item::None;
-        for item in items {
-            let item = match Kind::of(item)? {
-                Kind::Bool => Item::Bool,
-                Kind::Int => Item::Int,
-                Kind::Float => Item::Float,
-                Kind::Text => Item::Text,
-                Kind::Null | Kind::List(_) | Kind::Json => return Ok(Kind::Json),
-            };
-            match all.with(item) {
-                Some(both) => all = both,
-                None => return Ok(Kind::Json),
-            }
-        }
-        Ok(Kind::List(all))
-    }
-
-    /// Returns the type that holds the values of both, if there is one.
-    fn with(self, other: Kind) -> Option<Kind> {
-        match (self, other) {
-            (a, b) if a == b => Some(a),
-            (Kind::Null, kind) | (kind, Kind::Null) => Some(kind),
-            (Kind::Int, Kind::Float) | (Kind::Float, Kind::Int) => Some(Kind::Float),
-            (Kind::List(a), Kind::List(b)) => a.with(b).map(Kind::List),
-            (Kind::List(_), Kind::Json) | (Kind::Json, Kind::List(_)) => Some(Kind::Json),
-            _ => None,
-        }
-    }
-
-    /// Returns the type in words, with its article.
-    fn words(self) -> &'static str {
-        match self {
-            Kind::Null => "null",
-            Kind::Bool => "a boolean",
-            Kind::Int => "an integer",
-            Kind::Float => "a fraction",
-            Kind::Text => "a string",
-            Kind::List(Item::None) => "an empty list",
-            Kind::List(Item::Bool) => "a list of booleans",
-            Kind::List(Item::Int) => "a list of integers",
-            Kind::List(Item::Float) => "a list of fractions",
-            Kind::List(Item::Text) => "a list of strings",
-            Kind::Json => "a list of several types",
-        }
-    }
+fn text(number: &Value) -> Value {
+    Value::String(text_of(number))
 }
 
-impl Item {
-    fn with(self, other: Item) -> Option<Item> {
-        match (self, other) {
-            (a, b) if a == b => Some(a),
-            (Item::None, item) | (item, Item::None) => Some(item),
-            (Item::Int, Item::Float) | (Item::Float, Item::Int) => Some(Item::Float),
-            _ => None,
-        }
-    }
+/// Returns an integer of 64 bits.
+pub(super) fn integer_of(value: &Value) -> Option<i64> {
+    i64::try_from(value.as_number()?.whole()?).ok()
+}
+
+/// Returns the nearest float; [`Fields`] has found that it is the same number, or that it may differ.
+pub(super) fn float_of(value: &Value) -> Option<f64> {
+    value.as_number().map(tarflume_formats::json::Number::nearest)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde_json::{Map, Value};
 use tarflume_formats::Durability;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Part;
+use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 
 use super::fields::Fields;
@@ -36,15 +36,15 @@ pub(super) fn export(job: &Job<'_>, out: &Path) -> Result<Exported, Failure> {
     if job.options.file_size.is_some() {
         return Err(Failure::usage("a folder has one file for each part: leave out --shard-size"));
     }
-    Fields::of(job)?; // readers of the table need one type for each field
+    let fields = Fields::of(job)?; // readers of the table need one type for each field
     let staging = Staging::create(out)?;
-    let (files, bytes) = fill(job, staging.path()).map_err(from_the_start)?;
+    let (files, bytes) = fill(job, &fields, staging.path()).map_err(from_the_start)?;
     staging.publish(job.options.durability)?;
     Ok(Exported { files, bytes, ..Exported::default() })
 }
 
 /// Writes the files and the table; returns the number of files and their bytes.
-fn fill(job: &Job<'_>, folder: &Path) -> Result<(u64, u64), Failure> {
+fn fill(job: &Job<'_>, fields: &Fields, folder: &Path) -> Result<(u64, u64), Failure> {
     let synced = job.options.durability == Durability::Synced;
     let check = synced.then(|| WriteCheck::of(folder)).transpose()?;
     let shards: Vec<usize> = (0..job.listing.shards.len()).collect();
@@ -56,7 +56,7 @@ fn fill(job: &Job<'_>, folder: &Path) -> Result<(u64, u64), Failure> {
         files += more_files;
         bytes += more_bytes;
     }
-    write_table(job, folder)?;
+    write_table(job, fields, folder)?;
     check.map_or(Ok(()), |check| check.all(folder))?;
     Ok((files, bytes))
 }
@@ -123,11 +123,11 @@ fn path_of(row: &Row<'_, '_>, part: &Part<'_>) -> Result<String, Failure> {
     Ok(format!("{}.{}", row.key()?, String::from_utf8_lossy(part.ext)))
 }
 
-fn write_table(job: &Job<'_>, folder: &Path) -> Result<(), Failure> {
+fn write_table(job: &Job<'_>, fields: &Fields, folder: &Path) -> Result<(), Failure> {
     let mut file = OutFile::create(&folder.join(METADATA))?;
     let mut rows = Rows::of(job, Span { shard: 0, row: 0, samples: job.listing.samples() });
     while let Some(mut row) = rows.next()? {
-        let mut line = Value::Object(line(&mut row)?).to_string();
+        let mut line = Value::Object(line(&mut row, fields)?).to_string();
         line.push('\n');
         file.put(line.as_bytes())?;
     }
@@ -135,10 +135,11 @@ fn write_table(job: &Job<'_>, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(row: &mut Row<'_, '_>) -> Result<Map<String, Value>, Failure> {
+fn line(row: &mut Row<'_, '_>, fields: &Fields) -> Result<Object, Failure> {
     let mut line = row.object()?;
+    fields.write_texts(&mut line);
     for (column, path) in paths(row)? {
-        if line.insert(column.clone(), path.into()).is_some() {
+        if line.insert(column.clone(), Value::String(path)).is_some() {
             let text = format!(
                 "the JSON has a field '{column}', which is the name of a column of paths; rename it, or export \
                  the JSON as it is with --json text"

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tarflume_formats::json::JsonRules;
+
 use super::columns::Columns;
 use super::options::ExportOptions;
 use crate::exit::Exit;
@@ -32,6 +34,11 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Returns which texts are JSON.
+    pub(super) fn rules(&self) -> JsonRules {
+        self.options.rules.unwrap_or_else(|| self.listing.json_rules())
+    }
+
     /// Ends the work of this thread if it is interrupted or another thread failed.
     ///
     /// # Errors

@@ -2,17 +2,19 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use tarflume_formats::json::{JsonFault, JsonRules, Object, Value, parse};
 
 /// Parses an object.
 ///
 /// # Errors
-/// Returns the reason if the bytes are not JSON or not an object.
-pub(super) fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
-    match serde_json::from_slice(bytes) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err("the JSON is not an object, so it has no columns".into()),
-        Err(error) => Err(format!("the JSON is malformed: {error}")),
+/// Returns the fault if the bytes are not JSON or not an object.
+pub(super) fn object(bytes: &[u8], rules: JsonRules) -> Result<Object, JsonFault> {
+    match parse(bytes, rules)? {
+        Value::Object(object) => Ok(object),
+        _ => {
+            let what = "the JSON is not an object, so it has no columns".into();
+            Err(JsonFault { byte: 0, what, is_python: false })
+        }
     }
 }
 
@@ -28,11 +30,11 @@ pub(super) struct Leaf<'v> {
 }
 
 /// Calls `take` with every leaf, in the order of names within each object.
-pub(super) fn leaves<'v>(object: &'v Map<String, Value>, take: &mut dyn FnMut(Leaf<'v>)) {
+pub(super) fn leaves<'v>(object: &'v Object, take: &mut dyn FnMut(Leaf<'v>)) {
     below(object, "", take);
 }
 
-fn below<'v>(object: &'v Map<String, Value>, prefix: &str, take: &mut dyn FnMut(Leaf<'v>)) {
+fn below<'v>(object: &'v Object, prefix: &str, take: &mut dyn FnMut(Leaf<'v>)) {
     for (key, value) in object {
         let name: Cow<'v, str> = match prefix {
             "" => key.into(),
@@ -52,7 +54,7 @@ mod tests {
     #[test]
     fn leaves_are_named_by_their_paths() {
         let text = br#"{"b": 1, "a": {"x": [1], "y": {"z": null}, "e": {}}, "c.d": "t"}"#;
-        let object = object(text).unwrap();
+        let object = object(text, JsonRules::Strict).unwrap();
         let mut found = Vec::new();
         leaves(&object, &mut |leaf| found.push((leaf.name.into_owned(), leaf.above)));
         let want = [("a.x", 1), ("a.y.z", 3), ("b", 0), ("c.d", 0)];
@@ -61,8 +63,9 @@ mod tests {
 
     #[test]
     fn other_values_have_no_columns() {
-        for (text, why) in [("[1]", "not an object"), ("{", "malformed"), ("", "malformed")] {
-            assert!(object(text.as_bytes()).unwrap_err().contains(why), "{text}");
+        for (text, why) in [("[1]", "not an object"), ("{", "text ends"), ("", "text ends")] {
+            let fault = object(text.as_bytes(), JsonRules::Strict).unwrap_err();
+            assert!(fault.what.contains(why), "{fault}");
         }
     }
 }

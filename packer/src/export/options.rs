@@ -1,6 +1,7 @@
 //! The options of an export and the words of its choices.
 
 use tarflume_formats::Durability;
+use tarflume_formats::json::JsonRules;
 
 use super::encoding::Encoding;
 use crate::choice::Choice;
@@ -69,6 +70,31 @@ impl Choice for JsonAs {
     }
 }
 
+/// What happens to a JSON number that the types of columns do not hold: an integer of more than 63 bits, a number with
+/// more digits than a float, `1e400`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// It is an error.
+    #[default]
+    Exact,
+    /// All numbers of its field are written as text, with their digits.
+    Text,
+    /// It is rounded to the nearest float.
+    Nearest,
+}
+
+impl Choice for Numbers {
+    const ALL: &'static [Numbers] = &[Numbers::Exact, Numbers::Text, Numbers::Nearest];
+
+    fn word(self) -> &'static str {
+        match self {
+            Numbers::Exact => "exact",
+            Numbers::Text => "text",
+            Numbers::Nearest => "nearest",
+        }
+    }
+}
+
 /// The options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
@@ -78,6 +104,10 @@ pub struct ExportOptions {
     pub parts: Option<Vec<String>>,
     /// How JSON is exported; `None` for the usual way of the format.
     pub json: Option<JsonAs>,
+    /// What happens to numbers of JSON that columns do not hold.
+    pub numbers: Numbers,
+    /// Which texts are JSON; `None` for the rules with which the data set was packed.
+    pub rules: Option<JsonRules>,
     /// Encodings that replace those by extension.
     pub encodings: Vec<(String, Encoding)>,
     /// Bytes after which a new file begins; `None` for the usual size of the format.
@@ -97,6 +127,8 @@ impl ExportOptions {
             format,
             parts: None,
             json: None,
+            numbers: Numbers::Exact,
+            rules: None,
             encodings: Vec::new(),
             file_size: None,
             jobs: 1,

@@ -1,8 +1,8 @@
 //! `Rows`: the samples of a span one after the other, each with its parts by column and the tar
 //! that they are read from.
 
-use serde_json::{Map, Value};
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::json::{JsonRules, Object};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 
@@ -14,6 +14,7 @@ use super::out_file::OutFile;
 use super::spans::{self, Span};
 use super::window::TarWindow;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::listing::Shard;
 
 /// Limit on a part of text, JSON or a number, which is held whole.
@@ -37,6 +38,7 @@ pub(super) struct Row<'r, 'a> {
     /// Their bytes.
     pub(super) bytes: u64,
     columns: &'a Columns,
+    rules: JsonRules,
     tar: &'r mut TarWindow<'a>,
 }
 
@@ -63,7 +65,8 @@ impl<'a> Rows<'a> {
             _ => (number, TarWindow::open(shard)?),
         };
         let (_, tar) = self.tar.insert(open);
-        Ok(Some(Row { sample, bytes, parts: &self.parts, columns: &self.job.columns, tar }))
+        let (columns, rules) = (&self.job.columns, self.job.rules());
+        Ok(Some(Row { sample, bytes, parts: &self.parts, columns, rules, tar }))
     }
 }
 
@@ -124,11 +127,13 @@ impl<'a> Row<'_, 'a> {
     /// Returns the errors of [`Row::whole`], and an error if the part is not an integer.
     pub(super) fn integer(&mut self, part: &Part<'_>) -> Result<i64, Failure> {
         let text = String::from_utf8_lossy(self.whole(part)?).trim().to_string();
-        text.parse().map_err(|_| {
+        // An id with leading zeros would lose them.
+        let found = text.parse().ok().filter(|number: &i64| number.to_string() == text);
+        found.ok_or_else(|| {
             let (ext, text) = (name::shown(part.ext), name::shown(text.as_bytes()));
             let text = format!(
-                "part '{ext}' is '{text:.40}', not an integer of 64 bits; export it as it is with \
-                 --as {ext}=bytes"
+                "part '{ext}' is '{text:.40}', which an integer of 64 bits does not keep; export it as it is \
+                 with --as {ext}=bytes"
             );
             self.error(ErrorKind::WrongFormat, text, part.offset).into()
         })
@@ -169,14 +174,18 @@ impl<'a> Row<'_, 'a> {
     ///
     /// # Errors
     /// Returns the errors of [`Row::whole`], and an error if the part is not a JSON object.
-    pub(super) fn object(&mut self) -> Result<Map<String, Value>, Failure> {
+    pub(super) fn object(&mut self) -> Result<Object, Failure> {
         let Some(part) = self.columns.json.and_then(|column| self.parts[column]) else {
-            return Ok(Map::new());
+            return Ok(Object::new());
         };
-        let parsed = json::object(self.whole(&part)?);
-        parsed.map_err(|reason| {
-            let text = format!("{reason}; export the JSON as it is with --json text");
-            self.error(ErrorKind::WrongFormat, text, part.offset).into()
+        let rules = self.rules;
+        let parsed = json::object(self.whole(&part)?, rules);
+        parsed.map_err(|fault| {
+            let text = format!(
+                "bad JSON: {}; export the JSON as it is with --json text",
+                fault.advised(json_rules::REMEDY)
+            );
+            self.error(ErrorKind::WrongFormat, text, part.offset + fault.byte as u64).into()
         })
     }
 

@@ -1,15 +1,15 @@
 //! TFRecord files of `tf.train.Example`: the key and every part as bytes, the fields of JSON as
 //! lists of integers, floats or bytes. What a sample lacks is absent from its example.
 
-use serde_json::Value;
 use tarflume_formats::Crc;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Sample;
+use tarflume_formats::json::Value;
 
 use super::columns::KEY;
 use super::encoding::Encoding;
 use super::example::{Features, head_of_bytes, head_of_record, masked};
-use super::fields::{Fields, Item, Kind};
+use super::fields::{Fields, Item, Kind, float_of, integer_of, text_of};
 use super::job::Job;
 use super::out_file::OutFile;
 use super::row::Row;
@@ -103,28 +103,24 @@ impl Sink for TfRecord {
     }
 }
 
-/// Adds a field; its value has the kind that all samples agree about.
+/// Adds a field; its value has the kind that all samples agree about. The floats of the format have 32 bits.
 fn add(features: &mut Features, name: &str, kind: Kind, value: &Value) {
     let items = || value.as_array().into_iter().flatten();
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let single = |value: &Value| float_of(value).map(|n| n as f32);
     match kind {
         Kind::Null => {}
         Kind::Bool => features.integers(name, value.as_bool().map(i64::from)),
-        Kind::Int => features.integers(name, value.as_i64()),
-        Kind::Float => features.floats(name, value.as_f64().map(|n| n as f32)),
-        Kind::Text | Kind::Json => features.bytes(name, [text(value).as_bytes()]),
+        Kind::Int => features.integers(name, integer_of(value)),
+        Kind::Float => features.floats(name, single(value)),
+        Kind::Text | Kind::Json => features.bytes(name, [text_of(value).as_bytes()]),
         Kind::List(Item::Bool) => {
             features.integers(name, items().filter_map(Value::as_bool).map(i64::from));
         }
-        Kind::List(Item::Int) => features.integers(name, items().filter_map(Value::as_i64)),
-        Kind::List(Item::Float) => {
-            features.floats(name, items().filter_map(Value::as_f64).map(|n| n as f32));
-        }
+        Kind::List(Item::Int) => features.integers(name, items().filter_map(integer_of)),
+        Kind::List(Item::Float) => features.floats(name, items().filter_map(single)),
         Kind::List(Item::Text | Item::None) => {
-            features.bytes(name, items().filter_map(Value::as_str).map(str::as_bytes));
+            let texts: Vec<String> = items().map(text_of).collect();
+            features.bytes(name, texts.iter().map(String::as_bytes));
         }
     }
 }

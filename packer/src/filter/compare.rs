@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use tarflume_formats::json::Value;
 
 /// A comparison of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,18 +44,10 @@ impl Comparison {
 /// Returns the order of two values of one type; `None` for lists, objects and different types.
 fn order(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => order_of_numbers(a, b),
+        (Value::Number(_), Value::Number(_)) => a.as_number()?.order(b.as_number()?),
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
         (Value::Null, Value::Null) => Some(Ordering::Equal),
         _ => None,
-    }
-}
-
-/// Compares whole numbers exactly, and others as `f64`.
-fn order_of_numbers(a: &Number, b: &Number) -> Option<Ordering> {
-    match (a.as_i128(), b.as_i128()) {
-        (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
     }
 }

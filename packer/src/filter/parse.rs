@@ -1,7 +1,7 @@
 //! Parses conditions by recursive descent: `or` binds weaker than `and`, `and` weaker than `not`.
 
 use globset::GlobBuilder;
-use serde_json::{Number, Value};
+use tarflume_formats::json::{Number, Value};
 
 use super::compare::Comparison;
 use super::{Condition, Operand};
@@ -199,12 +199,10 @@ impl<'t> Parser<'t> {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             "null" => Value::Null,
-            word => number(word).map_or_else(|| Value::String(word.into()), Value::Number),
+            word => match Number::parse(word) {
+                Some(number) => Value::Number(number.text().into()),
+                None => Value::String(word.into()),
+            },
         })
     }
-}
-
-/// Returns the number that a word is in JSON.
-fn number(word: &str) -> Option<Number> {
-    serde_json::from_str(word).ok()
 }

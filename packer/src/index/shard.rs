@@ -45,7 +45,7 @@ pub struct SidecarInfo {
     pub warnings: Vec<String>,
     /// Parts that have entry points.
     pub entry_points: u64,
-    /// JPEGs that got no entry points because they are damaged, and values that a column cannot hold.
+    /// JPEGs that got no entry points because they are damaged, JSON that cannot be read, and values that a column cannot hold.
     pub damaged: Problems,
 }
 
@@ -71,7 +71,7 @@ pub fn index_tar(
             Failure { text: format!("{failure}; {}", remedy(tar)), ..failure }
         })?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
-        let is_right = options.columns.is_empty() || options.columns == kept.columns;
+        let is_right = options.columns.is_empty() || options.columns.specs() == kept.columns.specs();
         if is_right && (!options.entry_points || kept.entry_points > 0) {
             return Ok(kept);
         }

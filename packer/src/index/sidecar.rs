@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, name};
 
@@ -31,7 +32,7 @@ pub(crate) struct Read {
     pub unsorted: bool,
     /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
-    /// JPEGs that have no entry points because they are damaged, and values that a column cannot hold.
+    /// JPEGs that have no entry points because they are damaged, JSON that cannot be read, and values that a column cannot hold.
     pub damaged: Problems,
 }
 
@@ -134,7 +135,8 @@ impl Making<'_> {
         if let Some(dimensions) = dimensions {
             self.rows.dimensions(dimensions);
         }
-        if self.columns.is_in(&ext) {
+        let is_read = content != Content::Json || self.json(member, key)?;
+        if is_read && self.columns.is_in(&ext) {
             self.values(member, key, &ext)?;
         }
         if self.entry_points && member.size <= TarReader::MAX_WHOLE {
@@ -155,6 +157,21 @@ impl Making<'_> {
         let data = self.reader.data(member)?;
         let dimensions = if content.is_image() { content.dimensions(data) } else { None };
         Ok((crc32c(data), dimensions))
+    }
+
+    /// Checks a JSON; returns false, and notes the problem, if it cannot be read.
+    fn json(&mut self, member: &Member, key: &[u8]) -> Result<bool> {
+        if member.size > TarReader::MAX_WHOLE {
+            return Ok(true); // no reader of values takes it
+        }
+        let rules = self.columns.rules();
+        let Err(fault) = Content::Json.check(self.reader.data(member)?, CheckLevel::Structure, rules)
+        else {
+            return Ok(true);
+        };
+        let problem = Problem::new(fault.kind, self.tar.display().to_string(), fault.reason);
+        self.damaged.push(problem.at(member.data + fault.byte).of(name::shown(key)));
+        Ok(false)
     }
 
     /// Notes the values of the columns that are in the newest part.
@@ -186,7 +203,7 @@ impl Making<'_> {
         }
         let jpeg = Waiting { part: self.rows.parts() - 1, at: member.data, key: key.to_vec() };
         let data = self.reader.data(member)?;
-        match Content::Jpeg.check(data, CheckLevel::Structure).map(|found| found.codes) {
+        match Content::Jpeg.check(data, CheckLevel::Structure, JsonRules::Strict).map(|found| found.codes) {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
                 Ok(points) => self.rows.entry_points(jpeg.part, data, points),

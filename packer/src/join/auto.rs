@@ -57,6 +57,7 @@ pub(crate) fn image_folder(
     }
     let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
     scan.about.columns.extend(columns);
+    scan.notes.extend(rows.notes());
     Ok(Source {
         rows: Box::new(rows),
         files: tables.into_iter().map(|table| table.path).collect(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::slice::ParallelSliceMut;
 use tarflume_formats::varint;
 
@@ -23,6 +24,16 @@ use crate::units;
 const PASS: u64 = 2 << 20;
 /// Names of rows without sample that are kept to find the name that matches.
 const KEPT: usize = 1000;
+
+/// Returns a name in Unicode's composed form; another text as it is.
+fn composed(name: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(name) {
+        Ok(text) if !text.is_ascii() => {
+            ComposingNormalizerBorrowed::new_nfc().normalize(text).into_owned().into_bytes()
+        }
+        _ => name.to_vec(),
+    }
+}
 
 /// Returns the number by which rows and samples are sorted.
 pub(super) fn hash(name: &[u8]) -> u64 {
@@ -80,8 +91,10 @@ pub(super) struct Matches {
     pub(super) orphans: Listed,
     /// Rows with the name of an earlier row.
     pub(super) repeated: Listed,
-    /// Names of the first rows without sample.
+    /// Names of some rows without sample, in the order of hashes.
     names: Vec<Vec<u8>>,
+    /// The first row without sample that has a name, in the order of the tables.
+    first: Option<(Place, Vec<u8>)>,
     scratch: Scratch,
 }
 
@@ -144,6 +157,7 @@ pub(super) fn matches(
         orphans: Listed::new(ProblemKind::OrphanRow),
         repeated: Listed::new(ProblemKind::RepeatedRow),
         names: Vec::new(),
+        first: None,
         scratch: Scratch::default(),
     };
     let names = sides.count_names();
@@ -331,21 +345,55 @@ impl Matches {
         if self.names.len() < KEPT && !name.is_empty() {
             self.names.push(name.to_vec());
         }
+        let order = |place: &Place| (place.table, place.row);
+        let is_first = self.first.as_ref().is_none_or(|(first, _)| order(&place) < order(first));
+        if is_first && !name.is_empty() {
+            self.first = Some((place, name.to_vec()));
+        }
         self.orphans.push(place, || match name.is_empty() {
             true => "it names no sample".into(),
             false => format!("no sample is named {}", quoted(name)),
         });
     }
 
-    /// Returns the name of a row without sample.
-    pub(super) fn first_name(&self) -> Option<&[u8]> {
-        self.names.first().map(Vec::as_slice)
+    /// Returns the place and the name of the first row without sample.
+    pub(super) fn first(&self) -> Option<(Place, &[u8])> {
+        self.first.as_ref().map(|(place, name)| (*place, name.as_slice()))
+    }
+
+    /// Returns advice about names that differ only in their Unicode form: `é` is one character or two.
+    fn form_hint(&self, scan: &Scan, on: On) -> Option<String> {
+        let wanted: HashSet<Vec<u8>> = self.names.iter().map(|name| composed(name)).collect();
+        let mut found: HashSet<Vec<u8>> = HashSet::new();
+        let mut space = Vec::new();
+        scan.samples.visit(|_, sample| {
+            on.each_name(sample, &scan.exts, &mut space, &mut |name| {
+                let name = composed(name);
+                if wanted.contains(&name) {
+                    found.insert(name);
+                }
+            });
+            found.len() < wanted.len()
+        });
+        if found.is_empty() {
+            return None;
+        }
+        Some(format!(
+            "{} of {} such rows have a sample whose name differs only in its Unicode form: 'é' is one character in \
+             NFC and two in NFD; rename the files with `convmv -r -f utf8 -t utf8 --nfc --notest SRC`, and \
+             write the table in NFC",
+            units::count(found.len() as u64),
+            units::count(wanted.len() as u64)
+        ))
     }
 
     /// Returns advice about another name of samples that rows without sample have.
     pub(super) fn hint(&self, scan: &Scan, on: On) -> Option<String> {
         if self.names.is_empty() {
             return None;
+        }
+        if let Some(hint) = self.form_hint(scan, on) {
+            return Some(hint);
         }
         let wanted: HashSet<&[u8]> = self.names.iter().map(Vec::as_slice).collect();
         let others = On::ALL.iter().copied().filter(|&other| other != on);
@@ -364,7 +412,7 @@ impl Matches {
         });
         let (found, other) = counted.max_by_key(|(found, _)| *found).filter(|(n, _)| *n > 0)?;
         Some(format!(
-            "on={} matches {} of the first {} such rows",
+            "on={} matches {} of {} such rows",
             other.word(),
             units::count(found as u64),
             units::count(wanted.len() as u64)

@@ -49,7 +49,7 @@ pub(crate) struct JoinOptions {
     pub(crate) table: TableOptions,
 }
 
-const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json";
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.
@@ -58,7 +58,7 @@ impl JoinOptions {
     /// Returns an error for an unknown option or value.
     pub(crate) fn parse(text: &str, flag: &str) -> Result<JoinOptions, Failure> {
         let refuse = |why: String| Err(Failure::usage(format!("{flag} {text}: {why}; {FORM}")));
-        let names = ["key", "on", "as", "sep"];
+        let names = ["key", "on", "as", "sep", "missing", "blanks"];
         let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
         let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
         let (file, rest) = match colon {
@@ -86,12 +86,11 @@ impl JoinOptions {
                     }
                     ext = Some(new.trim_start_matches('.').to_string());
                 }
-                ("sep", "tab") => table.separator = Some(b'\t'),
-                ("sep", one) if one.len() == 1 && one.is_ascii() => {
-                    table.separator = Some(one.as_bytes()[0]);
-                }
-                ("sep", other) => return refuse(format!("'{other}' is not one character")),
-                _ => return refuse(format!("there is no option '{name}'")),
+                _ => match table.set(name, value) {
+                    Ok(true) => {}
+                    Ok(false) => return refuse(format!("there is no option '{name}'")),
+                    Err(why) => return refuse(why),
+                },
             }
         }
         Ok(JoinOptions { file, key, on, ext, table })
@@ -128,6 +127,10 @@ impl JoinOptions {
         self.on = self.on.or(first.on);
         self.ext.clone_from(&first.ext);
         self.table.separator = self.table.separator.or(first.table.separator);
+        if self.table.missing.is_empty() {
+            self.table.missing.clone_from(&first.table.missing);
+        }
+        self.table.trims |= first.table.trims;
         Ok(())
     }
 
@@ -142,10 +145,7 @@ impl JoinOptions {
         if let Some(on) = self.on {
             text += &format!(",on={}", on.word());
         }
-        if let Some(separator) = self.table.separator {
-            text += &format!(",sep={}", char::from(separator));
-        }
-        text
+        text + &self.table.planned()
     }
 }
 

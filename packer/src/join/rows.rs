@@ -92,6 +92,11 @@ impl TableRows {
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
     }
 
+    /// Returns what was noticed about the columns.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.tables.iter().flat_map(|table| table.survey.notes.clone())
+    }
+
     fn open_next(&mut self) -> Result<bool, Failure> {
         let Some(table) = self.tables.get(self.next) else { return Ok(false) };
         let reader = table::open(&table.file.path, &self.options)?;

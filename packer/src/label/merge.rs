@@ -1,11 +1,6 @@
 //! Adds the class to a JSON text, and leaves every other byte of the text as it is. Pure.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use serde::de::IgnoredAny;
-
-use crate::check::{CheckLevel, Content};
+use tarflume_formats::json::{JsonFault, JsonRules, Scan, check_object, unescaped};
 
 /// The fields that are added.
 const FIELDS: [&str; 2] = ["class", "class_name"];
@@ -14,27 +9,38 @@ const FIELDS: [&str; 2] = ["class", "class_name"];
 ///
 /// # Errors
 /// Returns the reason if `json` is not a JSON object, or has a class already.
-pub(super) fn merged(json: Option<&[u8]>, id: i64, class: &str) -> Result<Vec<u8>, String> {
+pub(super) fn merged(
+    json: Option<&[u8]>,
+    rules: JsonRules,
+    (id, class): (i64, &str),
+) -> Result<Vec<u8>, String> {
     let class = serde_json::Value::from(class); // with escapes
     let fields = format!("\"class\":{id},\"class_name\":{class}");
     let Some(json) = json else { return Ok(format!("{{{fields}}}").into_bytes()) };
-    let checked = Content::Json.check(json, CheckLevel::Structure);
-    checked.map_err(|fault| {
-        format!("its JSON has a fault at byte {}: {}", fault.byte, fault.reason)
+    let names = names(json, rules).map_err(|fault| {
+        format!("its JSON has a fault: {}", crate::json_rules::sentence(&fault))
     })?;
-    // The check has found one object in UTF-8, with white space around it.
-    let found: BTreeMap<Cow<'_, str>, IgnoredAny> =
-        serde_json::from_slice(json).map_err(|e| format!("its JSON can't be read: {e}"))?;
-    if let Some(field) = FIELDS.iter().find(|field| found.contains_key(**field)) {
+    if let Some(field) = FIELDS.iter().find(|field| names.iter().any(|name| name == *field)) {
         return Err(format!(
             "its JSON has a field '{field}' already, which --label would replace; remove the field, or \
              pack without --label"
         ));
     }
     let close = json.iter().rposition(|&b| b == b'}').unwrap_or(json.len());
-    let comma = if found.is_empty() { "" } else { "," };
+    let comma = if names.is_empty() { "" } else { "," };
     let start = json[..close].trim_ascii_end();
     Ok([start, comma.as_bytes(), fields.as_bytes(), b"}"].concat())
+}
+
+/// Returns the names of an object's members.
+fn names(json: &[u8], rules: JsonRules) -> Result<Vec<String>, JsonFault> {
+    check_object(json, rules)?;
+    let mut names = Vec::new();
+    Scan::new(json, rules)?.object(|scan, name| {
+        names.push(unescaped(scan.piece(name)).into_owned());
+        scan.skip()
+    })?;
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -42,13 +48,13 @@ mod tests {
     use super::*;
 
     fn text(json: &str) -> Result<String, String> {
-        merged(Some(json.as_bytes()), 7, "a \"b\"").map(|json| String::from_utf8(json).unwrap())
+        merged(Some(json.as_bytes()), JsonRules::Strict, (7, "a \"b\"")).map(|json| String::from_utf8(json).unwrap())
     }
 
     #[test]
     fn fields_are_kept_byte_for_byte_and_the_class_is_added() {
         let class = r#""class":7,"class_name":"a \"b\"""#;
-        assert_eq!(merged(None, 7, "a \"b\"").unwrap(), format!("{{{class}}}").into_bytes());
+        assert_eq!(merged(None, JsonRules::Strict, (7, "a \"b\"")).unwrap(), format!("{{{class}}}").into_bytes());
         assert_eq!(text("{}").unwrap(), format!("{{{class}}}"));
         assert_eq!(text(" { } \n").unwrap(), format!(" {{{class}}}"));
         let kept = r#"{"x": 1.50, "n": {"class": 2}, "big": 123456789012345678901"#;
@@ -60,6 +66,6 @@ mod tests {
         assert!(text(r#"{"class": 1}"#).unwrap_err().contains("a field 'class' already"));
         assert!(text(r#"{"class\u005fname": 1}"#).unwrap_err().contains("'class_name' already"));
         assert!(text("[1]").unwrap_err().contains("an object"));
-        assert!(text(r#"{"a": 1,}"#).unwrap_err().contains("byte 8"));
+        assert!(text(r#"{"a": 1,}"#).unwrap_err().contains("byte 7"));
     }
 }

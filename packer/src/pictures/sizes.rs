@@ -1,6 +1,6 @@
 //! `ImageSizes`: the sizes of an image before and after preparation, as fields of a JSON object.
 
-use serde_json::{Map, Value};
+use tarflume_formats::json::{JsonRules, Value, parse};
 
 /// The sizes of an image before and after preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +20,14 @@ impl ImageSizes {
     ///
     /// # Errors
     /// Returns the reason if `json` is not an object.
-    pub fn added_to(&self, json: Option<&[u8]>) -> Result<Vec<u8>, String> {
+    pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, String> {
         let json = json.unwrap_or(b"{}");
-        let object: Map<String, Value> = serde_json::from_slice(json)
-            .map_err(|e| format!("bad JSON: sizes of images are noted in objects only: {e}"))?;
+        let wrong = |why: &str| format!("bad JSON: sizes of images are noted in objects only: {why}");
+        let object = match parse(json, rules) {
+            Ok(Value::Object(object)) => object,
+            Ok(_) => return Err(wrong("it is none")),
+            Err(fault) => return Err(wrong(&crate::json_rules::sentence(&fault))),
+        };
         let fields = [
             ("original_width", u64::from(self.before.0)),
             ("original_height", u64::from(self.before.1)),
@@ -52,10 +56,10 @@ mod tests {
     fn fields_are_added_and_the_others_keep_their_bytes() {
         let sizes = ImageSizes { before: (640, 480), bytes: 9999, after: (320, 240) };
         let added =
-            |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes())).unwrap()).unwrap();
+            |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes()), JsonRules::Strict).unwrap()).unwrap();
         let all = r#""original_width": 640, "original_height": 480, "original_bytes": 9999, "width": 320, "height": 240"#;
         assert_eq!(added("{}"), format!("{{{all}}}"));
-        assert_eq!(sizes.added_to(None).unwrap(), added("{}").into_bytes());
+        assert_eq!(sizes.added_to(None, JsonRules::Strict).unwrap(), added("{}").into_bytes());
         assert_eq!(
             added("{\"a\": 1.50, \"b\": \"}\"}\n"),
             format!("{{\"a\": 1.50, \"b\": \"}}\", {all}}}\n")
@@ -67,7 +71,7 @@ mod tests {
         );
         assert_eq!(added(&added("{}")), added("{}"), "adding again changes nothing");
         for bad in ["[1]", "{", "3"] {
-            assert!(sizes.added_to(Some(bad.as_bytes())).is_err(), "{bad}");
+            assert!(sizes.added_to(Some(bad.as_bytes()), JsonRules::Strict).is_err(), "{bad}");
         }
     }
 }

@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use serde_json::Value;
+use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::name;
 
 use super::duplicates::Decided;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::label::FolderRule;
 use crate::part_bytes::json_of;
 use crate::problem::ProblemKind;
@@ -176,7 +177,7 @@ type Valued = Result<String, String>;
 pub(super) fn divide(
     scan: &Scan,
     roots: &[PathBuf],
-    rule: &SplitRule,
+    (rule, rules): (&SplitRule, JsonRules),
     decided: &mut Decided,
 ) -> Result<Splits, Failure> {
     let mut gather = Gather { rule, words: HashMap::new(), found: Vec::new() };
@@ -184,7 +185,7 @@ pub(super) fn divide(
     let mut refused = Vec::new();
     let mut result = Ok(());
     let mut take = |batch: &mut Vec<(Spot, FoundSample)>, gather: &mut Gather<'_>| {
-        let values = batch.par_iter().map(|(_, sample)| value_of(scan, roots, rule, sample));
+        let values = batch.par_iter().map(|(_, sample)| value_of(scan, roots, (rule, rules), sample));
         let values = values.collect::<Result<Vec<Valued>, Failure>>()?;
         for ((spot, sample), value) in batch.drain(..).zip(values) {
             match value.and_then(|value| gather.push(&sample.key, value)) {
@@ -230,7 +231,7 @@ pub(super) fn divide(
 fn value_of(
     scan: &Scan,
     roots: &[PathBuf],
-    rule: &SplitRule,
+    (rule, rules): (&SplitRule, JsonRules),
     sample: &FoundSample,
 ) -> Result<Valued, Failure> {
     if let SplitRule::Folder(folder) = rule {
@@ -244,7 +245,7 @@ fn value_of(
     let Some(pointer) = rule.pointer() else { return Ok(Ok(String::new())) };
     Ok(json_of(scan, roots, sample)?.and_then(|json| match json {
         None => Err("it has no JSON that names its split".into()),
-        Some(json) => at_pointer(&json, pointer),
+        Some(json) => at_pointer(&json, pointer, rules),
     }))
 }
 
@@ -261,9 +262,9 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
     })
 }
 
-fn at_pointer(json: &[u8], pointer: &str) -> Valued {
-    let json: Value =
-        serde_json::from_slice(json).map_err(|e| format!("its JSON can't be read: {e}"))?;
+fn at_pointer(json: &[u8], pointer: &str, rules: JsonRules) -> Valued {
+    let json = parse(json, rules)
+        .map_err(|fault| format!("its JSON can't be read: {}", json_rules::sentence(&fault)))?;
     match json.pointer(pointer) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
@@ -405,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_value_is_text_or_a_number() {
-        let at = |json: &str| at_pointer(json.as_bytes(), "/a");
+        let at = |json: &str| at_pointer(json.as_bytes(), "/a", JsonRules::Strict);
         assert_eq!(at(r#"{"a": "val"}"#).unwrap(), "val");
         assert_eq!(at(r#"{"a": 3}"#).unwrap(), "3");
         assert!(at(r#"{"b": 3}"#).unwrap_err().contains("no /a"));

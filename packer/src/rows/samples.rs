@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tarflume_formats::foreign::mds::any_array;
 use tarflume_formats::foreign::samples::{Count, Layout};
+use tarflume_formats::json::{self, JsonRules, Value};
 use tarflume_formats::npy::{Dtype, write_header};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -198,7 +199,7 @@ fn parts(
     (number, ranges): (u64, &[Range<u64>]),
     store: &mut Store,
 ) -> Result<Result<Row, (ProblemKind, String)>, Failure> {
-    let (mut key, mut parts, mut json) = (None, Vec::new(), serde_json::Map::new());
+    let (mut key, mut parts, mut json) = (None, Vec::new(), json::Object::new());
     for (n, column) in table.columns.iter().enumerate() {
         let (role, reading, range) = (&table.roles.roles[n], &table.readings[n], &ranges[n]);
         let is_key = table.roles.key == Some(n);
@@ -217,7 +218,7 @@ fn parts(
             };
             if is_key {
                 key = Some(match &value {
-                    serde_json::Value::String(text) => key_of(text).to_string(),
+                    Value::String(text) => key_of(text).to_string(),
                     other => other.to_string(),
                 });
             }
@@ -233,7 +234,7 @@ fn parts(
         }
     }
     if table.roles.roles.contains(&Role::Field) {
-        let json = serde_json::Value::Object(json).to_string();
+        let json = Value::Object(json).to_string();
         parts.push((usize::MAX, "json".into(), Part::Text(json.into_bytes())));
     }
     Ok(Ok((key, parts)))
@@ -289,19 +290,21 @@ fn array_head(
 }
 
 /// Decodes a value for JSON.
-fn value(reading: &Reading, bytes: &[u8]) -> Result<serde_json::Value, String> {
+fn value(reading: &Reading, bytes: &[u8]) -> Result<Value, String> {
     let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
     match reading {
         Reading::Text | Reading::Bytes => Ok(text()?.into()),
-        Reading::Json => serde_json::from_slice(bytes).map_err(|e| format!("it is not JSON: {e}")),
+        Reading::Json => json::parse(bytes, JsonRules::Strict)
+            .map_err(|fault| format!("it is not JSON: {fault}")),
         Reading::Digits => {
             let text = text()?;
-            match text.parse::<serde_json::Number>() {
-                Ok(number) => Ok(serde_json::Value::Number(number)),
-                Err(_) => Err(format!("'{}' is not a number of JSON", name::shown(bytes))),
+            match json::Number::parse(text) {
+                Some(number) => Ok(Value::Number(number.text().into())),
+                None => Err(format!("'{}' is not a number of JSON", name::shown(bytes))),
             }
         }
         Reading::Number(kind) => numbers::named(kind, bytes)
+            .map(Value::from)
             .ok_or_else(|| "it is NaN or infinite, which JSON lacks".to_string()),
         Reading::AnyArray(..) => Err("an array can't be a field of JSON".into()),
     }

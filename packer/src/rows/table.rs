@@ -19,7 +19,8 @@ use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::source::{part_path, stamp};
-use crate::table::json::RowWriter;
+use crate::table::json::{RowWriter, put_plain};
+use crate::table::options::NAMES;
 use crate::table::survey::Survey;
 use crate::table::types::{Kind, described};
 use crate::table::{self, Cell, Row, TableOptions};
@@ -71,6 +72,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let number = builder.source(root, &under, kind, Default::default())?;
         let options = table_options(source)?;
         let survey = Survey::of(path, &options, stop)?;
+        survey.notes.iter().for_each(|note| builder.note(note));
         let parts = Parts::of(source, path, &survey)?;
         parts.describe(&survey, builder);
         let mut reader = table::open(path, &options)?;
@@ -103,15 +105,13 @@ pub(super) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
 }
 
 fn table_options(source: &SourceUrl) -> Result<TableOptions, Failure> {
-    let separator = match source.option("sep") {
-        None => None,
-        Some("tab") => Some(b'\t'),
-        Some(one) if one.len() == 1 && one.is_ascii() => Some(one.as_bytes()[0]),
-        Some(other) => {
-            return Err(Failure::usage(format!("sep={other}: one character is needed")));
+    let mut options = TableOptions::default();
+    for name in NAMES {
+        if let Some(value) = source.option(name) {
+            options.set(name, value).map_err(|why| Failure::usage(format!("{name}={value}: {why}")))?;
         }
-    };
-    Ok(TableOptions { separator })
+    }
+    Ok(options)
 }
 
 impl Parts {
@@ -129,7 +129,7 @@ impl Parts {
         let mut json = true;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
-                ("sep", _) => {}
+                (name, _) if NAMES.contains(&name) => {}
                 ("key", _) => parts.key = Some(column(value)?),
                 ("json", None) if value == "none" => json = false,
                 (ext, Some(name)) => parts.files.push((ext.to_lowercase(), column(name)?)),
@@ -185,8 +185,10 @@ impl Parts {
                 Cell::List(span) | Cell::Object(span) => {
                     text.extend_from_slice(row.text(span).as_bytes());
                 }
-                _ => {
-                    row.name(*column, &mut text);
+                cell => {
+                    if !row.name(*column, &mut text) {
+                        put_plain(cell, &mut text);
+                    }
                 }
             }
             if !text.is_empty() {

@@ -121,7 +121,7 @@ impl Images {
         let Some(sizes) = self.sizes else {
             return part.map_or(Ok(()), |_| put(writer, JSON, &self.source));
         };
-        let json = sizes.added_to(part.map(|_| self.source.as_slice()));
+        let json = sizes.added_to(part.map(|_| self.source.as_slice()), parts.json_rules());
         match (json, part) {
             (Ok(json), _) => put(writer, JSON, &json),
             (Err(reason), Some(part)) => Err(parts.fault(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tarflume_formats::Durability;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::PlanFoot;
 
 use crate::check::CheckLevel;
@@ -11,6 +12,7 @@ use crate::choice::Choice;
 use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::pictures::Preparation;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
@@ -25,6 +27,8 @@ pub struct Checks {
     pub level: CheckLevel,
     /// Whether modification times are compared; sizes always are.
     pub times: bool,
+    /// Which texts are JSON.
+    pub json: JsonRules,
 }
 
 /// The options of a run.
@@ -107,7 +111,7 @@ impl RunOptions {
                 roots.len()
             )));
         }
-        let checks = Checks { level, times: true };
+        let checks = Checks { level, times: true, json: json_rules::of_options(&foot.options) };
         let durability = Durability::Synced;
         let (destination, stealing, stop) = (None, None, Stop::new());
         Ok(RunOptions {

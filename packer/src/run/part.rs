@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::{Blame, Crc, TarReader, crc32c, name};
 
@@ -314,13 +315,18 @@ impl<'a> Parts<'a> {
         let decoded = content == Content::Image && self.is_compared(part)?;
         let found = match content.dimensions(space) {
             dimensions @ Some(_) if decoded => Ok(Found { dimensions, codes: None }),
-            _ => content.check(space, self.checks.level),
+            _ => content.check(space, self.checks.level, self.checks.json),
         };
         let found = found.map_err(|fault| self.fault(sample, part, fault))?;
         if let Some(file) = file {
             file.check().map_err(|fault| self.refused(sample, part, fault))?;
         }
         Ok(found)
+    }
+
+    /// Returns which texts are JSON.
+    pub(super) fn json_rules(&self) -> JsonRules {
+        self.checks.json
     }
 
     /// Returns the refusal for a fault of a part's content.
@@ -426,7 +432,7 @@ mod tests {
         }))
         .unwrap();
         let roots = [PathBuf::from("/photos")];
-        let checks = Checks { level: CheckLevel::Structure, times: true };
+        let checks = Checks { level: CheckLevel::Structure, times: true, json: JsonRules::Strict };
         let parts = Parts::new(&foot, &roots, &checks);
         let location = Location::File { stamp: 0 };
         let part = PlannedPart { ext: 0, size: 5, location };

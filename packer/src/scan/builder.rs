@@ -107,6 +107,8 @@ pub(crate) struct ScanBuilder<'a> {
     numbered: u64,
     /// Columns with extensions by their first bytes.
     noted: Vec<(String, String)>,
+    /// Other notes for the summary.
+    notes: Vec<String>,
     /// Samples that do not meet the conditions.
     unselected: u64,
 }
@@ -131,6 +133,7 @@ impl<'a> ScanBuilder<'a> {
             unit: "row",
             numbered: 0,
             noted: Vec::new(),
+            notes: Vec::new(),
             unselected: 0,
         }
     }
@@ -146,6 +149,11 @@ impl<'a> ScanBuilder<'a> {
             return;
         }
         self.noted.push((column.into(), ext.into()));
+    }
+
+    /// Notes a sentence for the summary.
+    pub(crate) fn note(&mut self, note: &str) {
+        self.notes.push(note.into());
     }
 
     /// Returns the options of the scan.
@@ -422,6 +430,7 @@ impl<'a> ScanBuilder<'a> {
             format!("column '{column}' is packed as {ext}, by its first bytes")
         };
         let mut notes: Vec<String> = self.noted.iter().map(note).collect();
+        notes.extend(std::mem::take(&mut self.notes));
         notes.extend(self.note_selection());
         Scan {
             samples: self.samples,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use globset::GlobSet;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 
 use super::exclude_list::Listed;
@@ -31,6 +32,8 @@ pub struct ScanOptions {
     pub listed: Arc<Listed>,
     /// Keys whose samples are packed; `None` for all. Of tars only.
     pub only: Option<Arc<Listed>>,
+    /// Which texts are JSON.
+    pub json: JsonRules,
     /// Conditions that every sample meets. Of tars only.
     pub filters: Vec<Filter>,
     /// The parts that are packed. Of tars only.

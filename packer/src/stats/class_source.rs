@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::{ClassTable, name};
 
 use crate::listing::Listing;
@@ -70,6 +70,7 @@ impl ClassSource {
         &self,
         bytes: &[u8],
         table: Option<&ClassTable>,
+        rules: JsonRules,
     ) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         match self {
@@ -80,7 +81,7 @@ impl ClassSource {
                 found.push(known.map_or(text, str::to_string));
             }
             ClassSource::Json { pointer, .. } => {
-                let value: Value = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+                let value = parse(bytes, rules).map_err(|fault| fault.to_string())?;
                 if let Some(value) = value.pointer(pointer) {
                     names(value, table, &mut found);
                 }
@@ -112,8 +113,8 @@ pub(crate) fn names(value: &Value, table: Option<&ClassTable>, into: &mut Vec<St
         }
         Value::Bool(is_true) => into.push(is_true.to_string()),
         Value::Number(number) => {
-            let known = number.as_i64().and_then(|id| table?.name(id));
-            into.push(known.map_or_else(|| number.to_string(), str::to_string));
+            let known = number.parse::<i64>().ok().and_then(|id| table?.name(id));
+            into.push(known.map_or_else(|| value.to_string(), str::to_string));
         }
     }
 }
@@ -136,7 +137,7 @@ mod tests {
     fn classes_are_names_ids_or_lists_of_both() {
         let table = ClassTable { names: vec!["cat".into(), "dog".into()], ..ClassTable::default() };
         let of = |source: &str, bytes: &[u8]| {
-            ClassSource::parse(source).unwrap().classes(bytes, Some(&table))
+            ClassSource::parse(source).unwrap().classes(bytes, Some(&table), JsonRules::Strict)
         };
         assert_eq!(of("cls", b"1\n").unwrap(), ["dog"]);
         assert_eq!(of("cls", b"heron").unwrap(), ["heron"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use tarflume_formats::shown::ShowPath;
 
 use super::stream::{self, Budget, Origin, Text};
-use super::{Cell, MAX_COLUMNS, Row, TableReader, bad_row};
+use super::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
 use crate::failure::Failure;
 
 /// Bytes that are read at a time.
@@ -19,6 +19,7 @@ pub(super) struct CsvTable {
     columns: Vec<String>,
     record: ::csv::ByteRecord,
     rows: u64,
+    options: TableOptions,
 }
 
 impl CsvTable {
@@ -27,7 +28,11 @@ impl CsvTable {
     /// # Errors
     /// Returns an error if there is no header, if it repeats a name, and if the operating system
     /// refuses.
-    pub(super) fn open(path: &Path, separator: u8) -> Result<CsvTable, Failure> {
+    pub(super) fn open(
+        path: &Path,
+        separator: u8,
+        options: &TableOptions,
+    ) -> Result<CsvTable, Failure> {
         let (text, budget, origin) = stream::open(path)?;
         let reader = ::csv::ReaderBuilder::new()
             .delimiter(separator)
@@ -36,8 +41,8 @@ impl CsvTable {
             .buffer_capacity(BUFFER)
             .from_reader(text);
         let record = ::csv::ByteRecord::new();
-        let columns = Vec::new();
-        let mut table = CsvTable { reader, budget, origin, columns, record, rows: 0 };
+        let (columns, options) = (Vec::new(), options.clone());
+        let mut table = CsvTable { reader, budget, origin, columns, record, rows: 0, options };
         if !table.record()? {
             let text = format!(
                 "{}: the table is empty; its first line must name the columns",
@@ -125,8 +130,11 @@ impl TableReader for CsvTable {
                 );
                 return Err(bad_row(&self.origin.path, self.rows, row.byte, &reason));
             };
-            let span = row.add_text(text);
-            row.set(column, Cell::Word(span));
+            let cell = match self.options.word(text) {
+                Some(word) => Cell::Word(row.add_text(word)),
+                None => Cell::Null,
+            };
+            row.set(column, cell);
         }
         Ok(true)
     }

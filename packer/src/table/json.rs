@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use tarflume_formats::json::Number;
+
 use super::types::{Inferred, Kind};
 use super::{Cell, Row};
 
@@ -58,6 +60,7 @@ fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
         Cell::Int(number) => put_whole(number, out),
         Cell::Large(number) => put_whole(number, out),
         Cell::Float(number) => put_number(number, out),
+        Cell::Digits(text) => out.extend_from_slice(row.text(text).as_bytes()),
         Cell::Text(text) => put_text(row.text(text), out),
         Cell::List(json) | Cell::Object(json) => {
             out.extend_from_slice(row.text(json).as_bytes());
@@ -69,9 +72,22 @@ fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
 fn put_word(word: &str, kind: Kind, out: &mut Vec<u8>) {
     match kind {
         Kind::Int => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
-        Kind::Float => put_number(word.parse().unwrap_or(0.0), out), // it was parsed before
+        // A word in the grammar of JSON; one that a float would change keeps its digits.
+        Kind::Float => match Number::parse(word).and_then(Number::real) {
+            Some(number) => put_number(number, out),
+            None => out.extend_from_slice(word.as_bytes()),
+        },
         Kind::Bool => out.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
         _ => put_text(word, out),
+    }
+}
+
+/// Appends a truth value or a float; other cells are nothing here.
+pub(crate) fn put_plain(cell: Cell, out: &mut Vec<u8>) {
+    match cell {
+        Cell::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+        Cell::Float(number) => put_number(number, out),
+        _ => {}
     }
 }
 

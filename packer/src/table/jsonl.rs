@@ -1,14 +1,11 @@
 //! `JsonLines`: a JSON object on each line.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, unescaped};
 
-use super::json::put_value;
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
 use crate::failure::Failure;
@@ -96,16 +93,10 @@ impl TableReader for JsonLines {
     fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
         let Some(start) = self.line()? else { return Ok(false) };
         row.begin(self.rows + 1, self.origin.byte(start), self.fields.names.len());
-        let mut json = serde_json::Deserializer::from_slice(&self.line);
-        let fields = &mut self.fields;
-        let read = Line { row, fields }.deserialize(&mut json).and_then(|()| json.end());
-        if let Err(error) = read {
-            // serde appends the position within the line, whose first byte the message has.
-            let text = error.to_string();
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            let text = text.strip_suffix(&place).unwrap_or(&text);
-            let byte = start + error.column().saturating_sub(1) as u64;
-            return Err(self.bad(byte, &format!("the line is no JSON object: {text}")));
+        let read = read_line(&self.line, row, &mut self.fields);
+        if let Err(fault) = read {
+            let why = fault.advised("write null, or the text");
+            return Err(self.bad(start + fault.byte as u64, &format!("the line is no JSON object: {why}")));
         }
         self.rows += 1;
         Ok(true)
@@ -113,96 +104,53 @@ impl TableReader for JsonLines {
 }
 
 /// Reads an object into a row.
-struct Line<'a> {
-    row: &'a mut Row,
-    fields: &'a mut Fields,
-}
-
-impl<'de> DeserializeSeed<'de> for Line<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
+fn read_line(line: &[u8], row: &mut Row, fields: &mut Fields) -> Result<(), JsonFault> {
+    let mut scan = Scan::new(line, JsonRules::Strict)?;
+    if scan.token()? != Token::Object {
+        return Err(scan.fault("expected an object"));
     }
-}
-
-impl<'de> Visitor<'de> for Line<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key::<std::borrow::Cow<'_, str>>()? {
-            let column = self.fields.number(&name).map_err(A::Error::custom)?;
-            if self.row.cell(column) != Cell::Absent {
-                return Err(A::Error::custom(format!("the field '{name}' occurs twice")));
-            }
-            let cell = map.next_value_seed(Field(self.row))?;
-            self.row.set(column, cell);
+    scan.object(|scan, name| {
+        let name = unescaped(scan.piece(name));
+        let column = fields.number(&name).map_err(|why| scan.fault(why))?;
+        if row.cell(column) != Cell::Absent {
+            return Err(scan.fault(format!("the field '{name}' occurs twice")));
         }
+        let cell = cell(scan, row)?;
+        row.set(column, cell);
         Ok(())
-    }
+    })?;
+    scan.end()
 }
 
 /// Reads the value of a field; texts go to the row.
-pub(super) struct Field<'a>(pub(super) &'a mut Row);
-
-impl<'de> DeserializeSeed<'de> for Field<'_> {
-    type Value = Cell;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Cell, D::Error> {
-        json.deserialize_any(self)
-    }
+fn cell(scan: &mut Scan<'_>, row: &mut Row) -> Result<Cell, JsonFault> {
+    let token = scan.token()?;
+    Ok(match token {
+        Token::Number => number(scan.take_number()?, row),
+        Token::String => Cell::Text(row.add_text(&scan.take_string()?)),
+        Token::Array => Cell::List(row.add_text(&Value::take(scan)?.to_string())),
+        Token::Object => Cell::Object(row.add_text(&Value::take(scan)?.to_string())),
+        Token::Null | Token::True | Token::False => {
+            scan.word(token);
+            match token {
+                Token::Null => Cell::Null,
+                _ => Cell::Bool(token == Token::True),
+            }
+        }
+    })
 }
 
-impl Field<'_> {
-    fn nested(self, value: &serde_json::Value) -> super::Span {
-        let mut text = Vec::new();
-        put_value(value, &mut text);
-        self.0.add_text(&String::from_utf8_lossy(&text))
+/// Returns a number as the type that has it; one that would be rounded keeps its digits.
+pub(super) fn number(number: Number<'_>, row: &mut Row) -> Cell {
+    let text = number.text();
+    if number.is_integer() && text != "-0" {
+        if let Ok(whole) = text.parse() {
+            return Cell::Int(whole);
+        }
+        return text.parse().map_or_else(|_| Cell::Digits(row.add_text(text)), Cell::Large);
     }
-}
-
-impl<'de> Visitor<'de> for Field<'_> {
-    type Value = Cell;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Cell, E> {
-        Ok(Cell::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Cell, E> {
-        Ok(Cell::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Cell, E> {
-        Ok(Cell::Int(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Cell, E> {
-        Ok(i64::try_from(value).map_or(Cell::Large(value), Cell::Int))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Cell, E> {
-        Ok(Cell::Float(value))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Cell, E> {
-        Ok(Cell::Text(self.0.add_text(text)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Cell, A::Error> {
-        let value = serde_json::Value::deserialize(SeqAccessDeserializer::new(list))?;
-        Ok(Cell::List(self.nested(&value)))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cell, A::Error> {
-        let value = serde_json::Value::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Cell::Object(self.nested(&value)))
+    match number.real() {
+        Some(real) => Cell::Float(real),
+        None => Cell::Digits(row.add_text(text)),
     }
 }

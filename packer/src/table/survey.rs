@@ -24,6 +24,8 @@ pub(crate) struct Survey {
     pub(crate) types: Vec<Inferred>,
     /// Whether each has no values but whole numbers.
     pub(crate) whole: Vec<bool>,
+    /// What was noticed about columns.
+    pub(crate) notes: Vec<String>,
     rows: u64,
     /// Length and time of the file.
     state: (u64, i64, i64),
@@ -77,11 +79,13 @@ impl Survey {
         }
         let names = reader.columns().to_vec();
         let whole = types.whole(names.len());
+        let notes = types.notes(&names);
+        let notes = notes.iter().map(|note| format!("{}: {note}", path.shown())).collect();
         let mut types = types.finish(names.len());
         for (name, inferred) in names.iter().zip(&mut types) {
             inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);
         }
-        Ok(Survey { names, types, whole, rows, state })
+        Ok(Survey { names, types, whole, notes, rows, state })
     }
 
     /// Checks after the second reading, of `rows` rows, that the table has not changed.

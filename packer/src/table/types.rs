@@ -7,6 +7,7 @@
 use serde_json::Value;
 use tarflume_formats::Column;
 
+use super::odd::OddWords;
 use super::{Cell, Row};
 
 /// The type of a value or column.
@@ -66,6 +67,8 @@ impl Kind {
     /// Returns the type of a word of a table without types.
     pub(crate) fn of_word(word: &str) -> Kind {
         match word {
+            // Most texts end here.
+            text if !text.starts_with(|c: char| c.is_ascii_digit() || "-tTfF".contains(c)) => Kind::String,
             "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => Kind::Bool,
             word if is_whole(word) => match word.parse::<i64>() {
                 Ok(_) => Kind::Int,
@@ -108,13 +111,15 @@ fn is_number(word: &str) -> bool {
 }
 
 /// The values of a column so far.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Seen {
     kind: Option<Kind>,
     /// The first row that has this type.
     row: u64,
     /// Rows that have a value.
     values: u64,
+    /// The words of a table without types.
+    odd: OddWords,
 }
 
 /// Infers the types of columns.
@@ -157,12 +162,15 @@ impl Types {
         for (column, seen) in self.columns.iter_mut().enumerate() {
             let (kind, lossless) = match row.cell(column) {
                 // All words are texts: the others need not be looked at.
-                Cell::Word(_) if seen.kind == Some(Kind::String) => (Kind::String, false),
+                Cell::Word(_) if seen.odd.is_settled() => (Kind::String, false),
                 cell => match kind_of(row, cell) {
                     Some(found) => found,
                     None => continue,
                 },
             };
+            if let Cell::Word(word) = row.cell(column) {
+                seen.odd.see(row.number, row.text(word), kind);
+            }
             seen.values += 1;
             let joint = match (seen.kind, kind) {
                 (None, kind) => kind,
@@ -184,6 +192,12 @@ impl Types {
         (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
     }
 
+    /// Returns notes about columns of texts most of whose words are numbers.
+    pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
+        let texts = names.iter().zip(&self.columns).filter(|(_, s)| s.kind == Some(Kind::String));
+        texts.filter_map(|(name, seen)| seen.odd.told(name)).collect()
+    }
+
     /// Returns the types of `columns` columns. A column without values has texts.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
@@ -202,7 +216,7 @@ pub(super) fn kind_of(row: &Row, cell: Cell) -> Option<(Kind, bool)> {
         Cell::Word(word) => (Kind::of_word(row.text(word)), false),
         Cell::Bool(_) => (Kind::Bool, true),
         Cell::Int(_) => (Kind::Int, true),
-        Cell::Large(_) | Cell::Float(_) => (Kind::Float, true),
+        Cell::Large(_) | Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
         Cell::Text(_) => (Kind::String, true),
         Cell::List(_) => (Kind::List, true),
         Cell::Object(_) => (Kind::Object, true),

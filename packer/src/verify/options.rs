@@ -1,6 +1,7 @@
 //! The options of a verification; data only.
 
 use serde::Serialize;
+use tarflume_formats::json::JsonRules;
 
 use super::profile::Profile;
 use crate::choice::Choice;
@@ -46,6 +47,8 @@ pub struct Options {
     pub schemas: Vec<PartSchema>,
     /// Where the class of a sample is, to count classes; read at the levels full and decode.
     pub class: Option<ClassField>,
+    /// Which texts are JSON; `None` for the rules with which the data set was packed.
+    pub json: Option<JsonRules>,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.

@@ -8,6 +8,7 @@ mod compare;
 use std::path::Path;
 
 use tarflume_formats::index::TarFacts;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
@@ -57,6 +58,7 @@ struct Pass<'a> {
     packed: Option<TarFacts>,
     decode: bool,
     schemas: &'a [PartSchema],
+    json: JsonRules,
     class: Option<&'a ClassField>,
     values: Option<StoredValues<'a>>,
     classes: ClassCounts,
@@ -88,8 +90,11 @@ pub(crate) fn over(
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
         schemas: &options.schemas,
+        json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
-        values: sidecar.map(StoredValues::new).transpose()?.flatten(),
+        values: sidecar
+            .map(|index| StoredValues::new(index, options.json.unwrap_or_default()))
+            .transpose()?.flatten(),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
@@ -199,10 +204,10 @@ impl<'a> Pass<'a> {
     fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
         let schemas = self.schemas;
         if let Some(field) = self.class.filter(|field| field.is_in(ext)) {
-            self.classes.take(field, self.reader.data(member)?);
+            self.classes.take(field, self.reader.data(member)?, self.json);
         }
         for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
-            let (kind, why) = match schema.fault(self.reader.data(member)?) {
+            let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
                 None => continue,
                 Some(SchemaFault::NoJson(why)) => (ProblemKind::BadJson, why),
                 Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why),
@@ -221,7 +226,7 @@ impl<'a> Pass<'a> {
         points: Option<&'a [u8]>,
     ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let wrong = match content.check(data, CheckLevel::Decode).map(|found| found.codes) {
+        let wrong = match content.check(data, CheckLevel::Decode, self.json).map(|found| found.codes) {
             Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
             Ok(None) if points.is_some() => {
                 vec![PointFault::points(

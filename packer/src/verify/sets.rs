@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::{files, read_manifest};
 
@@ -12,6 +13,7 @@ use super::kinds;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
+use crate::json_rules;
 use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
 use crate::workdir::staging::Staging;
@@ -35,6 +37,8 @@ pub(crate) struct Set {
     pub targets: Vec<Target>,
     /// The problems of the manifest.
     pub problems: Vec<Problem>,
+    /// Which texts are JSON by the rules with which the data set was packed.
+    pub json: JsonRules,
     /// Number of shards beside them that an interrupted append has moved here.
     pub shards_of_append: usize,
 }
@@ -81,6 +85,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
             None
         }
     };
+    set.json = json_rules::of_manifest(manifest.as_ref());
     let has_manifest = manifest.is_some();
     // Beside a manifest they are not part of the data set, and no reader of it opens them.
     for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {

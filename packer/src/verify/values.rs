@@ -1,6 +1,7 @@
 //! `StoredValues`: compares the typed columns of a sidecar with the parts that have the values. Reads no tar.
 
 use tarflume_formats::index::Value;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Index, Result};
 
 use crate::columns::Columns;
@@ -18,8 +19,8 @@ impl<'a> StoredValues<'a> {
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(super) fn new(index: &'a Index) -> Result<Option<StoredValues<'a>>> {
-        let columns = Columns::of(index)?;
+    pub(super) fn new(index: &'a Index, rules: JsonRules) -> Result<Option<StoredValues<'a>>> {
+        let columns = Columns::of(index)?.with_rules(rules);
         Ok((!columns.is_empty()).then(|| StoredValues { index, columns, text: Vec::new() }))
     }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::{ClassTable, name};
 
@@ -80,6 +81,8 @@ pub struct CardOptions<'a> {
     pub class: Option<&'a ClassSource>,
     /// The form of boxes; `None`: as the fields tell.
     pub boxes: Option<BoxForm>,
+    /// Which texts are JSON.
+    pub json: JsonRules,
     /// The classes of the data set.
     pub table: Option<&'a ClassTable>,
 }
@@ -207,10 +210,11 @@ impl Card {
             }
         };
         if let Some(class) = options.class.filter(|class| class.ext() == ext) {
-            self.classes = class.classes(&bytes, options.table).unwrap_or_default();
+            self.classes = class.classes(&bytes, options.table, options.json).unwrap_or_default();
         }
         if ext == "json" {
-            *json = serde_json::from_slice(&bytes).ok();
+            // Boxes are drawn to the pixel.
+            *json = parse(&bytes, options.json).ok().map(|json| json.approximate());
         }
         self.texts.push((ext.to_string(), beginning(&bytes)));
         Ok(())

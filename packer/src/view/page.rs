@@ -74,6 +74,7 @@ pub fn page(
         mask_side: options.side,
         class: measured.class.as_ref(),
         boxes: options.boxes,
+        json: listing.json_rules(),
         table: table_of(listing),
     };
     let empty = html(&options.title, &measured.stats, Vec::new(), false);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::number::Number;
 use super::stored_number::StoredNumber;
+use super::text::packed;
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::dataset::stored_values::StoredValues;
@@ -54,12 +55,12 @@ impl Decode for Class {
         let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i128>().ok());
         let Some(number) = number else {
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
-            let text = format!("expected a decimal integer, found {start:?}");
+            let text = packed(sample.part(0), &self.ext)
+                .unwrap_or_else(|| format!("expected a decimal integer, found {start:?}"));
             return Err(Error::new(ErrorKind::Decode, text));
         };
         let Some((bytes, size)) = Number::Whole(number).encode(self.dtype) else {
-            let text = format!("{number} is outside the range of {}", self.dtype);
-            return Err(Error::new(ErrorKind::Decode, text));
+            return Err(Error::new(ErrorKind::Decode, Number::Whole(number).misfit(self.dtype)));
         };
         row.put(&bytes[..size])
     }

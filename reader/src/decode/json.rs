@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::json_scan::{Pointer, find};
+use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
+
 use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::stored_number::StoredNumber;
@@ -38,6 +39,7 @@ pub struct Json {
     dtype: DType,
     labels: Option<HashMap<String, i64>>,
     default: Option<JsonDefault>,
+    rules: JsonRules,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -101,10 +103,12 @@ impl Json {
             dtype: DType::I64,
             labels: None,
             default: None,
+            rules: JsonRules::Strict,
         }
     }
 
-    /// Sets the element type. A number outside its range is an error. `true` is 1.
+    /// Sets the element type. A number outside its range is an error, and so is a whole number that a float type would
+    /// round. A fraction becomes the nearest float. `true` is 1.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
@@ -163,6 +167,14 @@ impl Json {
         self
     }
 
+    /// Sets which texts are JSON. [`JsonRules::Python`] also accepts `NaN`, `Infinity`, `-Infinity`, and halves of
+    /// surrogate pairs, which become U+FFFD.
+    #[must_use]
+    pub fn rules(mut self, rules: JsonRules) -> Self {
+        self.rules = rules;
+        self
+    }
+
     fn sink<'a>(&'a self, bytes: &'a mut [u8]) -> Sink<'a> {
         let shape = match &self.kind {
             JsonKind::Fixed(shape) => Some(shape.as_slice()),
@@ -202,6 +214,11 @@ impl Json {
             (JsonDefault::Text(text), _) => sink.string(text)?,
         }
         Ok(sink.written.min(room))
+    }
+
+    fn bad_json(&self, fault: &JsonFault) -> Error {
+        let what = fault.advised("Json(..., rules=\"python\") reads it as Python does");
+        self.fault(&format!("{what}, at byte {} of the part", fault.byte))
     }
 
     fn fault(&self, what: &str) -> Error {
@@ -264,12 +281,12 @@ impl Decode for Json {
         let path = self.path.as_ref().map_err(|what| self.fault(what))?;
         let bytes = sample.part(0);
         let mut sink = self.sink(row.bytes());
-        let found = match find(bytes, path).map_err(|what| self.fault(&what))? {
+        let found = match find(bytes, path, self.rules).map_err(|fault| self.bad_json(&fault))? {
             Some(at) => {
                 if let buffer @ 1.. = unescaping(&bytes[at.clone()]) {
                     scratch.reserve(buffer)?;
                 }
-                read(bytes, at, &mut sink).map_err(|what| self.fault(&what))?
+                read(bytes, at, self.rules, &mut sink).map_err(|what| self.fault(&what))?
             }
             None => JsonResult::Nothing,
         };
@@ -301,6 +318,7 @@ impl DecodeHooks for Json {
     fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
         let shape = Decode::shape(self);
         let stored = StoredNumber::new(values, self.dtype, self.labels.as_ref(), shape)?;
+        let stored = stored.with_rules(self.rules);
         Some(Arc::new(stored))
     }
 }

@@ -1,12 +1,11 @@
 //! Converts a JSON value into elements of one type in the bytes of a row.
 //!
-//! Knows no columns, samples or pointers. Streams the value through serde without building it.
+//! Knows no columns, samples or pointers. Walks over the tokens without building the value.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
+use tarflume_formats::json::{self, JsonFault, JsonRules, Scan, Token};
 
 use super::number::Number;
 use crate::column::DType;
@@ -41,13 +40,26 @@ pub(super) struct Sink<'a> {
 impl Sink<'_> {
     pub(super) fn number(&mut self, number: Number) -> Result<(), String> {
         let Some((bytes, size)) = number.encode(self.dtype) else {
-            let value: &dyn fmt::Display = match &number {
-                Number::Whole(value) => value,
-                Number::Real(value) => value,
-            };
-            return Err(format!("{value} is outside the range of {}", self.dtype));
+            return Err(number.misfit(self.dtype));
         };
         self.put(&bytes[..size])
+    }
+
+    /// Writes a number of a text. Whole numbers stay the same; a fraction becomes the nearest float of a narrow type, and
+    /// the float of 64 bits that it stands for.
+    fn literal(&mut self, literal: json::Number<'_>) -> Result<(), String> {
+        let outside = || format!("{:.60} is outside the range of {}", literal.text(), self.dtype);
+        if !self.dtype.is_float() || literal.is_integer() {
+            return self.number(literal.whole().map(Number::Whole).ok_or_else(outside)?);
+        }
+        let real = literal.nearest();
+        if !real.is_finite() && !literal.is_special() {
+            return Err(outside());
+        }
+        if self.dtype == DType::F64 && literal.real().is_none() {
+            return Err(format!("{:.60} would be rounded in {}", literal.text(), self.dtype));
+        }
+        self.number(Number::Real(real))
     }
 
     pub(super) fn string(&mut self, text: &str) -> Result<(), String> {
@@ -81,130 +93,116 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Writes the value in `bytes[at]` into `sink`.
+/// What is wrong with a value, and the byte of the part.
+struct Wrong {
+    byte: usize,
+    what: String,
+}
+
+impl From<JsonFault> for Wrong {
+    fn from(fault: JsonFault) -> Wrong {
+        Wrong { byte: fault.byte, what: fault.what }
+    }
+}
+
+/// Writes the value in `bytes[at]`, which `find` has found by the same rules, into `sink`.
 ///
 /// # Errors
 /// Returns a message with the byte if the value does not have the expected type or shape.
 pub(super) fn read(
     bytes: &[u8],
     at: Range<usize>,
+    rules: JsonRules,
     sink: &mut Sink<'_>,
 ) -> Result<JsonResult, String> {
-    let mut json = serde_json::Deserializer::from_slice(&bytes[at.clone()]);
-    let value = Value { shape: sink.shape, sink };
-    value.deserialize(&mut json).map_err(|e| {
-        // serde appends a position within the value; the message names the byte of the part instead.
-        let text = e.to_string();
-        let place = format!(" at line {} column {}", e.line(), e.column());
-        let text = text.strip_suffix(&place).unwrap_or(&text);
-        let byte = at.start + byte_of(&bytes[at], e.line(), e.column());
-        format!("{text}, at byte {byte} of the part")
-    })
+    let scan = Scan::new(&bytes[at.clone()], rules).map_err(Wrong::from);
+    let read = scan.and_then(|mut scan| value(&mut scan, sink.shape, sink));
+    read.map_err(|Wrong { byte, what }| format!("{what}, at byte {} of the part", at.start + byte))
 }
 
-/// The byte offset of a line and column, both counted from 1.
-fn byte_of(bytes: &[u8], line: usize, column: usize) -> usize {
-    let before = bytes.split_inclusive(|&b| b == b'\n').take(line.saturating_sub(1));
-    before.map(<[u8]>::len).sum::<usize>() + column.saturating_sub(1)
-}
-
-/// A value at the end of the path: one element, or nested arrays with the lengths in `shape`.
-struct Value<'a, 'b> {
-    shape: Option<&'a [usize]>,
-    sink: &'a mut Sink<'b>,
-}
-
-impl Value<'_, '_> {
-    /// Returns an error if an array is expected and not a single value.
-    fn one<E: serde::de::Error>(&self) -> Result<(), E> {
-        match self.shape {
-            Some([]) => Ok(()),
-            None if self.sink.text => Ok(()),
-            Some([length, ..]) => {
-                Err(E::custom(format!("expected an array of {length}, found a single value")))
-            }
-            None => Err(E::custom("expected an array, found a single value")),
+/// Reads one element, or nested arrays with the lengths in `shape`.
+fn value(
+    scan: &mut Scan<'_>,
+    shape: Option<&[usize]>,
+    sink: &mut Sink<'_>,
+) -> Result<JsonResult, Wrong> {
+    let token = scan.token()?;
+    let byte = scan.at();
+    let placed = |what: String| Wrong { byte, what };
+    match token {
+        Token::Null => {
+            scan.word(token);
+            return Ok(JsonResult::Nothing);
         }
+        Token::Array => return array(scan, shape, sink),
+        Token::Object => return Err(placed(format!("expected {}, found an object", expected(shape, sink)))),
+        _ => one(shape, sink).map_err(placed)?,
     }
-
-    fn number<E: serde::de::Error>(self, number: impl Into<Number>) -> Result<JsonResult, E> {
-        self.one()?;
-        if self.sink.text || self.sink.labels.is_some() {
-            return Err(E::custom("expected a text, found a number"));
-        }
-        self.sink.number(number.into()).map_err(E::custom)?;
-        Ok(JsonResult::Value)
+    if token == Token::String {
+        let text = scan.take_string()?;
+        sink.string(&text).map_err(placed)?;
+        return Ok(JsonResult::Value);
     }
+    if sink.text || sink.labels.is_some() {
+        return Err(placed("expected a text, found a number".into()));
+    }
+    if token == Token::Number {
+        let number = scan.take_number()?;
+        sink.literal(number).map_err(placed)?;
+    } else {
+        scan.word(token);
+        sink.number((token == Token::True).into()).map_err(placed)?;
+    }
+    Ok(JsonResult::Value)
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
-    type Value = JsonResult;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<JsonResult, D::Error> {
-        json.deserialize_any(self)
+fn expected(shape: Option<&[usize]>, sink: &Sink<'_>) -> String {
+    match shape {
+        Some([length, ..]) => format!("an array of {length}"),
+        None if !sink.text => "an array".into(),
+        _ if sink.text || sink.labels.is_some() => "a text".into(),
+        _ => "a number".into(),
     }
 }
 
-impl<'de> Visitor<'de> for Value<'_, '_> {
-    type Value = JsonResult;
+/// Returns an error if an array is expected and not a single value.
+fn one(shape: Option<&[usize]>, sink: &Sink<'_>) -> Result<(), String> {
+    match shape {
+        Some([]) => Ok(()),
+        None if sink.text => Ok(()),
+        Some([length, ..]) => Err(format!("expected an array of {length}, found a single value")),
+        None => Err("expected an array, found a single value".into()),
+    }
+}
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.sink.text { "a text" } else { "a number" };
-        match self.shape {
-            Some([]) => write!(f, "{what}"),
-            Some([length, ..]) => write!(f, "an array of {length}"),
-            None if self.sink.text => write!(f, "a text"),
-            None => write!(f, "an array"),
+fn array(
+    scan: &mut Scan<'_>,
+    shape: Option<&[usize]>,
+    sink: &mut Sink<'_>,
+) -> Result<JsonResult, Wrong> {
+    let (length, inner): (Option<usize>, &[usize]) = match shape {
+        Some([length, inner @ ..]) => (Some(*length), inner),
+        None if !sink.text => (None, sink.inner),
+        _ => {
+            let what = "expected a single value, found an array".into();
+            return Err(Wrong { byte: scan.at(), what });
         }
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<JsonResult, E> {
-        self.number(value)
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<JsonResult, E> {
-        self.number(value)
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<JsonResult, E> {
-        self.number(value)
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<JsonResult, E> {
-        self.number(value)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<JsonResult, E> {
-        self.one()?;
-        self.sink.string(text).map_err(E::custom)?;
-        Ok(JsonResult::Value)
-    }
-
-    fn visit_unit<E>(self) -> Result<JsonResult, E> {
-        Ok(JsonResult::Nothing)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonResult, A::Error> {
-        let (length, inner): (Option<usize>, &[usize]) = match self.shape {
-            Some([length, inner @ ..]) => (Some(*length), inner),
-            None if !self.sink.text => (None, self.sink.inner),
-            _ => return Err(A::Error::custom("expected a single value, found an array")),
-        };
-        let mut count = 0;
-        while length != Some(count) {
-            match seq.next_element_seed(Value { shape: Some(inner), sink: self.sink })? {
-                Some(JsonResult::Value) => count += 1,
-                Some(JsonResult::Nothing) => {
-                    return Err(A::Error::custom("an element of the array is null"));
-                }
-                None if length.is_none() => return Ok(JsonResult::Value),
-                None => return Err(A::Error::custom(wrong_length(length, "fewer"))),
-            }
+    };
+    let mut count = 0;
+    scan.array(|scan, _| {
+        let placed = |scan: &Scan<'_>, what: String| Err(Wrong { byte: scan.at(), what });
+        if length == Some(count) {
+            return placed(scan, wrong_length(length, "more"));
         }
-        match seq.next_element::<IgnoredAny>()? {
-            Some(_) => Err(A::Error::custom(wrong_length(length, "more"))),
-            None => Ok(JsonResult::Value),
+        count += 1;
+        match value(scan, Some(inner), sink)? {
+            JsonResult::Value => Ok(()),
+            JsonResult::Nothing => placed(scan, "an element of the array is null".into()),
         }
+    })?;
+    match length.is_none_or(|length| length == count) {
+        true => Ok(JsonResult::Value),
+        false => Err(Wrong { byte: scan.at(), what: wrong_length(length, "fewer") }),
     }
 }
 

@@ -44,7 +44,8 @@ impl From<f32> for Number {
 
 impl Number {
     /// The bytes of the number as an element of type `dtype`, and their count. `None` if the type cannot
-    /// represent it: a fraction in an integer type, or a value outside its range. Floats round to nearest.
+    /// represent it: a fraction in an integer type, a whole number that a float type would round, or a value outside its
+    /// range. Fractions round to nearest.
     pub(super) fn encode(self, dtype: DType) -> Option<([u8; 8], usize)> {
         let mut bytes = [0; 8];
         let size = dtype.size();
@@ -63,13 +64,18 @@ impl Number {
             DType::U64 => put!(u64::try_from(self.whole()?).ok()?),
             DType::I64 => put!(i64::try_from(self.whole()?).ok()?),
             DType::Bool => put!(u8::try_from(self.whole()?).ok().filter(|&bit| bit < 2)?),
-            DType::F64 => put!(self.real()),
-            DType::F32 => put!(Some(self.real() as f32).filter(|x| self.fits(x.is_finite()))?),
+            DType::F64 => put!(Some(self.real()).filter(|&x| self.is_same(x))?),
+            DType::F32 => {
+                let value = Some(self.real() as f32);
+                put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
+            }
             DType::F16 => {
-                put!(Some(f16::from_f64(self.real())).filter(|x| self.fits(x.is_finite()))?);
+                let value = Some(f16::from_f64(self.real()));
+                put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
             DType::Bf16 => {
-                put!(Some(bf16::from_f64(self.real())).filter(|x| self.fits(x.is_finite()))?);
+                let value = Some(bf16::from_f64(self.real()));
+                put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
         }
         Some((bytes, size))
@@ -90,6 +96,25 @@ impl Number {
         match self {
             Number::Whole(value) => value as f64,
             Number::Real(value) => value,
+        }
+    }
+
+    /// Returns why a type cannot represent the number.
+    pub(super) fn misfit(self, dtype: DType) -> String {
+        match self {
+            Number::Whole(whole) if dtype.is_float() => {
+                format!("{whole} would be rounded in {dtype}; read it as an integer or a wider float")
+            }
+            Number::Whole(whole) => format!("{whole} is outside the range of {dtype}"),
+            Number::Real(real) => format!("{real} is outside the range of {dtype}"),
+        }
+    }
+
+    /// Returns true for a whole number that is this float, and for any other number.
+    fn is_same(self, float: f64) -> bool {
+        match self {
+            Number::Whole(whole) => float as i128 == whole && whole != i128::MAX,
+            Number::Real(_) => true,
         }
     }
 
@@ -127,6 +152,19 @@ mod tests {
         assert_eq!(held(65520.0, DType::F16), None);
         assert_eq!(held(65504, DType::F16), Some(f16::MAX.to_ne_bytes().to_vec()));
         assert_eq!(held(f64::INFINITY, DType::F32), Some(f32::INFINITY.to_ne_bytes().to_vec()));
+    }
+
+    #[test]
+    fn whole_numbers_stay_the_same_in_floats() {
+        for (dtype, most) in
+            [(DType::F64, 1i64 << 53), (DType::F32, 1 << 24), (DType::F16, 1 << 11), (DType::Bf16, 1 << 8)]
+        {
+            assert!(held(most, dtype).is_some() && held(-most, dtype).is_some());
+            assert_eq!((held(most + 1, dtype), held(-most - 1, dtype)), (None, None), "{dtype}");
+            assert!(held(most + 2, dtype).is_some());
+            assert!(Number::Whole((most + 1).into()).misfit(dtype).contains("would be rounded"));
+        }
+        assert_eq!(Number::Whole(i128::MAX).encode(DType::F64), None);
     }
 
     #[test]

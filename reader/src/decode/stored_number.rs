@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use tarflume_formats::index::{Value, ValueType};
+use tarflume_formats::json::JsonRules;
 
 use super::number::Number;
 use super::{Decode, DecodeHooks, Sample, Scratch};
@@ -22,6 +23,7 @@ pub(super) struct StoredNumber {
     dtype: DType,
     labels: Option<HashMap<String, i64>>,
     shape: RowShape,
+    rules: JsonRules,
 }
 
 impl StoredNumber {
@@ -39,7 +41,13 @@ impl StoredNumber {
             ValueType::F64 => dtype == DType::F64 && labels.is_none(),
             _ => labels.is_none(),
         };
-        is_same.then(|| StoredNumber { values, dtype, labels: labels.cloned(), shape })
+        let labels = labels.cloned();
+        is_same.then(|| StoredNumber { values, dtype, labels, shape, rules: JsonRules::Strict })
+    }
+
+    /// Sets whether `NaN` and infinite numbers are values, as in the text.
+    pub(super) fn with_rules(self, rules: JsonRules) -> StoredNumber {
+        StoredNumber { rules, ..self }
     }
 
     fn fault(&self, what: &str) -> Error {
@@ -50,6 +58,10 @@ impl StoredNumber {
     fn number(&self, value: Option<Value<'_>>) -> Result<Number> {
         Ok(match value {
             Some(Value::Whole(number)) => Number::Whole(number),
+            Some(Value::Float(number)) if !number.is_finite() && self.rules == JsonRules::Strict => {
+                let what = format!("{number} is not a number of JSON; give Json(..., rules=\"python\")");
+                return Err(self.fault(&what));
+            }
             Some(Value::Float(number)) => Number::Real(number),
             Some(Value::Bool(flag)) => Number::Whole(flag.into()),
             Some(Value::Text(text)) => match self.labels.as_ref().and_then(|all| all.get(text)) {
@@ -78,8 +90,7 @@ impl Decode for StoredNumber {
         let text = &mut scratch.get::<LabelText>().0;
         let number = self.number(self.values.of(sample.ordinal, text)?)?;
         let Some((bytes, size)) = number.encode(self.dtype) else {
-            let what = format!("{number:?} is outside the range of {}", self.dtype);
-            return Err(self.fault(&what));
+            return Err(self.fault(&number.misfit(self.dtype)));
         };
         row.put(&bytes[..size])
     }

@@ -1,5 +1,7 @@
 //! `Text`: a UTF-8 part as a variable column of bytes. Copies the text unchanged.
 
+use tarflume_formats::Content;
+
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,7 +42,10 @@ impl Decode for Text {
         let bytes = sample.part(0);
         if let Err(e) = std::str::from_utf8(bytes) {
             let at = e.valid_up_to();
-            let text = format!("not UTF-8 at byte {at} of the part ({:02x})", bytes[at]);
+            let text = match packed(bytes, &self.0) {
+                Some(text) => text,
+                None => format!("not UTF-8 at byte {at} of the part ({:02x})", bytes[at]),
+            };
             return Err(Error::new(ErrorKind::Decode, text));
         }
         row.put(bytes)
@@ -55,6 +60,15 @@ impl DecodeHooks for Text {
     fn copies(&self) -> bool {
         true
     }
+}
+
+/// Returns why compressed data is no text, and how it is read; `None` for other data.
+pub(super) fn packed(bytes: &[u8], ext: &str) -> Option<String> {
+    let found = Content::of(bytes).filter(|found| found.is_compressed())?;
+    Some(format!(
+        "the part is {}; take its bytes with Raw({ext:?}) and decompress them, or pack the files without compression",
+        found.name
+    ))
 }
 
 #[cfg(test)]
@@ -83,5 +97,8 @@ mod tests {
         let error = text(b"ab\xffcd").unwrap_err();
         assert!(error.text().contains("byte 2 of the part (ff)"), "{error}");
         assert!(text(b"ab\xc3").is_err());
+        let packed = text(b"\x1f\x8b\x08\0").unwrap_err();
+        assert!(packed.text().contains("gzip data; take its bytes with Raw(\"txt\")"), "{packed}");
+        assert_eq!(text(b"BZh is a text").unwrap(), b"BZh is a text");
     }
 }

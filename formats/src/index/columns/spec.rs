@@ -124,19 +124,25 @@ impl ValueType {
     /// Returns the value as one of this type.
     ///
     /// # Errors
-    /// Returns a sentence if the value has another type, or is outside the range of this one.
+    /// Returns a sentence if the value has another type, is outside the range of this one, or is a whole number that a
+    /// float would round.
     pub fn take<'a>(self, value: Value<'a>) -> Result<Value<'a>, String> {
         let other = || Err(format!("{value} is not of type {}", self.word()));
         match (self, value) {
             (ValueType::Bool, Value::Bool(_)) | (ValueType::Str, Value::Text(_)) => Ok(value),
             (ValueType::F64, Value::Float(_)) => Ok(value),
-            (ValueType::F64, Value::Whole(number)) => Ok(Value::Float(number as f64)),
-            (ValueType::F32, Value::Float(_) | Value::Whole(_)) => {
-                let number = match value {
-                    Value::Whole(number) => number as f64,
-                    Value::Float(number) => number,
-                    _ => return other(),
+            (ValueType::F64 | ValueType::F32, Value::Whole(number)) => {
+                let float = match self {
+                    ValueType::F32 => f64::from(number as f32),
+                    _ => number as f64,
                 };
+                // The largest whole number would be rounded to one that is cut back to it.
+                match float as i128 == number && number != i128::MAX {
+                    true => Ok(Value::Float(float)),
+                    false => Err(format!("{value} would be rounded in {}", self.word())),
+                }
+            }
+            (ValueType::F32, Value::Float(number)) => {
                 let single = number as f32;
                 match single.is_finite() || !number.is_finite() {
                     true => Ok(Value::Float(single.into())),
@@ -359,6 +365,9 @@ mod tests {
             (ValueType::Bool, Whole(1), "1 is not of type bool"),
             (ValueType::U8, Text("7"), "\"7\" is not of type u8"),
             (ValueType::Str, Whole(7), "7 is not of type str"),
+            (ValueType::F32, Whole(16_777_217), "16777217 would be rounded in f32"),
+            (ValueType::F64, Whole((1 << 53) + 1), "9007199254740993 would be rounded in f64"),
+            (ValueType::F64, Whole(i128::MAX), "would be rounded in f64"),
         ] {
             let error = taken(kind, value).unwrap_err();
             assert!(error.contains(why), "{error}");

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::writer::SerializedColumnWriter;
-use serde_json::Value;
 use tarflume_formats::ErrorKind;
+use tarflume_formats::json::Value;
 
 use super::refused::failed;
 use super::schema::{Leaf, Source};
 use crate::export::encoding::Encoding;
-use crate::export::fields::{Fields, Item, Kind};
+use crate::export::fields::{Fields, Item, Kind, float_of, integer_of, text_of};
 use crate::export::job::Job;
 use crate::export::row::{Row, Rows};
 use crate::export::spans::Span;
@@ -205,18 +205,15 @@ fn field(
     to: &mut SerializedColumnWriter<'_>,
     path: &Path,
 ) -> Result<(), Failure> {
-    let text = |value: &Value| match value {
-        Value::String(text) => Some(ByteArray::from(text.as_str())),
-        other => Some(ByteArray::from(other.to_string().as_str())),
-    };
+    let text = |value: &Value| Some(ByteArray::from(text_of(value).into_bytes()));
     match kind {
         Kind::Bool => scalars::<BoolType>(cells, Value::as_bool, to, path),
-        Kind::Int => scalars::<Int64Type>(cells, Value::as_i64, to, path),
-        Kind::Float => scalars::<DoubleType>(cells, Value::as_f64, to, path),
+        Kind::Int => scalars::<Int64Type>(cells, integer_of, to, path),
+        Kind::Float => scalars::<DoubleType>(cells, float_of, to, path),
         Kind::Null | Kind::Text | Kind::Json => scalars::<ByteArrayType>(cells, text, to, path),
         Kind::List(Item::Bool) => lists::<BoolType>(cells, Value::as_bool, to, path),
-        Kind::List(Item::Int) => lists::<Int64Type>(cells, Value::as_i64, to, path),
-        Kind::List(Item::Float) => lists::<DoubleType>(cells, Value::as_f64, to, path),
+        Kind::List(Item::Int) => lists::<Int64Type>(cells, integer_of, to, path),
+        Kind::List(Item::Float) => lists::<DoubleType>(cells, float_of, to, path),
         Kind::List(Item::Text | Item::None) => lists::<ByteArrayType>(cells, text, to, path),
     }
 }

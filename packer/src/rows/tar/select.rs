@@ -7,12 +7,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use serde_json::Value;
+use tarflume_formats::json::{JsonRules, Value as Json, parse};
 use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
 use crate::failure::Failure;
 use crate::filter::{Facts, Filter};
+use crate::json_rules;
 use crate::packed_shard::FrameReader;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
@@ -73,7 +74,7 @@ impl<'a, 'o> Sink<'a, 'o> {
         &mut self,
         place: (u32, &Path),
         kind: &str,
-        options: Value,
+        options: serde_json::Value,
     ) -> Result<(), Failure> {
         self.flush()?;
         self.source = self.builder.source(place, "", kind, options)?;
@@ -119,7 +120,7 @@ impl<'a, 'o> Sink<'a, 'o> {
             let each = batch.par_iter().with_min_len(64).map_init(
                 FrameReader::default,
                 |frames, sample| {
-                    select(sample, &options.filters, |part| match file {
+                    select(sample, (&options.filters, options.json), |part| match file {
                         Some(file) => read_part(file, packed, frames, part),
                         None => Ok(Vec::new()),
                     })
@@ -215,7 +216,7 @@ fn read_part(
 /// A sample with its parsed JSON.
 struct Known<'a> {
     sample: &'a TarSample,
-    json: Vec<(&'a str, Value)>,
+    json: Vec<(&'a str, Json)>,
 }
 
 impl Facts for Known<'_> {
@@ -227,7 +228,7 @@ impl Facts for Known<'_> {
         self.sample.part(ext).map(|part| part.size)
     }
 
-    fn json(&self, ext: &str) -> Option<&Value> {
+    fn json(&self, ext: &str) -> Option<&Json> {
         self.json.iter().find(|(known, _)| *known == ext).map(|(_, json)| json)
     }
 }
@@ -244,7 +245,7 @@ impl TarSample {
 /// Returns the errors of `read`.
 pub(super) fn select(
     sample: &TarSample,
-    filters: &[Filter],
+    (filters, rules): (&[Filter], JsonRules),
     mut read: impl FnMut(&TarPart) -> Result<Vec<u8>, Failure>,
 ) -> Result<Selected, Failure> {
     let mut known = Known { sample, json: Vec::new() };
@@ -255,13 +256,14 @@ pub(super) fn select(
             return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
         }
         let parsed = match &part.bytes {
-            Some(bytes) => serde_json::from_slice(bytes),
-            None => serde_json::from_slice(&read(part)?),
+            Some(bytes) => parse(bytes, rules),
+            None => parse(&read(part)?, rules),
         };
         match parsed {
             Ok(json) => known.json.push((ext, json)),
-            Err(e) => {
-                let reason = format!("--where can't read its '{ext}': {e}");
+            Err(fault) => {
+                let why = json_rules::sentence(&fault);
+                let reason = format!("--where can't read its '{ext}': {why}");
                 return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
             }
         }

@@ -1,0 +1,59 @@
+//! `JsonRules` and `JsonFault`: which texts are JSON, and what is wrong with one that is not.
+
+use std::fmt;
+
+/// Which texts are JSON.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum JsonRules {
+    /// RFC 8259, and text that is Unicode: no half of a surrogate pair.
+    #[default]
+    Strict,
+    /// Also what Python's `json` writes and reads beyond it: `NaN`, `Infinity` and `-Infinity` as numbers, and halves
+    /// of surrogate pairs, which become U+FFFD.
+    Python,
+}
+
+impl JsonRules {
+    /// Both, the default first.
+    pub const ALL: &'static [JsonRules] = &[JsonRules::Strict, JsonRules::Python];
+
+    /// Returns the word that options take.
+    pub fn word(self) -> &'static str {
+        match self {
+            JsonRules::Strict => "strict",
+            JsonRules::Python => "python",
+        }
+    }
+
+    /// Returns the rules with this word.
+    pub fn from_word(word: &str) -> Option<JsonRules> {
+        JsonRules::ALL.iter().copied().find(|rules| rules.word() == word)
+    }
+}
+
+/// What is wrong with a text that is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonFault {
+    /// The byte of the text, from 0.
+    pub byte: usize,
+    /// What was found there, and what was expected.
+    pub what: String,
+    /// True if [`JsonRules::Python`] accepts what was found.
+    pub is_python: bool,
+}
+
+impl JsonFault {
+    /// Returns what was found, and for what Python accepts the `remedy`, which names the option.
+    pub fn advised(&self, remedy: &str) -> String {
+        match self.is_python {
+            true => format!("{}; {remedy}", self.what),
+            false => self.what.clone(),
+        }
+    }
+}
+
+impl fmt::Display for JsonFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, at byte {}", self.what, self.byte)
+    }
+}

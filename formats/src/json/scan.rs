@@ -1,0 +1,388 @@
+//! `Scan`: walks over the tokens of a JSON text and decides what is JSON.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::number::Number;
+use super::rules::{JsonFault, JsonRules};
+use crate::content::Content;
+
+/// Maximum number of lists and objects that are open at one place. Deeper texts would exhaust the stack.
+pub const MAX_DEPTH: u32 = 128;
+
+/// The type of the next value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// `null`.
+    Null,
+    /// `true`.
+    True,
+    /// `false`.
+    False,
+    /// A number, or one of Python's words for one.
+    Number,
+    /// A string.
+    String,
+    /// `[`.
+    Array,
+    /// `{`.
+    Object,
+}
+
+/// A place in a JSON text.
+#[derive(Debug, Clone)]
+pub struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    depth: u32,
+    rules: JsonRules,
+}
+
+impl<'a> Scan<'a> {
+    /// Begins at the first byte.
+    ///
+    /// # Errors
+    /// Returns an error for a byte order mark, for compressed data, and if the text is not UTF-8.
+    pub fn new(bytes: &'a [u8], rules: JsonRules) -> Result<Scan<'a>, JsonFault> {
+        let plain = |byte, what: &str| JsonFault { byte, what: what.into(), is_python: false };
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            let what = "it begins with a byte order mark, which JSON forbids; remove it";
+            return Err(plain(0, what));
+        }
+        if let Some(found) = Content::of(bytes).filter(|found| found.is_compressed()) {
+            let name = found.name;
+            return Err(plain(0, &format!("it is {name}, not JSON; decompress it before it is packed")));
+        }
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| plain(e.valid_up_to(), "it is not UTF-8, as JSON must be"))?;
+        Ok(Scan { text, at: 0, depth: 0, rules })
+    }
+
+    /// Returns the byte of the next token.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Returns an error at this place.
+    pub fn fault(&self, what: impl Into<String>) -> JsonFault {
+        JsonFault { byte: self.at, what: what.into(), is_python: false }
+    }
+
+    /// Checks that nothing follows.
+    ///
+    /// # Errors
+    /// Returns an error with the first byte that follows.
+    pub fn end(&mut self) -> Result<(), JsonFault> {
+        self.blank();
+        match self.at < self.text.len() {
+            true => Err(self.fault("unexpected text after the JSON value")),
+            false => Ok(()),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// Skips white space, and `byte` if it follows. Returns whether it did.
+    fn pass(&mut self, byte: u8) -> bool {
+        self.blank();
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), JsonFault> {
+        if self.pass(byte) {
+            return Ok(());
+        }
+        let what = if self.at < self.text.len() { "" } else { "the text ends, " };
+        Err(self.fault(format!("{what}expected {:?}", char::from(byte))))
+    }
+
+    /// Skips white space and returns the type of the next value.
+    ///
+    /// # Errors
+    /// Returns an error if no value follows.
+    pub fn token(&mut self) -> Result<Token, JsonFault> {
+        self.blank();
+        let words = [("true", Token::True), ("false", Token::False), ("null", Token::Null)];
+        Ok(match self.peek() {
+            Some(b'{') => Token::Object,
+            Some(b'[') => Token::Array,
+            Some(b'"') => Token::String,
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => Token::Number,
+            Some(_) => {
+                let rest = &self.text[self.at..];
+                let found = words.iter().find(|(word, _)| rest.starts_with(word));
+                found.ok_or_else(|| self.fault("expected a JSON value"))?.1
+            }
+            None => return Err(self.fault("the text ends, expected a JSON value")),
+        })
+    }
+
+    /// Skips a value.
+    ///
+    /// # Errors
+    /// Returns the first fault in it.
+    pub fn skip(&mut self) -> Result<(), JsonFault> {
+        match self.token()? {
+            Token::Object => self.object(|scan, _| scan.skip()),
+            Token::Array => self.array(|scan, _| scan.skip()),
+            Token::String => self.string().map(drop),
+            Token::Number => self.number().map(drop),
+            token => {
+                self.word(token);
+                Ok(())
+            }
+        }
+    }
+
+    /// Skips `true`, `false` or `null`, which [`Scan::token`] has found.
+    pub fn word(&mut self, token: Token) {
+        self.at += if token == Token::False { 5 } else { 4 };
+    }
+
+    /// Walks over an object: calls `member` with the bytes of each name, quotes included, at its value, which `member`
+    /// takes.
+    ///
+    /// # Errors
+    /// Returns the first fault, and the errors of `member`.
+    pub fn object<E: From<JsonFault>>(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.open(b'{')?;
+        if self.pass(b'}') {
+            return Ok(self.close());
+        }
+        loop {
+            self.blank();
+            let name = self.string()?;
+            self.expect(b':')?;
+            member(self, name)?;
+            if self.pass(b'}') {
+                return Ok(self.close());
+            }
+            self.comma(b'}')?;
+        }
+    }
+
+    /// Walks over a list: calls `element` with the number of each element, from 0, at the element, which `element`
+    /// takes.
+    ///
+    /// # Errors
+    /// Returns the first fault, and the errors of `element`.
+    pub fn array<E: From<JsonFault>>(
+        &mut self,
+        mut element: impl FnMut(&mut Self, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.open(b'[')?;
+        if self.pass(b']') {
+            return Ok(self.close());
+        }
+        for number in 0.. {
+            element(self, number)?;
+            if self.pass(b']') {
+                break;
+            }
+            self.comma(b']')?;
+        }
+        Ok(self.close())
+    }
+
+    fn open(&mut self, byte: u8) -> Result<(), JsonFault> {
+        self.expect(byte)?;
+        self.depth += 1;
+        match self.depth > MAX_DEPTH {
+            true => Err(self.fault(format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit"))),
+            false => Ok(()),
+        }
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Skips a comma, after which the end of the list or object may not follow.
+    fn comma(&mut self, end: u8) -> Result<(), JsonFault> {
+        self.blank();
+        let comma = self.at;
+        self.expect(b',')?;
+        self.blank();
+        if self.peek() == Some(end) {
+            self.at = comma;
+            return Err(self.fault("trailing comma"));
+        }
+        Ok(())
+    }
+
+    /// Skips a string. Returns its bytes, quotes included; [`unescaped`] gives its text.
+    ///
+    /// # Errors
+    /// Returns an error if no string follows, and for a fault in it.
+    pub fn string(&mut self) -> Result<Range<usize>, JsonFault> {
+        let start = self.at;
+        self.expect(b'"')?;
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            self.at += rest.iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count();
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(start..self.at);
+                }
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.fault("a control character in a string")),
+                None => return Err(self.fault("the text ends inside a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), JsonFault> {
+        let rest = &self.text.as_bytes()[self.at + 1..];
+        if let [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] = rest {
+            self.at += 2;
+            return Ok(());
+        }
+        let Some(unit) = unit(&self.text.as_bytes()[self.at..]) else {
+            return Err(self.fault("this escape is not valid in JSON"));
+        };
+        let next = self.text.as_bytes().get(self.at + 6..).and_then(self::unit);
+        let is_pair = is_high(unit) && next.is_some_and(is_low);
+        if !is_pair && (is_high(unit) || is_low(unit)) && self.rules == JsonRules::Strict {
+            let what = format!("'\\u{unit:04x}' is half of a character: a surrogate without its pair");
+            return Err(JsonFault { is_python: true, ..self.fault(what) });
+        }
+        self.at += if is_pair { 12 } else { 6 };
+        Ok(())
+    }
+
+    /// Skips a number. Returns its bytes.
+    ///
+    /// # Errors
+    /// Returns an error if it is not written as JSON writes numbers, and for a word of Python that the rules refuse.
+    pub fn number(&mut self) -> Result<Range<usize>, JsonFault> {
+        let start = self.at;
+        let words = ["NaN", "Infinity", "-Infinity"];
+        if let Some(word) = words.iter().find(|word| self.text[start..].starts_with(**word)) {
+            if self.rules == JsonRules::Strict {
+                let what = format!("'{word}' is not a number of JSON");
+                return Err(JsonFault { is_python: true, ..self.fault(what) });
+            }
+            self.at += word.len();
+            return Ok(start..self.at);
+        }
+        self.at += usize::from(self.peek() == Some(b'-'));
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'N' | b'I') => return Err(self.fault("expected a JSON value")),
+            _ => self.digits()?,
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Ok(start..self.at)
+    }
+
+    /// Skips a number and returns it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Scan::number`].
+    pub fn take_number(&mut self) -> Result<Number<'a>, JsonFault> {
+        let at = self.number()?;
+        Ok(Number::scanned(&self.text[at]))
+    }
+
+    /// Skips a string and returns its text.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Scan::string`].
+    pub fn take_string(&mut self) -> Result<Cow<'a, str>, JsonFault> {
+        let at = self.string()?;
+        Ok(unescaped(&self.text[at]))
+    }
+
+    /// Returns a piece of the text.
+    pub fn piece(&self, at: Range<usize>) -> &'a str {
+        &self.text[at]
+    }
+
+    fn digits(&mut self) -> Result<(), JsonFault> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        self.at += count;
+        if count == 0 { Err(self.fault("expected a digit")) } else { Ok(()) }
+    }
+}
+
+/// Returns the text of a string that [`Scan::string`] has accepted, quotes included. Half of a surrogate pair becomes
+/// U+FFFD.
+pub fn unescaped(quoted: &str) -> Cow<'_, str> {
+    let inner = &quoted[1..quoted.len() - 1];
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let (character, length) = character(&rest.as_bytes()[at..]);
+        text.push(character);
+        rest = &rest[at + length..];
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+/// Returns the character of an escape and the bytes of the escape.
+fn character(escape: &[u8]) -> (char, usize) {
+    let plain = match escape.get(1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => {
+            let high = unit(escape).unwrap_or(0xfffd);
+            let low = escape.get(6..).and_then(unit).filter(|&low| is_high(high) && is_low(low));
+            return match low {
+                Some(low) => {
+                    let code = 0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+                    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+                }
+                None => (char::from_u32(high.into()).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
+            };
+        }
+        Some(&other) => char::from(other),
+        None => '\\',
+    };
+    (plain, 2)
+}
+
+/// Returns the UTF-16 unit of `\uXXXX`.
+fn unit(escape: &[u8]) -> Option<u16> {
+    let [b'\\', b'u', hex @ ..] = escape else { return None };
+    let hex = hex.get(..4).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))?;
+    u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+}
+
+fn is_high(unit: u16) -> bool {
+    (0xd800..0xdc00).contains(&unit)
+}
+
+fn is_low(unit: u16) -> bool {
+    (0xdc00..0xe000).contains(&unit)
+}
