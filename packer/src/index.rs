@@ -5,11 +5,13 @@
 //! correct sidecars that are to get entry points. Prints nothing.
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
-//! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `unsorted` finds keys
+//! sidecar stays, `probe` compares a sidecar with a few headers of its tar, `numbered` finds names that
+//! readers join to one sample, `unsorted` finds keys
 //! that come back, `folder` makes the manifest, `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
 pub(crate) mod options;
+pub(crate) mod numbered;
 pub(crate) mod probe;
 mod remote;
 pub(crate) mod rows;

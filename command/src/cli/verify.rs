@@ -14,7 +14,7 @@ use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
 
 use super::args::{Jobs, choice};
 use super::out::{self, Bar};
-use super::storage;
+use super::{storage, zeros};
 use crate::reports;
 
 const AFTER: &str = "\
@@ -104,6 +104,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
+        ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),

@@ -36,6 +36,8 @@ pub(super) struct Row<'r, 'a> {
     pub(super) parts: &'r [Option<Part<'a>>],
     /// Their bytes.
     pub(super) bytes: u64,
+    /// Whether names are cleaned where they become paths.
+    pub(super) clean_names: bool,
     columns: &'a Columns,
     tar: &'r mut TarWindow<'a>,
 }
@@ -63,7 +65,9 @@ impl<'a> Rows<'a> {
             _ => (number, TarWindow::open(shard)?),
         };
         let (_, tar) = self.tar.insert(open);
-        Ok(Some(Row { sample, bytes, parts: &self.parts, columns: &self.job.columns, tar }))
+        let clean_names = self.job.options.clean_names;
+        let (parts, columns) = (&self.parts[..], &self.job.columns);
+        Ok(Some(Row { sample, bytes, parts, clean_names, columns, tar }))
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Options {
     pub schemas: Vec<PartSchema>,
     /// Where the class of a sample is, to count classes; read at the levels full and decode.
     pub class: Option<ClassField>,
+    /// Reads on behind end markers, for tars that were joined.
+    pub ignore_zeros: bool,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.
