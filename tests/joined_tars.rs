@@ -145,7 +145,9 @@ fn reseal(index: &mut [u8]) {
 /// The Castagnoli CRC, one bit at a time.
 fn crc32c(bytes: &[u8]) -> u32 {
     let step = |crc: u32| (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
-    !bytes.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
+    !bytes
+        .iter()
+        .fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
 }
 
 #[test]
@@ -166,11 +168,22 @@ for name in 'a', 'b':
     let shard = "shard-000000.tar.zst";
     join(&place, "all.tar.zst", &[&format!("single/{shard}"), &format!("other/{shard}")]);
     for end in ["gz", "bz2", "xz"] {
-        join(&place, &format!("all.tar.{end}"), &[&format!("a.tar.{end}"), &format!("b.tar.{end}")]);
+        join(
+            &place,
+            &format!("all.tar.{end}"),
+            &[&format!("a.tar.{end}"), &format!("b.tar.{end}")],
+        );
         let padded = ["a", "b"].map(|name| format!("{name}.padded.tar.{end}"));
         join(&place, &format!("padded.tar.{end}"), &[&padded[0], &padded[1]]);
     }
-    for name in ["all.tar.gz", "all.tar.bz2", "all.tar.xz", "all.tar.zst", "padded.tar.gz", "padded.tar.bz2"] {
+    for name in [
+        "all.tar.gz",
+        "all.tar.bz2",
+        "all.tar.xz",
+        "all.tar.zst",
+        "padded.tar.gz",
+        "padded.tar.bz2",
+    ] {
         let run = place.pack(&format!("reshard {name} -o new")).exits(65);
         run.says("another tar begins here").says("--ignore-zeros").says("decompressed tar");
         let out = format!("out-{name}");

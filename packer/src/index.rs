@@ -10,8 +10,8 @@
 //! that come back, `folder` makes the manifest, `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
-pub(crate) mod options;
 pub(crate) mod numbered;
+pub(crate) mod options;
 pub(crate) mod probe;
 mod remote;
 pub(crate) mod rows;

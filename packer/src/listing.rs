@@ -178,13 +178,7 @@ fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
         if !index.is_compressed() {
             probe::check_end(&index, tar)?;
         }
-        return Ok(Shard {
-            tar: tar.into(),
-            source: None,
-            index,
-            has_sidecar: true,
-            ignore_zeros,
-        });
+        return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true, ignore_zeros });
     }
     let options = Options {
         reading: Reading::Headers,

@@ -16,10 +16,10 @@ use tarflume_formats::{Durability, Manifest, Plan, Reading};
 use tarflume_packer::bucket::{Bucket, Concluded, Leftovers, Offered};
 use tarflume_packer::build::{self, Built, Prepared, Ready, Request, Scanned, prepare};
 use tarflume_packer::export::{ExportOptions, export};
+use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
 use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::{Choice, Failure, Problem, Stop, index, verify};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
@@ -136,11 +136,7 @@ impl Work {
         })
     }
 
-    pub(crate) fn export_tokens(
-        source: ExportSource,
-        out: PathBuf,
-        stop: Stop,
-    ) -> PyResult<Work> {
+    pub(crate) fn export_tokens(source: ExportSource, out: PathBuf, stop: Stop) -> PyResult<Work> {
         Work::begin("export", stop.clone(), move |counters| {
             let listing = source.open()?;
             let done = to_megatron(&listing, &out, &stop, &|n| counters.add(n))?;

@@ -22,6 +22,6 @@ pub use crate::picture::{convert, crop, resample, row_header};
 pub use crate::remote::listing::{RemoteShard, remote_shards};
 pub use crate::source::cache::SourceCache;
 pub use crate::stream::Next;
-pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
 #[cfg(feature = "remote")]
 pub use crate::stream::Stores;
+pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};

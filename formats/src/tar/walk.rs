@@ -257,8 +257,8 @@ impl Walk {
                 self.state = State::Header;
                 return self.header(block);
             }
-            let text = "a lone block of zeros is not an end marker: readers disagree \
-                        about what follows it";
+            let text = "a lone block of zeros is not an end marker, and readers disagree about what \
+                        follows it: read on with --ignore-zeros (in Python and Rust: ignore_zeros)";
             return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
         }
         self.at = self.checked_end(self.at, 0)?;

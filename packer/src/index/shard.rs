@@ -8,10 +8,10 @@ use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name};
 
 use super::options::Options;
-use super::{numbered, probe};
 use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
+use super::{numbered, probe};
 use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::problem::Problems;

@@ -269,7 +269,7 @@ mod tests {
             entry_points: false,
             force: false,
             allow_missing_end: false,
-        ignore_zeros: false,
+            ignore_zeros: false,
             columns: Columns::default(),
             jobs: 1,
             stop: Stop::new(),

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
-pub(crate) use self::options::{IGNORE_ZEROS, KEY_BY};
 pub use self::options::KeyBy;
 use self::options::TarOptions;
+pub(crate) use self::options::{IGNORE_ZEROS, KEY_BY};
 use self::sample::{Grouping, SOME};
 use self::select::Sink;
 use super::Listing;

@@ -369,16 +369,17 @@ impl<'a> ScanBuilder<'a> {
         key: &[u8],
         exts: &[&[u8]],
     ) -> Result<Option<Vec<u8>>, (ProblemKind, String)> {
-        let given = key;
         let cleaned = match self.options.names.action(Rule::Path) {
             Action::Replace => Cow::Owned(name::cleaned(key)),
             _ => Cow::Borrowed(name::without_dot(key)),
         };
+        let given = name::without_dot(key);
         let key = cleaned.as_ref();
         if let Some(why) = name::unsafe_as_path(key) {
             let cleans = name::unsafe_as_path(&name::cleaned(key)).is_none();
             let rules = self.options.names.with_clean_paths();
-            let remedy = if cleans { format!("; --names {rules} cleans it") } else { String::new() };
+            let remedy =
+                if cleans { format!("; --names {rules} cleans it") } else { String::new() };
             return Err((ProblemKind::BadName, format!("its key can't be a name: {why}{remedy}")));
         }
         let mut out = Vec::with_capacity(key.len());

@@ -57,7 +57,8 @@ impl<'o> TarOptions<'o> {
     /// Returns an error for an unknown option or value.
     pub(super) fn of(source: &SourceUrl, scan: &'o ScanOptions) -> Result<TarOptions<'o>, Failure> {
         let known = ["prefix", IGNORE_ZEROS, KEY_BY];
-        if let Some((option, _)) = source.options.iter().find(|(o, _)| !known.contains(&o.as_str())) {
+        if let Some((option, _)) = source.options.iter().find(|(o, _)| !known.contains(&o.as_str()))
+        {
             let text = format!("tar: has no option '{option}'; it has {}", known.join(", "));
             return Err(Failure::usage(text));
         }

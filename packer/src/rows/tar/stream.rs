@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use tarflume_formats::{Error, name};
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
+use tarflume_formats::{Error, name};
 
 use super::options::TarOptions;
 use super::sample::{Grouping, SOME, TarSample};
