@@ -15,8 +15,7 @@ fn truth(claim: FalseClaim) -> (&'static [(&'static str, u64)], i32) {
         CutMidHeader => (&[("truncated", 3584)], 65),
         NoEnd | OneZeroBlock => (&[("missing-end", 6656)], 65),
         ZeroBlockInside => (&[("bad-header", 2048)], 65),
-        // No reader reads past the end, so the samples can be used: a warning.
-        GarbageAfterEnd | SampleAfterEnd => (&[("gap", 6656)], 0),
+        GarbageAfterEnd | SampleAfterEnd => (&[("gap", 7680)], 65),
         AllZero => (&[], 65), // no sample to index, nothing wrong with the tar
         Empty => (&[("missing-end", 0)], 65),
         Gzip => (&[("unsupported", 0)], 65),

@@ -28,6 +28,7 @@
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
+//! - `joined_tars`: tars behind the end marker of another tar;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
 //!   list of keys whose samples are left out;
@@ -68,6 +69,7 @@ mod harness;
 mod hostile;
 mod inspect;
 mod join;
+mod joined_tars;
 mod kills;
 mod labels;
 mod machine_trouble;

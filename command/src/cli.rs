@@ -52,6 +52,7 @@ mod tokens;
 mod unpack;
 mod verify;
 mod view;
+mod zeros;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -73,6 +74,10 @@ struct Cli {
     #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = storage::parse,
           help_heading = "Stores")]
     storage: Vec<(String, String)>,
+    /// Read tars on behind their end markers, as `tar --ignore-zeros` does: tars that were joined
+    /// (cat a.tar b.tar), also compressed ones [default: bytes there are an error]
+    #[arg(long, global = true, help_heading = "Tars")]
+    ignore_zeros: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -154,6 +159,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match Cli::try_parse_from(&words) {
         Ok(cli) => {
             storage::keep(&cli.storage);
+            zeros::keep(cli.ignore_zeros);
             command(&cli.command, name)
         }
         Err(error) if error.use_stderr() => {

@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Truncated,
     /// The end-of-archive marker (two blocks of zeros) is missing.
     MissingEnd,
+    /// More than zeros follows the end-of-archive marker: another tar, or bytes of no tar.
+    AfterEnd,
     /// A block is not a valid tar header.
     BadHeader,
     /// A tar feature that no reader of shards handles (sparse files, several volumes).

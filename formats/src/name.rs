@@ -23,6 +23,28 @@ pub fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&name[..dot], &name[dot + 1..]))
 }
 
+/// Returns a name without the `./` that `tar -cf a.tar .` puts before all names.
+pub fn without_dot(name: &[u8]) -> &[u8] {
+    let mut name = name;
+    while let Some(rest) = name.strip_prefix(b"./") {
+        name = rest;
+    }
+    name
+}
+
+/// Returns a name as a clean relative path: without empty and `.` components. `..` stays.
+///
+/// ```
+/// use tarflume_formats::name::cleaned;
+///
+/// assert_eq!(cleaned(b"/a//./b.jpg"), b"a/b.jpg");
+/// assert_eq!(cleaned(b"../a.jpg"), b"../a.jpg");
+/// ```
+pub fn cleaned(name: &[u8]) -> Vec<u8> {
+    let components = name.split(|&b| b == b'/').filter(|part| !matches!(part, &b"" | &b"."));
+    components.collect::<Vec<_>>().join(&b'/')
+}
+
 /// Returns true for names that webdataset reserves for metadata: `__name__` alone or as first
 /// folder.
 fn is_reserved(name: &[u8]) -> bool {

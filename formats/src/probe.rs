@@ -3,11 +3,14 @@
 //! Cannot detect bytes that changed inside a part; that requires reading every checksum.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Index, Sample};
 use crate::name;
-use crate::reading::TarReader;
+use crate::reading::{Reading, TarReader};
+use crate::shown::ShowPath;
+use crate::tar::BLOCK;
 
 /// Rows compared beside the first and the last.
 const ROWS: u64 = 16;
@@ -51,10 +54,8 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
     reader.resume_at(sample.first);
     let member = match reader.next_member() {
         Ok(Some(member)) => member,
-        Ok(None) => {
-            let text = "zeros where the sidecar lists a sample";
-            return Ok(Some(placed(ErrorKind::BadHeader, text.into(), sample)));
-        }
+        Ok(None) => return Ok(Some(zeros(sample))),
+        Err(error) if error.kind() == ErrorKind::AfterEnd => return Ok(Some(zeros(sample))),
         Err(error) => return passed_on(error, sample).map(Some),
     };
     let same = member.part().is_some_and(|(key, ext)| key == sample.key && *ext == *part.ext)
@@ -73,6 +74,10 @@ fn header(reader: &mut TarReader, sample: &Sample<'_>) -> Result<Option<Error>> 
     Ok(Some(placed(ErrorKind::Stale, text, sample)))
 }
 
+fn zeros(sample: &Sample<'_>) -> Error {
+    placed(ErrorKind::BadHeader, "zeros where the sidecar lists a sample".into(), sample)
+}
+
 fn placed(kind: ErrorKind, text: String, sample: &Sample<'_>) -> Error {
     Error::new(kind, text).with_byte(sample.first).with_key(sample.shown_key())
 }
@@ -82,7 +87,7 @@ fn passed_on(error: Error, sample: &Sample<'_>) -> Result<Error> {
     if error.kind() == ErrorKind::Io { Err(error) } else { Ok(error.with_key(sample.shown_key())) }
 }
 
-/// Compares the end: no part may follow the last one, and the end marker must.
+/// Compares the end: no part may follow the last one, the end marker must, and zeros alone may follow that.
 fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
     let last = match index.samples().checked_sub(1) {
         Some(row) => index.sample(row)?,
@@ -107,13 +112,33 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
             Err(error) => return Ok(Some(error)),
         }
     }
-    match reader.end() {
-        Some(end) if !reader.only_zeros_from(end)? => {
-            let text = "more than zeros follows the end marker";
-            Ok(Some(Error::new(ErrorKind::Damaged, text).with_byte(end)))
-        }
-        _ => Ok(None),
+    Ok(None)
+}
+
+/// Checks that the sidecar of a plain tar lists its samples to the last one.
+///
+/// # Errors
+/// Returns an error that names the command which renews the sidecar if a part or more than zeros follows, and if the
+/// operating system refuses to read.
+pub fn check_end(index: &Index, tar: &Path) -> Result<()> {
+    // What packing writes: the end marker follows the last part, and the tar ends.
+    if index.samples_end()?.checked_add(2 * BLOCK) == Some(index.tar_length()) {
+        return Ok(());
     }
+    let mut reader = TarReader::open(tar, Reading::Headers)?;
+    let Some(error) = end(&mut reader, index)? else { return Ok(()) };
+    let option = if error.kind() == ErrorKind::AfterEnd { " --ignore-zeros" } else { "" };
+    let text = format!(
+        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option} {}`",
+        error.text(),
+        tar.shown()
+    );
+    let renewed = Error::new(error.kind(), text).with_path(tar);
+    Err(match (error.place().byte, &error.place().key) {
+        (Some(byte), Some(key)) => renewed.with_byte(byte).with_key(key.clone()),
+        (Some(byte), None) => renewed.with_byte(byte),
+        _ => renewed,
+    })
 }
 
 #[cfg(test)]

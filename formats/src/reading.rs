@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::index::TarFacts;
 use crate::name;
-use crate::tar::{Event, Member, Walk};
+use crate::tar::{BLOCK, Event, Member, Walk, behind_end};
 
 /// Bytes per read in the mode for every byte.
 const PIECE: usize = 256 * 1024;
@@ -44,6 +44,10 @@ pub struct TarReader {
     hasher: Option<blake3::Hasher>,
     /// Bytes of the tar that were hashed.
     hashed: u64,
+    /// End markers before this byte do not end the tar.
+    read_on: u64,
+    /// Where the first tar behind an end marker begins, once found.
+    joined: Option<u64>,
     /// Start of the end marker, once found.
     end: Option<u64>,
 }
@@ -82,8 +86,26 @@ impl TarReader {
             peek: PEEK,
             hasher: (reading == Reading::Everything).then(blake3::Hasher::new),
             hashed: 0,
+            read_on: 0,
+            joined: None,
             end: None,
         }
+    }
+
+    /// Reads on behind end markers, as `tar --ignore-zeros` does, for tars that were joined; without
+    /// this, bytes other than zeros behind the first end marker are an error.
+    #[must_use]
+    pub fn ignore_zeros(self, yes: bool) -> TarReader {
+        self.read_on_until(if yes { u64::MAX } else { 0 })
+    }
+
+    /// Reads on behind end markers before byte `until`: a sidecar of joined tars lists samples up to
+    /// there.
+    #[must_use]
+    pub fn read_on_until(mut self, until: u64) -> TarReader {
+        self.read_on = self.read_on.max(until);
+        self.walk = self.walk.ignoring_zeros(self.read_on);
+        self
     }
 
     /// Returns the bytes of the tar.
@@ -94,7 +116,9 @@ impl TarReader {
     /// Returns the next member, of any kind; `None` after the end marker.
     ///
     /// # Errors
-    /// Returns the errors of [`Walk::step`], and an error if the operating system refuses to read.
+    /// Returns the errors of [`Walk::step`], [`ErrorKind::AfterEnd`] if more than zeros follows the
+    /// end marker (the next call then returns `None`), and an error if the operating system refuses to
+    /// read.
     pub fn next_member(&mut self) -> Result<Option<Member>> {
         loop {
             if self.end.is_some() {
@@ -118,10 +142,28 @@ impl TarReader {
                     return Err(self.cut(&member));
                 }
                 Some(Event::Member(member)) => return Ok(Some(member)),
-                Some(Event::End { offset }) => self.end = Some(offset),
+                Some(Event::End { offset }) => self.after_end(offset)?,
                 None => {}
             }
         }
+    }
+
+    /// Examines what follows the end marker at `end`: zeros end the tar.
+    fn after_end(&mut self, end: u64) -> Result<()> {
+        self.end = Some(end);
+        let Some(at) = self.first_nonzero_from(end + 2 * BLOCK)? else { return Ok(()) };
+        let block = at / BLOCK * BLOCK;
+        if at < self.read_on {
+            self.end = None;
+            self.joined.get_or_insert(block);
+            self.walk.read_on(block);
+            return Ok(());
+        }
+        let length = BLOCK.min(self.length - block) as usize;
+        self.load(block, length)?;
+        let start = (block - self.at) as usize;
+        let error = behind_end(end, at, &self.window[start..start + length]);
+        Err(error.with_path(&self.path))
     }
 
     /// Returns the error for a member whose data ends past the end of the file, before its data is
@@ -146,8 +188,13 @@ impl TarReader {
     /// Continues at `offset`, which must be a member's first header or the end marker: past damage,
     /// at a position from a sidecar, or to examine one member.
     pub fn resume_at(&mut self, offset: u64) {
-        self.walk = Walk::at(offset);
+        self.walk = Walk::at(offset).ignoring_zeros(self.read_on);
         self.end = None;
+    }
+
+    /// Returns where the first tar behind an end marker begins, if the reader has read on there.
+    pub fn joined(&self) -> Option<u64> {
+        self.joined
     }
 
     /// Returns the start of the end marker, once [`TarReader::next_member`] has returned `None`.
@@ -207,17 +254,26 @@ impl TarReader {
     /// # Errors
     /// Returns an error if the operating system refuses to read.
     pub fn only_zeros_from(&mut self, offset: u64) -> Result<bool> {
+        Ok(self.first_nonzero_from(offset)?.is_none())
+    }
+
+    /// Returns the first byte from `offset` on that is not zero; `None` if there is none.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses to read.
+    pub fn first_nonzero_from(&mut self, offset: u64) -> Result<Option<u64>> {
         let mut at = offset;
         while at < self.length {
             let piece = (self.length - at).min(PIECE as u64) as usize;
             self.load(at, piece)?;
             let start = (at - self.at) as usize;
-            if self.window[start..start + piece].iter().any(|&b| b != 0) {
-                return Ok(false);
+            let nonzero = self.window[start..start + piece].iter().position(|&b| b != 0);
+            if let Some(place) = nonzero {
+                return Ok(Some(at + place as u64));
             }
             at += piece as u64;
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Loads `length` bytes at `offset` into the window. They must be inside the file.

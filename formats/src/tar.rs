@@ -12,6 +12,7 @@
 //!
 //! No length found in a tar is trusted: additions are checked and memory is bounded.
 
+mod behind;
 mod header;
 mod number;
 mod pax;
@@ -20,6 +21,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use behind::behind_end;
 pub use header::{
     BLOCK, END, Header, MTIME, MemberKind, header_len, is_zero_block, padded, write_header,
 };

@@ -165,12 +165,56 @@ fn bytes_after_the_end_marker_are_part_of_the_digest() {
         let (_dir, path) = put(&tar);
         for reading in BOTH {
             let mut reader = TarReader::open(&path, reading).unwrap();
-            walk(&mut reader).unwrap();
+            let behind = walk(&mut reader).map_err(|error| (error.kind(), error.place().byte));
+            let place = tar.len() as u64 - 1;
+            match last {
+                0 => assert!(behind.is_ok()),
+                _ => assert_eq!(behind.unwrap_err(), (ErrorKind::AfterEnd, Some(place))),
+            }
+            assert_eq!(reader.next_member().unwrap(), None, "the tar ends at its marker");
             assert_eq!(reader.end(), Some(end));
             assert_eq!(reader.only_zeros_from(end).unwrap(), last == 0);
             let digest = reader.finish().unwrap().digest;
             assert!(digest.is_none_or(|d| d == blake3::hash(&tar)));
         }
+    }
+}
+
+#[test]
+fn joined_tars_are_refused_and_with_the_option_read_on() {
+    let single = ours();
+    let joined = [&single[..], &[0; 5120], &single].concat();
+    let second = single.len() as u64 + 5120;
+    let (_single_dir, single_path) = put(&single);
+    let (_dir, path) = put(&joined);
+    for reading in BOTH {
+        let whole = walk(&mut TarReader::open(&single_path, reading).unwrap()).unwrap();
+        let open = || TarReader::open(&path, reading).unwrap();
+        let error = walk(&mut open()).unwrap_err();
+        assert_eq!((error.kind(), error.place().byte), (ErrorKind::AfterEnd, Some(second)));
+        let moved =
+            |m: &Member| Member { first: m.first + second, data: m.data + second, ..m.clone() };
+        let twice: Vec<Member> = whole.iter().cloned().chain(whole.iter().map(moved)).collect();
+        let mut reader = open().ignore_zeros(true);
+        assert_eq!(walk(&mut reader).unwrap(), twice);
+        assert_eq!(reader.joined(), Some(second));
+        assert_eq!(reader.end(), Some(joined.len() as u64 - 1024));
+        assert!(reader.finish().unwrap().digest.is_none_or(|d| d == blake3::hash(&joined)));
+        // A sidecar that lists the last member proves that the tar goes on, and one of the first tar does not.
+        assert_eq!(walk(&mut open().read_on_until(twice[twice.len() - 1].end())).unwrap(), twice);
+        assert!(walk(&mut open().read_on_until(whole[whole.len() - 1].end())).is_err());
+    }
+}
+
+#[test]
+fn a_lone_block_of_zeros_is_passed_over_with_the_option_alone() {
+    let tar = ours();
+    let cut = tar.len() - 512;
+    let (_dir, path) = put(&[&tar[..cut], &tar[..]].concat());
+    for reading in BOTH {
+        let open = || TarReader::open(&path, reading).unwrap();
+        assert_eq!(walk(&mut open()).unwrap_err().kind(), ErrorKind::BadHeader);
+        assert_eq!(walk(&mut open().ignore_zeros(true)).unwrap().len(), 2 * 13);
     }
 }
 

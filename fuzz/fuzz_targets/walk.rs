@@ -50,7 +50,9 @@ fn walk(tar: &[u8]) -> Option<Vec<(Member, u32)>> {
             }
             Ok(Some(Event::End { offset })) => {
                 assert!(offset + 1024 <= tar.len() as u64);
-                return Some(members);
+                // The reader refuses a tar behind which more than zeros follows.
+                let rest = &tar[offset as usize..];
+                return rest.iter().all(|&byte| byte == 0).then_some(members);
             }
             Ok(None) => {}
             Err(error) => {
@@ -73,7 +75,7 @@ fn read(path: &Path, reading: Reading, tar: &[u8]) -> Option<Vec<(Member, u32)>>
     }
     let end = reader.end().expect("an end marker was found");
     let zeros = reader.only_zeros_from(end).expect("the rest can be read");
-    assert_eq!(zeros, tar[end as usize..].iter().all(|&b| b == 0));
+    assert!(zeros && tar[end as usize..].iter().all(|&b| b == 0));
     reader.finish().expect("the rest can be read");
     Some(members)
 }

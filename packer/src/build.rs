@@ -26,5 +26,7 @@ pub use request::Request;
 pub use scan_part::{PartReport, scan_part};
 pub use selection::{Selection, Tars};
 
+pub use crate::rows::KeyBy;
+
 pub use crate::plan::warnings::of as warnings;
 pub use crate::scan::subtree::Subtree;

@@ -5,10 +5,12 @@
 //! correct sidecars that are to get entry points. Prints nothing.
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
-//! sidecar stays, `proof` compares a sidecar with a tar that may be newer, `unsorted` finds keys
-//! that come back, `values` columns without a value, `folder` makes the manifest, `remote` indexes copies of tars in stores.
+//! sidecar stays, `proof` compares a sidecar with a tar that may be newer, `numbered` finds names that readers join to
+//! one sample, `unsorted` finds keys that come back, `values` columns without a value, `folder` makes the manifest,
+//! `remote` indexes copies of tars in stores.
 
 pub(crate) mod folder;
+pub(crate) mod numbered;
 pub(crate) mod options;
 pub(crate) mod proof;
 mod remote;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+pub use tarflume::internal::GzipMembers;
 use tarflume_formats::About;
 
 use crate::annotations::{coco, voc, yolo};

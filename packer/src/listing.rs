@@ -50,6 +50,17 @@ pub struct Shard {
     pub index: Index,
     /// True if the rows come from a sidecar, false if from the tar's own headers.
     pub has_sidecar: bool,
+    /// True if the tar is read on behind end markers.
+    pub ignore_zeros: bool,
+}
+
+/// How tars are opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Access<'a> {
+    /// Names and values for stores; the environment has the others.
+    pub storage: &'a [(String, String)],
+    /// Reads tars without a sidecar on behind their end markers, for tars that were joined.
+    pub ignore_zeros: bool,
 }
 
 impl Shard {
@@ -106,9 +117,13 @@ impl Listing {
 /// Opens the data set in a folder, one tar, or the tars that a path with braces names.
 ///
 /// # Errors
-/// Returns an error if `path` does not exist, is stale, truncated or damaged, or if a tar cannot be
-/// walked.
+/// Returns an error if `path` does not exist, is stale, truncated or damaged, if a tar cannot be
+/// walked, or if more than zeros follows its end marker.
 pub fn open(path: &Path) -> Result<Listing, Failure> {
+    open_local(path, Access::default())
+}
+
+fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     if url_of(path).is_some() {
         return Err(Failure::usage(format!(
             "{} is a URL, and this command reads local files; `pack help` lists those that read stores",
@@ -117,11 +132,11 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
     }
     let paths = braces::expand(path)?;
     if paths != [path] {
-        let shards = paths.iter().map(|tar| open_tar(tar)).collect::<Result<_, Failure>>()?;
+        let shards = paths.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
         return Ok(Listing { manifest: None, shards });
     }
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
-        return Ok(Listing { manifest: None, shards: vec![open_tar(path)?] });
+        return Ok(Listing { manifest: None, shards: vec![open_tar(path, access)?] });
     }
     let folder = if is_folder(path)? { path } else { tarflume_formats::publish::folder_of(path) };
     let manifest = read_manifest(&folder.join(FILE_NAME))?;
@@ -130,21 +145,21 @@ pub fn open(path: &Path) -> Result<Listing, Failure> {
         let index = open_index(folder, entry)?;
         let tar = folder.join(&entry.name);
         proof::probe_suspect(&tar, &index)?;
-        shards.push(Shard { tar, source: None, index, has_sidecar: true });
+        let (source, has_sidecar, ignore_zeros) = (None, true, access.ignore_zeros);
+        shards.push(Shard { tar, source, index, has_sidecar, ignore_zeros });
     }
     Ok(Listing { manifest: Some(manifest), shards })
 }
 
-/// As [`open`], for a URL such as `s3://bucket/set`, too. `options` are names and values for the
-/// store; the environment has the others.
+/// As [`open`], for a URL such as `s3://bucket/set`, too.
 ///
 /// # Errors
 /// As [`open`], and the errors of the store.
 #[cfg(feature = "remote")]
-pub fn open_at(path: &Path, options: &[(String, String)]) -> Result<Listing, Failure> {
-    let Some(url) = url_of(path) else { return open(path) };
+pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
+    let Some(url) = url_of(path) else { return open_local(path, access) };
     let mut storage = tarflume::Storage::new();
-    for (name, value) in options {
+    for (name, value) in access.storage {
         storage = storage.option(name, value)?;
     }
     let (manifest, remote) = tarflume::internal::remote_shards(url, &storage)?;
@@ -152,7 +167,8 @@ pub fn open_at(path: &Path, options: &[(String, String)]) -> Result<Listing, Fai
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);
         let index = index.map_err(|e| e.with_path(&shard.url))?;
-        Ok(Shard { tar: shard.url, source: Some(shard.source), index, has_sidecar: true })
+        let (source, has_sidecar, ignore_zeros) = (Some(shard.source), true, access.ignore_zeros);
+        Ok(Shard { tar: shard.url, source, index, has_sidecar, ignore_zeros })
     })?;
     let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
     Ok(Listing { manifest: Some(manifest), shards })
@@ -163,22 +179,27 @@ pub fn open_at(path: &Path, options: &[(String, String)]) -> Result<Listing, Fai
 /// # Errors
 /// As [`open`].
 #[cfg(not(feature = "remote"))]
-pub fn open_at(path: &Path, _: &[(String, String)]) -> Result<Listing, Failure> {
-    open(path)
+pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
+    open_local(path, access)
 }
 
-fn open_tar(tar: &Path) -> Result<Shard, Failure> {
+fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
+    let ignore_zeros = access.ignore_zeros;
     let sidecar = index_path(tar);
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
         proof::probe_suspect(tar, &index)?;
-        return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true });
+        if !index.is_compressed() {
+            probe::check_end(&index, tar)?;
+        }
+        return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true, ignore_zeros });
     }
-    let read = sidecar::read_tar(tar, &Options::of_headers(), &|_| {})?;
+    let options = Options { ignore_zeros, ..Options::of_headers() };
+    let read = sidecar::read_tar(tar, (&options, 0), &|_| {})?;
     let index = Index::from_bytes(read.bytes)?;
-    Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false })
+    Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false, ignore_zeros })
 }
 
 /// The result of a search for a part.

@@ -42,6 +42,8 @@ use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
+pub use self::tar::KeyBy;
+pub(crate) use self::tar::{IGNORE_ZEROS, KEY_BY};
 pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
 
 /// Returns the files that a name with braces or wildcards stands for, sorted by bytes; of a folder those

@@ -114,7 +114,9 @@ fn one(
 ) -> Result<Unpacked, Failure> {
     let data = shard.data()?;
     let again = data.try_clone().map_err(|e| Failure::io(e, "open", &shard.tar))?;
-    let mut reader = TarReader::of_file(again, &shard.tar, Reading::Headers)?;
+    let reader = TarReader::of_file(again, &shard.tar, Reading::Headers)?;
+    let mut reader = reader.ignore_zeros(shard.ignore_zeros);
+    reader = reader.read_on_until(shard.index.samples_end()?);
     let mut unpacking = Unpacking {
         shard,
         data,
@@ -253,10 +255,7 @@ impl Unpacking<'_> {
 
 /// Returns a name without GNU tar's additions: a leading `./`, and a directory's trailing slash.
 fn plain(name: &[u8]) -> Vec<u8> {
-    let mut name = name;
-    while let Some(rest) = name.strip_prefix(b"./") {
-        name = rest;
-    }
+    let name = name::without_dot(name);
     name.strip_suffix(b"/").unwrap_or(name).to_vec()
 }
 

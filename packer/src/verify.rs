@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 
 use crate::braces::expand_all;
@@ -33,7 +34,7 @@ use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard};
 use crate::failure::Failure;
 use crate::foreign_index;
-use crate::index::in_parallel;
+use crate::index::{in_parallel, numbered};
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use sets::{Set, Target};
 use shard::Proved;
@@ -61,6 +62,9 @@ pub struct Report {
     pub shards_without_checksums: u64,
     /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
     pub shards_of_append: u64,
+    /// Remarks on shards that are no problems, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -137,6 +141,8 @@ fn verify_set(
         if let Some(index) = index {
             report.samples += index.samples();
             found.add(&path, &index)?;
+            let note = numbered::note(&index)?;
+            report.notes.extend(note.map(|note| format!("{}: {note}", path.shown())));
             shards.push((path, index));
         }
     }
@@ -207,6 +213,7 @@ impl Report {
             extensions: BTreeMap::new(),
             shards_without_checksums: 0,
             shards_of_append: 0,
+            notes: Vec::new(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

@@ -22,7 +22,7 @@ use tarflume_tokens::{Condition, Encode, Tokenizer};
 use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
-use crate::packing::{Work, reading};
+use crate::packing::{ExportSource, Work, reading};
 use crate::packing_words::{compression, json_words, typed_columns};
 use crate::storage;
 use crate::tokens::Function;
@@ -78,7 +78,7 @@ pub(crate) fn counts(
 #[pyfunction]
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
-       join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
+       ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
        fresh=false, dry_run=false, compress=None, columns=None, json_rules=None, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
@@ -100,6 +100,7 @@ pub(crate) fn pack_build(
     ext_by_content: bool,
     names: Option<String>,
     exclude: Vec<String>,
+    ignore_zeros: bool,
     join: Option<String>,
     coco: Option<String>,
     yolo: Option<String>,
@@ -144,6 +145,7 @@ pub(crate) fn pack_build(
         ext_by_content,
         names: names.unwrap_or(usual.names),
         exclude,
+        ignore_zeros,
         join,
         coco,
         yolo,
@@ -235,7 +237,8 @@ pub(crate) fn pack_append(
 
 /// Starts to verify data sets and tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None))]
+#[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
+       ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -247,6 +250,7 @@ pub(crate) fn pack_verify(
     json_rules: Option<&str>,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
+    ignore_zeros: bool,
 ) -> PyResult<Work> {
     let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
     let options = verify::Options {
@@ -260,6 +264,7 @@ pub(crate) fn pack_verify(
             .map_err(|failure| JobFailure::failure(failure).raised(py))?,
         class: None,
         json: json_words(py, json_rules)?,
+        ignore_zeros,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
@@ -270,7 +275,7 @@ pub(crate) fn pack_verify(
 /// Starts to write a data set in another format.
 #[pyfunction]
 #[pyo3(signature = (path, out, *, to, parts=None, json=None, numbers="exact", json_rules=None, encodings=Vec::new(), shard_size=None, jobs=None,
-       fsync=true, storage=None))]
+       fsync=true, storage=None, names=None, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_export(
     py: Python<'_>,
@@ -286,8 +291,18 @@ pub(crate) fn pack_export(
     jobs: Option<Number<u64>>,
     fsync: bool,
     storage: Option<Bound<'_, PyAny>>,
+    names: Option<&str>,
+    ignore_zeros: bool,
 ) -> PyResult<Work> {
-    let (path, storage) = (url::restored(path), storage::pairs(py, storage.as_ref())?);
+    let storage = storage::pairs(py, storage.as_ref())?;
+    let source = ExportSource { path: url::restored(path), storage, ignore_zeros };
+    let clean_names = match names {
+        None | Some("path=refuse") => false,
+        Some("path=replace") => true,
+        Some(other) => {
+            return Err(usage(py, format!("names={other:?}: give \"path=replace\"")));
+        }
+    };
     if to == "megatron" {
         let is_of_samples =
             parts.is_some() || json.is_some() || json_rules.is_some() || !encodings.is_empty() || shard_size.is_some();
@@ -296,7 +311,7 @@ pub(crate) fn pack_export(
                         writes all documents into one pair of files with one thread and syncs them";
             return Err(usage(py, text));
         }
-        return Work::export_tokens(path, out, storage, Stop::new());
+        return Work::export_tokens(source, out, Stop::new());
     }
     let lower = |ext: String| ext.to_ascii_lowercase();
     let declared = |(ext, word): (String, String)| {
@@ -308,19 +323,20 @@ pub(crate) fn pack_export(
         numbers: choice::<Numbers>(py, "numbers", numbers)?,
         rules: json_words(py, json_rules)?,
         encodings: encodings.into_iter().map(declared).collect::<PyResult<_>>()?,
+        clean_names,
         file_size: shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?,
         jobs: self::jobs(threads(py, jobs)?),
         durability: if fsync { Durability::Synced } else { Durability::Cached },
         stop: Stop::new(),
         ..ExportOptions::new(choice::<Format>(py, "to", to)?)
     };
-    Work::export(path, out, storage, options)
+    Work::export(source, out, options)
 }
 
 /// Starts to index tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, force=false, allow_missing_end=false,
-       jobs=None, storage=None))]
+       jobs=None, storage=None, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
     py: Python<'_>,
@@ -333,6 +349,7 @@ pub(crate) fn pack_index(
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
+    ignore_zeros: bool,
 ) -> PyResult<Work> {
     if headers && entry_points {
         return Err(usage(
@@ -348,6 +365,7 @@ pub(crate) fn pack_index(
         entry_points,
         force,
         allow_missing_end,
+        ignore_zeros,
         columns: typed_columns(py, columns)?
             .unwrap_or_default()
             .with_rules(json_words(py, json_rules)?.unwrap_or_default()),
@@ -363,7 +381,7 @@ pub(crate) fn pack_index(
 #[pyo3(signature = (sources, out, length, *, tokenizer=None, encode=None, fingerprint=None, vocabulary=None,
        pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
        text_part="txt", per_line=false, special_tokens=false, cache=None, unit=None, shard_size=None,
-       shard_samples=None, prefix="shard", fsync=true, jobs=None, fresh=false))]
+       shard_samples=None, prefix="shard", fsync=true, jobs=None, fresh=false, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_tokens(
     py: Python<'_>,
@@ -392,6 +410,7 @@ pub(crate) fn pack_tokens(
     fsync: bool,
     jobs: Option<Number<u64>>,
     fresh: bool,
+    ignore_zeros: bool,
 ) -> PyResult<Work> {
     let raised = |failure| JobFailure::failure(failure).raised(py);
     let encoder = match (tokenizer, encode, fingerprint) {
@@ -410,7 +429,8 @@ pub(crate) fn pack_tokens(
         (None, None, None) => None,
         _ => return Err(usage(py, "give tokenizer=, or encode= with fingerprint=")),
     };
-    let reading = Reading { field: text_field.into(), part: text_part.into(), per_line };
+    let (field, part) = (text_field.into(), text_part.into());
+    let reading = Reading { field, part, per_line, ignore_zeros };
     let input = match (Input::megatron(&sources), encoder) {
         (Some(prefixes), None) => Input::Megatron(prefixes),
         (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),

@@ -16,10 +16,11 @@ use tarflume_formats::{Durability, Manifest, Plan, Reading};
 use tarflume_packer::bucket::{Bucket, Concluded, Leftovers, Offered};
 use tarflume_packer::build::{self, Built, Prepared, Ready, Request, Scanned, prepare};
 use tarflume_packer::export::{ExportOptions, export};
+use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::progress::{Goal, Now};
 use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
 use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Choice, Failure, Problem, Stop, index, listing, verify};
+use tarflume_packer::{Choice, Failure, Problem, Stop, index, verify};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 
@@ -58,6 +59,20 @@ struct Thread {
     handle: JoinHandle<Outcome>,
     /// Disconnected when the job has ended.
     over: Receiver<()>,
+}
+
+/// The data set or the tar that is exported.
+pub(crate) struct ExportSource {
+    pub(crate) path: PathBuf,
+    pub(crate) storage: Pairs,
+    pub(crate) ignore_zeros: bool,
+}
+
+impl ExportSource {
+    fn open(&self) -> Result<Listing, Failure> {
+        let ExportSource { path, storage, ignore_zeros } = self;
+        listing::open_at(path, Access { storage, ignore_zeros: *ignore_zeros })
+    }
 }
 
 impl Work {
@@ -109,27 +124,21 @@ impl Work {
     }
 
     pub(crate) fn export(
-        path: PathBuf,
+        source: ExportSource,
         out: PathBuf,
-        storage: Pairs,
         options: ExportOptions,
     ) -> PyResult<Work> {
         Work::begin("export", options.stop.clone(), move |counters| {
-            let listing = listing::open_at(&path, &storage)?;
+            let listing = source.open()?;
             let done = export(&listing, &out, &options, &|n| counters.add(n))?;
             Ok(json!({"samples": done.samples, "files": done.files, "bytes": done.bytes,
                       "shards_without_checksums": done.unproved}))
         })
     }
 
-    pub(crate) fn export_tokens(
-        path: PathBuf,
-        out: PathBuf,
-        storage: Pairs,
-        stop: Stop,
-    ) -> PyResult<Work> {
+    pub(crate) fn export_tokens(source: ExportSource, out: PathBuf, stop: Stop) -> PyResult<Work> {
         Work::begin("export", stop.clone(), move |counters| {
-            let listing = listing::open_at(&path, &storage)?;
+            let listing = source.open()?;
             let done = to_megatron(&listing, &out, &stop, &|n| counters.add(n))?;
             Ok(json!({"documents": done.documents, "tokens": done.tokens, "bytes": done.bytes}))
         })

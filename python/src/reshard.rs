@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use tarflume_packer::build::{BuildOptions, Selection, Tars};
+use tarflume_packer::build::{BuildOptions, KeyBy, Selection, Tars};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Stop};
 
@@ -21,7 +21,7 @@ use crate::url;
        drop=Vec::new(), rename="", key_prefix=Vec::new(), shards=None, shard_size=None, shard_samples=None, prefix=None,
        shuffle=None, split=None, stratify=None, split_by=None, names="allow", dedupe=false, limit=None, check=None,
        on_problem="fail", entry_points=true, compress=None, columns=None, json_rules=None, jobs=None, fresh=false, dry_run=false, storage=None,
-       single_writer=false))]
+       single_writer=false, key_by="first-dot", ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_reshard(
     py: Python<'_>,
@@ -56,6 +56,8 @@ pub(crate) fn pack_reshard(
     dry_run: bool,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
+    key_by: &str,
+    ignore_zeros: bool,
 ) -> PyResult<Work> {
     let out = url::restored(out);
     let bucket = bucket(py, &out, storage.as_ref())?;
@@ -81,6 +83,8 @@ pub(crate) fn pack_reshard(
         split_by,
         ext_map: rename.into(),
         names: names.into(),
+        key_by: KeyBy::parse(key_by).map_err(|why| usage(py, format!("key_by={why}")))?,
+        ignore_zeros,
         exclude,
         entry_points,
         dedupe,

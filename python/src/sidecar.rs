@@ -24,6 +24,7 @@ pub fn write_sidecar(
         entry_points,
         force: true,
         allow_missing_end: false,
+        ignore_zeros: false,
         columns: tarflume_packer::columns::Columns::default(),
         jobs: 1,
         stop: Stop::new(),

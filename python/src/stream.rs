@@ -65,7 +65,8 @@ impl TarStores {
 /// instead of it, and `local_path`, too, if it is given. At most 64 MiB of samples wait for the caller.
 /// `memory_limit`, in bytes, bounds all memory (default 1 GiB); a sample may take an eighth of it. Of a URL, up to
 /// 32 MiB are fetched ahead, which it does not bound; `stores` says how its store is reached. A bad sample raises an
-/// error in its place: continue iterating for the rest.
+/// error in its place: continue iterating for the rest. `ignore_zeros` reads on behind the end marker, for tars that
+/// were joined; without it, bytes other than zeros there are an error.
 #[pyclass(frozen, module = "tarflume._core")]
 pub struct TarStream {
     samples: Mutex<Option<Samples>>,
@@ -102,7 +103,8 @@ impl TarStream {
 #[pymethods]
 impl TarStream {
     #[new]
-    #[pyo3(signature = (path, *, url = None, local_path = None, memory_limit = None, stores = None))]
+    #[pyo3(signature = (path, *, url = None, local_path = None, memory_limit = None, stores = None,
+           ignore_zeros = false))]
     fn new(
         py: Python<'_>,
         path: &str,
@@ -110,6 +112,7 @@ impl TarStream {
         local_path: Option<String>,
         memory_limit: Option<Number<u64>>,
         stores: Option<&TarStores>,
+        ignore_zeros: bool,
     ) -> PyResult<TarStream> {
         let notified = Arc::new(Notification::default());
         let notify = Arc::clone(&notified);
@@ -118,7 +121,7 @@ impl TarStream {
                 Some(stores) => Stream::open_among(path, &mut stores.0.lock().ignore_poison())?,
                 None => Stream::open(path)?,
             };
-            let stream = stream.ahead(AHEAD);
+            let stream = stream.ahead(AHEAD).ignore_zeros(ignore_zeros);
             let stream =
                 memory_limit.into_iter().fold(stream, |stream, n| stream.memory_limit(n.0.into()));
             stream.samples_with_notify(0, Arc::new(move || notify.set()))

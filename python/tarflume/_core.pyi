@@ -235,6 +235,7 @@ class TarStream:
         local_path: str | None = None,
         memory_limit: int | None = None,
         stores: TarStores | None = None,
+        ignore_zeros: bool = False,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
@@ -622,6 +623,7 @@ def pack_build(
     ext_by_content: bool = False,
     names: str | None = None,
     exclude: Sequence[str] = ...,
+    ignore_zeros: bool = False,
     join: str | None = None,
     coco: str | None = None,
     yolo: str | None = None,
@@ -676,6 +678,8 @@ def pack_reshard(
     dry_run: bool = False,
     storage: dict[str, object] | None = None,
     single_writer: bool = False,
+    key_by: str = "first-dot",
+    ignore_zeros: bool = False,
 ) -> Work: ...
 def pack_append(
     sources: Sequence[Path],
@@ -703,6 +707,7 @@ def pack_verify(
     json_rules: str | None = None,
     jobs: int | None = None,
     storage: dict[str, object] | None = None,
+    ignore_zeros: bool = False,
 ) -> Work: ...
 def pack_export(
     path: Path,
@@ -718,6 +723,8 @@ def pack_export(
     jobs: int | None = None,
     fsync: bool = True,
     storage: dict[str, object] | None = None,
+    names: str | None = None,
+    ignore_zeros: bool = False,
 ) -> Work: ...
 def pack_index(
     paths: Sequence[Path],
@@ -730,6 +737,7 @@ def pack_index(
     allow_missing_end: bool = False,
     jobs: int | None = None,
     storage: dict[str, object] | None = None,
+    ignore_zeros: bool = False,
 ) -> Work: ...
 def pack_tokens(
     sources: Sequence[Path],
@@ -758,5 +766,6 @@ def pack_tokens(
     fsync: bool = True,
     jobs: int | None = None,
     fresh: bool = False,
+    ignore_zeros: bool = False,
 ) -> Work: ...
 def pack_command(words: Sequence[str]) -> int: ...

@@ -72,6 +72,7 @@ def build(
     json_rules: Literal["strict", "python"] | None = None,
     storage: Mapping[str, object] | None = None,
     single_writer: bool = False,
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Packs folders into shards, checks every file, and publishes a data set.
@@ -92,6 +93,7 @@ def build(
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
+    - `ignore_zeros`: reads tars (`tar:FILE`) on behind their end markers, for tars that were joined.
     - `exclude`: globs of paths, or "@FILE", a list of keys. `dedupe`, `limit`, `follow_links`: as in `pack build`.
     - `join`: a table (.csv, .tsv, .jsonl, .parquet) whose rows become the samples' JSON: a path, or
       "FILE:key=COLUMN,on=stem". "auto", the default, joins metadata.csv, metadata.jsonl and metadata.parquet of image
@@ -161,6 +163,7 @@ def build(
         json_rules=json_rules,
         storage=dict_of(storage),
         single_writer=single_writer,
+        ignore_zeros=ignore_zeros,
     )
     done = finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")
@@ -228,6 +231,7 @@ def verify(
     json_rules: Literal["strict", "python"] | None = None,
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
@@ -237,7 +241,9 @@ def verify(
     also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
     all samples have. `profiles`: readers whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray",
     "wids", "datago", "spdl". `schema`: the file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for
-    `build`; by default those with which the data set was packed. `jobs`: shards verified at once. `progress`: as for `build`.
+    `build`; by default those with which the data set was packed. `ignore_zeros`: accepts tars that
+    were joined (`cat a.tar b.tar`); without it they are a problem unless a sidecar lists all their samples. `jobs`: shards
+    verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
@@ -247,7 +253,7 @@ def verify(
     work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles),
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
-                             storage=dict_of(storage))
+                             storage=dict_of(storage), ignore_zeros=ignore_zeros)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 
@@ -266,6 +272,8 @@ def export(
     jobs: int | None = None,
     fsync: bool = True,
     storage: Mapping[str, object] | None = None,
+    names: Literal["path=replace", "path=refuse"] | None = None,
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Writes a data set, or one tar, in the format of another loader.
@@ -276,6 +284,8 @@ def export(
     error with "exact"; "text" writes the numbers of its field as text, "nearest" rounds. `json_rules`: as for `build`; by
     default those with which the data set was packed. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
     False does not wait for the disk. `storage`: of a URL in `path`, see `build`. `jobs`, `progress`: as for `build`.
+    `names`: "path=replace" cleans names such as "/a.jpg" and "a//b.jpg" in a folder; a leading "./" is always left out.
+    `ignore_zeros`: reads a tar without a sidecar on behind its end markers, for tars that were joined.
 
     Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
     `bytes`. `out` appears once every file is complete.
@@ -294,6 +304,8 @@ def export(
         jobs=jobs,
         fsync=fsync,
         storage=dict_of(storage),
+        names=names,
+        ignore_zeros=ignore_zeros,
     )
     return Built(finished(work, progress), "exported")
 
@@ -309,6 +321,7 @@ def index(
     allow_missing_end: bool = False,
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Makes sidecars and a manifest for existing tars.
@@ -316,7 +329,8 @@ def index(
     `paths`: tars, and folders of tars, local or URLs (`storage`: see `build`): sidecars are uploaded. `headers`: reads headers only (no checksums, digests or dimensions).
     `entry_points`: adds entry points of JPEGs, also to existing sidecars. `columns`: adds typed columns, as for
     `build`. `json_rules`: as for `build`. `force`: replaces existing files.
-    `allow_missing_end`: accepts a tar without an end marker. `jobs`, `progress`: as for `verify`.
+    `allow_missing_end`: accepts a tar without an end marker. `ignore_zeros`: reads on behind end markers, for tars that were
+    joined (`cat a.tar b.tar`); without it such a tar is an error. `jobs`, `progress`: as for `verify`.
 
     Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
     `damaged`) and `manifests` (dicts of `path`, `kept`, `samples`, `bytes`, `shards`).
@@ -334,6 +348,7 @@ def index(
         allow_missing_end=allow_missing_end,
         jobs=jobs,
         storage=dict_of(storage),
+        ignore_zeros=ignore_zeros,
     )
     return Built(finished(work, progress), "indexed")
 
@@ -365,6 +380,7 @@ def tokens(
     fsync: bool = True,
     jobs: int | None = None,
     fresh: bool = False,
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Tokenizes text and packs it into blocks of `length` ids.
@@ -383,7 +399,7 @@ def tokens(
     - `cache`: the folder of ids, which several data sets may share; by default `out/.tokens/cache`. `unit`: the bytes of
       text that are tokenized and cached together, by default "8MiB".
     - `shard_size`, `shard_samples`, `prefix`, `jobs`, `progress`: as for `build`. `fsync`: waits until shards are on
-      disk. `fresh`: removes an unfinished data set of another command in `out`.
+      disk. `fresh`: removes an unfinished data set of another command in `out`. `ignore_zeros`: as for `index`.
 
     A sample has `ids.npy`, `cu_seqlens.npy` and `json`; `tarflume.token_columns` reads it. Text is tokenized once: a
     rerun or another length tokenizes nothing, a corpus that has grown only what is new.
@@ -418,6 +434,7 @@ def tokens(
         fsync=fsync,
         jobs=jobs,
         fresh=fresh,
+        ignore_zeros=ignore_zeros,
     )
     done = finished(work, progress)
     return Built(done["report"] | {"fill": done["fill"], "problems": []} | done["manifest"])

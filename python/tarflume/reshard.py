@@ -45,6 +45,8 @@ def reshard(
     dry_run: bool = False,
     storage: Mapping[str, object] | None = None,
     single_writer: bool = False,
+    key_by: Literal["first-dot", "last-dot"] = "first-dot",
+    ignore_zeros: bool = False,
     progress: Progress = None,
 ) -> Built:
     """Packs the samples of existing shards into other shards: splits, merges, shuffles and filters data sets.
@@ -59,6 +61,10 @@ def reshard(
     - `key_prefix`: a text for each source that is put before its keys, so that no key repeats.
     - Samples keep their order without `shuffle`. Splits stay, unless `split` or `split_by` is given; `split_by="none"`
       joins them.
+    - `key_by`: the dot of a name at which its key ends. "last-dot" makes "22.05.jpg" and "22.06.jpg" two samples, and
+      replaces dots in keys by "_"; extensions with dots that `parts` names stay whole.
+    - `ignore_zeros`: reads tars on behind their end markers, for tars that were joined; without it such a tar is an
+      error.
     - `columns`: typed columns of the sidecars, as for `build`; by default those of the sources, "" for none.
     - `json_rules`: as for `build`; by default those with which the sources were packed.
     - The other arguments are those of `build`.
@@ -98,6 +104,8 @@ def reshard(
         dry_run=dry_run,
         storage=dict_of(storage),
         single_writer=single_writer,
+        key_by=key_by,
+        ignore_zeros=ignore_zeros,
     )
     done = finished(work, progress)
     manifest: dict[str, Any] = done.pop("manifest")

@@ -179,7 +179,7 @@ impl From<formats::Error> for Error {
         use formats::ErrorKind as F;
         let kind = match error.kind() {
             F::Truncated | F::MissingEnd => ErrorKind::Truncated,
-            F::Damaged | F::BadHeader | F::Repeated => ErrorKind::Damaged,
+            F::Damaged | F::BadHeader | F::Repeated | F::AfterEnd => ErrorKind::Damaged,
             F::Stale => ErrorKind::Stale,
             F::WrongFormat | F::Version | F::Unsupported | F::BadName => ErrorKind::WrongFormat,
             F::Limit => ErrorKind::Limit,

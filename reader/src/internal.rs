@@ -24,3 +24,4 @@ pub use crate::source::cache::SourceCache;
 pub use crate::stream::Next;
 #[cfg(feature = "remote")]
 pub use crate::stream::Stores;
+pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};

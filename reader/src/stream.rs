@@ -22,6 +22,7 @@
 
 mod buffers;
 mod list;
+pub(crate) mod members;
 mod memory_limits;
 mod queue;
 mod raw;
@@ -85,6 +86,7 @@ pub struct Stream {
     memory: Option<u64>,
     /// Maximum bytes of samples that wait for the caller.
     ahead: u64,
+    ignore_zeros: bool,
 }
 
 impl Stream {
@@ -184,7 +186,8 @@ impl Stream {
 
     fn of(shards: Vec<StreamShard>) -> Stream {
         let shuffle = Shuffle::None;
-        Stream { shards, shuffle, rank: 0, world: 1, memory: None, ahead: u64::MAX }
+        let (memory, ahead, ignore_zeros) = (None, u64::MAX, false);
+        Stream { shards, shuffle, rank: 0, world: 1, memory, ahead, ignore_zeros }
     }
 
     /// How samples are shuffled; not at all by default. A stream supports `None`, `Shards` and `Buffer`. A
@@ -220,6 +223,27 @@ impl Stream {
     #[must_use]
     pub fn ahead(self, bytes: u64) -> Stream {
         Stream { ahead: bytes, ..self }
+    }
+
+    /// Reads on behind the end marker of a tar, as `tar --ignore-zeros` does: tars that were joined
+    /// (`cat a.tar b.tar`) are read to their end. By default bytes other than zeros behind the marker are an
+    /// error after the last sample before it.
+    ///
+    /// ```
+    /// # fn main() -> tarflume::Result<()> {
+    /// # use tarflume_fixtures::TarBytes;
+    /// # let mut tar = TarBytes::new().member(b"cat.txt", b"meow").ended();
+    /// # tar.extend(TarBytes::new().member(b"dog.txt", b"woof").ended());
+    /// use tarflume::Stream;
+    ///
+    /// let stream = Stream::from_reader("joined", std::io::Cursor::new(tar)).ignore_zeros(true);
+    /// assert_eq!(stream.samples(0)?.count(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn ignore_zeros(self, yes: bool) -> Stream {
+        Stream { ignore_zeros: yes, ..self }
     }
 
     /// The value set with [`Stream::memory_limit`].
@@ -312,6 +336,7 @@ impl Stream {
         Ok(Task {
             shards: ours.map(|number| (number, self.shards[number].clone())).collect(),
             buffer,
+            ignore_zeros: self.ignore_zeros,
             limits: MemoryLimits { queue: limits.queue.min(self.ahead), ..limits },
         })
     }

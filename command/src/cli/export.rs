@@ -68,6 +68,10 @@ pub(super) struct Args {
     /// parquet and hf]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     shard_size: Option<u64>,
+    /// Clean names in a folder: `path=replace` makes a/b.jpg of /a/b.jpg and a//b.jpg [default: path=refuse]; a
+    /// leading ./ is always left out
+    #[arg(long, value_name = "RULE", value_parser = ["path=replace", "path=refuse"])]
+    names: Option<String>,
     #[command(flatten)]
     jobs: Jobs,
     /// Do not wait for the disk: faster, but a power cut may damage the files
@@ -172,6 +176,7 @@ fn samples(args: &Args, listing: &Listing, format: Format) -> Outcome {
         numbers: args.numbers,
         rules: args.json_rules,
         encodings: args.encodings.clone(),
+        clean_names: args.names.as_deref() == Some("path=replace"),
         file_size: args.shard_size,
         jobs: args.jobs.count(),
         durability: if args.no_fsync { Durability::Cached } else { Durability::Synced },

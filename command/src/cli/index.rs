@@ -14,7 +14,7 @@ use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::{Jobs, choice};
 use super::out::{self, Bar};
-use super::storage;
+use super::{storage, zeros};
 
 const AFTER: &str = "\
 Examples:
@@ -25,6 +25,7 @@ Examples:
   pack index 'cc3m/{00000..00099}.tar'       some tars: sidecars alone
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
   pack index --export dali,energon shards/   the indexes of other readers, too
+  pack index --ignore-zeros joined.tar       tars that were joined: all their samples
 
 A member belongs to a sample by WebDataset's rule: the key is its name up to the first dot after the
 last slash, and members of one sample are neighbors. Directories, links and files without extension
@@ -99,6 +100,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 
         force: args.force,
         allow_missing_end: args.allow_missing_end,
+        ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tarflume_formats::json::JsonRules;
-use tarflume_packer::build::{BuildOptions, Request, Selection, Tars};
+use tarflume_packer::build::{BuildOptions, KeyBy, Request, Selection, Tars};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
 
@@ -12,7 +12,7 @@ use super::bucket::BucketBuild;
 use super::image_args::ImageArgs;
 use super::packing::RunArgs;
 use super::source_args::ShowArgs;
-use super::{build, storage};
+use super::{build, storage, zeros};
 use crate::signals;
 
 const AFTER: &str = "\
@@ -35,6 +35,8 @@ Examples:
   pack reshard shards/ -o small/ --drop mask.png --rename txt=caption.txt
   pack reshard 'laion/{00000..00099}.tar' -o shards/     tars of other programs, with or without index
   pack reshard old/*.tar.gz -o shards/                   compressed tars: gzip, bzip2, xz, zstd
+  pack reshard --ignore-zeros joined.tar -o shards/      tars that were joined: cat a.tar b.tar
+  pack reshard dated/ -o shards/ --key-by last-dot       names such as 22.05.jpg
 
 Exit codes: 0 done   1 problems   2 wrong usage   65 bad data   73 the system refuses   75 try again";
 
@@ -102,6 +104,12 @@ pub(super) struct Args {
     /// Handle names that some readers misread; see `pack build --help`
     #[arg(long, value_name = "RULES", default_value = "allow", help_heading = "Samples")]
     names: String,
+    /// End the key of a name at its first dot, as readers of shards do, or at its last one: with `last-dot`,
+    /// 22.05.jpg and 22.06.jpg are two samples, and dots in keys become `_`. Extensions with dots that --parts
+    /// names stay whole
+    #[arg(long, value_name = "DOT", default_value = "first-dot", value_parser = KeyBy::parse,
+          help_heading = "Samples")]
+    key_by: KeyBy,
     /// Leave out samples whose image has the same bytes as an earlier image
     #[arg(long, help_heading = "Samples")]
     dedupe: bool,
@@ -181,6 +189,8 @@ impl Args {
             split_by: self.split_by.clone(),
             ext_map: self.rename.clone(),
             names: self.names.clone(),
+            key_by: self.key_by,
+            ignore_zeros: zeros::are_ignored(),
             exclude: self.exclude.clone(),
             entry_points: !self.no_entry_points,
             dedupe: self.dedupe,

@@ -10,7 +10,7 @@ use tarflume_packer::{CheckLevel, Compress, Failure, size};
 
 use super::args::{Format, Jobs, choice};
 use super::image_args::ImageArgs;
-use super::progress;
+use super::{progress, zeros};
 use crate::signals;
 
 /// Sources, output, and the options that determine the shards.
@@ -147,7 +147,9 @@ pub(super) struct SourceArgs {
     /// Handle names that some readers misread: RULE=ACTION,.. or one ACTION for all.
     ///
     /// Rules: dot (several dots), space, nonascii, hidden, dunder (begins with __), long (over 100
-    /// bytes), case (differs only in case). Actions: refuse, replace, allow; and hidden=skip.
+    /// bytes), case (differs only in case), path (in tars, zips and tables: absolute, doubled slashes,
+    /// `.` inside). Actions: refuse, replace, allow; and hidden=skip. path=replace cleans such names;
+    /// one ACTION alone is for all rules but hidden and path.
     /// The default refuses all such names and skips hidden files, so that every reader can read the
     /// shards.
     #[arg(long, value_name = "RULES", default_value = "", help_heading = "Samples")]
@@ -265,6 +267,7 @@ impl SourceArgs {
             split_by: self.split_by.clone(),
             ext_map: self.ext_map.clone(),
             ext_by_content: self.ext_by_content,
+            ignore_zeros: zeros::are_ignored(),
             names: self.names.clone(),
             exclude: self.exclude.clone(),
             join: self.join.clone(),

@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use tarflume_formats::url::url_of;
 use tarflume_packer::Failure;
 use tarflume_packer::bucket::Bucket;
-use tarflume_packer::listing::{self, Listing};
+use tarflume_packer::listing::{self, Access, Listing};
+
+use super::zeros;
 
 /// The options of the command line of this process.
 static GIVEN: OnceLock<Vec<(String, String)>> = OnceLock::new();
@@ -35,7 +37,7 @@ pub(super) fn bucket(path: &Path) -> Result<Option<Bucket>, Failure> {
 
 /// Opens a data set in a folder or in a store.
 pub(super) fn listing(path: &Path) -> Result<Listing, Failure> {
-    listing::open_at(path, given())
+    listing::open_at(path, Access { storage: given(), ignore_zeros: zeros::are_ignored() })
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, Encode};
 
 use super::args::Jobs;
-use super::progress;
 use super::source_args::ShowArgs;
+use super::{progress, zeros};
 use crate::signals;
 
 const AFTER: &str = "\
@@ -189,6 +189,7 @@ impl Args {
                     field: self.text_field.clone(),
                     part: self.text_part.clone(),
                     per_line: self.per_line,
+                    ignore_zeros: zeros::are_ignored(),
                 };
                 let sources = list(&self.sources, &reading)?;
                 Ok(Input::Text(sources, opened(tokenizer, self.special_tokens)?))

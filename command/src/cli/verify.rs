@@ -15,7 +15,7 @@ use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
 
 use super::args::{Jobs, choice};
 use super::out::{self, Bar};
-use super::storage;
+use super::{storage, zeros};
 use crate::reports;
 
 const AFTER: &str = "\
@@ -110,6 +110,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
         json: args.json_rules,
+        ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),
         storage: storage::given().to_vec(),

@@ -18,6 +18,7 @@ fn report(problems: Vec<Problem>) -> Report {
         extensions: BTreeMap::new(),
         shards_without_checksums: 0,
         shards_of_append: 0,
+        notes: Vec::new(),
         found: tarflume_packer::expect::Expect::default(),
         counts: counts(&problems),
         unlisted: 0,

@@ -3,6 +3,8 @@
 //! Follows PKWARE's APPNOTE 6.3.10, with zip64. Refuses what a reader could interpret in two ways:
 //! several disks, a directory that overlaps its own end, encrypted members.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
@@ -59,8 +61,22 @@ pub struct Member<'a> {
     pub header: u64,
     /// True if it is encrypted.
     pub encrypted: bool,
+    /// True if the program that wrote it ran on a system whose paths have backslashes (version made by: MS-DOS,
+    /// OS/2, NTFS, VFAT).
+    pub backslashes: bool,
     /// Bytes of its record in the directory.
     pub record: usize,
+}
+
+impl<'a> Member<'a> {
+    /// Returns its name with slashes between folders: some programs on Windows write backslashes.
+    pub fn path(&self) -> Cow<'a, [u8]> {
+        if !self.backslashes || !self.name.contains(&b'\\') {
+            return Cow::Borrowed(self.name);
+        }
+        let slash = |&byte: &u8| if byte == b'\\' { b'/' } else { byte };
+        Cow::Owned(self.name.iter().map(slash).collect())
+    }
 }
 
 fn wrong(kind: ErrorKind, at: u64, text: impl Into<String>) -> Error {
@@ -195,6 +211,7 @@ pub fn member(bytes: &[u8], at: u64) -> Result<Member<'_>> {
         size,
         header,
         encrypted: u16_at(bytes, 8) & 0x41 != 0,
+        backslashes: matches!(bytes[5], 0 | 6 | 10 | 14),
         record,
     })
 }

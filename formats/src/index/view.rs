@@ -235,6 +235,16 @@ impl Index {
         Ok((key, first_part..end_part))
     }
 
+    /// Returns the byte of the tar after the last sample; 0 if there is none. End markers before it are
+    /// between tars that were joined.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Index::sample`].
+    pub fn samples_end(&self) -> Result<u64> {
+        let Some(last) = self.samples.checked_sub(1) else { return Ok(0) };
+        self.sample(last)?.map_or(Ok(0), |sample| sample.end())
+    }
+
     /// Returns all samples in the order of the tar.
     pub fn iter(&self) -> impl Iterator<Item = Result<Sample<'_>>> {
         (0..self.samples).filter_map(|row| self.sample(row).transpose())

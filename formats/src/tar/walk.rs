@@ -54,7 +54,7 @@ impl Member {
 pub enum Event {
     /// The next member. Whether the tar is long enough for its data shows at the next step.
     Member(Member),
-    /// The end marker; the walk is over, and bytes after the marker are ignored.
+    /// The end marker. The walk is over, unless [`Walk::read_on`] continues it behind the marker.
     End {
         /// Where the marker's first block of zeros starts.
         offset: u64,
@@ -78,6 +78,9 @@ pub enum Event {
 /// }
 /// ```
 ///
+/// Bytes behind the marker are for the caller to examine: zeros are padding, and anything else is an
+/// error ([`behind_end`](crate::tar::behind_end)) or another tar, with which [`Walk::read_on`] continues.
+///
 /// If the whole tar is in memory or mapped, [`Walk::step_in`] combines `want` and `step`. After an
 /// error a walk must not be used again.
 #[derive(Debug, Clone)]
@@ -88,6 +91,8 @@ pub struct Walk {
     pending: Pending,
     /// True after a pax header: bsdtar then honors the size of a hard link.
     pax: bool,
+    /// A lone block of zeros before this byte is passed over.
+    zeros_until: u64,
     last: Option<Last>,
 }
 
@@ -138,7 +143,21 @@ impl Walk {
     /// Creates a walk from `offset`, which must be a member's first header block or the end marker.
     pub fn at(offset: u64) -> Self {
         let pending = Pending::default();
-        Walk { at: offset, state: State::Header, pending, pax: false, last: None }
+        let (state, pax, zeros_until, last) = (State::Header, false, 0, None);
+        Walk { at: offset, state, pending, pax, zeros_until, last }
+    }
+
+    /// Passes over lone blocks of zeros before byte `until`, as `tar --ignore-zeros` does. Without
+    /// this they are errors.
+    #[must_use]
+    pub fn ignoring_zeros(self, until: u64) -> Walk {
+        Walk { zeros_until: until, ..self }
+    }
+
+    /// Continues behind an end marker at `offset`, where the first block of another tar is.
+    pub fn read_on(&mut self, offset: u64) {
+        let last = self.last.take();
+        *self = Walk { last, ..Walk::at(offset).ignoring_zeros(self.zeros_until) };
     }
 
     /// Returns position and number of the bytes that the next step needs: at most [`EXTRA_MAX`],
@@ -245,8 +264,12 @@ impl Walk {
     fn second_zero(&mut self, block: &[u8; 512]) -> Result<Option<Event>> {
         let end = self.at - BLOCK;
         if !is_zero_block(block) {
-            let text = "a lone block of zeros is not an end marker: readers disagree \
-                        about what follows it";
+            if end < self.zeros_until {
+                self.state = State::Header;
+                return self.header(block);
+            }
+            let text = "a lone block of zeros is not an end marker, and readers disagree about what \
+                        follows it: read on with --ignore-zeros (in Python and Rust: ignore_zeros)";
             return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
         }
         self.at = self.checked_end(self.at, 0)?;

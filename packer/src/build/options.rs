@@ -21,7 +21,7 @@ use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
 use crate::plan::split::SplitRule;
-use crate::rows::{self, SourceKind, SourceUrl, files_named};
+use crate::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::ScanOptions;
@@ -53,6 +53,8 @@ pub struct BuildOptions {
     pub ext_map: String,
     pub ext_by_content: bool,
     pub names: String,
+    pub key_by: KeyBy,
+    pub ignore_zeros: bool,
     pub exclude: Vec<String>,
     pub join: Option<String>,
     pub coco: Option<String>,
@@ -101,6 +103,8 @@ impl BuildOptions {
             ext_map: ExtMap::default().to_text(),
             ext_by_content: false,
             names: String::new(),
+            key_by: KeyBy::default(),
+            ignore_zeros: false,
             exclude: Vec::new(),
             join: None,
             coco: None,
@@ -146,9 +150,13 @@ impl BuildOptions {
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
-        let names = NameRules::parse(&self.names).map_err(flag("--names"))?;
+        let mut names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
+        let by_last_dot = Some(KeyBy::LastDot.word());
+        if sources.iter().any(|source| source.option(rows::KEY_BY) == by_last_dot) {
+            names.without_dots();
+        }
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
         let label = self.label_rule()?;
@@ -317,7 +325,7 @@ impl BuildOptions {
     /// Returns the sources that are not folders.
     fn sources(&self) -> Result<Vec<SourceUrl>, Failure> {
         if !self.tars.is_empty() {
-            return selection::sources(&self.tars);
+            return Ok(self.of_tars(selection::sources(&self.tars)?));
         }
         let parsed = self.sources.iter().map(|source| SourceUrl::parse(source));
         let parsed = parsed.collect::<Result<Vec<_>, Failure>>()?;
@@ -329,7 +337,26 @@ impl BuildOptions {
                 source.kind.word()
             )));
         }
-        Ok(parsed.into_iter().flatten().collect())
+        let sources = self.of_tars(parsed.into_iter().flatten().collect());
+        let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
+        if self.ignore_zeros && !sources.iter().any(is_tar) {
+            let text = "--ignore-zeros is for tars (tar:FILE), and no source is one; leave it out";
+            return Err(Failure::usage(text));
+        }
+        Ok(sources)
+    }
+
+    /// Gives tars among the sources the options of the command.
+    fn of_tars(&self, mut sources: Vec<SourceUrl>) -> Vec<SourceUrl> {
+        for source in sources.iter_mut().filter(|source| source.kind == SourceKind::Tar) {
+            if self.ignore_zeros {
+                source.options.push((rows::IGNORE_ZEROS.into(), "yes".into()));
+            }
+            if self.key_by != KeyBy::default() {
+                source.options.push((rows::KEY_BY.into(), self.key_by.word().into()));
+            }
+        }
+        sources
     }
 
     fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {

@@ -91,8 +91,11 @@ fn write_part(
 ) -> Result<(), Failure> {
     let path = path_of(row, part)?;
     if let Some(why) = name::unsafe_as_path(path.as_bytes()) {
-        let text =
-            format!("{why}, so it cannot be a file; export with --to tfrecord, mds or parquet");
+        let cleans = name::unsafe_as_path(&name::cleaned(path.as_bytes())).is_none();
+        let remedy = if cleans { "clean it with --names path=replace, or " } else { "" };
+        let text = format!(
+            "{why}, so it cannot be a file; {remedy}export with --to tfrecord, mds or parquet"
+        );
         return Err(row.error(ErrorKind::BadName, text, part.offset).into());
     }
     if path == METADATA {
@@ -119,8 +122,14 @@ fn write_part(
     check.map_or(Ok(()), |check| check.one(&file).map_err(refused))
 }
 
+/// Returns the path of a part: its name in the tar, cleaned as the options say.
 fn path_of(row: &Row<'_, '_>, part: &Part<'_>) -> Result<String, Failure> {
-    Ok(format!("{}.{}", row.key()?, String::from_utf8_lossy(part.ext)))
+    let name = format!("{}.{}", row.key()?, String::from_utf8_lossy(part.ext));
+    let clean = match row.clean_names {
+        true => name::cleaned(name.as_bytes()),
+        false => name::without_dot(name.as_bytes()).to_vec(),
+    };
+    Ok(String::from_utf8(clean).expect("whole components of a text are a text"))
 }
 
 fn write_table(job: &Job<'_>, fields: &Fields, folder: &Path) -> Result<(), Failure> {

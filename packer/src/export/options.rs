@@ -110,6 +110,8 @@ pub struct ExportOptions {
     pub rules: Option<JsonRules>,
     /// Encodings that replace those by extension.
     pub encodings: Vec<(String, Encoding)>,
+    /// Cleans keys that are no relative paths (`/a`, `a//b`); in a folder alone, other formats take any key.
+    pub clean_names: bool,
     /// Bytes after which a new file begins; `None` for the usual size of the format.
     pub file_size: Option<u64>,
     /// Threads.
@@ -130,6 +132,7 @@ impl ExportOptions {
             numbers: Numbers::Exact,
             rules: None,
             encodings: Vec::new(),
+            clean_names: false,
             file_size: None,
             jobs: 1,
             durability: Durability::Synced,

@@ -37,6 +37,8 @@ pub(super) struct Row<'r, 'a> {
     pub(super) parts: &'r [Option<Part<'a>>],
     /// Their bytes.
     pub(super) bytes: u64,
+    /// Whether names are cleaned where they become paths.
+    pub(super) clean_names: bool,
     columns: &'a Columns,
     rules: JsonRules,
     tar: &'r mut TarWindow<'a>,
@@ -65,8 +67,9 @@ impl<'a> Rows<'a> {
             _ => (number, TarWindow::open(shard)?),
         };
         let (_, tar) = self.tar.insert(open);
-        let (columns, rules) = (&self.job.columns, self.job.rules());
-        Ok(Some(Row { sample, bytes, parts: &self.parts, columns, rules, tar }))
+        let clean_names = self.job.options.clean_names;
+        let (parts, columns, rules) = (&self.parts[..], &self.job.columns, self.job.rules());
+        Ok(Some(Row { sample, bytes, parts, clean_names, columns, rules, tar }))
     }
 }
 

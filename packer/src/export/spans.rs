@@ -116,7 +116,7 @@ mod tests {
     fn empty() -> Shard {
         let facts = TarFacts { length: 1024, digest: None };
         let index = Index::from_bytes(IndexBuilder::new().encode(&facts).unwrap()).unwrap();
-        Shard { tar: "b".into(), source: None, index, has_sidecar: false }
+        Shard { tar: "b".into(), source: None, index, has_sidecar: false, ignore_zeros: false }
     }
 
     fn length(_: &Shard, sample: &Sample<'_>) -> Result<u64, Failure> {

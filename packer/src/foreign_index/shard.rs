@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Reading, TarReader, name};
+use tarflume_formats::{Error, ErrorKind, Reading, TarReader, name};
 
 use super::digests::{self, Contents, Digests};
 use crate::failure::Failure;
@@ -49,6 +49,18 @@ fn part(member: &Member) -> Option<Part<'_>> {
     name::split(&member.name).map(|(key, ext)| (key, ext, member))
 }
 
+/// Returns the failure for joined tars: other readers stop at the first end marker.
+fn joined(error: Error) -> Failure {
+    if error.kind() != ErrorKind::AfterEnd {
+        return error.into();
+    }
+    let place = error.place().clone();
+    Failure::bad_data(format!(
+        "{place}: more than zeros follows an end marker, and the readers that have an index of their own stop \
+         there: make one tar of joined ones with `pack reshard --ignore-zeros`, and index that"
+    ))
+}
+
 /// Reads the tar at `path`.
 ///
 /// # Errors
@@ -62,7 +74,7 @@ pub(super) fn read(
 ) -> Result<ReadShard, Failure> {
     let mut reader = TarReader::open(path, Reading::Headers)?;
     let mut members = Vec::new();
-    while let Some(member) = reader.next_member()? {
+    while let Some(member) = reader.next_member().map_err(joined)? {
         if stop.requested() {
             return Err(Failure::interrupted());
         }

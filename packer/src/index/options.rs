@@ -18,6 +18,8 @@ pub struct Options {
     pub force: bool,
     /// Accepts a tar without an end marker as complete, with a warning.
     pub allow_missing_end: bool,
+    /// Reads on behind end markers, for tars that were joined.
+    pub ignore_zeros: bool,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the work early.
@@ -35,6 +37,7 @@ impl Options {
             columns: Columns::default(),
             force: false,
             allow_missing_end: true,
+            ignore_zeros: false,
             jobs: 1,
             stop: Stop::new(),
             storage: Vec::new(),

@@ -8,6 +8,7 @@ use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::options::Options;
+use super::numbered;
 use super::proof;
 use super::rows::Skipped;
 use super::sidecar::read_tar;
@@ -52,9 +53,9 @@ pub struct SidecarInfo {
 /// Makes the sidecar of the tar at `tar`, or keeps a correct one.
 ///
 /// # Errors
-/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, if a sidecar
-/// of another tar exists and `force` is not set, or if the operating system refuses to read or
-/// write.
+/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, if more than zeros
+/// follows its end marker and zeros are not ignored, if a sidecar of another tar exists and `force` is
+/// not set, or if the operating system refuses to read or write.
 pub fn index_tar(
     tar: &Path,
     options: &Options,
@@ -62,6 +63,7 @@ pub fn index_tar(
 ) -> Result<SidecarInfo, Failure> {
     let sidecar = index_path(tar);
     let mut options = options.clone();
+    let mut listed_until = 0;
     if !options.force && files::exists(&sidecar)? {
         let kept = keep(tar, &options).map_err(|error| {
             let failure = Failure::from(&error);
@@ -76,12 +78,13 @@ pub fn index_tar(
             return Ok(kept);
         }
         options.entry_points |= kept.entry_points > 0;
+        listed_until = Index::open(&sidecar)?.samples_end()?;
         if options.columns.is_empty() {
             options.columns = kept.columns;
         }
     }
     let options = &options;
-    let read = read_tar(tar, options, on_bytes)?;
+    let read = read_tar(tar, (options, listed_until), on_bytes)?;
     let mut warnings = read.warnings;
     let replaced = match Index::open(&sidecar) {
         Ok(old) => Some(old),
@@ -101,6 +104,7 @@ pub fn index_tar(
     }
     write_whole(&sidecar, &read.bytes)?;
     let index = Index::open(&sidecar)?;
+    warnings.extend(numbered::note(&index)?);
     if read.unsorted {
         warnings.extend(unsorted::warning(&index)?);
     }
@@ -135,7 +139,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     index.check_tar_length(reader.length())?;
     index.check()?;
     if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
-        return Err(error);
+        return Err(error.with_path(tar));
     }
     proof::prove_and_renew(tar, &index)?;
     let mut warnings = Vec::new();
@@ -144,6 +148,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
             "the sidecar that is kept was made from headers alone; add checksums with --force";
         warnings.push(text.into());
     }
+    warnings.extend(numbered::note(&index)?);
     warnings.extend(unsorted::warning(&index)?);
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
     Ok(SidecarInfo {

@@ -36,19 +36,21 @@ pub(crate) struct Read {
     pub damaged: Problems,
 }
 
-/// Reads a tar and makes its sidecar in memory.
+/// Reads a tar and makes its sidecar in memory. End markers before byte `listed_until` are passed over.
 ///
 /// # Errors
-/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, and after an
-/// interruption.
+/// Returns an error if the tar is damaged, ambiguous or compressed, if it has files but no samples, if more than zeros
+/// follows its end marker and zeros are not ignored, and after an interruption.
 pub(crate) fn read_tar(
     tar: &Path,
-    options: &Options,
+    (options, listed_until): (&Options, u64),
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Read> {
     let mut making = Making {
         tar,
-        reader: TarReader::open(tar, options.reading)?,
+        reader: TarReader::open(tar, options.reading)?
+            .ignore_zeros(options.ignore_zeros)
+            .read_on_until(listed_until),
         rows: Rows::with_columns(&options.columns),
         entry_points: options.entry_points,
         columns: &options.columns,
@@ -82,14 +84,12 @@ pub(crate) fn read_tar(
         }
     }
     making.settle();
-    if let Some(end) = making.reader.end()
-        && !making.reader.only_zeros_from(end)?
-    {
-        warnings.push(format!(
-            "byte {end}: the end marker is here, but more than zeros follows it, which no \
-             reader sees; were two tars joined?"
-        ));
-    }
+    warnings.extend(making.reader.joined().map(|at| {
+        format!(
+            "byte {at}: another tar begins here, behind an end marker: readers without this sidecar stop \
+             there; make one tar of them with `pack reshard --ignore-zeros`"
+        )
+    }));
     on_bytes(making.reader.length().saturating_sub(reported));
     making.finish(warnings)
 }
@@ -295,12 +295,13 @@ mod tests {
             entry_points: false,
             force: false,
             allow_missing_end: false,
+            ignore_zeros: false,
             columns: Columns::default(),
             jobs: 1,
             stop: Stop::new(),
             storage: Vec::new(),
         };
-        let read = read_tar(&folder.path().join("a.tar"), &options, &|_| {}).unwrap();
+        let read = read_tar(&folder.path().join("a.tar"), (&options, 0), &|_| {}).unwrap();
         let index = Index::from_bytes(read.bytes).unwrap();
         let known = index.iter().map(|sample| sample.unwrap().dimensions.is_some());
         assert_eq!(known.collect::<Vec<_>>(), [false, true, false, true]);

@@ -18,6 +18,7 @@ fn everything() -> Options {
         entry_points: false,
         force: false,
         allow_missing_end: false,
+        ignore_zeros: false,
         columns: crate::columns::Columns::default(),
         jobs: 2,
         stop: Stop::new(),

@@ -4,9 +4,10 @@
 //! first byte, so the caller's order determines the cost. Memory: the decoder's window.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume::internal::{GzipMembers, MemberDecoder, Members};
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::shown::ShowPath;
 
@@ -155,8 +156,8 @@ impl Forward {
 fn open(path: &Path, codec: Codec) -> Result<Box<dyn Read + Send>, Failure> {
     let file = BufReader::with_capacity(BUFFER, PatientFile(files::open(path)?.0));
     Ok(match codec {
-        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        Codec::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
+        Codec::Gzip => Box::new(GzipMembers::new(file)),
+        Codec::Bzip2 => Box::new(Members::<_, Bzip2Member<_>>::new(file)),
         Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_KIB)),
         Codec::Zstd => {
             let decoder = zstd::Decoder::with_buffer(file).and_then(|mut decoder| {
@@ -166,6 +167,29 @@ fn open(path: &Path, codec: Codec) -> Result<Box<dyn Read + Send>, Failure> {
             Box::new(decoder.map_err(|e| Failure::io(e, "decompress", path))?)
         }
     })
+}
+
+/// A decoder of one member of a bzip2 file.
+struct Bzip2Member<R>(bzip2::bufread::BzDecoder<R>);
+
+impl<R: BufRead> Read for Bzip2Member<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl<R: BufRead> MemberDecoder<R> for Bzip2Member<R> {
+    fn begin(reader: R) -> Self {
+        Bzip2Member(bzip2::bufread::BzDecoder::new(reader))
+    }
+
+    fn reader(&mut self) -> &mut R {
+        self.0.get_mut()
+    }
+
+    fn into_reader(self) -> R {
+        self.0.into_inner()
+    }
 }
 
 /// A file whose reads are repeated after transient errors.

@@ -13,7 +13,7 @@ use super::bytes::{Store, check_whole};
 use super::npy::{self, Array};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
-use super::zip::{Found, Place, Zip};
+use super::zip::{Found, Place, Unfit, Zip};
 use crate::failure::Failure;
 
 /// Lists the rows of the arrays of each npz.
@@ -84,8 +84,8 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
 fn members(path: &Path) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
     Zip::open(path)?.members(path, |member| {
-        let member = member.map_err(|(byte, text)| {
-            Failure::bad_data(format!("{}: byte {byte}: {text}", path.shown()))
+        let member = member.map_err(|Unfit { record, reason, .. }| {
+            Failure::bad_data(format!("{}: byte {record}: {reason}", path.shown()))
         })?;
         if found.len() == usize::from(u16::MAX) {
             let text = format!("{}: more than 65,535 arrays in one file", path.shown());

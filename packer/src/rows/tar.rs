@@ -3,6 +3,7 @@
 //! A tar with a sidecar is listed from the sidecar, any other one by its headers. Each part is a range of its
 //! tar, so no byte of a member is copied before it is packed. `stream` lists compressed tars.
 
+mod options;
 mod sample;
 mod select;
 mod sidecar;
@@ -14,6 +15,9 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
+pub use self::options::KeyBy;
+use self::options::TarOptions;
+pub(crate) use self::options::{IGNORE_ZEROS, KEY_BY};
 use self::sample::{Grouping, SOME};
 use self::select::Sink;
 use super::Listing;
@@ -29,10 +33,8 @@ use crate::packed_shard::is_compressed;
 /// Returns an error for a file that is no tar or is damaged, for a sidecar that belongs to another tar, and if
 /// the operating system refuses.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
-    if let Some((option, _)) = source.options.iter().find(|(option, _)| option != "prefix") {
-        return Err(Failure::usage(format!("tar: has no option '{option}'; it has prefix")));
-    }
     let Listing { root, builder, counter, stop } = listing;
+    let options = TarOptions::of(source, builder.options())?;
     builder.call_rows("sample");
     describe(source, builder.about())?;
     let prefix = source.option("prefix").unwrap_or("").as_bytes().to_vec();
@@ -40,9 +42,8 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let threads = rayon::current_num_threads();
     for (chunk, paths) in source.files.chunks(threads).enumerate() {
         // A compressed tar takes seconds to list, so several are decompressed at the same time.
-        let options = sink.options();
         let listed = |path: &std::path::PathBuf| {
-            if is_compressed(path) && has_frames(path)? {
+            if is_compressed(path) && options.keys_as_sidecars() && has_frames(path)? {
                 return Ok(None);
             }
             let Some(codec) = Codec::of(path)? else { return Ok(None) };
@@ -63,7 +64,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                     sink.open(place, STREAM, Value::Object(told))?;
                     sink.take_all(samples)?;
                 }
-                None if files::exists(&index_path(path))? => {
+                None if options.keys_as_sidecars() && files::exists(&index_path(path))? => {
                     sink.open(place, SHARD, Value::Object(told))?;
                     let index = open_sidecar(path)?;
                     if index.is_compressed() && !sink.options().filters.is_empty() {
@@ -74,7 +75,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 None => {
                     let told = if told.is_empty() { Value::Null } else { json!(told) };
                     sink.open(place, "bytes", told)?;
-                    headers(path, &mut sink, (counter, stop))?;
+                    headers((path, options), &mut sink, (counter, stop))?;
                 }
             }
         }
@@ -89,12 +90,12 @@ fn has_frames(path: &Path) -> Result<bool, Failure> {
 
 /// Lists a tar by its headers.
 fn headers(
-    path: &Path,
+    (path, options): (&Path, TarOptions<'_>),
     sink: &mut Sink<'_, '_>,
     (counter, stop): (&crate::scan::ScanCounter, &crate::stop::Stop),
 ) -> Result<(), Failure> {
-    let mut tar = TarReader::open(path, Reading::Headers)?;
-    let mut grouping = Grouping::new(sink.options());
+    let mut tar = TarReader::open(path, Reading::Headers)?.ignore_zeros(options.ignore_zeros);
+    let mut grouping = Grouping::new(options);
     let mut members = 0u64;
     while let Some(member) = tar.next_member()? {
         members += 1;

@@ -15,15 +15,27 @@ use super::url::SourceUrl;
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
+use crate::scan::rules::{Action, NameRules, Rule, is_of_file_manager};
 use crate::units;
 
+/// The folder of the forks that macOS puts beside each file.
+const FORKS: &[u8] = b"__MACOSX";
 /// Members between two looks at the stop.
 const SOME: usize = 4096;
 /// Bytes that deflate makes of one byte, at most.
 const RATIO: u64 = 1032;
 
+/// A member that cannot be read, and why.
+pub(super) struct Unfit {
+    pub(super) name: Vec<u8>,
+    /// The byte of its record in the directory.
+    pub(super) record: u64,
+    pub(super) reason: String,
+}
+
 /// A member that can be a part.
 pub(super) struct Found {
+    /// Its path, with slashes between folders.
     pub(super) name: Vec<u8>,
     /// The byte of its record in the directory.
     pub(super) record: u64,
@@ -66,21 +78,26 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let number = builder.source((root + n as u32, path), "", "zip", Default::default())?;
         let mut found = Vec::new();
         Zip::open(path)?.members(path, |member| {
-            let member = match member {
-                Ok(member) => member,
-                Err((byte, reason)) => {
-                    builder.refuse_at(number, Some(byte), ProblemKind::Unsupported, None, reason);
-                    return Ok(());
-                }
+            let name = match &member {
+                Ok(member) => &member.name,
+                Err(unfit) => &unfit.name,
             };
-            if member.name.ends_with(b"/") {
+            if name.ends_with(b"/") {
                 return Ok(()); // a folder
             }
-            // The forks that macOS puts beside each file.
-            if member.name.starts_with(b"__MACOSX/") {
+            if is_left_behind(name, builder.options().names) {
                 builder.skip(1);
-            } else if !builder.leaves_out(&member.name) {
-                found.push(member);
+                return Ok(());
+            }
+            if builder.leaves_out(name) {
+                return Ok(());
+            }
+            match member {
+                Ok(member) => found.push(member),
+                Err(Unfit { record, reason, .. }) => {
+                    let (byte, kind) = (Some(record), ProblemKind::Unsupported);
+                    builder.refuse_at(number, byte, kind, None, reason);
+                }
             }
             if found.len() % SOME == 0 {
                 counter.add(SOME as u64);
@@ -93,6 +110,24 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         group(number, found, &mut samples, builder)?;
     }
     Ok(())
+}
+
+/// Returns true for files of file managers, in any folder: forks of macOS, thumbnails of Windows, and hidden files if
+/// these are skipped.
+fn is_left_behind(name: &[u8], rules: NameRules) -> bool {
+    let skips_hidden = rules.action(Rule::Hidden) == Action::Skip;
+    let mut components = name::without_dot(name).split(|&b| b == b'/').peekable();
+    while let Some(component) = components.next() {
+        let is_folder = components.peek().is_some();
+        let hidden = component.starts_with(b".") && !matches!(component, b"." | b"..");
+        if (is_folder && component == FORKS)
+            || (!is_folder && is_of_file_manager(component))
+            || (skips_hidden && hidden)
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Groups members by their stems.
@@ -173,14 +208,14 @@ impl Zip {
         Ok(Zip { store, records: Store::open(path)?, directory })
     }
 
-    /// Calls `each` with every member that can be read, and with byte and reason of the others.
+    /// Calls `each` with every member that can be read, and with the reason of the others.
     ///
     /// # Errors
     /// Returns the errors of `each`, and an error for a damaged directory.
     pub(super) fn members(
         mut self,
         path: &Path,
-        mut each: impl FnMut(Result<Found, (u64, String)>) -> Result<(), Failure>,
+        mut each: impl FnMut(Result<Found, Unfit>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let placed = |e: Error| Failure::from(e.with_path(path));
         let mut at = self.directory.at;
@@ -206,15 +241,15 @@ impl Zip {
         member: &Member<'_>,
         record: u64,
         path: &Path,
-    ) -> Result<Result<Found, (u64, String)>, Failure> {
+    ) -> Result<Result<Found, Unfit>, Failure> {
         let refuse = |why: String| {
-            let text = format!("member '{}': {why}", name::shown(member.name));
-            Ok(Err((record, text)))
+            let reason = format!("member '{}': {why}", name::shown(member.name));
+            Ok(Err(Unfit { name: member.path().into_owned(), record, reason }))
         };
         if member.encrypted {
             return refuse("it is encrypted; zip the files again without a password".into());
         }
-        let (name, size) = (member.name.to_vec(), member.size);
+        let (name, size) = (member.path().into_owned(), member.size);
         let place = match member.method {
             0 if member.packed != size => {
                 return refuse(format!("{size} bytes are stored in {}", member.packed));

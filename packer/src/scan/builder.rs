@@ -3,6 +3,7 @@
 //! A row source states keys and where parts are; the builder applies the rules for names, numbers
 //! extensions and collects problems. It reads no part.
 
+use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -376,8 +377,18 @@ impl<'a> ScanBuilder<'a> {
         key: &[u8],
         exts: &[&[u8]],
     ) -> Result<Option<Vec<u8>>, (ProblemKind, String)> {
+        let cleaned = match self.options.names.action(Rule::Path) {
+            Action::Replace => Cow::Owned(name::cleaned(key)),
+            _ => Cow::Borrowed(name::without_dot(key)),
+        };
+        let given = name::without_dot(key);
+        let key = cleaned.as_ref();
         if let Some(why) = name::unsafe_as_path(key) {
-            return Err((ProblemKind::BadName, format!("its key can't be a name: {why}")));
+            let cleans = name::unsafe_as_path(&name::cleaned(key)).is_none();
+            let rules = self.options.names.with_clean_paths();
+            let remedy =
+                if cleans { format!("; --names {rules} cleans it") } else { String::new() };
+            return Err((ProblemKind::BadName, format!("its key can't be a name: {why}{remedy}")));
         }
         let mut out = Vec::with_capacity(key.len());
         let mut components = key.split(|&b| b == b'/').peekable();
@@ -405,7 +416,7 @@ impl<'a> ScanBuilder<'a> {
                 _ => return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key))),
             }
         }
-        self.renamed += u64::from(out != key);
+        self.renamed += u64::from(out != given);
         Ok(Some(out))
     }
 

@@ -26,12 +26,13 @@ pub struct Absent {
 }
 
 impl Listed {
-    /// Creates a list of these keys, each once.
+    /// Creates a list of these keys, each once. Keys are compared as clean paths: a loader of a tar made by
+    /// `tar -cf a.tar .` reports `./a`, which is packed as `a`.
     pub fn new<'k>(keys: impl IntoIterator<Item = &'k [u8]>) -> Listed {
         let mut places = HashMap::new();
         for key in keys {
             let next = places.len();
-            places.entry(key.into()).or_insert(next);
+            places.entry(name::cleaned(key).into()).or_insert(next);
         }
         let met = places.iter().map(|_| AtomicBool::new(false)).collect();
         Listed { places, met }
@@ -49,6 +50,7 @@ impl Listed {
         if self.is_empty() {
             return false;
         }
+        let key = &name::cleaned(key);
         let met = listed(key).or_else(|| listed(name::shown(key).as_bytes()));
         met.inspect(|met| met.store(true, Ordering::Relaxed)).is_some()
     }

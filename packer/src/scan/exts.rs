@@ -86,6 +86,11 @@ impl PartChoice {
         self.only.as_deref().is_none_or(has) && !has(&self.dropped)
     }
 
+    /// Returns true if this extension, in lower case, is listed among those that are packed.
+    pub(crate) fn names(&self, ext: &[u8]) -> bool {
+        self.only.iter().flatten().any(|word| word.as_bytes() == ext)
+    }
+
     /// Returns the extensions for the plan's options: those taken, and those left out.
     pub(crate) fn planned(&self) -> (Vec<String>, Vec<String>) {
         (self.only.clone().unwrap_or_default(), self.dropped.clone())

@@ -11,7 +11,7 @@ use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Known, Listing};
 use super::options::{ScanOptions, ScanProblem};
 use super::refusal::{Refusal, misread};
-use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
+use super::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortened};
 use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
 use crate::failure::Failure;
@@ -175,7 +175,10 @@ impl Grouper<'_> {
             let name = listing.name(file);
             let hidden = name.starts_with(b".");
             let skip_hidden = hidden && self.options.names.action(Rule::Hidden) == Action::Skip;
-            if skip_hidden || self.options.excludes(&folder.source, name) {
+            if skip_hidden
+                || is_of_file_manager(name)
+                || self.options.excludes(&folder.source, name)
+            {
                 out.skipped += 1;
             } else if is_table(self.options, (&folder.source, name), || self.path(folder, name))? {
                 let (root, folder) = (folder.root, folder.source.to_vec());
@@ -392,7 +395,7 @@ impl Grouper<'_> {
         base: &[u8],
     ) -> Result<Option<FolderName>, Box<ScanProblem>> {
         let key_base = match self.options.names.judge(base, false) {
-            _ if self.options.excludes(&parent.source, base) => return Ok(None),
+            _ if self.options.excludes_folder(&parent.source, base) => return Ok(None),
             Verdict::Keep => base.to_vec(),
             Verdict::Becomes(new) => new,
             Verdict::Skip => return Ok(None),

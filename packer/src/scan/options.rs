@@ -59,6 +59,11 @@ impl ScanOptions {
         compound.or(dots.next_back()).unwrap_or(file.len())
     }
 
+    /// Returns true if a folder is left out with all that is in it: by its name, or by a glob of all in it (`x/**`).
+    pub(crate) fn excludes_folder(&self, parent: &[u8], name: &[u8]) -> bool {
+        self.excludes(parent, name) || self.excludes(parent, &[name, b"/"].concat())
+    }
+
     pub(crate) fn excludes(&self, folder: &[u8], name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         if self.exclude.is_empty() {

@@ -38,6 +38,7 @@ pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
             format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")
         }
         Rule::Case => "its key differs from another only in case".into(),
+        Rule::Path => return "its name is no clean path; give --names path=replace".into(),
     };
     let word = rule.word();
     format!("{what}; rename it, or give --names {word}=replace or {word}=allow")

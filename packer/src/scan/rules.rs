@@ -35,11 +35,13 @@ pub enum Rule {
     Long,
     /// Keys that differ only in case, which collide on some file systems and readers.
     Case,
+    /// Names in archives that are no clean relative path: `/a.jpg`, `a//b.jpg`, `a/./b.jpg`.
+    Path,
 }
 
 impl Rule {
     /// All rules, in the order in which they are documented.
-    pub const ALL: [Rule; 7] = [
+    pub const ALL: [Rule; 8] = [
         Rule::Dot,
         Rule::Space,
         Rule::NonAscii,
@@ -47,6 +49,7 @@ impl Rule {
         Rule::Dunder,
         Rule::Long,
         Rule::Case,
+        Rule::Path,
     ];
 
     /// Returns its word on the command line.
@@ -59,8 +62,15 @@ impl Rule {
             Rule::Dunder => "dunder",
             Rule::Long => "long",
             Rule::Case => "case",
+            Rule::Path => "path",
         }
     }
+}
+
+/// Returns true for the files that Windows Explorer puts into folders of pictures.
+pub(crate) fn is_of_file_manager(base: &[u8]) -> bool {
+    let known: [&[u8]; 3] = [b"thumbs.db", b"ehthumbs.db", b"desktop.ini"];
+    known.iter().any(|name| base.eq_ignore_ascii_case(name))
 }
 
 /// The longest member name that every reader reads whole: the name field of ustar.
@@ -68,11 +78,11 @@ pub(crate) const MAX_NAME: usize = 100;
 
 /// An action for each rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NameRules([Action; 7]);
+pub struct NameRules([Action; 8]);
 
 impl Default for NameRules {
     fn default() -> Self {
-        let mut rules = NameRules([Action::Refuse; 7]);
+        let mut rules = NameRules([Action::Refuse; 8]);
         rules.set(Rule::Hidden, Action::Skip);
         rules
     }
@@ -88,7 +98,24 @@ impl NameRules {
         self.0[rule as usize] = action;
     }
 
-    /// Parses `replace` (all rules but hidden) or `dot=replace,space=allow` over the defaults.
+    /// Replaces dots in keys where they were allowed.
+    pub(crate) fn without_dots(&mut self) {
+        if self.action(Rule::Dot) == Action::Allow {
+            self.set(Rule::Dot, Action::Replace);
+        }
+    }
+
+    /// Returns the words of `--names` for these rules, with names cleaned.
+    pub(crate) fn with_clean_paths(mut self) -> String {
+        self.set(Rule::Path, Action::Refuse);
+        let usual = |words: &&str| NameRules::parse(words) == Ok(self);
+        let known = ["", "allow"].into_iter().find(|words| usual(words));
+        let words = known.map_or_else(|| self.to_string(), String::from);
+        let comma = if words.is_empty() { "" } else { "," };
+        format!("{words}{comma}path=replace")
+    }
+
+    /// Parses `replace` (all rules but hidden and path) or `dot=replace,space=allow` over the defaults.
     ///
     /// # Errors
     /// Returns an error that lists the valid words.
@@ -101,8 +128,9 @@ impl NameRules {
                     if action == Action::Skip {
                         return Err("'skip' is for hidden files alone: use hidden=skip".into());
                     }
-                    let all_but_hidden = Rule::ALL.into_iter().filter(|&r| r != Rule::Hidden);
-                    all_but_hidden.for_each(|rule| rules.set(rule, action));
+                    let all = Rule::ALL.into_iter();
+                    let common = all.filter(|rule| !matches!(rule, Rule::Hidden | Rule::Path));
+                    common.for_each(|rule| rules.set(rule, action));
                 }
                 Some((rule, action)) => {
                     let Some(rule) = Rule::ALL.into_iter().find(|r| r.word() == rule) else {
@@ -115,6 +143,10 @@ impl NameRules {
                     let action = parse_action(action)?;
                     if action == Action::Skip && rule != Rule::Hidden {
                         return Err("'skip' is for hidden files alone: use hidden=skip".into());
+                    }
+                    if action == Action::Allow && rule == Rule::Path {
+                        let text = "no reader takes such names: give path=replace or path=refuse";
+                        return Err(text.into());
                     }
                     rules.set(rule, action);
                 }
@@ -138,7 +170,9 @@ fn parse_action(word: &str) -> Result<Action, String> {
 
 impl fmt::Display for NameRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, rule) in Rule::ALL.into_iter().enumerate() {
+        // Plans of builds that clean no names have no word about it.
+        let is_told = |rule: &Rule| *rule != Rule::Path || self.action(*rule) != Action::Refuse;
+        for (i, rule) in Rule::ALL.into_iter().filter(is_told).enumerate() {
             let action = match self.action(rule) {
                 Action::Refuse => "refuse",
                 Action::Replace => "replace",
@@ -226,7 +260,7 @@ fn replaced(name: &[u8], rule: Rule) -> Vec<u8> {
             name.iter().map(|&b| if bad(b) { b'_' } else { b }).collect()
         }
         Rule::NonAscii => ascii(name),
-        Rule::Long | Rule::Case => name.to_vec(), // these rules apply to whole names
+        Rule::Long | Rule::Case | Rule::Path => name.to_vec(), // these rules apply to whole names
     }
 }
 
@@ -302,6 +336,21 @@ mod tests {
         assert!(NameRules::parse("dots=replace").unwrap_err().contains("nonascii"));
         assert!(NameRules::parse("dot=ignore").unwrap_err().contains("refuse, replace"));
         assert!(NameRules::parse("skip").is_err());
+        assert!(NameRules::parse("path=allow").unwrap_err().contains("path=replace"));
+        let cleaned = NameRules::parse("allow,path=replace").unwrap();
+        assert_eq!(NameRules::parse(&cleaned.to_string()).unwrap(), cleaned);
+        assert!(!NameRules::parse("replace").unwrap().to_string().contains("path"));
+    }
+
+    #[test]
+    fn the_words_that_clean_names_keep_the_other_rules() {
+        for (words, want) in [("", "path=replace"), ("allow", "allow,path=replace")] {
+            assert_eq!(NameRules::parse(words).unwrap().with_clean_paths(), want);
+        }
+        let other = NameRules::parse("dot=allow").unwrap().with_clean_paths();
+        let parsed = NameRules::parse(&other).unwrap();
+        assert_eq!(parsed.action(Rule::Dot), Action::Allow);
+        assert_eq!(parsed.action(Rule::Path), Action::Replace);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use tarflume::internal::GzipMembers;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::shown::ShowPath;
 
@@ -73,7 +74,7 @@ pub(crate) fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
         .map_err(|e| Failure::io(e, "read", path))?;
     let (file, mut start) = (PatientFile(file), None);
     let mut inner: Box<dyn Read> = match head {
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
+        [0x1f, 0x8b, ..] => Box::new(GzipMembers::new(io::BufReader::new(file))),
         [0x28, 0xb5, 0x2f, 0xfd] => {
             let decoder = zstd::Decoder::new(file).and_then(|mut decoder| {
                 decoder.window_log_max(WINDOW_LOG)?;

@@ -13,7 +13,8 @@ impl fmt::Display for Report {
         if self.unlisted > 0 {
             writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
         }
-        f.write_str(&self.summary())
+        f.write_str(&self.summary())?;
+        self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn in_tar(error: &Error) -> Problem {
         ErrorKind::Repeated => ProblemKind::RepeatedPart,
         ErrorKind::Io => ProblemKind::Unreadable,
         ErrorKind::Stale => ProblemKind::StaleIndex,
-        ErrorKind::Damaged => ProblemKind::Gap,
+        ErrorKind::Damaged | ErrorKind::AfterEnd => ProblemKind::Gap,
         _ => ProblemKind::BadHeader,
     };
     let mut problem = Problem::from_error(kind, error);

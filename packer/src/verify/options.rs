@@ -49,6 +49,8 @@ pub struct Options {
     pub class: Option<ClassField>,
     /// Which texts are JSON; `None` for the rules with which the data set was packed.
     pub json: Option<JsonRules>,
+    /// Reads on behind end markers, for tars that were joined.
+    pub ignore_zeros: bool,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.

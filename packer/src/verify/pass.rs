@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::tar::{Member, MemberKind};
+use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
 use super::bad_name::bad_name;
@@ -82,6 +82,7 @@ pub(crate) fn over(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
     let (reader, packed, damaged) = open(tar, sidecar)?;
+    let reader = reader.ignore_zeros(options.ignore_zeros);
     let mut pass = Pass {
         tar,
         same_length: sidecar.is_some_and(|index| index.tar_length() == reader.length()),
@@ -144,6 +145,18 @@ impl<'a> Pass<'a> {
                     Some(error) if self.step_over(&error)? => {}
                     _ => return Ok(true),
                 },
+                Err(error) if error.kind() == ErrorKind::AfterEnd => {
+                    if self.reads_on(&error) {
+                        continue;
+                    }
+                    match self.early_end() {
+                        Some(early) if self.step_over(&early)? => {}
+                        _ => {
+                            self.stop(error);
+                            return Ok(true);
+                        }
+                    }
+                }
                 Err(error) => {
                     // Only a bad header can be stepped over; after a cut nothing follows.
                     let broken = matches!(
@@ -265,6 +278,22 @@ impl<'a> Pass<'a> {
         Some(Error::new(ErrorKind::BadHeader, text).with_path(self.tar).with_byte(end))
     }
 
+    /// Continues behind an end marker if the sidecar lists a part in the tar that begins there; returns
+    /// false if it does not. If zeros replace the header of a listed part, they are no end marker.
+    fn reads_on(&mut self, error: &Error) -> bool {
+        let Some(at) = error.place().byte else { return false };
+        let listed = match &self.cursor {
+            Some(cursor) if self.same_length && !cursor.is_other_tar() => cursor.next(),
+            _ => None,
+        };
+        let header = at / BLOCK * BLOCK;
+        if listed.is_none_or(|next| header + BLOCK > next.part.offset) {
+            return false;
+        }
+        self.reader.resume_at(header);
+        true
+    }
+
     /// Reports a damaged header and continues after its part, by the sidecar; returns false if that
     /// is not possible.
     fn step_over(&mut self, error: &Error) -> Result<bool> {
@@ -349,18 +378,6 @@ impl<'a> Pass<'a> {
         if self.decode {
             // Findings of JPEGs that waited for others come late.
             self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
-        }
-        if ended && let Some(end) = self.reader.end() {
-            match self.reader.only_zeros_from(end) {
-                Ok(true) => {}
-                Ok(false) => {
-                    let text = "the end marker is here, but more than zeros follows it, which \
-                                no reader sees; were two tars joined?";
-                    let path = self.tar.display().to_string();
-                    self.problems.push(Problem::new(ProblemKind::Gap, path, text).at(end));
-                }
-                Err(error) => self.report(error)?,
-            }
         }
         let mut other_tar = false;
         if let Some(cursor) = &mut self.cursor {

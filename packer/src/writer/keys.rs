@@ -120,6 +120,7 @@ fn reason_of(rule: Rule) -> String {
         Rule::Dunder => "a component that begins with '__', which readers take for metadata".into(),
         Rule::Long => format!("with its part more than {MAX_NAME} bytes, which some readers cut"),
         Rule::Case => "the letters of another key in another case".into(),
+        Rule::Path => return "the key is no clean path; change it".into(),
     };
     format!("the key has {what}; change it, or give --names {}=allow", rule.word())
 }

@@ -40,6 +40,8 @@ class WebDataset(FluidInterface):
         wait for the caller.
     storage: how the stores of URLs are reached, as for `tarflume.Dataset`; by default, as the environment says. Up to 32
         MiB of a shard are fetched ahead, beside `memory_limit`.
+    ignore_zeros: reads on behind the end marker of a tar, for tars that were joined (`cat a.tar b.tar`). By default more
+        than zeros there is an error after the last sample before it.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class WebDataset(FluidInterface):
         allow: Collection[str] = (),
         memory_limit: int | None = None,
         storage: Mapping[str, object] | None = None,
+        ignore_zeros: bool = False,
     ) -> None:
         super().__init__()
         self.allow = allowed(allow)
@@ -85,6 +88,7 @@ class WebDataset(FluidInterface):
         self._mix(100 if shardshuffle is True else shardshuffle, detshuffle)
         reading = {"handler": handler, "select_files": select_files, "rename_files": rename_files}
         limits = {"allow": self.allow, "memory_limit": memory_limit, "storage": storage}
+        limits["ignore_zeros"] = ignore_zeros
         self.append(filters.tarfile_to_samples(**reading, **limits))
         if empty_check:
             self.append(non_empty)

@@ -25,24 +25,26 @@ def opened(
     allow: Collection[str],
     memory_limit: int | None,
     stores: TarStores | None = None,
+    ignore_zeros: bool = False,
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """The samples of the tar at `url`, as dicts of bytes."""
+    reading: Any = {"memory_limit": memory_limit, "ignore_zeros": ignore_zeros}
     if url.partition("://")[0] in _STORES:
         place = url.partition("?")[0]  # the rest may be a secret
         if place.endswith("/"):
             raise UsageError(f"{place}: this is a folder: name its shards, for example by braces", path=place)
-        with TarStream(url, url=url, memory_limit=memory_limit, stores=stores) as samples:
+        with TarStream(url, url=url, stores=stores, **reading) as samples:
             yield samples
         return
     words = command_of(url, allow)
     if words is not None:
-        with _printed(words, url) as path, TarStream(path, url=url, memory_limit=memory_limit) as samples:
+        with _printed(words, url) as path, TarStream(path, url=url, **reading) as samples:
             yield samples
         return
     parts = urlsplit(url)
     path = url if parts.scheme == "" else url2pathname(parts.path)
     local = None if path == "-" else path
-    with TarStream(path, url=url, local_path=local, memory_limit=memory_limit) as samples:
+    with TarStream(path, url=url, local_path=local, **reading) as samples:
         yield samples
 
 

@@ -22,18 +22,20 @@ def tarfile_samples(
     allow: Collection[str] = (),
     memory_limit: int | None = None,
     storage: Mapping[str, object] | None = None,
+    ignore_zeros: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """The samples of shards (`{"url": ...}` or texts) in their order.
 
     select_files: selects parts by their names in the tar. rename_files: renames them. Both receive extensions in lower
     case. memory_limit: bytes that reading may use; a sample may use an eighth. storage: how the stores of URLs are
-    reached, as for `tarflume.Dataset`.
+    reached, as for `tarflume.Dataset`. ignore_zeros: reads on behind the end marker of a tar, for tars that were joined;
+    without it, bytes other than zeros there are an error.
     """
     stores = TarStores(dict_of(storage))
     for shard in src:
         url = shard["url"] if isinstance(shard, dict) else shard
         try:
-            with opened(url, allow, memory_limit, stores) as samples:
+            with opened(url, allow, memory_limit, stores, ignore_zeros) as samples:
                 found = _guarded(samples, handler)
                 if select_files or rename_files:
                     found = _guarded(_regrouped(found, select_files, rename_files), handler)

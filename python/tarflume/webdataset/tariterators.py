@@ -6,8 +6,13 @@ A tar that is cut is an error in both.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 import re
 import tarfile
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
@@ -60,6 +65,46 @@ def url_opener(
         yield {**shard, "stream": stream}
 
 
+class _Front(io.RawIOBase):
+    """An open file whose first bytes were read."""
+
+    def __init__(self, first: bytes, file: Any) -> None:
+        self.first, self.file = first, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        data, self.first = (self.first or self.file.read(len(into)))[: len(into)], self.first[len(into) :]
+        into[: len(data)] = data
+        return len(data)
+
+
+def unpacked(file: Any) -> Any:
+    """The bytes of a file that may be compressed, of all its members: `tarfile` reads the first one alone."""
+    first = b""
+    while len(first) < 6 and (more := file.read(6 - len(first))):
+        first += more
+    plain = io.BufferedReader(_Front(first, file), 1 << 18)
+    if first.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=plain, mode="rb")
+    if first.startswith(b"BZh"):
+        return bz2.BZ2File(plain)
+    if first.startswith((b"\xfd7zXZ\x00", b"\x5d\x00\x00\x80")):
+        return lzma.LZMAFile(plain)
+    return plain
+
+
+def first_nonzero(file: Any, place: int) -> int | None:
+    """The place of the next byte that is not zero; `place` is that of the next byte."""
+    while data := file.read(1 << 18):
+        rest = data.lstrip(b"\0")
+        if rest:
+            return place + len(data) - len(rest)
+        place += len(data)
+    return None
+
+
 class _Header(tarfile.TarInfo):
     """A header that records whether the end marker was read."""
 
@@ -81,17 +126,22 @@ def tar_file_iterator(
     handler: Handler = reraise_exception,
     select_files: Callable[[str], bool] | None = None,
     rename_files: Callable[[str], str] | None = None,
+    ignore_zeros: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """The files of an open tar (plain, gzip, bzip2, xz) as dicts: `fname`, and `data` in bytes.
+
+    ignore_zeros: reads on behind the end marker, for tars that were joined, as `tarfile` does.
 
     Raises:
         TruncatedError: the tar is cut, or has no end marker; `handler` decides first.
         FormatError: the file is not a tar; `handler` decides first.
+        DamagedError: more than zeros follows the end marker; `handler` decides first.
     """
     name = str(getattr(fileobj, "name", None) or getattr(fileobj, "url", None) or fileobj)
     wrong: type[FormatError | TruncatedError] = FormatError
     try:
-        with tarfile.open(fileobj=fileobj, mode="r|*", tarinfo=_Header) as tar:
+        plain = unpacked(fileobj)
+        with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header, ignore_zeros=ignore_zeros) as tar:
             wrong = TruncatedError
             for member in tar:
                 fname = member.name
@@ -106,8 +156,19 @@ def tar_file_iterator(
                 tar.members = []  # type: ignore[attr-defined]  # tarfile would remember all members of the tar
             if not getattr(tar, "ended", False):
                 raise TruncatedError(f"{name}: this tar ends without its end marker: it was cut", path=name)
-    except tarfile.TarError as exn:
-        known = exn if isinstance(exn, TruncatedError) else wrong(f"{name}: {exn}", path=name)
+            place = None if ignore_zeros else tar.offset
+            place = place if place is None else first_nonzero(tar.fileobj, place)
+            if place is not None:
+                raise DamagedError(
+                    f"{name}: byte {place}: more than zeros follows the end marker, where readers of tars stop: read on "
+                    "with ignore_zeros=True if tars were joined, or cut the file before this byte",
+                    path=name,
+                    byte=place,
+                )
+    except (tarfile.TarError, TruncatedError, DamagedError, EOFError, OSError, zlib.error, lzma.LZMAError) as exn:
+        if isinstance(exn, OSError) and exn.errno is not None:
+            raise  # the machine's
+        known = exn if isinstance(exn, (TruncatedError, DamagedError)) else wrong(f"{name}: {exn}", path=name)
         if not told(handler, known):
             raise _Stop from None
 
@@ -122,16 +183,18 @@ def tar_file_expander(
     select_files: Callable[[str], bool] | None = None,
     rename_files: Callable[[str], str] | None = None,
     eof_value: Any = None,
+    ignore_zeros: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """The files of shards with a `stream`: dicts of `fname`, `data`, `__url__` and, if known, `__local_path__`.
 
-    eof_value: an item to yield after each shard, if not None. This package's `group_by_keys` needs none.
+    eof_value: an item to yield after each shard, if not None. ignore_zeros: as for `tar_file_iterator`. This package's `group_by_keys` needs none.
     """
     for shard in data:
         about = {"__url__": shard["url"]}
         if shard.get("local_path") is not None:
             about["__local_path__"] = shard["local_path"]
         words: Any = {"handler": handler, "select_files": select_files, "rename_files": rename_files}
+        words["ignore_zeros"] = ignore_zeros
         try:
             for file in tar_file_iterator(shard["stream"], **words):
                 yield {**file, **about}

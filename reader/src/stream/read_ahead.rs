@@ -34,6 +34,8 @@ pub(super) struct Task {
     pub(super) shards: Vec<(usize, StreamShard)>,
     /// The shuffle buffer's size in samples, and the key of its random draws.
     pub(super) buffer: Option<(u64, Key)>,
+    /// Reads on behind end markers.
+    pub(super) ignore_zeros: bool,
     /// Memory limits.
     pub(super) limits: MemoryLimits,
 }
@@ -235,7 +237,8 @@ impl<'a> ReadThread<'a> {
 
     fn open(&self, number: u64, shard: &StreamShard) -> Result<Grouping> {
         let raw = RawReader::new(shard.open()?, Arc::clone(self.shared.queue.cancelled()));
-        let tar = Tar::new(Unpack::new(raw, self.task.limits.unpack)?);
+        let unpacked = Unpack::new(raw, self.task.limits.unpack)?;
+        let tar = Tar::new(unpacked, self.task.ignore_zeros);
         let (name, pool) = (Arc::clone(&shard.name), Arc::clone(&self.shared.pool));
         Ok(Grouping::new(tar, name, number, pool, self.task.limits.sample))
     }

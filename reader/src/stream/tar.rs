@@ -1,11 +1,12 @@
-//! `Tar`: the members of a tar that is read in order, each with its data, up to the end marker.
+//! `Tar`: the members of a tar that is read in order, each with its data, up to the end marker, or to the
+//! last one of tars that were joined.
 //!
 //! Never seeks. Uses one window of memory, whatever sizes the headers declare. Knows nothing of samples.
 
-use tarflume_formats::tar::{Event, Member, Walk};
+use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 
 use super::unpack::Unpack;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Size of the window in bytes. Longer parts are read directly into the caller's buffer.
 const WINDOW: usize = 64 * 1024;
@@ -22,17 +23,20 @@ pub(super) struct Tar {
     at: u64,
     /// Byte of the end marker, once it is found.
     marker: Option<u64>,
+    /// Reads on behind end markers.
+    ignore_zeros: bool,
 }
 
 impl Tar {
-    /// The tar in `bytes`.
-    pub(super) fn new(bytes: Unpack) -> Tar {
-        let window = vec![0; WINDOW];
-        Tar { bytes, walk: Walk::new(), window, start: 0, end: 0, at: 0, marker: None }
+    /// The tar in `bytes`. With `ignore_zeros`, the tars that are joined there.
+    pub(super) fn new(bytes: Unpack, ignore_zeros: bool) -> Tar {
+        let (window, marker) = (vec![0; WINDOW], None);
+        let walk = Walk::new().ignoring_zeros(if ignore_zeros { u64::MAX } else { 0 });
+        Tar { bytes, walk, window, start: 0, end: 0, at: 0, marker, ignore_zeros }
     }
 
     /// The next member of any kind. Skips the rest of the previous member's data. `None` at the end
-    /// marker.
+    /// marker; with `ignore_zeros`, at the end of the data.
     ///
     /// # Errors
     /// As [`Walk::step`]. Returns an error if a read fails.
@@ -49,7 +53,13 @@ impl Tar {
             let step = self.walk.step(&self.window[self.start..self.end]);
             match step.map_err(|e| self.placed(e.into()))? {
                 Some(Event::Member(member)) => return Ok(Some(member)),
-                Some(Event::End { offset }) => self.marker = Some(offset),
+                Some(Event::End { offset }) => {
+                    self.marker = Some(offset);
+                    if self.ignore_zeros && self.pass_zeros()? {
+                        self.marker = None;
+                        self.walk.read_on(self.at);
+                    }
+                }
                 None => {}
             }
         }
@@ -94,17 +104,34 @@ impl Tar {
     /// Returns an error if anything but zeros follows the end marker, if the packed data is truncated or
     /// damaged, or if a read fails.
     pub(super) fn finish(&mut self) -> Result<()> {
+        if !self.pass_zeros()? {
+            return Ok(());
+        }
+        let block = &self.window[self.start..self.end];
+        let zeros = block.iter().take_while(|&&byte| byte == 0).count() as u64;
+        let error = behind_end(self.marker.unwrap_or(self.at), self.at + zeros, block);
+        Err(self.placed(error.into()))
+    }
+
+    /// Skips blocks of zeros. True if another block follows; it begins at `at` and is in the window.
+    ///
+    /// # Errors
+    /// Returns an error if the packed data is truncated or damaged, or if a read fails.
+    fn pass_zeros(&mut self) -> Result<bool> {
         loop {
-            if self.window[self.start..self.end].iter().any(|&byte| byte != 0) {
-                let text = "the end marker is here, but more than zeros follows it, which readers of \
-                            shards ignore: if tars were concatenated, keep them as separate files";
-                let error =
-                    Error::new(ErrorKind::Damaged, text).with_byte(self.marker.unwrap_or(self.at));
-                return Err(self.placed(error));
-            }
-            self.take(self.end - self.start);
-            if !self.fill()? {
-                return Ok(());
+            self.load(BLOCK as usize)?;
+            let have = self.end - self.start;
+            // Whole blocks alone, so that `at` stays at the start of a block; a part of one ends the data.
+            let whole = if have < BLOCK as usize { have } else { have - have % BLOCK as usize };
+            let zeros = self.window[self.start..self.start + whole].iter();
+            match zeros.take_while(|&&byte| byte == 0).count() {
+                0 if whole == 0 => return Ok(false),
+                zeros if zeros == whole => self.take(whole),
+                zeros => {
+                    self.take(zeros - zeros % BLOCK as usize);
+                    self.load(BLOCK as usize)?;
+                    return Ok(true);
+                }
             }
         }
     }

@@ -5,9 +5,9 @@
 
 use std::io::{self, BufRead, Read};
 
-use flate2::bufread::MultiGzDecoder;
 use zstd::stream::read::Decoder as Zstd;
 
+use super::members::GzipMembers;
 use super::raw::RawReader;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,7 +23,7 @@ pub(super) struct Unpack {
 
 enum Compression {
     Plain(PeekReader),
-    Gzip(Box<MultiGzDecoder<PeekReader>>),
+    Gzip(Box<GzipMembers<PeekReader>>),
     Zstd(Zstd<'static, PeekReader>),
 }
 
@@ -39,7 +39,7 @@ impl Unpack {
             return Err(front.raw.take_failure().unwrap_or_else(|| unreadable(error)));
         }
         let form = match front.piece[front.start..front.end] {
-            [0x1f, 0x8b, ..] => Compression::Gzip(Box::new(MultiGzDecoder::new(front))),
+            [0x1f, 0x8b, ..] => Compression::Gzip(Box::new(GzipMembers::new(front))),
             // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
             // write first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {

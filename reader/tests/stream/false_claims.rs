@@ -82,12 +82,12 @@ fn false_claims_are_reported_as_planted() {
         (
             FalseClaim::SampleAfterEnd,
             "s0:jpg+json s1:jpg+json s2:jpg+json !",
-            "more than zeros follows",
+            "another tar begins here",
         ),
         (
             FalseClaim::GarbageAfterEnd,
             "s0:jpg+json s1:jpg+json s2:jpg+json !",
-            "more than zeros follows",
+            "bytes of no tar follow",
         ),
         (
             FalseClaim::RepeatedPart,

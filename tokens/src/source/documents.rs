@@ -64,10 +64,13 @@ pub struct Reading {
     pub part: String,
     /// Whether each line of a text file is a document.
     pub per_line: bool,
+    /// Whether tars are read on behind their end markers, for tars that were joined.
+    pub ignore_zeros: bool,
 }
 
 impl Default for Reading {
     fn default() -> Reading {
-        Reading { field: "text".into(), part: "txt".into(), per_line: false }
+        let (field, part) = ("text".into(), "txt".into());
+        Reading { field, part, per_line: false, ignore_zeros: false }
     }
 }

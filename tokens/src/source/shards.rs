@@ -29,7 +29,7 @@ impl Tar {
     pub(super) fn open(path: &Path, reading: &Reading) -> Result<Tar, Failure> {
         Ok(Tar {
             path: path.to_path_buf(),
-            reader: TarReader::open(path, Whole::Headers)?,
+            reader: TarReader::open(path, Whole::Headers)?.ignore_zeros(reading.ignore_zeros),
             part: reading.part.clone(),
             field: reading.field.clone(),
             found: false,

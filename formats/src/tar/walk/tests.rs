@@ -75,8 +75,14 @@ fn plain_members_follow_each_other() {
 }
 
 #[test]
-fn bytes_after_the_end_marker_are_ignored() {
-    assert_eq!(good(&[&END, &entry(b'0', b"a", b"")]), []);
+fn bytes_after_the_end_marker_are_for_the_caller() {
+    let tar = [&END[..], &entry(b'0', b"a", b""), &END].concat();
+    assert_eq!(good(&[&tar]), []);
+    let mut walk = Walk::new();
+    while !matches!(walk.step_in(&tar), Ok(Some(Event::End { .. }))) {}
+    walk.read_on(1024);
+    let next = walk.step_in(&tar).expect("good");
+    assert_eq!(next, Some(Event::Member(member(b"a", 1024, 1536, 0))));
 }
 
 #[test]
@@ -248,6 +254,13 @@ fn packed_tars_are_named_by_their_compression() {
 fn a_lone_block_of_zeros_is_no_end_marker() {
     let a = entry(b'0', b"a", b"");
     bad(&[&a, &[0; 512], &a], ErrorKind::BadHeader, 512, None, "lone block");
+    let tar = [&a[..], &[0; 512], &a, &END].concat();
+    for (until, passed) in [(512, false), (513, true), (u64::MAX, true)] {
+        let mut walk = Walk::new().ignoring_zeros(until);
+        let steps = std::iter::from_fn(|| Some(walk.step_in(&tar)));
+        let last = steps.take(5).find(|step| matches!(step, Ok(Some(Event::End { .. })) | Err(_)));
+        assert_eq!(last.is_some_and(|step| step.is_ok()), passed, "{until}");
+    }
     bad(&[&a, &[0; 512]], ErrorKind::MissingEnd, 512, None, "one of its two");
     bad(&[&a, &[0; 700]], ErrorKind::MissingEnd, 512, None, "one of its two");
 }

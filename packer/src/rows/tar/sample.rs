@@ -3,8 +3,8 @@
 use tarflume_formats::name;
 use tarflume_formats::tar::{Member, MemberKind};
 
+use super::options::{NameSplit, TarOptions};
 use crate::problem::ProblemKind;
-use crate::scan::options::ScanOptions;
 
 /// Members between two looks at the stop.
 pub(super) const SOME: u64 = 4096;
@@ -49,32 +49,27 @@ impl TarSample {
     }
 }
 
-/// Returns a member's name as readers of shards understand it: `tar c .` writes names that begin with "./".
-pub(super) fn plain_name(member: &Member) -> &[u8] {
-    member.name.strip_prefix(b"./").unwrap_or(&member.name)
-}
-
 /// Groups the members of one tar.
 pub(super) struct Grouping<'o> {
-    options: &'o ScanOptions,
+    options: TarOptions<'o>,
     open: Option<TarSample>,
     skipped: u64,
 }
 
 impl<'o> Grouping<'o> {
-    pub(super) fn new(options: &'o ScanOptions) -> Grouping<'o> {
+    pub(super) fn new(options: TarOptions<'o>) -> Grouping<'o> {
         Grouping { options, open: None, skipped: 0 }
     }
 
     /// Takes the next member. Returns the sample before it, if the member begins another one.
     pub(super) fn take(&mut self, member: &Member) -> Option<TarSample> {
-        let path = plain_name(member);
-        let split = (member.kind == MemberKind::File).then(|| name::split(path)).flatten();
-        let Some((key, ext)) = split else {
+        let path = name::without_dot(&member.name);
+        let split = (member.kind == MemberKind::File).then(|| self.options.split(path)).flatten();
+        let Some(NameSplit { key, ext }) = split else {
             self.skipped += u64::from(member.kind != MemberKind::Directory);
             return None;
         };
-        if self.options.excludes(b"", path) {
+        if self.options.scan.excludes(b"", path) {
             self.skipped += 1;
             return None;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tarflume_formats::Index;
+use tarflume_formats::{Index, name, probe};
 
 use super::sample::{SOME, TarSample};
 use super::select::Sink;
@@ -13,7 +13,7 @@ use crate::stop::Stop;
 /// Lists the samples of a tar by its sidecar.
 ///
 /// # Errors
-/// Returns an error if the sidecar is damaged or the operating system refuses.
+/// Returns an error if the sidecar is damaged or lists a part of the samples alone, or the operating system refuses.
 pub(super) fn list(
     index: &Index,
     path: &Path,
@@ -21,15 +21,19 @@ pub(super) fn list(
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<(), Failure> {
     let damaged = |e: tarflume_formats::Error| Failure::from(e.with_path(path));
+    if !index.is_compressed() {
+        probe::check_end(index, path)?;
+    }
     let mut parts = 0u64;
     for (row, sample) in (0u64..).zip(index.iter()) {
         let sample = sample.map_err(damaged)?;
+        let key = name::without_dot(sample.key);
         let mut found =
-            TarSample { key: sample.key.to_vec(), first: sample.first, ..TarSample::default() };
+            TarSample { key: key.to_vec(), first: sample.first, ..TarSample::default() };
         for part in sample.parts() {
             let part = part.map_err(damaged)?;
             parts += 1;
-            let member = [sample.key, b".", part.ext].concat();
+            let member = [key, b".", part.ext].concat();
             if sink.options().excludes(b"", &member) {
                 sink.skip(1);
                 continue;
