@@ -1,6 +1,7 @@
 //! `PillowFallback`: opens pictures of kinds that the reader does not decode with Pillow, in the decoding threads. It
 //! measures the cost of each call.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use pyo3::exceptions::PyMemoryError;
@@ -19,7 +20,7 @@ const COPIES: u64 = 4 * 4;
 #[derive(Debug)]
 pub(crate) struct PillowFallback {
     open: Py<PyAny>,
-    decode: Py<PyAny>,
+    decode: Arc<Py<PyAny>>,
 }
 
 impl PillowFallback {
@@ -34,13 +35,13 @@ impl PillowFallback {
         let module = py.import("tarflume.fallback")?;
         module.getattr("_pillow")?.call0()?;
         let function = |name| module.getattr(name).map(Bound::unbind);
-        Ok(PillowFallback { open: function("_open")?, decode: function("_decode")? })
+        Ok(PillowFallback { open: function("_open")?, decode: Arc::new(function("_decode")?) })
     }
 }
 
 /// A picture that Pillow has opened.
-struct PillowPicture<'a> {
-    decode: &'a Py<PyAny>,
+struct PillowPicture {
+    decode: Arc<Py<PyAny>>,
     picture: Py<PyAny>,
     size: ImageSize,
     file: usize,
@@ -71,19 +72,19 @@ fn failed(py: Python<'_>, error: PyErr) -> Error {
 }
 
 impl Fallback for PillowFallback {
-    fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+    fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
         let opened = call(|py| {
             let opened = self.open.bind(py).call1((PyBytes::new(py, bytes),))?;
             opened.extract::<(Py<PyAny>, u32, u32)>()
         });
         let ((picture, width, height), cost) = opened?;
         let size = ImageSize::new(width, height);
-        let (decode, file) = (&self.decode, bytes.len());
+        let (decode, file) = (self.decode.clone(), bytes.len());
         Ok(Box::new(PillowPicture { decode, picture, size, file, cost }))
     }
 }
 
-impl FallbackPicture for PillowPicture<'_> {
+impl FallbackPicture for PillowPicture {
     fn size(&self) -> ImageSize {
         self.size
     }

@@ -27,7 +27,7 @@ use crate::picture::pixels::Channels;
 /// }
 ///
 /// impl Fallback for Graymaps {
-///     fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+///     fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
 ///         let damaged = || Error::new(ErrorKind::Decode, "not a graymap of 8 bits");
 ///         let mut words = bytes.splitn(5, |byte| byte.is_ascii_whitespace());
 ///         let mut number = |wanted: Option<u32>| {
@@ -68,7 +68,7 @@ pub trait Fallback: Send + Sync + fmt::Debug + 'static {
     ///
     /// # Errors
     /// The picture cannot be read: its sample is bad.
-    fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>>;
+    fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>>;
 }
 
 /// A picture that a [`Fallback`] has opened.

@@ -29,7 +29,7 @@ struct Gray {
 }
 
 impl Fallback for Gray {
-    fn open<'a>(&'a self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+    fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
         self.opened.fetch_add(1, SeqCst);
         match bytes.last() {
             Some(0) | None => Err(Error::new(ErrorKind::Decode, "it ends with a zero")),
