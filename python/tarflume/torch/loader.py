@@ -109,6 +109,7 @@ class Loader:
         self.dataset = Batches(self)
         self.batch_sampler = self.sampler = Steps(self, self.dataset)
         self.batch_size, self.drop_last, self.collate_fn = None, False, only
+        self.num_workers, self.prefetch_factor = 0, None
 
     def _open(self) -> _core.Loader:
         rank, world = self._place
