@@ -238,8 +238,11 @@ impl Batch {
         name.extract::<String>().is_ok_and(|name| self.names().contains(&name.as_str()))
     }
 
+    /// Names of all columns. Unpacking into several variables, `images, labels = batch`, is an error.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.keys(py)?.try_iter()?.into_any())
+        let names = self.keys(py)?;
+        py.import("tarflume.unpacking")?.getattr("_check")?.call1((&names,))?;
+        Ok(names.try_iter()?.into_any())
     }
 
     /// Names of all columns.

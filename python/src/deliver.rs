@@ -1,5 +1,6 @@
 //! `Delivery`: the form in which a loader yields batches, `deliver=` and `collate=`.
 
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -58,10 +59,22 @@ impl Delivery {
                 "in collate={}, called with batch {step} of epoch {epoch}",
                 name_of(function).unwrap_or_else(|_| "function".into())
             );
+            let error = no_end(py, error);
             let noted = error.value(py).call_method1("add_note", (note,));
             noted.err().unwrap_or(error)
         })
     }
+}
+
+/// `StopIteration` of a user's function as a `RuntimeError`, as a generator raises it: otherwise it would look like the
+/// end of the epoch.
+fn no_end(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    let raised = PyRuntimeError::new_err("the function raised StopIteration");
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 /// The name of a function, or its `repr`.

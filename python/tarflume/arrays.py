@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _core
@@ -30,6 +30,10 @@ class ArrayLoader:
 
     The order is a function of `seed`, epoch and the number of rows. It takes no memory: a row's place is computed.
     A batch is a dict of columns by name, with the row numbers as `"row"`.
+
+    Iterating over the loader takes the epoch of `set_epoch`, otherwise the one after the last that began. An epoch
+    begins when its first batch is requested. `state_dict` counts the batches of an epoch that were delivered, and
+    `load_state_dict` continues after them.
 
     Arguments:
 
@@ -59,7 +63,10 @@ class ArrayLoader:
         self._batch_size, self._drop_last, self._threads = batch_size, drop_last, threads
         self._seed = seed if shuffle else None
         self._rank = (rank, world_size)
-        self._next = 0
+        #: The epoch of the next iteration, and its first batch.
+        self._next, self._first = 0, 0
+        #: The epoch and the batch after the last one that was delivered.
+        self._position = (0, 0)
         self.epoch(0)  # checks the arguments
 
     def __len__(self) -> int:
@@ -79,7 +86,50 @@ class ArrayLoader:
             threads=self._threads,
         )
 
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch of the next iteration. It starts at the beginning, or at a state of this epoch that was
+        loaded."""
+        if epoch < 0:
+            raise UsageError(f"epoch {epoch}: epochs are counted from 0")
+        if epoch != self._next:
+            self._next, self._first = epoch, 0
+        self._position = (self._next, self._first)
+
+    @property
+    def sampler(self) -> ArrayLoader:
+        """The loader itself: before each epoch, Lightning calls `set_epoch` of the sampler of a loader."""
+        return self
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The batches of the next epoch: of 0, 1, 2 and so on."""
-        number, self._next = self._next, self._next + 1
-        return iter(self.epoch(number))
+        """The batches of the next epoch. It begins when its first batch is requested: an iterator that is dropped unused
+        has no effect."""
+        number, batch = self._next, self._first
+        batches = self.epoch(number, batch)
+        self._next, self._first = number + 1, 0
+        for columns in batches:
+            batch += 1
+            self._position = (number, batch) if batches.__length_hint__() else (number + 1, 0)
+            yield columns
+
+    def _identity(self) -> dict[str, int | None]:
+        """What a state needs to be the same."""
+        rows = len(next(iter(self._arrays.values())))
+        return {"rows": rows, "seed": self._seed, "batch_size": self._batch_size, "world_size": self._rank[1]}
+
+    def state_dict(self) -> dict[str, int | None]:
+        """The position: epoch and number of batches that were delivered, and what the order depends on. After the last
+        batch of an epoch it is the beginning of the next. It is the same on every rank that took as many batches."""
+        epoch, batch = self._position
+        return {**self._identity(), "epoch": epoch, "batch": batch}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next iteration continues after the last batch that was delivered.
+
+        Raises:
+            UsageError: the state has another number of rows, seed, batch size or world size.
+        """
+        for name, value in self._identity().items():
+            if state_dict.get(name, "nothing") != value:
+                raise UsageError(f"this state was taken with {name}={state_dict.get(name)}, and this loader has {value}")
+        self._next, self._first = int(state_dict["epoch"]), int(state_dict["batch"])
+        self._position = (self._next, self._first)

@@ -3,10 +3,12 @@ several frameworks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, SupportsIndex, overload
 
 from . import _core
+from .unpacking import Columns
 
 __all__ = ["Sample", "Samples"]
 
@@ -21,7 +23,7 @@ _SHOWN = 60
 _TEXT = 4096
 
 
-class Sample(dict[str, Any]):
+class Sample(Columns):
     """A sample: a dict of `"__key__"` and the bytes of each part by its extension.
 
     Its `repr` shows the length of each part, and the beginning of short texts; a notebook shows its pictures.
@@ -79,8 +81,36 @@ class Samples:
         """The number of samples."""
         return len(self._data)
 
-    def __getitem__(self, index: SupportsIndex) -> Any:
-        """Sample number `index`."""
-        number = index.__index__()
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        """Sample number `index`; a list of samples for a slice.
+
+        Raises:
+            TypeError: `index` is none of these.
+        """
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise TypeError(f"a data set takes the number of a sample or a slice of numbers, not {index!r}") from None
         sample = self._data[number] if self._parts is None else self._data.get(number, self._parts)
-        return sample if self._transform is None else self._transform(sample)
+        return sample if self._transform is None else self._called(self._transform, sample)
+
+    def __iter__(self) -> Iterator[Any]:
+        """All samples in order. Without this method an `IndexError` of `transform` would end an iteration."""
+        for number in range(len(self)):
+            yield self[number]
+
+    @staticmethod
+    def _called(function: Callable[[dict[str, Any]], Any], sample: dict[str, Any]) -> Any:
+        """`function(sample)`; a DataLoader would take its StopIteration for the end of the data."""
+        try:
+            return function(sample)
+        except StopIteration as error:
+            raise RuntimeError("transform= raised StopIteration") from error

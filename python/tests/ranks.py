@@ -4,7 +4,9 @@
     torchrun --nproc-per-node 2 ranks.py killed SHARDS OUT    saves a state, goes on, and rank 1 is killed
     torchrun --nproc-per-node 3 ranks.py resumed SHARDS OUT   goes on from the saved state
     torchrun --nproc-per-node 2 ranks.py accelerate SHARDS OUT   Accelerate prepares a loader and a data set
+    torchrun --nproc-per-node 2 ranks.py dealt SHARDS OUT     Accelerate deals a data set out in all its ways
     python ranks.py lightning SHARDS OUT                      Lightning starts the second rank itself
+    python ranks.py started SHARDS OUT                        starts ranks that take a data set which was made before
 """
 
 from __future__ import annotations
@@ -116,10 +118,82 @@ def accelerate(shards: str, out: pathlib.Path) -> None:
     accelerator.wait_for_everyone()
 
 
+def labels_alone(batch: dict) -> dict:
+    return {"label": batch["label"]}
+
+
+def dealt(shards: str, out: pathlib.Path) -> None:
+    """Two epochs of each way, and the end of the second one from its third batch on."""
+    from accelerate import Accelerator, DataLoaderConfiguration, skip_first_batches
+
+    words = WORDS | {"label": "/n", "transform": labels_alone}
+    told: dict[str, list] = {}
+    for dispatch, split, workers in [(None, False, 0), (None, False, 3), (None, True, 3), (False, False, 0), (False, False, 3),
+                                     (False, True, 3)]:  # fmt: skip
+        config = DataLoaderConfiguration(dispatch_batches=dispatch, split_batches=split)
+        accelerator = Accelerator(cpu=True, dataloader_config=config)
+        data = ours.Dataset(shards, **words)
+        loader = accelerator.prepare(DataLoader(data, batch_size=6, num_workers=workers))
+        epochs = [[batch["label"].tolist() for batch in loader] for _ in range(2)]
+        loader.set_epoch(1)
+        rest = [batch["label"].tolist() for batch in skip_first_batches(loader, 3)]
+        told[f"{dispatch} {split} {workers}"] = [*epochs, rest, [len(loader), len(data)]]
+    given = ours.Dataset(shards, rank=accelerator.process_index, world_size=2, **words)
+    whole = accelerator.prepare(DataLoader(given, batch_size=6))
+    try:
+        list(whole)
+    except ours.datasets.UsageError as error:
+        told["given"] = [str(error)]
+    told["counted"] = [counted(accelerator, shards, drop_last) for drop_last in (False, "pad", True)]
+    stateful = DataLoaderConfiguration(use_stateful_dataloader=True)
+    ahead = Accelerator(cpu=True, dataloader_config=stateful).prepare(DataLoader(ours.Dataset(shards, **words), batch_size=6))
+    batches = iter(ahead)
+    next(batches)
+    ahead.load_state_dict(ahead.state_dict())
+    try:
+        list(ahead)
+    except ours.datasets.UsageError as error:
+        told["ahead"] = [str(error)]
+    (out / f"dealt-{accelerator.process_index}-done.json").write_text(json.dumps(told))
+    accelerator.wait_for_everyone()
+
+
+def counted(accelerator: object, shards: str, drop_last: bool | str) -> list[int]:
+    """What `gather_for_metrics` makes of a loader whose last batch repeats samples."""
+    loader = ours.Loader(shards, batch_size=7, drop_last=drop_last, **(WORDS | {"label": "/n"}))
+    gathered = [accelerator.gather_for_metrics(batch["label"]).tolist() for batch in loader]  # type: ignore[attr-defined]
+    return sum(gathered, [])
+
+
+def started(shards: str, out: pathlib.Path) -> None:
+    for method in ("spawn", "fork"):
+        words = {"batch_size": 5, **WORDS}
+        sets = {0: ours.Dataset(shards, **words), 2: ours.Dataset(shards, **words)}
+        place = (str(out), method, sets)
+        torch.multiprocessing.start_processes(as_rank, place, nprocs=2, start_method=method)
+
+
+def as_rank(rank: int, out: str, method: str, sets: dict[int, ours.Dataset]) -> None:
+    """Three epochs of each data set. One rank begins when the other has ended, so that it would see its epoch."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{out}/{method}", rank=rank, world_size=2)
+    told: dict[str, list] = {}
+    for workers, data in sets.items():
+        loader = DataLoader(data, batch_size=None, num_workers=workers, multiprocessing_context="fork" if workers else None)
+        told[f"{workers}"] = []
+        for _ in range(3):
+            for turn in range(2):
+                if turn == rank:
+                    told[f"{workers}"].append(sum(seen(loader), []))
+                torch.distributed.barrier()
+    (pathlib.Path(out) / f"{method}-{rank}-done.json").write_text(json.dumps(told))
+    torch.distributed.barrier()
+
+
 def main() -> None:
     what, shards, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    if what in ("lightning", "accelerate"):
-        return {"lightning": lightning, "accelerate": accelerate}[what](shards, out)
+    alone = {"lightning": lightning, "accelerate": accelerate, "dealt": dealt, "started": started}
+    if what in alone:
+        return alone[what](shards, out)
     torch.distributed.init_process_group("gloo")
     told = each(shards) if what == "each" else {"killed": killed, "resumed": resumed}[what](shards, out)
     (out / f"{what}-{torch.distributed.get_rank()}-done.json").write_text(json.dumps(told))

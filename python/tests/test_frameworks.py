@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -119,6 +120,175 @@ def test_accelerate_on_two_ranks_gives_each_sample_once(shards, tmp_path):
     for name in ("loader", "data set"):
         assert len(ranks[0][name]) == len(ranks[1][name]), name
         assert sorted(map(int, sum(ranks[0][name] + ranks[1][name], []))) == list(range(100)), name
+
+
+def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once(shards, tmp_path):
+    script = pathlib.Path(__file__).with_name("ranks.py")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script, "dealt"]
+    done = subprocess.run(
+        [*map(str, command), str(shards), str(tmp_path)], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    ranks = [json.loads((tmp_path / f"dealt-{rank}-done.json").read_text()) for rank in range(2)]
+    core = tarflume.Loader(shards, batch_size=100, shuffle="full", seed=6)
+    orders = [[n for batch in core.epoch(epoch) for n in n_of(batch)] for epoch in range(2)]
+    ways = [name for name in ranks[0] if name[-1].isdigit()]
+    assert len(ways) == 6
+    for name in ways:
+        step = 6 if "True" in name else 12  # samples of all ranks
+        steps = -(-100 // step)
+        for epoch, order in enumerate(orders):
+            assert [len(rank[name][epoch]) for rank in ranks] == [steps, steps], name
+            for n, batches in enumerate(zip(*(rank[name][epoch] for rank in ranks), strict=True)):
+                rows = order[n * step : (n + 1) * step]
+                assert sum(batches, [])[: len(rows)] == rows, f"{name}, step {n} of epoch {epoch}"
+        for rank in ranks:
+            assert rank[name][2] == rank[name][1][3:], f"{name}, resumed"
+            if name != "False True 3":  # where Accelerate divides the length of any iterable data set twice
+                assert rank[name][3] == [steps, 100], name
+    for rank in ranks:
+        assert "tarflume.torch.Loader(shards" in rank["given"][0] and "world_size=2" in rank["given"][0]
+        assert [sorted(found) for found in rank["counted"][:2]] == [list(range(100))] * 2
+        assert len(set(rank["counted"][2])) == len(rank["counted"][2]) == 98
+    assert "skip_first_batches" in ranks[0]["ahead"][0]
+
+
+def test_ranks_that_take_a_data_set_made_before_have_epochs_of_their_own(shards, tmp_path):
+    script = pathlib.Path(__file__).with_name("ranks.py")
+    command = [sys.executable, script, "started", shards, tmp_path]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    for method in ("spawn", "fork"):
+        ranks = [json.loads((tmp_path / f"{method}-{rank}-done.json").read_text()) for rank in range(2)]
+        for workers in ("0", "2"):
+            for epoch in range(3):
+                both = [sorted(map(int, rank[workers][epoch])) for rank in ranks]
+                assert sorted(sum(both, [])) == list(range(100)), f"{method}, {workers} workers, epoch {epoch}"
+
+
+def test_accelerate_accumulates_up_to_the_end_of_each_epoch_of_a_loader(shards):
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState, GradientState
+
+    AcceleratorState._reset_state(True)
+    GradientState._reset_state()
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    model = network()
+    model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 0.1))
+    batches, steps = loader(shards, batch_size=9), []
+    for _ in range(2):  # 12 batches
+        batches_, taken = iter(batches), 0
+        for batch in batches_:
+            with accelerator.accumulate(model):
+                accelerator.backward(loss_of(model, batch))
+                taken += accelerator.sync_gradients
+                optimizer.step()
+                optimizer.zero_grad()
+        steps.append(taken)
+    odd = loader(shards, batch_size=15)  # 7 batches
+    for _ in range(2):
+        taken = 0
+        for batch in odd:
+            with accelerator.accumulate(model):
+                accelerator.backward(loss_of(model, batch))
+                taken += accelerator.sync_gradients
+        steps.append(taken)
+    assert steps == [6, 6, 4, 4]
+    assert not accelerator.gradient_state.in_dataloader
+    for _ in odd:  # an iteration that is left early leaves Accelerate's list, too
+        assert accelerator.gradient_state.active_dataloader is odd and not accelerator.gradient_state.end_of_dataloader
+        break
+    del _
+    assert not accelerator.gradient_state.in_dataloader
+
+
+def test_accelerate_skips_the_first_batches_of_a_loader_without_reading_them(shards):
+    from accelerate import skip_first_batches
+
+    right = epochs(shards, [2])
+    mine = loader(shards)
+    with pytest.raises(tarflume.errors.UsageError, match="set_epoch"):
+        list(skip_first_batches(mine, 3))
+    mine.set_epoch(2)
+    assert [n_of(batch) for batch in skip_first_batches(mine, 3)] == right[3:]
+    assert mine.ledger().samples == 70 and mine.current_epoch == 3
+    assert [n_of(batch) for batch in mine] == epochs(shards, [3])
+    assert [n_of(batch) for batch in skip_first_batches(mine, 9)] == epochs(shards, [4])[9:]
+
+
+def test_lightning_sets_the_epoch_of_loaders_that_are_made_for_it(shards, tmp_path):
+    """After a checkpoint at the end of an epoch, and with a new loader for each epoch; an `ArrayLoader`, too."""
+    from lightning import pytorch as lightning
+
+    class Tiny(lightning.LightningModule):
+        def __init__(self, made, keep=None):
+            super().__init__()
+            self.model, self.seen, self.made, self.keep = network(), [], made, keep
+
+        def train_dataloader(self):
+            return self.made()
+
+        def training_step(self, batch):
+            self.seen.append(n_of(batch) if "key" in batch else batch["row"].numpy().tolist())
+            return sum(parameter.sum() for parameter in self.model.parameters())
+
+        def on_train_epoch_end(self):
+            if self.keep is not None and self.current_epoch == 0:
+                self.trainer.save_checkpoint(self.keep)
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    def fit(made, keep=None, ckpt_path=None, **words):
+        quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+        trainer = lightning.Trainer(accelerator="cpu", max_epochs=3, enable_model_summary=False, **quiet, **words)
+        model = Tiny(made, keep)
+        trainer.fit(model, ckpt_path=ckpt_path, weights_only=False)
+        return model.seen
+
+    right = epochs(shards, range(3))
+    end = tmp_path / "end.ckpt"
+    assert fit(lambda: loader(shards), keep=end) == right
+    assert fit(lambda: loader(shards), ckpt_path=end) == right[10:]
+    assert fit(lambda: loader(shards), reload_dataloaders_every_n_epochs=1) == right
+    np.save(tmp_path / "x.npy", np.arange(40, dtype=np.float32).reshape(20, 2))
+
+    def arrays():
+        array = tarflume.ArrayDataset(str(tmp_path / "x.npy"))
+        return tarflume.ArrayLoader(x=array, batch_size=5, shuffle=True, seed=1)
+
+    rows = [batch["row"].numpy().tolist() for epoch in range(3) for batch in arrays().epoch(epoch)]
+    assert fit(arrays, keep=end) == rows
+    assert fit(arrays, ckpt_path=end) == rows[4:]
+
+
+def test_an_array_loader_goes_on_from_its_state(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(40, dtype=np.float32).reshape(20, 2))
+
+    def made(**words):
+        return tarflume.ArrayLoader(
+            x=tarflume.ArrayDataset(str(tmp_path / "x.npy")), **({"batch_size": 5, "shuffle": True} | words)
+        )
+
+    def rows(batches):
+        return [batch["row"].numpy().tolist() for batch in batches]
+
+    whole = made()
+    iter(whole)  # asks for nothing, changes nothing
+    right = [rows(whole) for _ in range(3)]
+    assert right == [rows(made().epoch(epoch)) for epoch in range(3)]
+    first = made()
+    batches = iter(first)
+    taken = rows([next(batches), next(batches)])
+    second = made()
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    second.set_epoch(0)
+    assert taken + rows(second) == right[0] and rows(second) == right[1]
+    assert second.state_dict()["epoch"] == 2 and second.state_dict()["batch"] == 0
+    with pytest.raises(tarflume.errors.UsageError, match="batch_size=5"):
+        made(batch_size=4).load_state_dict(first.state_dict())
+    with pytest.raises(tarflume.errors.UsageError, match="epoch -1"):
+        second.set_epoch(-1)
 
 
 def test_a_view_for_hugging_face_gives_each_sample_once_also_dealt(shards):

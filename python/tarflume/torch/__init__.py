@@ -26,8 +26,9 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError("tarflume.torch needs PyTorch: pip install torch", name="torch") from None
 
-from .datasets import Dataset, MapDataset
+from .datasets import Dataset
 from .loader import Loader
+from .numbered import MapDataset
 from .place import rank_and_world_size
 from .tensors import tensor, tensors
 

@@ -23,6 +23,8 @@ class At:
     batches: int = 0
     rows: int = 0
     samples: int = 0
+    #: Samples that a dealing layer takes together, and in which workers take turns; 0 where no layer deals samples out.
+    block: int = 0
 
     def state(self) -> dict[str, int]:
         """The numbers by name."""
@@ -36,6 +38,7 @@ class At:
             UsageError: `state` is not a state of a `Dataset`.
         """
         numbers = {name: state.get(name) for name in cls.__dataclass_fields__}
+        numbers["block"] = state.get("block", 0)  # states of older versions have none
         if not all(type(value) is int and value >= 0 for value in numbers.values()):
             raise UsageError(
                 "this is not a state of a tarflume.torch.Dataset; states of a tarflume.torch.Loader are for loaders"
@@ -48,6 +51,11 @@ class At:
         Raises:
             UsageError: it was taken in another one.
         """
+        if self.block != now.block:
+            raise UsageError(
+                f"this state was taken where Accelerate dealt out {self.block or 'no'} samples at once, and here it is "
+                f"{now.block or 'none'}: use the same batch size, number of processes, dispatch_batches and split_batches"
+            )
         then, here = (self.rank, self.world, self.worker, self.workers), (now.rank, now.world, now.worker, now.workers)
         if then != here:
             raise UsageError(

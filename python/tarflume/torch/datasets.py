@@ -1,8 +1,9 @@
-"""`Dataset` and `MapDataset`: data sets for a `torch.utils.data.DataLoader`."""
+"""`Dataset`: an iterable data set for a `torch.utils.data.DataLoader`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,13 +12,14 @@ import torch.utils.data
 
 from .. import _core
 from ..errors import UsageError
-from ..samples import Samples
 from . import place
+from .around import Around, around
 from .at import At
 from .epochs import Epochs
-from .tensors import tensors
+from .keywords import refuse
+from .tensors import Columns, tensors
 
-__all__ = ["Dataset", "MapDataset"]
+__all__ = ["Dataset"]
 
 #: Samples that are decoded at once where a data set yields samples.
 ROWS = 64
@@ -33,8 +35,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
     Takes the settings of `tarflume.Loader`, and:
 
     - `batch_size`: rows of a batch. Use it with `DataLoader(dataset, batch_size=None)`. With any number of workers the
-      batches are those of `Loader` in the same order, and `len()` is their number. Without `batch_size` the DataLoader
-      makes batches of each worker's samples: the order depends on the number of workers, and there is no `len()`.
+      batches are those of `Loader` in the same order. Without `batch_size` the DataLoader makes batches of each worker's
+      samples, and the order depends on the number of workers.
     - `drop_last`: with `batch_size` as in `Loader`. Without `batch_size`, one rank yields each sample once. With several
       ranks, all workers of all ranks yield the same number of samples: False (the default) repeats samples from the
       beginning of the epoch, and True leaves samples out, in both cases fewer than all ranks together have workers.
@@ -44,12 +46,15 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
 
     An iteration is an epoch: that of `set_epoch`, otherwise the one after the last that started, in all workers.
 
+    `len()` is what an iteration of this rank yields, in all its workers: batches, or samples without `batch_size`. The
+    length of a DataLoader is exact, too.
+
     `state_dict` and `load_state_dict` are for torchdata's StatefulDataLoader, which keeps the states of all workers. It
     continues at the next sample, and reads again at most the samples before it in the same group of 64.
 
-    Hugging Face Accelerate itself divides the samples of an IterableDataset among all ranks. Give such a data set
-    `rank=0, world_size=1` and a `transform` that removes columns that are not tensors, such as keys; or use `Loader`,
-    which Accelerate does not change.
+    Hugging Face Accelerate, and with it the Trainer of transformers, gives an IterableDataset to all ranks and keeps of
+    its samples those of the rank. The data set notices this, and then yields the samples of all ranks, so that each is
+    delivered once. `Loader` is not changed by Accelerate: there each rank decodes its own samples only.
     """
 
     def __init__(
@@ -61,9 +66,11 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         **settings: Any,
     ) -> None:
         super().__init__()
-        _refuse(settings)
+        refuse(settings)
         self._given = place.given(settings)
         self._carried: tuple[int, int] | None = None
+        self._carried_around: Around | None = None
+        self._dealer: str | None = None
         self._shards, self._settings = shards, settings
         self._batch_size, self._transform = batch_size, transform
         self._drop_last = settings.pop("drop_last", False)
@@ -99,6 +106,12 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             tarflume.Error: the state has other data, order, batch size, rank or number of workers.
         """
         at, data = At.of(state_dict), state_dict.get("data")
+        if self._seen().ahead:
+            raise UsageError(
+                "with dispatch_batches, Accelerate saves the state of a StatefulDataLoader some batches ahead, and these "
+                "would be lost: resume with accelerate.skip_first_batches(loader, steps) and use_stateful_dataloader=False, "
+                "or set dispatch_batches=False in DataLoaderConfiguration"
+            )
         if state_dict.get("batch_size") != self._batch_size:
             raise UsageError(
                 f"this state was taken with batch_size={state_dict.get('batch_size')}, and this data set has "
@@ -124,17 +137,38 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         return loader.epoch(at.epoch)
 
     def __len__(self) -> int:
-        """Batches of an epoch on this rank.
+        """What an iteration of this rank yields, in all its workers: batches, or samples without `batch_size`. Samples
+        that `on_bad="skip"` leaves out are counted."""
+        seen = self._seen()
+        rank, world = self._placed(seen)
+        info = torch.utils.data.get_worker_info()
+        workers = max(1, seen.workers if seen.loaded or info is None else info.num_workers)
+        if self._batch_size is not None and not self._by_shard:
+            return self._steps(rank, world)
+        if self._batch_size is not None:
+            last = self._last(world)
+            return sum(self._steps(n * world + rank, world * workers, drop_last=last) for n in range(workers))
+        parts = [self._all()] if self._dealer else self._parts(rank, world, workers)
+        if not seen.directly or seen.batch_size is None:
+            return sum(parts)
+        size = seen.batch_size
+        # The DataLoader divides by this size again, and has a last batch of each worker.
+        return size * sum(part // size if seen.drop_last else -(-part // size) for part in parts)
 
-        Raises:
-            TypeError: without `batch_size` or with `divide="shard"`, where it depends on the number of workers.
-        """
-        if self._batch_size is None or self._by_shard:
-            raise TypeError(
-                'a data set without batch_size=, or with divide="shard", has no len(): its batches depend on the '
-                "DataLoader's workers"
-            )
-        return self._steps(*self._placed())
+    def _all(self) -> int:
+        """Samples of an epoch, of all ranks."""
+        with self._open(0, 1, batch_size=1, num_threads=1) as loader:
+            return loader.samples
+
+    def _parts(self, rank: int, world: int, workers: int) -> list[int]:
+        """Samples of each worker of this rank."""
+        dealt = world * workers
+        if world > 1:
+            return [self._steps(rank, dealt)] * workers
+        if self._by_shard:
+            return [self._steps(worker, dealt, drop_last="uneven") for worker in range(workers)]
+        each, more = divmod(self._all(), workers)
+        return [each + (worker < more) for worker in range(workers)]
 
     def _last(self, world: int) -> bool | str:
         """`drop_last` of a loader that is one of several workers. To it, workers are ranks, and one rank repeats none."""
@@ -153,64 +187,112 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         with self._open(rank, world, **words) as loader:
             return len(loader)
 
-    def _placed(self) -> tuple[int, int]:
-        """Rank and world size. A spawned worker has no process group: it has those of the process that started it."""
+    def _seen(self) -> Around:
+        """The layers around this data set. A spawned worker has those of the process that started it, too.
+
+        Raises:
+            UsageError: samples are dealt out twice, or a DataLoader makes batches of batches.
+        """
+        seen, carried = around(), self._carried_around
+        if carried is not None and not seen.loaded and torch.utils.data.get_worker_info() is not None:
+            mine = {"dealer": seen.dealer, "block": seen.block, "ahead": seen.ahead}
+            seen = carried if seen.dealer is None else replace(carried, **mine)
+        if seen.dealer is not None and self._given is not None and self._given[1] > 1:
+            rank, world = self._given
+            raise UsageError(
+                f"rank={rank}, world_size={world}: {seen.dealer} deals the samples of this data set out to the ranks once "
+                "more, and most samples would be lost. Leave rank= and world_size= out, or give each rank its own batches: "
+                "loader = tarflume.torch.Loader(shards, batch_size=..., ...) without accelerator.prepare(loader)"
+            )
+        if self._batch_size is not None and (seen.batch_size or 1) > 1:
+            raise UsageError(
+                f"batch_size={self._batch_size} of the data set and batch_size={seen.batch_size} of the DataLoader make "
+                "batches of batches: leave batch_size= of the data set out, or write DataLoader(dataset, batch_size=None)"
+            )
+        self._dealer = seen.dealer or (self._dealer if not seen.loaded else None)
+        return seen
+
+    def _placed(self, seen: Around | None = None) -> tuple[int, int]:
+        """Rank and world size. A spawned worker has no process group: it has those of the process that started it. A
+        data set whose samples are dealt out by another layer yields those of all ranks."""
+        if (seen or around()).dealer is not None:
+            return 0, 1
         if self._given is not None:
             return self._given
         spawned = torch.utils.data.get_worker_info() is not None and not place.grouped()
         return self._carried if spawned and self._carried else place.rank_and_world_size()
 
     def __getstate__(self) -> dict[str, Any]:
+        if torch.utils.data.get_worker_info() is not None:
+            return self.__dict__
+        seen = around()
+        carried: dict[str, Any] = {"_carried_around": seen if seen.loaded else None, "_carried": None}
         if place.grouped():
-            return self.__dict__ | {"_carried": place.rank_and_world_size()}
-        return self.__dict__ if torch.utils.data.get_worker_info() else self.__dict__ | {"_carried": None}
+            carried["_carried"] = place.rank_and_world_size()
+        return self.__dict__ | carried
 
     def __iter__(self) -> Iterator[Any]:
-        rank, world = self._placed()
+        seen = self._seen()
+        rank, world = self._placed(seen)
         at, resumed = At(self._epochs.begin(), rank, world, *_worker()), self._resumed
+        if seen.dealer is not None and self._batch_size is None:
+            at.block = seen.block
         if resumed is not None:
             resumed.belongs(at)
             at, self._resumed = resumed, None
         self._at = at
-        made = self._samples if self._batch_size is None else self._batches
-        return map(self._made, made(at))
+        if self._batch_size is not None:
+            made = self._whole(at)
+        else:
+            made = self._dealt(at) if at.block else self._samples(at)
+        # Not `map`, which ends without an error if the function raises StopIteration.
+        return (self._made(sample) for sample in made)
 
     def _made(self, sample: dict[str, Any]) -> Any:
         return sample if self._transform is None else self._transform(sample)
 
-    def _batches(self, at: At) -> Iterator[dict[str, Any]]:
-        """This worker's batches: with N workers, every Nth of the rank's. The order sees each worker as one more rank.
-        The first workers of all ranks come first, so that the batches of a worker are whole batches of its rank.
+    def _whole(self, at: At) -> Iterator[Columns]:
+        for batch in self._batches(at, self._batch_size or 1, self._drop_last):
+            at.batches += 1
+            yield tensors(batch)
+
+    def _dealt(self, at: At) -> Iterator[Columns]:
+        """This worker's samples of all ranks, which another layer deals out. Workers take turns by as many samples as
+        that layer takes together: so no worker but one has a rest that is smaller."""
+        for batch in self._batches(at, at.block, False):
+            yield from self._rows(batch, at)
+
+    def _batches(self, at: At, rows: int, drop_last: bool | str) -> Iterator[_core.Batch]:
+        """This worker's batches of `rows` rows: with N workers, every Nth of the rank's. The order sees each worker as
+        one more rank. The first workers of all ranks come first, so that the batches of a worker are whole batches of
+        its rank.
         """
         rank, world, worker, count = at.rank, at.world, at.worker, at.workers
         mine = worker * world + rank, world * count, count
-        rows = self._batch_size or 1
         words: dict[str, Any] = {"batch_size": rows}
-        if count == 1 or self._by_shard:
-            with self._open(*mine, **words, drop_last=self._last(world)) as loader:
+        if at.block:
+            words["divide"] = "sample"
+        if count == 1 or (self._by_shard and not at.block):
+            last = "uneven" if world == 1 and drop_last is False else drop_last
+            with self._open(*mine, **words, drop_last=last) as loader:
                 if at.batches < len(loader):
-                    yield from self._counted(self._from(loader, at, rows, mine[1]), at)
+                    yield from self._from(loader, at, rows, mine[1])
             return
-        with self._open(rank, world, count, **words, drop_last=self._drop_last) as alone:
+        with self._open(rank, world, count, **words, drop_last=drop_last) as alone:
             whole = world * rows
-            full = self._drop_last in (True, "pad")
+            full = drop_last in (True, "pad")
             steps = len(alone) if full else alone.samples // whole
             own = max(0, -((worker - steps) // count))
             with self._open(*mine, **words, drop_last="pad") as loader:
                 # Only the last of the first `steps` batches may have padding, with "pad": the same as without workers.
                 if at.batches < own:
-                    yield from self._counted(islice(self._from(loader, at, rows, mine[1]), own - at.batches), at)
+                    yield from islice(self._from(loader, at, rows, mine[1]), own - at.batches)
             if not full and worker == steps % count and at.batches == own:
                 # The last, shorter batch is that of a loader without workers.
                 alone.load_state_dict(alone.state_dict() | {"epoch": at.epoch, "position": steps * whole})
-                yield from self._counted(alone.epoch(at.epoch), at)
+                yield from alone.epoch(at.epoch)
 
-    def _counted(self, batches: Iterator[_core.Batch], at: At) -> Iterator[dict[str, Any]]:
-        for batch in batches:
-            at.batches += 1
-            yield tensors(batch)
-
-    def _samples(self, at: At) -> Iterator[dict[str, Any]]:
+    def _samples(self, at: At) -> Iterator[Columns]:
         """This worker's samples. With several ranks, all workers of all ranks have the same number."""
         rank, dealt = at.worker * at.world + at.rank, at.world * at.workers
         most = self._steps(rank, dealt) if at.world > 1 and self._drop_last else None
@@ -219,46 +301,22 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             if at.batches >= len(loader):
                 return
             for batch in self._from(loader, at, ROWS, dealt):
-                columns, again = tensors(batch), at.rows
-                for row in range(again, batch.rows):
-                    if most is not None and at.samples >= most:
-                        return
-                    at.samples, at.rows = at.samples + 1, row + 1
-                    yield {name: column[row] for name, column in columns.items()}
-                at.batches, at.rows = at.batches + 1, 0
+                yield from self._rows(batch, at, most)
+                if most is not None and at.samples >= most:
+                    return
 
-
-#: Keywords of a DataLoader, and what to write in their place.
-_OF_A_DATALOADER = {
-    **dict.fromkeys(
-        ("num_workers", "persistent_workers", "worker_init_fn", "multiprocessing_context", "timeout", "prefetch_factor",
-         "pin_memory", "pin_memory_device", "in_order"),
-        "it belongs to the DataLoader: DataLoader(dataset, batch_size=None, {name}=...)",
-    ),
-    **dict.fromkeys(
-        ("sampler", "batch_sampler"),
-        "shuffle= and seed= determine the order here; tarflume.torch.MapDataset takes samplers",
-    ),
-    "collate_fn": "it belongs to the DataLoader; transform=function changes each sample here, or each batch with batch_size=",
-    **dict.fromkeys(
-        ("deliver", "collate"), "it belongs to tarflume.torch.Loader; transform=function changes each sample or batch here"
-    ),
-}  # fmt: skip
-
-
-def _refuse(settings: Mapping[str, Any]) -> None:
-    for name in settings:
-        if name in _OF_A_DATALOADER:
-            instead = _OF_A_DATALOADER[name].format(name=name)
-            raise UsageError(f"tarflume.torch.Dataset takes no {name}=; {instead}")
+    def _rows(self, batch: _core.Batch, at: At, most: int | None = None) -> Iterator[Columns]:
+        """The samples of a batch, from the row of the state on, until the worker has yielded `most`."""
+        columns = tensors(batch)
+        for row in range(at.rows, batch.rows):
+            if most is not None and at.samples >= most:
+                return
+            at.samples, at.rows = at.samples + 1, row + 1
+            yield Columns((name, column[row]) for name, column in columns.items())
+        at.batches, at.rows = at.batches + 1, 0
 
 
 def _worker() -> tuple[int, int]:
     """The number of this worker of a DataLoader, and the number of workers."""
     info = torch.utils.data.get_worker_info()
     return (0, 1) if info is None else (info.id, info.num_workers)
-
-
-class MapDataset(Samples, torch.utils.data.Dataset[Any]):
-    """Samples by number, for a `DistributedSampler` and other samplers. `parts` are the extensions to read, and
-    `transform` is a function that changes each sample."""

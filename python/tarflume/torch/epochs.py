@@ -5,10 +5,17 @@ spawned, and start together or one after the other. Some may be killed before th
 integers, each written atomically by one worker: a token of the iteration, and the epoch after its own. A worker that
 finds the token of its iteration takes that epoch. Any other takes the largest epoch in the table, which is the same
 for all workers of an iteration, because the earlier iteration is over and a later one has not begun.
+
+A table belongs to one process and its workers. Ranks that were started with a data set, by a fork or with a pickle,
+would share the table of the process that started them, and take epochs from each other. So a process that is no worker
+makes a table of its own, with the epoch of the old one: when it sets or begins an epoch, when it pickles a data set for
+its workers, and before it forks.
 """
 
 from __future__ import annotations
 
+import os
+import weakref
 from typing import Any
 
 import torch
@@ -25,31 +32,43 @@ TOKEN = (1 << HALF - 1) - 1
 
 
 class Epochs:
-    """A table in shared memory. Pickling for another process shares the table; a deep copy is a separate one."""
+    """A table in shared memory. Pickling for a worker shares the table; a deep copy is a separate one."""
 
-    def __init__(self, table: torch.Tensor | None = None) -> None:
+    def __init__(self, table: torch.Tensor | None = None, owner: int | None = None) -> None:
         shared: Any = torch.zeros(CELLS, dtype=torch.int64) if table is None else table
         self._table: torch.Tensor = shared if shared.is_shared() else shared.share_memory_()
+        self._owner = os.getpid() if owner is None else owner
         self._begun: dict[int, int] = {}
+        _alive[id(self)] = self
 
     def set(self, epoch: int) -> None:
         """Sets the epoch of the next iteration."""
         if not 0 <= epoch < EPOCH:
             raise UsageError(f"epoch {epoch} is not between 0 and {EPOCH - 1}")
+        self.own()
         self._table.fill_(epoch)
 
     def following(self) -> int:
         """The epoch of the next iteration, unless another is set."""
-        return max(int(cell) & EPOCH for cell in self._table.tolist())
+        self.own()
+        return _latest(self._table.tolist())
 
     def begin(self) -> int:
         """Begins an iteration in this worker, or in a process without workers; returns its epoch."""
+        self.own()
         worker, token = self._iteration()
         cells: list[int] = self._table.tolist()
         found = next((cell & EPOCH for cell in cells if token and cell >> HALF == token), None)
-        following = max(cell & EPOCH for cell in cells) + 1 if found is None else found
+        following = _latest(cells) + 1 if found is None else found
         self._table[(token + worker) % CELLS] = token << HALF | following
         return following - 1
+
+    def own(self) -> None:
+        """Makes a table of this process, if the present one is of the process that started it. A worker keeps it."""
+        if self._owner == os.getpid() or torch.utils.data.get_worker_info() is not None:
+            return
+        self._table = torch.full((CELLS,), _latest(self._table.tolist()), dtype=torch.int64).share_memory_()
+        self._owner = os.getpid()
 
     def _iteration(self) -> tuple[int, int]:
         """The worker, and a token that all workers of this iteration share and no other iteration has.
@@ -63,5 +82,23 @@ class Epochs:
         count = self._begun[seed] = self._begun.get(seed, 0) + 1
         return info.id, (seed * 1_000_003 + count) % TOKEN + 1
 
-    def __reduce__(self) -> tuple[type[Epochs], tuple[torch.Tensor]]:
-        return Epochs, (self._table,)
+    def __reduce__(self) -> tuple[type[Epochs], tuple[torch.Tensor, int]]:
+        self.own()
+        return Epochs, (self._table, self._owner)
+
+
+def _latest(cells: list[int]) -> int:
+    return max(cell & EPOCH for cell in cells)
+
+
+_alive: weakref.WeakValueDictionary[int, Epochs] = weakref.WeakValueDictionary()
+
+
+def _own_all() -> None:
+    for reference in _alive.valuerefs():
+        if (epochs := reference()) is not None:
+            epochs.own()
+
+
+# A forked worker inherits the table, and cannot tell later whether that is its parent's own.
+os.register_at_fork(before=_own_all)

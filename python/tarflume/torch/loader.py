@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from operator import length_hint
 from time import perf_counter
 from typing import Any, Literal
 
@@ -14,7 +15,9 @@ from .. import _core
 from ..errors import UsageError
 from ..statistics import Stats
 from . import place
-from .tensors import tensors
+from .gradients import gradient_state
+from .steps import Batches, Steps, only
+from .tensors import Columns, tensors
 
 __all__ = ["Loader"]
 
@@ -36,6 +39,11 @@ class Loader:
     before the first iteration and after the last. The state counts batches that were delivered, not those in
     preparation.
 
+    Where an `Accelerator` of Hugging Face Accelerate exists, its `accumulate()` sees the last batch of an epoch, and
+    `gather_for_metrics` leaves out repeated rows. `sampler`, `batch_sampler`, `dataset` and `collate_fn` are what other
+    trainers ask a DataLoader for: by them Lightning sets the epoch, and `skip_first_batches` of Accelerate continues
+    without decoding what it skips. docs/FRAMEWORKS.md has the lines for each trainer.
+
     Rank and world size are determined when an iteration begins, so a loader can be made before the process group.
     With torchrun, `num_threads` is by default this process's share of the cores.
 
@@ -55,6 +63,9 @@ class Loader:
     was current, and drop them before the next batches are needed, otherwise the loader allocates more slots. "tuple"
     copies as "torch" does, and yields the columns in the order in which they were given, without the keys:
     `for images, labels in loader`.
+
+    Batches are dicts; unpacking one (`for images, labels in loader`) is an error, which names `deliver="tuple"`. With
+    "dict" they are plain dicts, which unpack into names.
 
     transform: a function that changes each batch, a dict of tensors, before it is delivered. It runs in the consumer's
     thread; `stats()` shows its time as stage `transform`. `tarflume.Apply` is the same for each sample.
@@ -80,7 +91,7 @@ class Loader:
         if collate is not None and not callable(collate):
             raise UsageError(f"collate= takes a function of a batch, not {collate!r}")
         self._own = deliver != "ring"
-        self._tuple, self._collate = deliver == "tuple", collate
+        self._tuple, self._dict, self._collate = deliver == "tuple", deliver == "dict", collate
         self._pin_memory = pin_memory and _can_pin()
         self._transform = transform
         self._place = self._given or place.early_rank_and_world_size()
@@ -91,6 +102,14 @@ class Loader:
         self._begun: int | None = None
         self._fresh = True
         self._running: _core.Epoch | None = None
+        #: For Accelerate: whether the last batch of the epoch was delivered, and the rows of the last batch on all ranks
+        #: together that are no repetition; 0 if all are, -1 if this is unknown.
+        self.end_of_dataloader, self.remainder = False, -1
+        #: For code that asks a DataLoader for them.
+        self.dataset = Batches(self)
+        self.batch_sampler = self.sampler = Steps(self, self.dataset)
+        self.batch_size, self.drop_last, self.collate_fn = None, False, only
+        self.num_workers, self.prefetch_factor = 0, None
 
     def _open(self) -> _core.Loader:
         rank, world = self._place
@@ -116,6 +135,10 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         """The epoch begins when the first batch is requested: an iterator that is dropped unused has no effect."""
+        return self._iterate()
+
+    def _iterate(self, step: int = 0) -> Iterator[Any]:
+        """The batches of the next epoch, or of a loaded state; from step `step` of the epoch on if that is not 0."""
         info = torch.utils.data.get_worker_info()
         if info is not None and info.num_workers > 1:
             raise UsageError(
@@ -124,12 +147,34 @@ class Loader:
             )
         loader = self._placed()
         self._end_running()
+        if step and self._fresh and self._epoch is None:
+            raise UsageError(
+                f"step {step} of which epoch? Before skip_first_batches write loader.set_epoch(epoch), or load a state "
+                "with loader.load_state_dict(state), which needs no skip_first_batches"
+            )
         self._fresh = False
         epoch, self._epoch = self._next_epoch(), None
+        if step:
+            at = {"epoch": epoch, "position": step * self._settings.get("batch_size", 1) * self._place[1]}
+            loader.load_state_dict(loader.state_dict() | at)
         running = self._running = loader.epoch(epoch)
+        last = self._last_rows(loader, running)
+        state = gradient_state()
+        self.end_of_dataloader, self.remainder = False, -1
+        if state is not None:
+            state._add_dataloader(self)
+        try:
+            yield from self._delivered(running, last)
+        finally:
+            if state is not None and self._running in (None, running):
+                state._remove_dataloader(self)
+
+    def _delivered(self, running: _core.Epoch, last: int) -> Iterator[Any]:
         with running:
             for batch in running:
-                self._begun = epoch
+                self._begun = running.number
+                if not length_hint(running):
+                    self.end_of_dataloader, self.remainder = True, last
                 # No variable here may hold the tensors while the next batch is awaited: with deliver="ring" it would
                 # keep their slot, and the ring would have one slot less.
                 box = [tensors(batch, self._pin_memory, self._own)]
@@ -139,10 +184,19 @@ class Loader:
                     break
         if self._running is not running:
             raise UsageError(
-                f"this iteration of epoch {epoch} was ended by another one, by load_state_dict() or by close(): "
+                f"this iteration of epoch {running.number} was ended by another one, by load_state_dict() or by close(): "
                 "a loader has one iteration at a time; make a second loader for a second one"
             )
         self._running = None
+
+    def _last_rows(self, loader: _core.Loader, running: _core.Epoch) -> int:
+        """The rows of the last batch, on all ranks together, that are no repetition: see `remainder`."""
+        world, rows = self._place[1], self._settings.get("batch_size", 1) * self._place[1]
+        if self._settings.get("divide") == "shard" and world > 1:
+            return -1
+        drop_last = self._settings.get("drop_last", False)
+        left = loader.samples - loader.state_dict()["position"] - (length_hint(running) - 1) * rows
+        return left if drop_last in (False, "pad") and 0 < left < rows else 0
 
     def __getitem__(self, index: object) -> Any:
         """The method by which a DataLoader reads a data set.
@@ -154,8 +208,8 @@ class Loader:
 
     @property
     def _plain(self) -> bool:
-        """Whether batches are delivered as dicts, unchanged."""
-        return self._transform is None and self._collate is None and not self._tuple
+        """Whether batches are delivered as they are."""
+        return self._transform is None and self._collate is None and not self._tuple and not self._dict
 
     def _changed(self, batch: dict[str, Any], running: _core.Epoch, step: int) -> Any:
         """The batch after `transform`, as a tuple if wanted, and after `collate`."""
@@ -163,6 +217,8 @@ class Loader:
         made = batch if self._transform is None else self._transform(batch)
         if self._tuple:
             made = _columns(made)
+        elif self._dict and isinstance(made, Columns):
+            made = dict(made)
         if self._collate is not None:
             try:
                 made = self._collate(made)

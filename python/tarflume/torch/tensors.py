@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 from torch.utils.dlpack import from_dlpack
 
 from .. import _core
+from ..unpacking import Columns
 
-__all__ = ["tensor", "tensors"]
+__all__ = ["Columns", "tensor", "tensors"]
 
 
 def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
@@ -23,7 +26,7 @@ def tensor(column: _core.Column | _core.DeviceColumn) -> torch.Tensor:
     return from_dlpack(column)
 
 
-def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> dict[str, Any]:
+def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> Columns:
     """A batch as a dict: columns are tensors without a copy, files are lists of `bytes`, texts and keys are lists of
     `str`, rows of different lengths are lists of tensors.
 
@@ -43,4 +46,22 @@ def tensors(batch: _core.Batch, pin_memory: bool = False, own: bool = False) -> 
             return [made(row) if isinstance(row, _core.Column) else row for row in column]
         return column
 
-    return {name: value(column) for name, column in batch.items()}
+    return Columns((name, value(column)) for name, column in batch.items())
+
+
+def _flatten(columns: Columns) -> tuple[list[Any], list[str]]:
+    return list(columns.values()), list(columns.keys())
+
+
+def _flatten_with_keys(columns: Columns) -> tuple[list[tuple[_pytree.MappingKey[str, Any], Any]], list[str]]:
+    return [(_pytree.MappingKey(name), column) for name, column in columns.items()], list(columns.keys())
+
+
+def _unflatten(values: Iterable[Any], names: list[str]) -> Columns:
+    return Columns(zip(names, values, strict=True))
+
+
+# torch.compile, torch.export and tree_map look into a dict, but into a class derived from dict only if it is registered.
+_pytree.register_pytree_node(
+    Columns, _flatten, _unflatten, serialized_type_name="tarflume.Columns", flatten_with_keys_fn=_flatten_with_keys
+)

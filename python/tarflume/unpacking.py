@@ -1,0 +1,39 @@
+"""An error where a batch or a sample is unpacked: `for images, labels in loader` would give the names of two columns."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .errors import UsageError
+
+__all__ = ["Columns"]
+
+_UNPACKING = {dis.opmap["UNPACK_SEQUENCE"], dis.opmap["UNPACK_EX"]}
+
+
+class Columns(dict[str, Any]):
+    """The columns of a batch or of a sample by name: a dict that cannot be unpacked into names by mistake."""
+
+    def __iter__(self) -> Iterator[str]:
+        _check(self.keys(), 2)
+        return super().__iter__()
+
+
+def _check(names: Iterable[str], depth: int = 1) -> None:
+    """Checks that the caller, `depth` calls up, iterates over names and does not unpack: `images, labels = batch`.
+
+    Raises:
+        UsageError: it unpacks. Iterating over names, as `dict`, `list` and `for` do, is no error.
+    """
+    frame = sys._getframe(depth)
+    if frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] not in _UNPACKING:
+        return
+    listed = ", ".join(names)
+    raise UsageError(
+        f"columns by name ({listed}) cannot be unpacked, because that gives their names: write "
+        'tarflume.torch.Loader(..., deliver="tuple") or tarflume.Loader(..., deliver="tuple") for "for images, labels in '
+        'loader"; of a data set, transform=lambda sample: (sample["image"], sample["label"]); or take columns by name'
+    )
