@@ -1,7 +1,9 @@
 //! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
-use tarflume::{Channels, DType, DeviceShare, Filter, Layout, OnBad, SourceKind, Verify};
+use tarflume::{
+    Channels, DType, DeviceShare, Filter, Layout, Normalize, OnBad, SourceKind, Verify,
+};
 
 use crate::errors::usage;
 
@@ -47,8 +49,24 @@ pub(crate) fn dtype(py: Python<'_>, word: &str) -> PyResult<DType> {
 }
 
 pub(crate) fn channels(py: Python<'_>, word: &str) -> PyResult<Channels> {
-    let known = [("rgb", Channels::Rgb), ("gray", Channels::Gray), ("rgba", Channels::Rgba)];
+    let known = [
+        ("rgb", Channels::Rgb),
+        ("gray", Channels::Gray),
+        ("rgba", Channels::Rgba),
+        ("luma", Channels::Luma),
+        ("index", Channels::Index),
+    ];
     one_of(py, "channels", word, &known)
+}
+
+/// A normalization with a name.
+pub(crate) fn normalize(py: Python<'_>, word: &str) -> PyResult<Normalize> {
+    let known = [
+        ("imagenet", Normalize::imagenet()),
+        ("centered", Normalize::centered()),
+        ("unit", Normalize::unit()),
+    ];
+    one_of(py, "normalize", word, &known)
 }
 
 pub(crate) fn layout(py: Python<'_>, word: &str) -> PyResult<Layout> {

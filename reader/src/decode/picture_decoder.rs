@@ -12,7 +12,7 @@ use crate::decode::Scratch;
 use crate::error::Result;
 use crate::picture::geometry::Placement;
 use crate::picture::orientation::Turn;
-use crate::picture::pixels::{Channels, Pixels};
+use crate::picture::pixels::{Channels, Pixels, Wanted};
 
 /// Maximum number of pictures that are decoded at once.
 pub(super) const GROUP: usize = 8;
@@ -57,12 +57,12 @@ impl PictureDecoder {
     pub(super) fn decode(
         &mut self,
         opened: OpenPicture<'_>,
-        wanted: Channels,
+        wanted: Wanted,
     ) -> Result<(Decoded, &Pixels)> {
         let OpenPicture { codec, placement, turn, .. } = opened;
         match codec {
             Codec::Jpeg(jpeg, view) => {
-                let job = jpeg.job(&view, wanted, &mut self.pixels)?;
+                let job = jpeg.job(&view, wanted.channels, &mut self.pixels)?;
                 let report = self.decoder.decode(job).map_err(convert_error)?;
                 self.blocks += Blocks::of(&report);
             }
@@ -126,9 +126,7 @@ impl PictureDecoder {
     /// Frees buffers that are too large to be kept.
     pub(super) fn drop_large(&mut self) {
         for pixels in [&mut self.pixels].into_iter().chain(&mut self.ahead_pixels) {
-            if pixels.bytes.capacity() > Scratch::KEEP {
-                pixels.bytes = Vec::new();
-            }
+            pixels.drop_large(Scratch::KEEP);
         }
         self.decoder.drop_large(Scratch::KEEP);
     }
