@@ -326,7 +326,7 @@ fn the_size_of_a_card_is_upright_for_every_kind_of_picture() {
     let place = Place::new();
     fs::create_dir(place.at("photos")).unwrap();
     fs::write(place.at("photos/late.png"), turned_png()).unwrap();
-    place.pack("build photos -o shards").succeeds();
+    place.pack("build photos -o shards --require image").succeeds();
     let listed = place.pack("ls --format json shards").succeeds().events();
     assert_eq!((listed[0]["width"].as_u64(), listed[0]["height"].as_u64()), (Some(20), Some(10)));
     let card = &Server::start(&place).samples("")["samples"][0];

@@ -66,7 +66,7 @@ def load(tmp_path, files: dict[str, bytes], ext: str, **options) -> dict[str, np
         source.mkdir()
         for name, data in files.items():
             (source / f"{name}.{ext}").write_bytes(data)
-        pack("build", source, "-o", tmp_path / "shards")
+        pack("build", source, "-o", tmp_path / "shards", "--require", "image")
     columns = {"image": tarflume.Image(tarflume.OriginalSize(1 << 12), ext, **options)}
     found = {}
     for batch in tarflume.Loader(tmp_path / "shards", batch_size=9, columns=columns, drop_last=False):

@@ -125,3 +125,28 @@ fn of_tiff(picture: OtherPicture<'_>, exact: bool, pixels: &mut Pixels) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::SplitMix64;
+
+    use super::*;
+
+    #[test]
+    fn packed_lines_become_a_byte_a_pixel() {
+        let mut dice = SplitMix64::new(1);
+        for bits in [1usize, 2, 4, 8] {
+            for (width, height) in [(1usize, 1usize), (1, 9), (7, 3), (8, 2), (13, 5), (33, 1)] {
+                let numbers: Vec<u8> =
+                    (0..width * height).map(|_| dice.below(1 << bits) as u8).collect();
+                let mut packed = vec![0; numbers.len()];
+                for (n, number) in numbers.iter().enumerate() {
+                    let (line, bit) = ((width * bits).div_ceil(8), n % width * bits);
+                    packed[n / width * line + bit / 8] |= number << (8 - bits - bit % 8);
+                }
+                unpack(&mut packed, ImageSize::new(width as u32, height as u32), bits);
+                assert_eq!(packed, numbers, "{width} x {height} of {bits} bits");
+            }
+        }
+    }
+}

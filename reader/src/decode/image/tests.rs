@@ -365,7 +365,7 @@ fn numbers_of_classes_are_resized_by_the_nearest_and_stay_whole() {
         bytemuck::pod_collect_to_vec::<_, u16>(&words)
             .iter()
             .zip(found)
-            .all(|(&w, f)| w == f.into())
+            .all(|(&w, f)| w == u16::from(f))
     );
     for refused in [index().filter(Filter::Bilinear), index().to_f32(Normalize::unit())] {
         assert_eq!(refused.validate().unwrap_err().kind(), ErrorKind::Usage);
