@@ -299,3 +299,36 @@ fn a_signal_ends_the_server() {
     assert!(killed.success());
     assert_eq!(server.0.wait().unwrap().code(), Some(0));
 }
+
+/// A PNG of 20 x 10 pixels that states at its end that it is turned by 90 degrees.
+fn turned_png() -> Vec<u8> {
+    let mut png = std::io::Cursor::new(Vec::new());
+    image::GrayImage::new(20, 10).write_to(&mut png, image::ImageFormat::Png).unwrap();
+    let mut png = png.into_inner();
+    // One tag: number, type, count, value.
+    let tag = b"\x12\x01\x03\0\x01\0\0\0\x06\0\0\0";
+    let exif = [b"eXIfII*\0\x08\0\0\0\x01\0", &tag[..], &[0; 4]].concat();
+    let length = (exif.len() as u32 - 4).to_be_bytes();
+    let checksum = crc32(&exif).to_be_bytes();
+    let end = png.len() - 12;
+    png.splice(end..end, [&length[..], &exif, &checksum].concat());
+    png
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |c, _| (c >> 1) ^ (0xedb8_8320 & (c & 1).wrapping_neg()))
+    })
+}
+
+#[test]
+fn the_size_of_a_card_is_upright_for_every_kind_of_picture() {
+    let place = Place::new();
+    fs::create_dir(place.at("photos")).unwrap();
+    fs::write(place.at("photos/late.png"), turned_png()).unwrap();
+    place.pack("build photos -o shards --require image").succeeds();
+    let listed = place.pack("ls --format json shards").succeeds().events();
+    assert_eq!((listed[0]["width"].as_u64(), listed[0]["height"].as_u64()), (Some(20), Some(10)));
+    let card = &Server::start(&place).samples("")["samples"][0];
+    assert_eq!(card["size"], serde_json::json!([10, 20]), "{card}");
+}

@@ -4,7 +4,6 @@
 
 mod capacity;
 mod components;
-mod exif;
 mod frame;
 mod kind;
 pub(crate) mod markers;
@@ -27,6 +26,7 @@ use self::frame::Frame;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
+use crate::orientation::orientation_in;
 
 /// The header of a JPEG.
 #[derive(Debug, Clone)]
@@ -59,14 +59,29 @@ pub struct Header {
     irregular: Option<usize>,
 }
 
-/// Markers that determine the meaning of components.
+/// What XMP in APP1 begins with.
+const XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
+
+/// Markers that determine the meaning of components, and the metadata that can state an orientation.
 #[derive(Debug, Default)]
-struct Marks {
+struct Marks<'a> {
     jfif: bool,
     adobe: Option<u8>,
-    orientation: Option<u8>,
+    exif: Option<&'a [u8]>,
+    xmp: Option<&'a [u8]>,
     restart: u32,
     irregular: Option<usize>,
+}
+
+impl<'a> Marks<'a> {
+    /// Takes the content of APP1. A second EXIF segment continues the first.
+    fn metadata(&mut self, segment: &'a [u8]) {
+        if segment.starts_with(b"Exif\0\0") {
+            self.exif = self.exif.or(Some(segment));
+        } else if let Some(xmp) = segment.strip_prefix(XMP) {
+            self.xmp = self.xmp.or(Some(xmp));
+        }
+    }
 }
 
 /// Returns why a picture of one scan has no entry points; `None` if it has them. FORMAT.md has the
@@ -114,9 +129,7 @@ impl Header {
                 DAC => conditioning(segment, at)?,
                 DRI => marks.restart = scan::restart(segment, at)?,
                 APP0 if segment.starts_with(b"JFIF\0") && segment.len() >= 14 => marks.jfif = true,
-                APP1 if marks.orientation.is_none() => {
-                    marks.orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif::turn);
-                }
+                APP1 => marks.metadata(segment),
                 APP14 if segment.starts_with(b"Adobe") && segment.len() >= 12 => {
                     marks.adobe = Some(segment[11]);
                 }
@@ -134,7 +147,7 @@ impl Header {
         scan: &Scan,
         (at, data): (usize, usize),
         mut tables: Tables,
-        marks: &Marks,
+        marks: &Marks<'_>,
     ) -> Result<Header> {
         let mut components = Components::of(frame);
         let mut unsupported = kind::unsupported(frame);
@@ -171,7 +184,7 @@ impl Header {
                 (false, Some(transform)) => transform != 0,
                 (false, None) => frame.ids() != *b"RGB",
             },
-            orientation: marks.orientation,
+            orientation: orientation_in(marks.exif, marks.xmp),
             channels: frame.channels(),
             progressive: frame.is_progressive(),
             baseline: frame.marker == 0xc0,
@@ -301,7 +314,8 @@ impl Header {
         self.components.iter().map(|component| (component.h, component.v))
     }
 
-    /// Returns the EXIF orientation, 1 to 8, if there is one. Pixels are decoded as stored.
+    /// Returns the orientation, 1 to 8, if EXIF or XMP state one: see [`orientation_in`]. Pixels are
+    /// decoded as stored.
     pub fn orientation(&self) -> Option<u8> {
         self.orientation
     }

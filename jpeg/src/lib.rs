@@ -32,7 +32,7 @@
 //! # Ok::<(), tarflume_jpeg::Error>(())
 //! ```
 
-// Floors, lower ones first: `error extent checksum` (shared types) < `header` (everything before
+// Floors, lower ones first: `error extent checksum orientation` (shared types) < `header` (everything before
 // the data) < `entropy` (codes to coefficients) and `simd` (coefficients to samples to pixels) <
 // `resize` (pixels to fewer or more) and `position points` (positions in the data) < `layout planes
 // lines` (which samples, and where) and `strips` < `excerpt` (which bytes) <
@@ -55,6 +55,7 @@ mod layout;
 mod lines;
 mod memory;
 mod multiscan;
+mod orientation;
 mod planes;
 mod points;
 mod position;
@@ -76,6 +77,7 @@ pub use crate::extent::{Region, Scale};
 pub use crate::header::{Header, whole};
 pub use crate::job::{Damage, Job, OnDamage, Report, Use};
 pub use crate::lines::{Color, gray_to_rgb};
+pub use crate::orientation::orientation_in;
 pub use crate::points::EntryPoints;
 pub use crate::resize::{Resizer, Resizing};
 pub use crate::rewrite::{Metadata, Rewriter, color_profile, exif_of, strip_metadata};

@@ -99,14 +99,16 @@ impl FallbackPicture for PillowPicture {
         pixels: &mut [u8],
         calls: &mut Calls,
     ) -> Result<()> {
-        let mode = match channels {
-            Channels::Gray => "L",
-            Channels::Rgb => "RGB",
-            Channels::Rgba => "RGBA",
+        let word = match channels {
+            Channels::Gray => "gray",
+            Channels::Luma => "luma",
+            Channels::Index => "index",
+            Channels::Rgb => "rgb",
+            Channels::Rgba => "rgba",
         };
         let PillowPicture { decode, picture, size, cost: opening, .. } = *self;
         let (fits, cost) = call(|py| {
-            let made = decode.bind(py).call1((picture, mode))?;
+            let made = decode.bind(py).call1((picture, word))?;
             let made = made.cast::<PyBytes>()?.as_bytes();
             let fits = made.len() == pixels.len();
             if fits {

@@ -32,6 +32,7 @@ mod arrow_view;
 mod batch;
 mod column;
 mod constructor_args;
+mod conversion;
 mod deliver;
 mod device;
 mod dlpack;

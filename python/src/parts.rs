@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use tarflume::{Decode, JsonDefault, Normalize};
+use tarflume::{Decode, JsonDefault};
 
 use crate::apply::{ApplyDecoder, ApplyOptions};
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};
+use crate::conversion::Conversion;
 use crate::errors::{OrRaise, usage};
 use crate::fallback::PillowFallback;
 use crate::numbers::{Number, plain};
@@ -44,11 +45,20 @@ macro_rules! part {
 /// A picture, cropped and resized by `transform`: an array of the shape of a row.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes the first that a sample has. `layout` is "hwc" or
-/// "chw"; `channels` is "rgb", "gray" or "rgba". `dtype="float32"`, `"float16"` or `"bfloat16"` computes
-/// `(byte / 255 - mean) / std`, by default with ImageNet's `mean` and `std`; with a device, bytes are copied
-/// and the GPU computes. `filter` is "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast"
-/// (aliased). `orientation` applies the orientation of EXIF. `reducing_gap`: a JPEG is decoded at a reduced
-/// scale that is at least this many times the output (None: always in full).
+/// "chw". `channels` is "rgb", "rgba", "gray", "luma" or "index". "index" gives the numbers that a mask stores:
+/// indices of a palette, or gray levels that are not scaled. "gray" of a picture with a palette is an error;
+/// "luma" is the gray of its colors.
+///
+/// `dtype` is "uint8", "uint16", "float32", "float16" or "bfloat16". Floats are from 0 to 1, exact also for
+/// pictures of 16 bits. `normalize="imagenet"` subtracts ImageNet's mean and divides by its standard deviation,
+/// "centered" gives -1 to 1, and `mean` and `std` are your own numbers: `(value - mean) / std`. With a device,
+/// bytes are copied and the GPU computes. "uint16" has the values of pictures of 16 bits; those of 8 bits are
+/// multiplied by 257, except of "index".
+///
+/// `filter` is "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased); the default is
+/// "bilinear", and "nearest" for "index". `orientation` applies the orientation of EXIF, or of XMP where EXIF
+/// states none. `reducing_gap`: a JPEG is decoded at a reduced scale that is at least this many times the
+/// output (None: always in full).
 ///
 /// `fallback="pillow"` lets Pillow decode the pictures of exactly those kinds that are not decoded here: AVIF, HEIC and
 /// JPEG XL (with the plugins of Pillow), JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. One thread at a time
@@ -66,8 +76,9 @@ impl Image {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb",
-           dtype = "uint8", mean = None, std = None, filter = "bilinear", orientation = true,
-           reducing_gap = 2.0, resize_on_device = None, device_decoder = None, fallback = None))]
+           dtype = "uint8", normalize = None, mean = None, std = None, filter = None,
+           orientation = true, reducing_gap = 2.0, resize_on_device = None,
+           device_decoder = None, fallback = None))]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
@@ -75,9 +86,10 @@ impl Image {
         layout: &str,
         channels: &str,
         dtype: &str,
+        normalize: Option<&str>,
         mean: Option<[f32; 3]>,
         std: Option<[f32; 3]>,
-        filter: &str,
+        filter: Option<&str>,
         orientation: bool,
         reducing_gap: Option<f64>,
         resize_on_device: Option<Number<u32>>,
@@ -92,6 +104,7 @@ impl Image {
             layout,
             channels,
             dtype,
+            normalize,
             mean,
             std,
             filter,
@@ -107,10 +120,7 @@ impl Image {
                 "Image takes a transform: tarflume.RandomResizedCrop(224), or another",
             ));
         };
-        let normalize = match (mean, std) {
-            (None, None) => Normalize::imagenet(),
-            (mean, std) => Normalize::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])),
-        };
+        let channels = words::channels(py, channels)?;
         let part = match (part, fallback) {
             (Some(part), _) => part.to_string(),
             (None, None) => PICTURES.to_string(),
@@ -118,12 +128,15 @@ impl Image {
         };
         let image = tarflume::Image::new(part, transform)
             .layout(words::layout(py, layout)?)
-            .channels(words::channels(py, channels)?)
-            .filter(words::filter(py, filter)?)
+            .channels(channels)
             .orientation(orientation)
             .reducing_gap(reducing_gap);
         let image = match fallback {
             Some(name) => image.fallback(PillowFallback::named(py, name)?),
+            None => image,
+        };
+        let image = match filter {
+            Some(filter) => image.filter(words::filter(py, filter)?),
             None => image,
         };
         let image = match resize_on_device {
@@ -134,22 +147,8 @@ impl Image {
             Some(share) => image.device_decoder(words::share(py, &share)?),
             None => image,
         };
-        let image = match dtype {
-            "uint8" if mean.is_none() && std.is_none() => image,
-            "uint8" => {
-                let text = "mean and std need dtype=\"float32\", \"float16\" or \"bfloat16\"";
-                return Err(usage(py, text));
-            }
-            "float32" => image.to_f32(normalize),
-            "float16" => image.to_f16(normalize),
-            "bfloat16" => image.to_bf16(normalize),
-            other => {
-                let text = format!(
-                    "pictures are \"uint8\", \"float32\", \"float16\" or \"bfloat16\", not {other:?}"
-                );
-                return Err(usage(py, text));
-            }
-        };
+        let conversion = Conversion { normalize, mean, std };
+        let image = conversion.apply(py, image, dtype, channels)?;
         Image::of(py, image, false, again)
     }
 

@@ -1,7 +1,9 @@
 //! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
-use tarflume::{Channels, DType, DeviceShare, Filter, JsonRules, Layout, OnBad, SourceKind, Verify};
+use tarflume::{
+    Channels, DType, DeviceShare, Filter, JsonRules, Layout, Normalize, OnBad, SourceKind, Verify,
+};
 
 use crate::errors::usage;
 
@@ -52,8 +54,24 @@ pub(crate) fn json_rules(py: Python<'_>, what: &str, word: &str) -> PyResult<Jso
 }
 
 pub(crate) fn channels(py: Python<'_>, word: &str) -> PyResult<Channels> {
-    let known = [("rgb", Channels::Rgb), ("gray", Channels::Gray), ("rgba", Channels::Rgba)];
+    let known = [
+        ("rgb", Channels::Rgb),
+        ("gray", Channels::Gray),
+        ("rgba", Channels::Rgba),
+        ("luma", Channels::Luma),
+        ("index", Channels::Index),
+    ];
     one_of(py, "channels", word, &known)
+}
+
+/// A normalization with a name.
+pub(crate) fn normalize(py: Python<'_>, word: &str) -> PyResult<Normalize> {
+    let known = [
+        ("imagenet", Normalize::imagenet()),
+        ("centered", Normalize::centered()),
+        ("unit", Normalize::unit()),
+    ];
+    one_of(py, "normalize", word, &known)
 }
 
 pub(crate) fn layout(py: Python<'_>, word: &str) -> PyResult<Layout> {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _ORIENTATION = 0x0112  # the EXIF tag
+# Pillow's modes of channels.
+_MODES = {"gray": "L", "luma": "L", "rgb": "RGB", "rgba": "RGBA"}
 
 
 # Packages that add formats to Pillow: the name to import and to install, and the format.
@@ -48,11 +50,19 @@ def _open(data: bytes) -> tuple[Image, int, int]:
     return (picture, height, width) if turned else (picture, width, height)
 
 
-def _decode(picture: Image, mode: str) -> bytes:
-    """The upright pixels as 8 bits a channel; `mode` is "L", "RGB" or "RGBA"."""
+def _decode(picture: Image, channels: str) -> bytes:
+    """The upright pixels as 8 bits a channel; `channels` are those of `tarflume.Image`."""
     from PIL import ImageOps
 
     picture = ImageOps.exif_transpose(picture)
+    if channels == "index":
+        return _numbers(picture)
+    if channels == "gray" and picture.mode in ("P", "PA"):
+        raise ValueError(
+            'it has a palette: channels="index" reads its indices, such as the classes of a mask, and channels="luma" the '
+            "gray of its colors"
+        )
+    mode = _MODES[channels]
     if picture.mode.startswith(("I;16", "F")):
         picture = _narrowed(picture)
     elif picture.mode == "I":
@@ -64,6 +74,17 @@ def _decode(picture: Image, mode: str) -> bytes:
     if mode != "RGBA" and picture.mode in ("LA", "RGBA"):
         picture = picture.convert(picture.mode[:-1])  # opacity is dropped, as of other pictures
     return picture.convert(mode).tobytes()
+
+
+def _numbers(picture: Image) -> bytes:
+    """The indices of a palette, or gray levels, as they are stored."""
+    if picture.mode == "1":
+        return np.asarray(picture).astype(np.uint8).tobytes()
+    if picture.mode not in ("P", "L"):
+        raise ValueError(
+            f'channels="index" reads indices of a palette or gray levels of 8 bits, and its pixels are "{picture.mode}"'
+        )
+    return picture.tobytes()
 
 
 def _narrowed(picture: Image) -> Image:

@@ -99,7 +99,7 @@ def _is_pictures(column: Any) -> bool:
     if hasattr(column, "shapes"):
         return bool(column.shapes)
     shape: tuple[int, ...] = getattr(column, "shape", ())
-    readable = getattr(column, "dtype", "") in ("uint8", "float16", "float32")
+    readable = getattr(column, "dtype", "") in ("uint8", "uint16", "float16", "float32")
     return readable and len(shape) == 4 and min(shape) > 0 and (shape[3] in (1, 3, 4) or shape[1] in (1, 3, 4))
 
 

@@ -11,8 +11,11 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+from conftest import pack
 from patience import PATIENCE_S
+from PIL import Image
 
 PROGRAM = """
 import ctypes, gc, sys
@@ -302,6 +305,31 @@ def test_pictures_become_numbers_on_the_gpu_to_the_bit(driver, shards, tmp_path)
                 else:
                     raise AssertionError
             assert ours.stats()["warning"] is None
+    """, XDG_CACHE_HOME=str(tmp_path))
+
+
+def test_pictures_of_16_bits_cross_as_they_are_and_are_not_cut_to_bytes(driver, tmp_path):
+    (tmp_path / "source").mkdir()
+    depth = np.arange(16 * 24, dtype="<u2").reshape(16, 24) * 170
+    for n in range(4):
+        Image.frombytes("I;16", (24, 16), depth.tobytes()).save(tmp_path / "source" / f"{n}.png")
+    pack("build", tmp_path / "source", "-o", tmp_path / "shards", "--require", "image")
+    run(driver, tmp_path / "shards", """
+        def depth(**words):
+            image = tarflume.Image(IMAGE, "png", channels="gray", **words)
+            return tarflume.Loader(SHARDS, batch_size=2, image=image, device="cuda").epoch(0)
+        right = (np.arange(16 * 24, dtype=np.uint16) * 170).reshape(16, 24)
+        for layout, shape in [("hwc", (2, 16, 24, 1)), ("chw", (2, 1, 16, 24))]:
+            for batch in depth(dtype="uint16", layout=layout):
+                column = batch["image"]
+                assert (column.dtype, column.shape) == ("uint16", shape)
+                assert (read(column).reshape(2, 16, 24) == right).all()
+        try:
+            next(iter(depth(dtype="float32")))
+        except tarflume.errors.Error as error:
+            assert 'dtype="uint16"' in str(error), error
+        else:
+            raise AssertionError("cut to bytes")
     """, XDG_CACHE_HOME=str(tmp_path))
 
 

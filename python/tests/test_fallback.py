@@ -62,7 +62,7 @@ def rows(path: Path, image: tarflume.Image, **words) -> tuple[list[np.ndarray], 
     return [np.asarray(row) for batch in loader for row in batch["image"]], loader
 
 
-@pytest.mark.parametrize("channels, mode", [("rgb", "RGB"), ("gray", "L"), ("rgba", "RGBA")])
+@pytest.mark.parametrize("channels, mode", [("rgb", "RGB"), ("luma", "L"), ("rgba", "RGBA")])
 @pytest.mark.parametrize(
     "transform", [tarflume.Resize(24), tarflume.RandomResizedCrop(16, flip=0.5)], ids=["resize", "crop"]
 )
@@ -78,6 +78,17 @@ def test_rows_are_those_of_the_same_pixels_in_a_png(tmp_path, channels, mode, tr
     for name, one, other in zip(UNDECODED, found, expected, strict=True):
         np.testing.assert_array_equal(one, other, err_msg=name)
     assert loader.stats()["functions"]["calls"] == len(UNDECODED)
+
+
+def test_masks_give_their_numbers_and_no_gray_of_a_palette(tmp_path):
+    mask = drawn("P")
+    path = folder(tmp_path / "set", {"tif": encoded("TIFF", mask)})
+    index = tarflume.Image(tarflume.OriginalSize(1 << 12), "img", channels="index", fallback="pillow")
+    (found,), _ = rows(path, index)
+    np.testing.assert_array_equal(found.reshape(SIZE[::-1]), np.asarray(mask))
+    gray = tarflume.Image(tarflume.Resize(24), "img", channels="gray", fallback="pillow")
+    with pytest.raises(tarflume.errors.DecodeError, match='channels="index"'):
+        rows(path, gray)
 
 
 def test_it_is_asked_for_nothing_else(tmp_path):

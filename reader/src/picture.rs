@@ -14,4 +14,5 @@ pub mod resample;
 pub(crate) mod resize;
 pub mod row_header;
 pub(crate) mod stored;
+pub(crate) mod wide;
 pub(crate) mod yuv420;

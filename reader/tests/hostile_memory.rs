@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use harness::{Shards, key};
 use tarflume::internal::formats;
-use tarflume::{Channels, ErrorKind, Image, Json, Loader, LoaderBuilder, OnBad, Resize};
+use tarflume::{Channels, ErrorKind, Image, Json, Loader, LoaderBuilder, Normalize, OnBad, Resize};
 use tarflume_fixtures::{Bomb, SplitMix64, bombs};
 
 struct Counting;
@@ -92,6 +92,28 @@ fn no_picture_exceeds_the_memory_limit() {
                 broken.push(format!(
                     "{name}: {bytes} bytes with {threads} threads, {bad} bad, refused: {refused}"
                 ));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn no_picture_of_which_all_bits_are_read_exceeds_the_memory_limit() {
+    let _turn = TURN.lock();
+    let mut broken = Vec::new();
+    for Bomb { name, bytes, .. } in bombs() {
+        let shards = shards(&bytes);
+        let image = || Image::new("part", Resize::exact(224));
+        for column in [
+            image().channels(Channels::Index).to_u16(),
+            image().channels(Channels::Rgba).to_u16(),
+            image().channels(Channels::Luma).to_f32(Normalize::unit()),
+        ] {
+            let loader = Loader::builder(shards.path()).column("image", column).batch(2);
+            let (taken, ..) = peak(loader.memory_limit("64MiB".parse().unwrap()).threads(1));
+            if taken > (64 << 20) + 2 * CONSUMER {
+                broken.push(format!("{name}: {taken} bytes"));
             }
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn all(
     if ordinals.is_empty() {
         return Ok(Vec::new());
     }
-    let picture = Image::new(exts.join(";"), Resize::exact(SIDE)).channels(Channels::Gray);
+    let picture = Image::new(exts.join(";"), Resize::exact(SIDE)).channels(Channels::Luma);
     let mut wanted = ordinals.iter().peekable();
     let loader = Loader::from_dataset(dataset.clone())
         .batch(BATCH)

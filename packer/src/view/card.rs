@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use tarflume::internal::formats;
 use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::{ClassTable, name};
@@ -144,6 +145,16 @@ fn is_text(ext: &str) -> bool {
     TEXTS.iter().any(|text| ext.rsplit('.').next() == Some(text))
 }
 
+/// Returns true if a picture that is not a JPEG states an orientation that exchanges width and height. The metadata may
+/// follow the pixels.
+fn is_turned(parts: &ShardParts<'_>, part: &Part<'_>) -> Result<bool, Failure> {
+    if part.length > PICTURE {
+        return Ok(false);
+    }
+    let Ok(bytes) = parts.read(part, PICTURE)? else { return Ok(false) };
+    Ok(formats::facts(&bytes).is_ok_and(|(_, orientation)| orientation >= 5))
+}
+
 impl Card {
     fn add_picture(
         &mut self,
@@ -156,7 +167,11 @@ impl Card {
         if options.side == 0 {
             if let Looked::Known(kind) = look(parts, part)? {
                 self.size = self.size.or(kind.size);
-                self.size = self.size.map(|(w, h)| if kind.is_turned { (h, w) } else { (w, h) });
+                let is_turned = match kind.format {
+                    "JPEG" => kind.is_turned,
+                    _ => is_turned(parts, part)?,
+                };
+                self.size = self.size.map(|(w, h)| if is_turned { (h, w) } else { (w, h) });
             }
             return Ok(());
         }

@@ -4,12 +4,16 @@
 //! copy metadata that is not needed. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
 //! wanted channels.
 
+mod bmp;
 mod bytes;
+mod channels;
 mod codes;
 mod gif;
+pub(super) mod index;
 mod patched;
 mod pieces;
 mod png;
+mod png_metadata;
 mod tiff;
 mod tiff_jpeg;
 mod webp;
@@ -19,32 +23,78 @@ use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::codecs::bmp::BmpDecoder;
-use image::codecs::gif::GifDecoder;
 use image::codecs::png::PngDecoder;
 use image::codecs::tiff::TiffDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::metadata::Orientation;
 use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
 use tarflume_formats::Content;
+use tarflume_jpeg::orientation_in;
 
+use self::bmp::BmpPalette;
+use self::channels::{PixelKind, WideSample, narrow, rearrange};
+use self::gif::GifPicture;
 use self::patched::Patched;
+use self::png_metadata::PngMetadata;
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
-use crate::picture::pixels::{Channels, Pixels, buffer_bytes, luma, make_room};
+use crate::picture::pixels::{Channels, Depth, Pixels, Wanted, buffer_bytes, make_room};
 
 /// Bytes of the BMP decoder's buffers for any picture.
 const BUFFERS: u64 = 64 << 10;
 
+/// Colors and opacity, 8 bits each.
+const EVERYTHING: Wanted = Wanted { channels: Channels::Rgba, exact: false };
+
 /// A picture whose header was read.
 pub(super) struct OtherPicture<'a> {
-    decoder: Box<dyn ImageDecoder + 'a>,
+    bytes: &'a [u8],
+    format: ImageFormat,
+    decoder: PixelDecoder<'a>,
     /// Size as stored, before any turn.
     pub(super) size: ImageSize,
-    /// The turn of its EXIF orientation.
+    /// Size of what the decoder decodes, which may have more rows.
+    decoded: ImageSize,
+    /// The turn of its orientation.
     pub(super) turn: Turn,
     /// Bytes that the decoder allocates in addition to the pixels.
     beside: u64,
+}
+
+/// What decodes the pixels.
+enum PixelDecoder<'a> {
+    Library(Box<dyn ImageDecoder + 'a>),
+    Gif(Box<GifPicture<'a>>),
+}
+
+impl PixelDecoder<'_> {
+    fn color(&self) -> ColorType {
+        match self {
+            PixelDecoder::Library(decoder) => decoder.color_type(),
+            PixelDecoder::Gif(_) => ColorType::Rgba8,
+        }
+    }
+
+    /// Bytes of all pixels as decoded.
+    fn bytes(&self) -> u64 {
+        match self {
+            PixelDecoder::Library(decoder) => decoder.total_bytes(),
+            PixelDecoder::Gif(gif) => gif.size.pixels().saturating_mul(4),
+        }
+    }
+
+    /// Decodes the pixels with at most `memory` bytes in addition to `target`.
+    fn decode(self, memory: u64, target: &mut [u8]) -> Result<()> {
+        match self {
+            PixelDecoder::Library(mut decoder) => {
+                let mut limits = Limits::no_limits();
+                limits.max_alloc = Some(memory);
+                decoder.set_limits(limits).map_err(|e| fault(&e))?;
+                decoder.read_image_boxed(target).map_err(|e| fault(&e))
+            }
+            PixelDecoder::Gif(gif) => gif.decode(target),
+        }
+    }
 }
 
 impl fmt::Debug for OtherPicture<'_> {
@@ -64,60 +114,82 @@ impl<'a> OtherPicture<'a> {
     }
 
     fn open_unguarded(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
-        match image::guess_format(bytes).ok() {
+        let format = image::guess_format(bytes).ok();
+        match format {
             Some(ImageFormat::Png) => {
                 let decoder = PngDecoder::with_limits(png::pieces(bytes), Limits::no_limits());
-                let other = OtherPicture::new(decoder)?;
-                let row = other.decoder.total_bytes() / u64::from(other.size.height);
-                Ok(other.turned(png::exif(bytes)).beside(png::beside(row)))
+                let other = OtherPicture::new(bytes, ImageFormat::Png, decoder)?;
+                let row = other.decoder.bytes() / u64::from(other.size.height);
+                let metadata = PngMetadata::of(bytes);
+                Ok(other.turned(metadata.exif(), metadata.xmp()).beside(png::beside(row)))
             }
             Some(ImageFormat::Gif) => {
-                let other = OtherPicture::new(GifDecoder::new(gif::pieces(bytes)))?;
-                Ok(other.beside(gif::beside(bytes)))
+                let gif = GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
+                let (size, beside) = (gif.size, gif.beside);
+                let decoder = PixelDecoder::Gif(Box::new(gif));
+                Ok(OtherPicture::of(bytes, ImageFormat::Gif, decoder, size)?.beside(beside))
             }
             Some(ImageFormat::WebP) => {
-                let other = OtherPicture::new(WebPDecoder::new(Cursor::new(bytes)))?;
+                let source = Patched::new(bytes, webp::replacing_first_frame(bytes));
+                let other = OtherPicture::new(bytes, ImageFormat::WebP, WebPDecoder::new(source))?;
                 let chunks = webp::Chunks::of(bytes, other.size);
                 let beside = chunks.beside().map_err(damaged)?;
-                Ok(other.turned(chunks.exif).beside(beside))
+                Ok(other.turned(chunks.exif, chunks.xmp).beside(beside))
             }
             Some(ImageFormat::Tiff) => {
                 let beside = tiff::beside(bytes).map_err(damaged)?;
                 let padding = tiff::padding(bytes).map_err(unsupported)?;
                 let source = Patched::new(bytes, padding.map(|padding| padding.patch));
-                let mut decoder = TiffDecoder::new(source).map_err(|e| fault(&e))?;
-                // A picture with unreadable EXIF is used as stored.
-                let turn = decoder.orientation().map(Turn::of).unwrap_or_default();
-                let mut other = OtherPicture::new(Ok(decoder))?;
+                let decoder = TiffDecoder::new(source);
+                let mut other = OtherPicture::new(bytes, ImageFormat::Tiff, decoder)?;
                 if let Some(padding) = padding {
                     other.size.height = padding.height;
                 }
                 // The decoder has a second buffer, which for CMYK is larger than the pixels.
-                let pixels = other.decoder.total_bytes() / 3 * 4;
-                Ok(OtherPicture { turn, ..other }.beside(beside.saturating_add(pixels)))
+                let pixels = other.decoder.bytes() / 3 * 4;
+                // EXIF has the structure of TIFF, so the file itself is its EXIF block.
+                let turned = other.turned(Some(bytes), tiff::xmp(bytes));
+                Ok(turned.beside(beside.saturating_add(pixels)))
             }
             Some(ImageFormat::Bmp) => {
-                let other = OtherPicture::new(BmpDecoder::new(Cursor::new(bytes)))?;
-                let row = other.decoder.total_bytes() / u64::from(other.size.height);
-                Ok(other.beside(row.saturating_add(BUFFERS)))
+                let decoder = BmpDecoder::new(Cursor::new(bytes));
+                let other = OtherPicture::new(bytes, ImageFormat::Bmp, decoder)?;
+                let row = other.decoder.bytes() / u64::from(other.size.height);
+                // To read its indices, the file is copied with another palette.
+                let copy = BmpPalette::of(bytes).map_or(0, |_| bytes.len() as u64);
+                Ok(other.beside(row.saturating_add(BUFFERS).saturating_add(copy)))
             }
             _ => Err(unknown(bytes)),
         }
     }
 
-    fn new(decoder: ImageResult<impl ImageDecoder + 'a>) -> Result<OtherPicture<'a>> {
+    fn new(
+        bytes: &'a [u8],
+        format: ImageFormat,
+        decoder: ImageResult<impl ImageDecoder + 'a>,
+    ) -> Result<OtherPicture<'a>> {
         let decoder = decoder.map_err(|e| fault(&e))?;
         let (width, height) = decoder.dimensions();
-        let size = ImageSize::new(width, height);
+        let decoder = PixelDecoder::Library(Box::new(decoder));
+        OtherPicture::of(bytes, format, decoder, ImageSize::new(width, height))
+    }
+
+    fn of(
+        bytes: &'a [u8],
+        format: ImageFormat,
+        decoder: PixelDecoder<'a>,
+        size: ImageSize,
+    ) -> Result<OtherPicture<'a>> {
         if size.pixels() == 0 {
             return Err(damaged(format!("the picture has no pixels: its size is {size}")));
         }
-        Ok(OtherPicture { decoder: Box::new(decoder), size, turn: Turn::default(), beside: 0 })
+        let turn = Turn::default();
+        Ok(OtherPicture { bytes, format, decoder, size, decoded: size, turn, beside: 0 })
     }
 
-    /// Sets the turn from an EXIF chunk; none if the chunk cannot be read.
-    fn turned(self, exif: Option<&[u8]>) -> OtherPicture<'a> {
-        let turn = exif.and_then(Orientation::from_exif_chunk).map(Turn::of).unwrap_or_default();
+    /// Sets the turn from metadata.
+    fn turned(self, exif: Option<&[u8]>, xmp: Option<&[u8]>) -> OtherPicture<'a> {
+        let turn = orientation_in(exif, xmp).map(Turn::of_exif).unwrap_or_default();
         OtherPicture { turn, ..self }
     }
 
@@ -125,51 +197,102 @@ impl<'a> OtherPicture<'a> {
         OtherPicture { beside, ..self }
     }
 
-    /// Size of what the decoder decodes.
-    fn stored(&self) -> ImageSize {
-        let (width, height) = self.decoder.dimensions();
-        ImageSize::new(width, height)
-    }
-
     /// Maximum memory for decoding, in bytes: the pixels, as stored or as wanted, and the decoder's own
     /// allocations.
     pub(super) fn memory(&self) -> u64 {
-        let pixels = self.decoder.total_bytes().max(self.size.pixels().saturating_mul(4));
-        pixels.saturating_add(self.beside)
+        // Four channels are wanted at most.
+        let pixels = self.decoded.pixels().saturating_mul(4 * self.depth().bytes() as u64);
+        self.decoder.bytes().max(pixels).saturating_add(self.beside)
     }
 
-    /// Decodes the picture into `pixels`: 1 channel if the picture is gray or gray is wanted, 4 if the picture has
+    /// The type of the samples that the picture stores.
+    pub(super) fn depth(&self) -> Depth {
+        PixelKind::of(self.decoder.color()).map_or(Depth::Byte, |kind| kind.depth)
+    }
+
+    /// Decodes the picture into `pixels`: 1 channel if the picture is gray or one is wanted, 4 if the picture has
     /// opacity and it is wanted, otherwise 3.
     ///
     /// # Errors
-    /// Returns an error if the data is damaged or truncated.
-    pub(super) fn decode(self, wanted: Channels, pixels: &mut Pixels) -> Result<()> {
-        let color = self.decoder.color_type();
+    /// Returns an error if the data is damaged or truncated, or if the picture does not have what is wanted.
+    pub(super) fn decode(self, wanted: Wanted, pixels: &mut Pixels) -> Result<()> {
+        match wanted.channels {
+            Channels::Index => index::decode(self, wanted.exact, pixels),
+            Channels::Gray if self.palette_is_colored() => Err(damaged(
+                "the picture has a palette: channels=\"index\" (`Channels::Index`) reads its indices, such as the classes \
+                 of a mask, and channels=\"luma\" (`Channels::Luma`) the gray of its colors"
+                    .into(),
+            )),
+            _ => self.decode_colors(wanted, pixels),
+        }
+    }
+
+    /// Whether the picture has a palette with another color than the gray of its index.
+    fn palette_is_colored(&self) -> bool {
+        let bytes = self.bytes;
+        let is_colored = |colors: &[u8]| {
+            let colors = colors.as_chunks::<3>().0;
+            colors.iter().enumerate().any(|(index, color)| *color != [index as u8; 3])
+        };
+        match self.format {
+            ImageFormat::Png => png::palette(bytes).is_some_and(is_colored),
+            ImageFormat::Gif => gif::palette(bytes).is_some_and(is_colored),
+            // A BMP has no other way to store gray: levels from black to white are gray.
+            ImageFormat::Bmp => BmpPalette::of(bytes).is_some_and(|palette| {
+                let colors = palette.colors(bytes);
+                let step = 255 / (colors.len().max(2) - 1);
+                let mut levels = colors.enumerate();
+                levels.any(|(index, color)| color != [(index * step) as u8; 3])
+            }),
+            _ => false,
+        }
+    }
+
+    fn decode_colors(self, wanted: Wanted, pixels: &mut Pixels) -> Result<()> {
+        let color = self.decoder.color();
         let Some(kind) = PixelKind::of(color) else {
             return Err(unsupported(format!("pixels of type {color:?} are not decoded")));
         };
-        let channels = match (wanted, kind.channels) {
-            (Channels::Gray, _) | (_, 1) | (Channels::Rgb, 2) => 1,
-            (Channels::Rgba, 2 | 4) => 4,
-            _ => 3,
-        };
+        let depth = if wanted.exact { kind.depth } else { Depth::Byte };
+        let (size, channels) = (self.size, kind.decoded(wanted.channels));
+        match depth {
+            Depth::Byte => self.decode_bytes(kind, channels, &mut pixels.bytes),
+            Depth::Word => self.decode_wide(kind, channels, &mut pixels.words),
+            Depth::Float => self.decode_wide(kind, channels, &mut pixels.floats),
+        }?;
+        pixels.describe(size, channels, depth);
+        Ok(())
+    }
+
+    fn decode_bytes(self, kind: PixelKind, channels: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let count = buffer_bytes(self.size, 1)?;
-        // May have more rows than the picture.
-        let stored = buffer_bytes(self.stored(), kind.bytes() as u64)?;
+        let stored = buffer_bytes(self.decoded, kind.bytes() as u64)?;
         let kept = buffer_bytes(self.size, channels as u64)?;
-        make_room(&mut pixels.bytes, stored.max(kept))?;
-        let mut limits = Limits::no_limits();
-        limits.max_alloc = Some(self.memory());
-        let mut decoder = self.decoder;
-        let target = &mut pixels.bytes[..stored];
-        guarded(|| {
-            decoder.set_limits(limits).map_err(|e| fault(&e))?;
-            decoder.read_image_boxed(target).map_err(|e| fault(&e))
-        })?;
-        narrow(&mut pixels.bytes, count, kind, channels);
-        pixels.bytes.truncate(kept);
-        (pixels.channels, pixels.width, pixels.height) =
-            (channels, self.size.width, self.size.height);
+        make_room(bytes, stored.max(kept))?;
+        let memory = self.memory();
+        guarded(|| self.decoder.decode(memory, &mut bytes[..stored]))?;
+        narrow(bytes, count, kind, channels);
+        bytes.truncate(kept);
+        Ok(())
+    }
+
+    /// Decodes samples of more than 8 bits as they are.
+    fn decode_wide<T: WideSample>(
+        self,
+        kind: PixelKind,
+        channels: usize,
+        samples: &mut Vec<T>,
+    ) -> Result<()> {
+        // Also the bytes must be addressable.
+        buffer_bytes(self.decoded, (4 * kind.depth.bytes()) as u64)?;
+        let count = buffer_bytes(self.size, 1)?;
+        let decoded = buffer_bytes(self.decoded, kind.channels as u64)?;
+        make_room(samples, decoded.max(count * channels))?;
+        let memory = self.memory();
+        let stored = bytemuck::cast_slice_mut(&mut samples[..decoded]);
+        guarded(|| self.decoder.decode(memory, stored))?;
+        rearrange(samples, count, kind.channels, channels);
+        samples.truncate(count * channels);
         Ok(())
     }
 }
@@ -182,7 +305,7 @@ pub fn size(bytes: &[u8]) -> Result<ImageSize> {
     OtherPicture::open(bytes).map(|other| other.size)
 }
 
-/// Size as stored and EXIF orientation (1 to 8) of a picture that is not a JPEG, from its header.
+/// Size as stored and orientation (1 to 8) of a picture that is not a JPEG, from its header.
 ///
 /// # Errors
 /// Returns the errors of [`size`].
@@ -200,7 +323,7 @@ pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
     if needed > memory {
         return Err(too_much(size, needed, memory));
     }
-    other.decode(Channels::Rgba, &mut Pixels::default()).map(|()| size)
+    other.decode(EVERYTHING, &mut Pixels::default()).map(|()| size)
 }
 
 /// A decoded picture that is not a JPEG, as stored.
@@ -225,7 +348,7 @@ pub fn decode(bytes: &[u8], memory: u64) -> Result<DecodedPicture> {
         return Err(too_much(size, needed, memory));
     }
     let mut pixels = Pixels::default();
-    other.decode(Channels::Rgba, &mut pixels)?;
+    other.decode(EVERYTHING, &mut pixels)?;
     Ok(DecodedPicture { bytes: pixels.bytes, channels: pixels.channels, size })
 }
 
@@ -275,96 +398,6 @@ fn unsupported(text: String) -> Error {
 
 fn damaged(text: String) -> Error {
     Error::new(ErrorKind::Decode, text)
-}
-
-/// How a decoder stores a pixel.
-#[derive(Debug, Clone, Copy)]
-struct PixelKind {
-    channels: usize,
-    depth: Depth,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Byte,
-    Word,
-    Float,
-}
-
-impl PixelKind {
-    fn of(color: ColorType) -> Option<PixelKind> {
-        let (channels, depth) = match color {
-            ColorType::L8 => (1, Depth::Byte),
-            ColorType::La8 => (2, Depth::Byte),
-            ColorType::Rgb8 => (3, Depth::Byte),
-            ColorType::Rgba8 => (4, Depth::Byte),
-            ColorType::L16 => (1, Depth::Word),
-            ColorType::La16 => (2, Depth::Word),
-            ColorType::Rgb16 => (3, Depth::Word),
-            ColorType::Rgba16 => (4, Depth::Word),
-            ColorType::Rgb32F => (3, Depth::Float),
-            ColorType::Rgba32F => (4, Depth::Float),
-            _ => return None,
-        };
-        Some(PixelKind { channels, depth })
-    }
-
-    /// Bytes of a pixel.
-    fn bytes(self) -> usize {
-        let depth = match self.depth {
-            Depth::Byte => 1,
-            Depth::Word => 2,
-            Depth::Float => 4,
-        };
-        self.channels * depth
-    }
-
-    /// Reads one pixel as four bytes: red, green, blue, opacity.
-    fn read(self, pixel: &[u8]) -> [u8; 4] {
-        let value = |n: usize| match self.depth {
-            Depth::Byte => pixel[n],
-            Depth::Word => {
-                let word = u16::from_ne_bytes([pixel[2 * n], pixel[2 * n + 1]]);
-                // 65535 / 255 = 257, rounded to nearest.
-                ((u32::from(word) + 128) / 257) as u8
-            }
-            Depth::Float => {
-                let at = 4 * n;
-                let bytes = [pixel[at], pixel[at + 1], pixel[at + 2], pixel[at + 3]];
-                (f32::from_ne_bytes(bytes).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8
-            }
-        };
-        match self.channels {
-            1 => [value(0), value(0), value(0), 255],
-            2 => [value(0), value(0), value(0), value(1)],
-            3 => [value(0), value(1), value(2), 255],
-            _ => [value(0), value(1), value(2), value(3)],
-        }
-    }
-}
-
-/// Converts `count` pixels of `kind` into pixels of `channels` bytes, in place.
-fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: usize) {
-    let stored = kind.bytes();
-    if kind.depth == Depth::Byte && kind.channels == channels {
-        return;
-    }
-    let mut turn = |at: usize| {
-        let [red, green, blue, opacity] = kind.read(&bytes[at * stored..][..stored]);
-        let to = &mut bytes[at * channels..][..channels];
-        match channels {
-            1 if kind.channels < 3 => to[0] = red,
-            1 => to[0] = luma(red, green, blue),
-            3 => to.copy_from_slice(&[red, green, blue]),
-            _ => to.copy_from_slice(&[red, green, blue, opacity]),
-        }
-    };
-    // In the direction in which no pixel is overwritten before it is read.
-    if channels <= stored {
-        (0..count).for_each(&mut turn);
-    } else {
-        (0..count).rev().for_each(&mut turn);
-    }
 }
 
 #[cfg(test)]

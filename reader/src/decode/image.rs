@@ -5,6 +5,7 @@
 
 mod device_requests;
 mod division;
+mod exact;
 mod headed_rows;
 mod settings;
 
@@ -21,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{Extent, ImageSize, Placement};
 use crate::picture::orientation::Turn;
 use crate::picture::output::{Elements, Layout, Picture};
-use crate::picture::pixels::{Pixels, make_room};
+use crate::picture::pixels::{Depth, Pixels, make_room};
 use crate::picture::random::Random;
 use crate::picture::resize::{Resizer, memory, mirrors};
 use crate::picture::stored::{StoredPicture, StoredRegion};
@@ -39,6 +40,7 @@ impl Image {
         let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
         let source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
         self.check_pixels(source.size())?;
+        self.check_source(&source)?;
         Ok(source)
     }
 
@@ -77,7 +79,7 @@ impl Image {
 
     /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](super::jpeg::Jpeg::view).
     fn gap(&self) -> Option<f64> {
-        self.reducing_gap.filter(|_| self.filter.mixes())
+        self.reducing_gap.filter(|_| self.resize_filter().mixes())
     }
 
     /// Opens a picture, with the fallback if its kind is not decoded here.
@@ -100,14 +102,17 @@ impl Image {
         let Some(fallback) = &self.fallback else { return Err(error.and_advice(WAYS_ON)) };
         let source = PictureSource::Fallback(fallback.open(sample.part(0))?);
         self.check_pixels(source.size())?;
+        self.check_source(&source)?;
         Ok(source)
     }
 
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
         let (turn, placement) =
             self.placed_as_stored(sample.seed, (source.size(), source.turn()))?;
+        let each = self.decoded_depth(&source).bytes() as u64;
         let mut opened = OpenPicture::new(source, placement, turn, self.gap())?;
-        opened.finishing = memory(&opened.placement, self.filter, self.channels.count());
+        let finishing = memory(&opened.placement, self.resize_filter(), self.channels.count());
+        opened.finishing = finishing.saturating_mul(each);
         Ok(opened)
     }
 
@@ -130,14 +135,14 @@ impl Image {
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
-        let mut drawn = decoder.decode(opened, self.channels);
+        let mut drawn = decoder.decode(opened, self.wanted());
         if let Err(error) = &drawn
             && error.kind() == ErrorKind::Unsupported
         {
             // Some kinds are only found to be such behind the header.
             let opened = self.place(sample, self.replacement(sample, error.clone())?)?;
             scratch.reserve_instead(opened.memory.saturating_add(opened.finishing))?;
-            drawn = decoder.decode(opened, self.channels);
+            drawn = decoder.decode(opened, self.wanted());
         }
         self.write(drawn?, decoder.pixels(), row, finish)
     }
@@ -170,9 +175,13 @@ impl Image {
         mut row: Row<'_>,
         finish: &mut FinishBuffers,
     ) -> Result<()> {
+        if pixels.depth != Depth::Byte {
+            return self.write_wide(drawn, pixels, row, finish);
+        }
         let Decoded { placement, mut turn } = drawn;
+        let filter = self.resize_filter();
         // Mirroring while resizing takes no time.
-        let flip = turn.mirror && !turn.transpose && mirrors(self.filter, pixels, &placement);
+        let flip = turn.mirror && !turn.transpose && mirrors(filter, pixels, &placement);
         turn.mirror &= !flip;
         // The size in output orientation; `placement` is in stored orientation.
         let size = if turn.transpose { placement.size.transposed() } else { placement.size };
@@ -184,18 +193,19 @@ impl Image {
             turn,
             wanted: self.channels.count(),
             layout: self.layout,
+            word_step: self.word_step(),
         };
         let bytes = placement.size.pixels() as usize * picture.channels;
         if picture.is_ready() && self.elements == Elements::Bytes {
             let room = row.bytes().len();
             let out = row.bytes().get_mut(..bytes).ok_or_else(|| no_room(bytes, room))?;
-            finish.resizer.resize(pixels, &placement, self.filter, flip, out)?;
+            finish.resizer.resize(pixels, &placement, filter, flip, out)?;
             row.set_used(bytes);
             return Ok(());
         }
         make_room(&mut finish.resized, bytes)?;
         let resized = &mut finish.resized;
-        finish.resizer.resize(pixels, &placement, self.filter, flip, resized)?;
+        finish.resizer.resize(pixels, &placement, filter, flip, resized)?;
         picture.bytes = &finish.resized;
         picture.write(self.elements, &mut row, &mut finish.line)
     }
@@ -297,6 +307,7 @@ impl Decode for Image {
     fn validate(&self) -> Result<()> {
         self.transform.validate()?;
         self.check_device_decoder()?;
+        self.check_index()?;
         match self.elements {
             Elements::Single(by) | Elements::Half(by) | Elements::Brain(by) if !by.is_finite() => {
                 Err(Error::usage(format!("{by:?}: a standard deviation must not be 0")))
@@ -440,6 +451,9 @@ struct DrawBuffers {
 #[derive(Default)]
 struct FinishBuffers {
     resized: Vec<u8>,
+    /// Resized samples of 16 bits and of floats.
+    words: Vec<u16>,
+    floats: Vec<f32>,
     line: Vec<u8>,
     resizer: Resizer,
 }
@@ -447,13 +461,19 @@ struct FinishBuffers {
 impl DrawBuffers {
     fn drop_large(&mut self) {
         self.decoder.drop_large();
-        let FinishBuffers { resized, line, resizer } = &mut self.finish;
+        let FinishBuffers { resized, words, floats, line, resizer } = &mut self.finish;
         for buffer in [resized, line] {
-            if buffer.capacity() > Scratch::KEEP {
-                *buffer = Vec::new();
-            }
+            drop_if_large(buffer);
         }
+        drop_if_large(words);
+        drop_if_large(floats);
         resizer.drop_large(Scratch::KEEP);
+    }
+}
+
+fn drop_if_large<T>(buffer: &mut Vec<T>) {
+    if size_of::<T>() * buffer.capacity() > Scratch::KEEP {
+        *buffer = Vec::new();
     }
 }
 

@@ -49,7 +49,7 @@ impl<'a> Jpeg<'a> {
         self.entry_points.is_some()
     }
 
-    /// The turn of its EXIF orientation, if it has one.
+    /// The turn of its orientation, if it has one.
     pub(super) fn turn(&self) -> Turn {
         self.header.orientation().map(Turn::of_exif).unwrap_or_default()
     }
@@ -100,7 +100,7 @@ impl<'a> Jpeg<'a> {
         wanted: Channels,
         pixels: &'b mut Pixels,
     ) -> Result<Job<'b>> {
-        let gray = self.header.channels() == 1 || wanted == Channels::Gray;
+        let gray = self.header.channels() == 1 || wanted.is_one();
         let color = if gray { Color::Gray } else { Color::Rgb };
         let View { scale, region } = *view;
         pixels.set(ImageSize::new(region.width, region.height), color.bytes())?;

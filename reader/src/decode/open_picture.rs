@@ -10,6 +10,7 @@ use super::jpeg::{Jpeg, View};
 use crate::error::Result;
 use crate::picture::geometry::{ImageSize, Placement};
 use crate::picture::orientation::Turn;
+use crate::picture::pixels::Depth;
 
 /// A picture whose header was read.
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample
@@ -45,12 +46,20 @@ impl<'a> PictureSource<'a> {
         }
     }
 
-    /// The turn of its EXIF orientation.
+    /// The turn of its orientation.
     pub(super) fn turn(&self) -> Turn {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.turn(),
             PictureSource::Other(other) => other.turn,
             PictureSource::Fallback(_) => Turn::default(),
+        }
+    }
+
+    /// The type of the samples that the picture stores.
+    pub(super) fn depth(&self) -> Depth {
+        match self {
+            PictureSource::Jpeg(_) | PictureSource::Fallback(_) => Depth::Byte,
+            PictureSource::Other(other) => other.depth(),
         }
     }
 }

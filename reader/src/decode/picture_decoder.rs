@@ -13,7 +13,7 @@ use crate::decode::Scratch;
 use crate::error::Result;
 use crate::picture::geometry::Placement;
 use crate::picture::orientation::Turn;
-use crate::picture::pixels::{Channels, Pixels};
+use crate::picture::pixels::{Channels, Pixels, Wanted};
 
 /// Maximum number of pictures that are decoded at once.
 pub(super) const GROUP: usize = 8;
@@ -62,18 +62,18 @@ impl PictureDecoder {
     ///
     /// # Errors
     /// Returns an error if it is damaged or memory is exhausted.
-    pub(super) fn decode(&mut self, opened: OpenPicture<'_>, wanted: Channels) -> Result<Decoded> {
+    pub(super) fn decode(&mut self, opened: OpenPicture<'_>, wanted: Wanted) -> Result<Decoded> {
         let OpenPicture { codec, placement, turn, .. } = opened;
         match codec {
             Codec::Jpeg(jpeg, view) => {
-                let job = jpeg.job(&view, wanted, &mut self.pixels)?;
+                let job = jpeg.job(&view, wanted.channels, &mut self.pixels)?;
                 let report = self.decoder.decode(job).map_err(convert_error)?;
                 self.blocks += Blocks::of(&report);
             }
             Codec::Other(other) => other.decode(wanted, &mut self.pixels)?,
             Codec::Fallback(picture) => {
-                self.pixels.set(picture.size(), wanted.count())?;
-                picture.decode(wanted, &mut self.pixels.bytes, &mut self.calls)?;
+                self.pixels.set(picture.size(), wanted.channels.count())?;
+                picture.decode(wanted.channels, &mut self.pixels.bytes, &mut self.calls)?;
             }
         }
         Ok(Decoded { placement, turn })
@@ -134,9 +134,7 @@ impl PictureDecoder {
     /// Frees buffers that are too large to be kept.
     pub(super) fn drop_large(&mut self) {
         for pixels in [&mut self.pixels].into_iter().chain(&mut self.ahead_pixels) {
-            if pixels.bytes.capacity() > Scratch::KEEP {
-                pixels.bytes = Vec::new();
-            }
+            pixels.drop_large(Scratch::KEEP);
         }
         self.decoder.drop_large(Scratch::KEEP);
     }

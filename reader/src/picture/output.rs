@@ -28,7 +28,8 @@ pub enum Layout {
     Chw,
 }
 
-/// Conversion of a byte to a number: `(byte / 255 - mean) / std`, for each channel.
+/// Conversion of a sample to a number: `(byte / 255 - mean) / std`, or `(word / 65535 - mean) / std` of a picture of 16
+/// bits, for each channel.
 ///
 /// ```
 /// use tarflume::{Image, Normalize, Resize};
@@ -39,15 +40,20 @@ pub enum Layout {
 pub struct Normalize {
     scale: [f32; 4],
     shift: [f32; 4],
+    mean: [f64; 4],
+    std: [f64; 4],
 }
 
 impl Normalize {
     /// Normalizes with the mean and standard deviation of red, green and blue on a scale of 0 to 1. A
     /// gray picture uses those of red. Opacity is scaled to 0 to 1.
     pub fn new(mean: [f32; 3], std: [f32; 3]) -> Normalize {
-        let mut normalize = Normalize { scale: [1.0 / 255.0; 4], shift: [0.0; 4] };
+        let mut normalize =
+            Normalize { scale: [1.0 / 255.0; 4], shift: [0.0; 4], mean: [0.0; 4], std: [1.0; 4] };
         for channel in 0..3 {
             let (mean, std) = (f64::from(mean[channel]), f64::from(std[channel]));
+            normalize.mean[channel] = mean;
+            normalize.std[channel] = std;
             normalize.scale[channel] = (1.0 / (255.0 * std)) as f32;
             normalize.shift[channel] = (-mean / std) as f32;
         }
@@ -78,6 +84,11 @@ impl Normalize {
         self.scale.iter().chain(&self.shift).all(|x| x.is_finite())
     }
 
+    /// Converts a value on a scale of 0 to 1.
+    pub(crate) fn of_unit(&self, value: f64, channel: usize) -> f32 {
+        ((value - self.mean[channel]) / self.std[channel]) as f32
+    }
+
     fn value(&self, byte: u8, channel: usize) -> f32 {
         f32::from(byte) * self.scale[channel] + self.shift[channel]
     }
@@ -88,6 +99,8 @@ impl Normalize {
 pub(crate) enum Elements {
     #[default]
     Bytes,
+    /// 16 bits.
+    Words,
     Single(Normalize),
     Half(Normalize),
     Brain(Normalize),
@@ -97,6 +110,7 @@ impl Elements {
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Elements::Bytes => DType::U8,
+            Elements::Words => DType::U16,
             Elements::Single(_) => DType::F32,
             Elements::Half(_) => DType::F16,
             Elements::Brain(_) => DType::Bf16,
@@ -121,6 +135,8 @@ pub(crate) struct Picture<'a> {
     /// Channels of the output: at least `channels`, except that opacity may be dropped.
     pub(crate) wanted: usize,
     pub(crate) layout: Layout,
+    /// The difference of two neighbors of 256 levels in 16 bits: 257, or 1 for numbers that are not scaled.
+    pub(crate) word_step: u16,
 }
 
 impl Picture<'_> {
@@ -144,6 +160,11 @@ impl Picture<'_> {
         match elements {
             Elements::Bytes => self.lines(first(row.elements()?, length)?, line, &|_, from, to| {
                 to.copy_from_slice(from);
+            }),
+            Elements::Words => self.lines(first(row.elements()?, length)?, line, &|_, from, to| {
+                for (to, &from) in to.iter_mut().zip(from) {
+                    *to = u16::from(from) * self.word_step;
+                }
             }),
             Elements::Single(n) => {
                 self.lines(first(row.elements()?, length)?, line, &|plane, from, to| {

@@ -10,12 +10,18 @@ use crate::picture::geometry::ImageSize;
 /// ```
 /// use tarflume::{Channels, Image, Resize};
 ///
-/// let masks = Image::new("mask.png", Resize::exact(64)).channels(Channels::Gray);
+/// let masks = Image::new("mask.png", Resize::exact(64)).channels(Channels::Index);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Channels {
-    /// One: luma. The Y of a color JPEG; for other formats 0.299 R + 0.587 G + 0.114 B.
+    /// One: luma. The Y of a color JPEG; for other formats 0.299 R + 0.587 G + 0.114 B. A palette of other colors than the
+    /// gray of each index is an error: its picture is read by [`Channels::Index`] or [`Channels::Luma`].
     Gray,
+    /// As [`Channels::Gray`], also for pictures with a palette: the luma of their colors.
+    Luma,
+    /// One: the numbers that the picture stores, which are the classes of a mask: the indices of a palette, or gray
+    /// levels that are not scaled. Columns are of `u8` or `u16`, and the filter is [`Filter::Nearest`](crate::Filter).
+    Index,
     /// Red, green, blue. Gray is repeated, opacity dropped.
     #[default]
     Rgb,
@@ -27,19 +33,57 @@ impl Channels {
     /// The number of channels.
     pub fn count(self) -> usize {
         match self {
-            Channels::Gray => 1,
+            Channels::Gray | Channels::Luma | Channels::Index => 1,
             Channels::Rgb => 3,
             Channels::Rgba => 4,
         }
     }
 }
 
-/// Pixels row by row, 8 bits a channel. May have fewer channels than the output: a gray picture stays one
-/// channel until it is written.
+impl Channels {
+    /// Whether a pixel is one number.
+    pub(crate) fn is_one(self) -> bool {
+        self.count() == 1
+    }
+}
+
+/// What is decoded of a picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) channels: Channels,
+    /// Whether samples of more than 8 bits stay as they are.
+    pub(crate) exact: bool,
+}
+
+/// The type of samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Depth {
+    #[default]
+    Byte,
+    Word,
+    Float,
+}
+
+impl Depth {
+    /// Bytes of a sample.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Depth::Byte => 1,
+            Depth::Word => 2,
+            Depth::Float => 4,
+        }
+    }
+}
+
+/// Pixels row by row. May have fewer channels than the output: a gray picture stays one channel until it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Pixels {
-    /// At least `width * height * channels` bytes.
+    /// Which of the three buffers has the samples, at least `width * height * channels`.
+    pub(crate) depth: Depth,
     pub(crate) bytes: Vec<u8>,
+    pub(crate) words: Vec<u16>,
+    /// 0 is black and 1 white, and other values are possible.
+    pub(crate) floats: Vec<f32>,
     /// 1, 3 or 4.
     pub(crate) channels: usize,
     /// Width in pixels.
@@ -49,7 +93,7 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// Bytes from row to row.
+    /// Bytes from row to row of 8-bit samples.
     pub(crate) fn stride(&self) -> usize {
         self.width as usize * self.channels
     }
@@ -61,8 +105,37 @@ impl Pixels {
     pub(crate) fn set(&mut self, size: ImageSize, channels: usize) -> Result<()> {
         let bytes = buffer_bytes(size, channels as u64)?;
         make_room(&mut self.bytes, bytes)?;
-        (self.channels, self.width, self.height) = (channels, size.width, size.height);
+        self.describe(size, channels, Depth::Byte);
         Ok(())
+    }
+
+    /// Sets what the buffer of this depth has.
+    pub(crate) fn describe(&mut self, size: ImageSize, channels: usize, depth: Depth) {
+        self.depth = depth;
+        self.channels = channels;
+        self.width = size.width;
+        self.height = size.height;
+    }
+
+    /// The samples as bytes.
+    pub(crate) fn samples(&self) -> &[u8] {
+        match self.depth {
+            Depth::Byte => &self.bytes,
+            Depth::Word => bytemuck::cast_slice(&self.words),
+            Depth::Float => bytemuck::cast_slice(&self.floats),
+        }
+    }
+
+    /// Bytes that the buffers hold.
+    fn capacity(&self) -> usize {
+        self.bytes.capacity() + 2 * self.words.capacity() + 4 * self.floats.capacity()
+    }
+
+    /// Frees the buffers if they hold more than `bytes` bytes.
+    pub(crate) fn drop_large(&mut self, bytes: usize) {
+        if self.capacity() > bytes {
+            *self = Pixels::default();
+        }
     }
 }
 
@@ -77,22 +150,23 @@ pub(crate) fn buffer_bytes(size: ImageSize, each: u64) -> Result<usize> {
     })
 }
 
-/// Makes `buffer` exactly `bytes` long. Reallocates only if its capacity is too small.
+/// Makes `buffer` exactly `length` samples long. Reallocates only if its capacity is too small.
 ///
 /// # Errors
 /// [`ErrorKind::Machine`]: the allocation failed.
-pub(crate) fn make_room(buffer: &mut Vec<u8>, bytes: usize) -> Result<()> {
-    if let Some(more) = bytes.checked_sub(buffer.len()) {
-        if buffer.capacity() < bytes {
+pub(crate) fn make_room<T: Copy + Default>(buffer: &mut Vec<T>, length: usize) -> Result<()> {
+    if let Some(more) = length.checked_sub(buffer.len()) {
+        if buffer.capacity() < length {
             // The content is not needed, so growing must not copy it.
             buffer.clear();
         }
-        buffer.try_reserve_exact(bytes.saturating_sub(buffer.len())).map_err(|e| {
-            let text = format!("cannot allocate {more} more bytes for a picture: {e}");
+        buffer.try_reserve_exact(length.saturating_sub(buffer.len())).map_err(|e| {
+            let bytes = more.saturating_mul(size_of::<T>());
+            let text = format!("cannot allocate {bytes} more bytes for a picture: {e}");
             Error::new(ErrorKind::Machine, text).with_source(e)
         })?;
     }
-    buffer.resize(bytes, 0);
+    buffer.resize(length, T::default());
     Ok(())
 }
 
@@ -102,6 +176,12 @@ pub(crate) fn luma(red: u8, green: u8, blue: u8) -> u8 {
     ((sum + 0x8000) >> 16) as u8
 }
 
+/// [`luma`] of samples of 16 bits.
+pub(crate) fn luma_of_words(red: u16, green: u16, blue: u16) -> u16 {
+    let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471;
+    ((sum + 0x8000) >> 16) as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +189,7 @@ mod tests {
     #[test]
     fn the_luma_of_gray_is_the_gray() {
         assert!((0..=255).all(|gray| luma(gray, gray, gray) == gray));
+        assert!((0..=u16::MAX).all(|gray| luma_of_words(gray, gray, gray) == gray));
         assert_eq!((luma(255, 0, 0), luma(0, 255, 0), luma(0, 0, 255)), (76, 150, 29));
     }
 

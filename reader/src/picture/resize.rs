@@ -6,13 +6,13 @@
 use std::fmt;
 
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
-use fast_image_resize::pixels::{InnerPixel, U8, U8x3, U8x4};
+use fast_image_resize::pixels::{F32, F32x3, F32x4, InnerPixel, U8, U8x3, U8x4, U16, U16x3, U16x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions};
 use tarflume_jpeg::Resizing;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::{ImageSize, Placement};
-use crate::picture::pixels::Pixels;
+use crate::picture::pixels::{Depth, Pixels};
 
 /// The filter that computes an output pixel from the picture's pixels.
 ///
@@ -73,11 +73,12 @@ pub(crate) fn mirrors(filter: Filter, pixels: &Pixels, placement: &Placement) ->
     let (cut, size) = (placement.cut.size, placement.size);
     let sides = [cut.width, cut.height, size.width, size.height];
     let fits = sides.iter().all(|&side| side <= tarflume_jpeg::Resizer::MOST_SIDE);
-    filter == Filter::Bilinear && pixels.channels != 4 && fits
+    let is_own = filter == Filter::Bilinear && pixels.depth == Depth::Byte;
+    is_own && pixels.channels != 4 && fits
 }
 
 impl Resizer {
-    /// Crops and resizes `pixels` into `out`, which has the same number of channels; mirrored left to right if
+    /// Crops and resizes `pixels` into `out`, which has the same type and number of channels; mirrored left to right if
     /// `flip`, which only [`mirrors`] permits.
     ///
     /// # Errors
@@ -93,10 +94,17 @@ impl Resizer {
         if mirrors(filter, pixels, placement) {
             return own(&mut self.own, pixels, placement, flip, out);
         }
-        match pixels.channels {
-            1 => typed::<U8>(&mut self.library, pixels, placement, filter, out),
-            3 => typed::<U8x3>(&mut self.library, pixels, placement, filter, out),
-            _ => typed::<U8x4>(&mut self.library, pixels, placement, filter, out),
+        let library = &mut self.library;
+        match (pixels.depth, pixels.channels) {
+            (Depth::Byte, 1) => typed::<U8>(library, pixels, placement, filter, out),
+            (Depth::Byte, 3) => typed::<U8x3>(library, pixels, placement, filter, out),
+            (Depth::Byte, _) => typed::<U8x4>(library, pixels, placement, filter, out),
+            (Depth::Word, 1) => typed::<U16>(library, pixels, placement, filter, out),
+            (Depth::Word, 3) => typed::<U16x3>(library, pixels, placement, filter, out),
+            (Depth::Word, _) => typed::<U16x4>(library, pixels, placement, filter, out),
+            (Depth::Float, 1) => typed::<F32>(library, pixels, placement, filter, out),
+            (Depth::Float, 3) => typed::<F32x3>(library, pixels, placement, filter, out),
+            (Depth::Float, _) => typed::<F32x4>(library, pixels, placement, filter, out),
         }
     }
 
@@ -172,7 +180,7 @@ fn typed<P: PixelTrait + InnerPixel>(
     out: &mut [u8],
 ) -> Result<()> {
     let Placement { cut, size, .. } = *placement;
-    let source = TypedImageRef::<P>::from_buffer(pixels.width, pixels.height, &pixels.bytes);
+    let source = TypedImageRef::<P>::from_buffer(pixels.width, pixels.height, pixels.samples());
     let source = source.map_err(refused)?;
     let view = TypedCroppedImage::new(source, cut.left, cut.top, cut.size.width, cut.size.height);
     let view = view.map_err(refused)?;

@@ -1,7 +1,8 @@
-//! PNG: selects the chunks that pixels need, and finds the EXIF chunk.
+//! PNG: selects the chunks that pixels need, and finds the palette.
 //!
 //! Profiles, texts and animation frames are hidden from the decoder, which would decompress or copy them.
 
+use std::iter;
 use std::ops::Range;
 
 use super::bytes::{array, be32};
@@ -11,6 +12,12 @@ use super::pieces::Pieces;
 const SIGNATURE: usize = 8;
 /// Bytes of a chunk in addition to its data: length, type, checksum.
 const AROUND: usize = 12;
+/// Bytes of a chunk before its data, and after it.
+const BEFORE: usize = 8;
+const AFTER: usize = 4;
+/// Where the header has the kind of colors, and the kind that is a palette.
+const COLOR: usize = 25;
+const PALETTE: u8 = 3;
 /// Bytes of the decoder's buffers for any picture: a chunk, the decompression window and its tables, and some
 /// rows.
 const BUFFERS: u64 = 1 << 20;
@@ -27,17 +34,21 @@ pub(super) fn beside(row: u64) -> u64 {
     row.saturating_mul(ROWS).saturating_add(BUFFERS)
 }
 
-/// The EXIF chunk, if it precedes the pixels.
-pub(super) fn exif(bytes: &[u8]) -> Option<&[u8]> {
+/// The colors of a palette, three bytes each; `None` if the picture has none.
+pub(super) fn palette(bytes: &[u8]) -> Option<&[u8]> {
+    (bytes.get(COLOR) == Some(&PALETTE)).then_some(())?;
+    chunks(bytes).find(|(kind, _)| kind == b"PLTE").map(|(_, colors)| colors)
+}
+
+/// The chunks up to the end marker: types, and data as far as the file contains them.
+pub(super) fn chunks(bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     let mut at = SIGNATURE;
-    while let Some((kind, chunk)) = chunk(bytes, at) {
-        match &kind {
-            b"eXIf" => return bytes.get(chunk.start + 8..(chunk.end - 4).max(chunk.start + 8)),
-            b"IDAT" => return None,
-            _ => at = chunk.end,
-        }
-    }
-    None
+    iter::from_fn(move || {
+        let (kind, chunk) = chunk(bytes, at).filter(|(kind, _)| kind != b"IEND")?;
+        at = chunk.end;
+        let start = chunk.start + BEFORE;
+        Some((kind, &bytes[start..chunk.end.saturating_sub(AFTER).max(start)]))
+    })
 }
 
 /// The chunk at `at`: its type, and its bytes as far as the file contains them.

@@ -4,6 +4,7 @@ use image::{DynamicImage, ImageFormat};
 use tarflume_fixtures::{SplitMix64, bombs};
 
 use super::*;
+use crate::picture::pixels::luma;
 
 fn picture(color: ColorType) -> DynamicImage {
     let mut rng = SplitMix64::new(5);
@@ -22,8 +23,12 @@ fn encode(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-fn decode(bytes: &[u8], wanted: Channels) -> Result<Pixels> {
-    let mut pixels = Pixels { bytes: vec![9; 5], ..Pixels::default() };
+fn decode(bytes: &[u8], channels: Channels) -> Result<Pixels> {
+    decode_as(bytes, Wanted { channels, exact: false })
+}
+
+fn decode_as(bytes: &[u8], wanted: Wanted) -> Result<Pixels> {
+    let mut pixels = Pixels { bytes: vec![9; 5], words: vec![9; 5], ..Pixels::default() };
     OtherPicture::open(bytes)?.decode(wanted, &mut pixels)?;
     Ok(pixels)
 }
@@ -51,7 +56,7 @@ fn every_format_and_depth_gives_the_wanted_channels() {
     for (format, color) in kinds {
         let bytes = encode(&picture(color), format);
         let oracle = image::load_from_memory_with_format(&bytes, format).unwrap();
-        for wanted in [Channels::Rgb, Channels::Rgba, Channels::Gray] {
+        for wanted in [Channels::Rgb, Channels::Rgba, Channels::Luma] {
             let found = decode(&bytes, wanted).unwrap();
             let name = format!("{format:?} {color:?} {wanted:?}");
             assert_eq!((found.width, found.height), (13, 7), "{name}");
@@ -62,7 +67,7 @@ fn every_format_and_depth_gives_the_wanted_channels() {
                 let [r, g, b, a] = pixel.0;
                 let close = |found: u8, expected: u8| found.abs_diff(expected) <= 1;
                 let same = match (wanted, found) {
-                    (Channels::Gray, [gray]) => close(*gray, luma(r, g, b)),
+                    (Channels::Luma, [gray]) => close(*gray, luma(r, g, b)),
                     (_, [gray]) => {
                         [r, g, b].iter().all(|&c| close(*gray, c))
                             && (wanted != Channels::Rgba || a == 255)
@@ -169,7 +174,7 @@ fn codes_of_a_lossless_webp_are_counted() {
     let other = OtherPicture::open(&bomb.bytes).unwrap();
     let tables = 4096 * 5 * 4096;
     assert!(other.memory() >= tables && other.memory() < tables / 4 * 5, "{}", other.memory());
-    other.decode(Channels::Rgb, &mut Pixels::default()).unwrap();
+    other.decode(EVERYTHING, &mut Pixels::default()).unwrap();
     // Opacity is stored in the same way, but for the sides.
     let codes = &bomb.bytes[25..];
     let size = ImageSize::new(4, 4);
@@ -398,4 +403,97 @@ fn kinds_that_are_not_decoded_are_named() {
     let page = OtherPicture::open(b"<!DOCTYPE html>").unwrap_err();
     assert_eq!(page.kind(), ErrorKind::Decode);
     assert!(page.text().contains("an HTML page"), "{page}");
+}
+
+#[test]
+fn a_palette_is_read_as_numbers_or_as_the_luma_of_its_colors() {
+    let png = indexed_png();
+    let error = decode(&png, Channels::Gray).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    assert!(error.text().contains("channels=\"index\""), "{error}");
+    assert_eq!(decode(&png, Channels::Index).unwrap().bytes, [0, 1]);
+    assert_eq!(decode(&png, Channels::Luma).unwrap().bytes, [76, 29]);
+    let exact = Wanted { channels: Channels::Index, exact: true };
+    let found = decode_as(&png, exact).unwrap();
+    assert_eq!((found.depth, found.channels, &found.bytes[..]), (Depth::Byte, 1, &[0, 1][..]));
+    // Where each color is the gray of its index, both are the same.
+    let mut gray = png;
+    let at = gray.windows(4).position(|kind| kind == b"PLTE").unwrap() + 4;
+    gray[at..at + 6].copy_from_slice(&[0, 0, 0, 1, 1, 1]);
+    let checksum = crc32(&gray[at - 4..at + 6]);
+    gray[at + 6..at + 10].copy_from_slice(&checksum.to_be_bytes());
+    assert_eq!(decode(&gray, Channels::Gray).unwrap().bytes, [0, 1]);
+}
+
+#[test]
+fn the_metadata_of_a_png_may_follow_its_pixels() {
+    let mut png = indexed_png();
+    let exif =
+        [&b"eXIfExif\0\0"[..], b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x04\0\0\0\x01\0\0\0\x06"]
+            .concat();
+    let end = png.len() - 12;
+    let chunk = [&(exif.len() as u32 - 4).to_be_bytes()[..], &exif, &crc32(&exif).to_be_bytes()];
+    png.splice(end..end, chunk.concat());
+    assert_eq!(facts(&png).unwrap(), (ImageSize::new(2, 1), 6));
+    assert_eq!(decode(&png, Channels::Rgb).unwrap().bytes, [255, 0, 0, 0, 0, 255]);
+    // What follows the end marker is no part of the picture.
+    let moved = png.split_off(end);
+    png.extend(&moved[chunk.concat().len()..]);
+    png.extend(&moved[..chunk.concat().len()]);
+    assert_eq!(facts(&png).unwrap().1, 1);
+}
+
+#[test]
+fn a_frame_of_a_gif_lies_on_a_canvas_that_holds_it() {
+    let colors = [10, 20, 30, 200, 0, 0, 0, 200, 0, 0, 0, 200];
+    let encode = |screen: u16, transparent: Option<u8>| {
+        let mut bytes = Vec::new();
+        let mut encoder = gif_encoder(&mut bytes, screen, &colors);
+        let buffer = vec![0, 1, 2, 3].into();
+        let frame = ::gif::Frame {
+            left: 2,
+            top: 1,
+            width: 2,
+            height: 2,
+            buffer,
+            transparent,
+            ..Default::default()
+        };
+        encoder.write_frame(&frame).unwrap();
+        drop(encoder);
+        bytes
+    };
+    for (screen, transparent) in [(5, None), (3, Some(3)), (0, None)] {
+        let bytes = encode(screen, transparent);
+        let found = decode(&bytes, Channels::Rgba).unwrap();
+        let (width, height) = (u32::from(screen).max(4), u32::from(screen).max(3));
+        assert_eq!((found.width, found.height), (width, height));
+        for (n, pixel) in found.bytes.chunks(4).enumerate() {
+            let (x, y) = (n as u32 % width, n as u32 / width);
+            let is_inside = (2..4).contains(&x) && (1..3).contains(&y);
+            let index = is_inside.then(|| x - 2 + 2 * (y - 1));
+            let expected = match index {
+                None => [0; 4],
+                Some(index) => {
+                    let color = &colors[3 * index as usize..][..3];
+                    let opacity = if transparent == Some(index as u8) { 0 } else { 255 };
+                    [color[0], color[1], color[2], opacity]
+                }
+            };
+            assert_eq!(pixel, expected, "{x}, {y} of a screen of {screen}");
+        }
+        let numbers = decode(&bytes, Channels::Index).unwrap();
+        assert_eq!(numbers.bytes[width as usize + 2..][..2], [0, 1]);
+        assert_eq!(numbers.bytes[0], transparent.unwrap_or(0));
+        let error = decode(&bytes[..bytes.len() - 6], Channels::Index).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Decode);
+    }
+}
+
+fn gif_encoder<'a>(
+    out: &'a mut Vec<u8>,
+    screen: u16,
+    colors: &[u8],
+) -> ::gif::Encoder<&'a mut Vec<u8>> {
+    ::gif::Encoder::new(out, screen, screen, colors).unwrap()
 }

@@ -25,6 +25,7 @@ const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 const BITS: u16 = 258;
 const COMPRESSION: u16 = 259;
+const PHOTOMETRIC: u16 = 262;
 const STRIP_OFFSETS: u16 = 273;
 const SAMPLES: u16 = 277;
 const ROWS_A_STRIP: u16 = 278;
@@ -35,13 +36,14 @@ const TILE_HEIGHT: u16 = 323;
 const TILE_OFFSETS: u16 = 324;
 const TILE_BYTES: u16 = 325;
 const JPEG_TABLES: u16 = 347;
+const XMP: u16 = 700;
 /// Tags that the decoder reads, in addition to those with a separate limit.
 const READ: [u16; 14] = [
     WIDTH,
     HEIGHT,
     BITS,
     COMPRESSION,
-    262,
+    PHOTOMETRIC,
     274,
     SAMPLES,
     ROWS_A_STRIP,
@@ -124,6 +126,30 @@ pub(super) fn padding(bytes: &[u8]) -> Result<Option<Padding>, String> {
         patch.bytes = padded.to_le_bytes();
     }
     Ok(Some(Padding { patch, height }))
+}
+
+/// The XMP packet of the first picture.
+pub(super) fn xmp(bytes: &[u8]) -> Option<&[u8]> {
+    let file = File::open(bytes)?;
+    let entry = file.entry(XMP)?;
+    let length = entry.count.checked_mul(width_of(entry.kind) as u64)?;
+    part(bytes, file.value_at(&entry)?, usize::try_from(length).ok()?)
+}
+
+/// How the first picture stores gray.
+pub(super) struct StoredGray {
+    /// Whether 0 is white. The decoder inverts such pictures.
+    pub(super) white_is_zero: bool,
+    /// Bits of a pixel.
+    pub(super) bits: u64,
+}
+
+/// How the first picture stores gray, if it is gray.
+pub(super) fn stored_gray(bytes: &[u8]) -> Option<StoredGray> {
+    let file = File::open(bytes)?;
+    let photometric = file.first(PHOTOMETRIC)?;
+    (photometric <= 1).then_some(())?;
+    Some(StoredGray { white_is_zero: photometric == 0, bits: file.pixel_bits() })
 }
 
 /// The first picture of a file.

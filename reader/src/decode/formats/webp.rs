@@ -1,4 +1,4 @@
-//! WebP: checks that the bitstreams are as large as the file declares, and finds the EXIF chunk.
+//! WebP: checks that the bitstreams are as large as the file declares, and finds the metadata and the first frame.
 //!
 //! The decoder allocates for a bitstream's own size before it compares that with the picture's, and for all codes
 //! that a lossless bitstream declares.
@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::bytes::{array, le16, le24, le32, part};
 use super::codes;
+use super::patched::Patch;
 use crate::picture::geometry::ImageSize;
 
 /// Bytes before the first chunk.
@@ -19,7 +20,9 @@ const BUFFERS: u64 = 512 << 10;
 /// The relevant content of a file's chunks.
 #[derive(Debug)]
 pub(super) struct Chunks<'a> {
+    /// Metadata that the file's header announces; others do not count.
     pub(super) exif: Option<&'a [u8]>,
+    pub(super) xmp: Option<&'a [u8]>,
     /// The size of the picture, or of the frame whose chunks are being read.
     size: ImageSize,
     /// The flags of an extended file's header, if it has one.
@@ -39,18 +42,42 @@ pub(super) struct Chunks<'a> {
     unequal: bool,
 }
 
-/// Flag of an animation.
+/// Flags of a file's header: an animation, XMP, EXIF.
 const MOVES: u8 = 2;
+const HAS_XMP: u8 = 4;
+const HAS_EXIF: u8 = 8;
+/// Where a frame of an animation has its flags, and the flag that its pixels replace those below.
+const FRAME_FLAGS: usize = 15;
+const REPLACES: u8 = 2;
+
+/// Sets the flag of the first frame of an animation that its pixels replace those below; `None` if the file has none.
+///
+/// The canvas is empty below the first frame, so its pixels are shown as they are. The decoder would blend them with the
+/// empty canvas, which loses the colors of transparent pixels.
+pub(super) fn replacing_first_frame(bytes: &[u8]) -> Option<Patch> {
+    let mut at = RIFF;
+    loop {
+        let (kind, data) = chunk(bytes, at)?;
+        if &kind == b"ANMF" {
+            let at = data.start + FRAME_FLAGS;
+            let mut patch = Patch { at, bytes: [0; 8], length: 1 };
+            patch.bytes[0] = bytes.get(at)? | REPLACES;
+            return Some(patch);
+        }
+        at = data.end.saturating_add(data.len() & 1);
+    }
+}
 
 impl<'a> Chunks<'a> {
     /// Reads the chunks of a file, and of its first frame if it is an animation. `size` is the picture's size
     /// according to the decoder.
     pub(super) fn of(bytes: &'a [u8], size: ImageSize) -> Chunks<'a> {
-        let (exif, flags, codes) = (None, None, Some(0));
+        let (exif, xmp, flags, codes) = (None, None, None, Some(0));
         let (width, height, longest) = (0, 0, 0);
         let (opacity, animated, in_frame, unequal) = (false, false, false, false);
         let mut chunks = Chunks {
             exif,
+            xmp,
             size,
             flags,
             width,
@@ -79,7 +106,8 @@ impl<'a> Chunks<'a> {
         match &kind {
             // The decoder uses the first header, and the first chunk of each type.
             b"VP8X" => self.flags = self.flags.or(content.first().copied()),
-            b"EXIF" => self.exif = self.exif.or(Some(content)),
+            b"EXIF" if self.has(HAS_EXIF) => self.exif = self.exif.or(Some(content)),
+            b"XMP " if self.has(HAS_XMP) => self.xmp = self.xmp.or(Some(content)),
             b"VP8 " => self.bitstream(lossy(content), content.len()),
             b"VP8L" => {
                 self.bitstream(lossless(content), content.len());
@@ -97,7 +125,7 @@ impl<'a> Chunks<'a> {
             b"ANMF" if !self.animated => {
                 self.animated = true;
                 let whole = self.size;
-                if self.flags.is_some_and(|flags| flags & MOVES != 0) {
+                if self.has(MOVES) {
                     self.in_frame = true;
                     self.size = frame(content).unwrap_or(whole);
                 }
@@ -107,6 +135,11 @@ impl<'a> Chunks<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Whether the file's header has this flag.
+    fn has(&self, flag: u8) -> bool {
+        self.flags.is_some_and(|flags| flags & flag != 0)
     }
 
     fn bitstream(&mut self, size: Option<ImageSize>, length: usize) {

@@ -12,6 +12,7 @@ use crate::decode::{DecodeRequests, Sample, SharedJpegs};
 use crate::error::{Error, Result};
 use crate::picture::geometry::Extent;
 use crate::picture::orientation::Turn;
+use crate::picture::output::Elements;
 use crate::picture::pixels::Channels;
 use crate::picture::resize::Filter;
 
@@ -45,16 +46,20 @@ impl Image {
     pub(super) fn check_device_decoder(&self) -> Result<()> {
         let fixed = matches!(self.transform.extent(), Extent::Fixed(_));
         if self.decoded.is_some()
-            && !(fixed && self.filter == Filter::Bilinear && self.share.is_none())
+            && !(fixed
+                && self.resize_filter() == Filter::Bilinear
+                && self.share.is_none()
+                && self.elements != Elements::Words)
         {
             let text = "resize_on_device needs a transform of one output size and Filter::Bilinear, and cannot be \
-                        combined with device_decoder";
+                        combined with device_decoder or rows of 16-bit integers";
             return Err(Error::usage(text));
         }
         if self.share.is_none() || self.shared().is_some() {
             return Ok(());
         }
-        let text = "device_decoder needs a transform of one output size, Filter::Bilinear, and RGB or gray";
+        let text = "device_decoder needs a transform of one output size, Filter::Bilinear, RGB or gray, \
+                    and rows of bytes or floats";
         Err(Error::usage(text))
     }
 
@@ -62,7 +67,9 @@ impl Image {
     pub(super) fn shared(&self) -> Option<SharedJpegs> {
         let share = self.share.clone()?;
         let Extent::Fixed(size) = self.transform.extent() else { return None };
-        let fits = self.filter == Filter::Bilinear && self.channels != Channels::Rgba;
+        let fits = self.resize_filter() == Filter::Bilinear
+            && self.channels != Channels::Rgba
+            && self.elements != Elements::Words;
         let channels = self.channels.count();
         fits.then(|| SharedJpegs { share, size, channels, requests: Arc::new(self.clone()) })
     }
@@ -76,7 +83,7 @@ impl DecodeRequests for Image {
             self.placed(sample.seed, (source.size(), source.turn())).ok()?;
         placement.check(upright).and_then(|()| self.check_size(placement.size)).ok()?;
         let PictureSource::Jpeg(jpeg) = source else { return None };
-        let made_gray = self.channels == Channels::Gray;
+        let made_gray = self.channels.is_one();
         let fits =
             turn == Turn::default() && placement.is_tight() && (made_gray || !jpeg.is_gray());
         fits.then(|| jpeg.request(&placement, self.reducing_gap, least))

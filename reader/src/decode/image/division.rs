@@ -9,14 +9,13 @@ use crate::decode::{AsJpeg, ForDevice, ForResident, PictureStorage};
 use crate::error::{Error, Result};
 use crate::picture::convert::Finish;
 use crate::picture::geometry::Extent;
-use crate::picture::output::{Elements, Layout};
 use crate::picture::resize::Filter;
 use crate::picture::row_header::Format;
 
 /// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {
     let finish = image.finish().ok()?;
-    let bytes = Image { elements: Elements::Bytes, layout: Layout::Hwc, ..image.clone() };
+    let bytes = image.bytes_for_device();
     let fixed = matches!(image.transform.extent(), Extent::Fixed(_));
     let shared = image.shared();
     if let (Some(_), Extent::Fixed(size)) = (image.decoded, image.transform.extent()) {
@@ -37,19 +36,15 @@ pub(super) fn for_resident(
     PictureStorage { side, format }: PictureStorage,
 ) -> Result<Option<ForResident>> {
     let Extent::Fixed(size) = image.transform.extent() else { return Ok(None) };
-    if image.filter != Filter::Bilinear {
+    image.check_resident()?;
+    if image.resize_filter() != Filter::Bilinear {
         let text = "pictures stored on a device are resized there, bilinear with antialiasing: use \
                     Filter::Bilinear";
         return Err(Error::usage(text));
     }
     let (within, channels) = (FitWithin { side }, image.channels.count());
     let format = if channels == 3 { format } else { Format::Pixels };
-    let whole = Image {
-        transform: Arc::new(within),
-        elements: Elements::Bytes,
-        layout: Layout::Hwc,
-        ..image.clone()
-    };
+    let whole = Image { transform: Arc::new(within), ..image.bytes_for_device() };
     let sizes = Arc::new(whole.sizes());
     let jpeg = (channels < 4)
         .then(|| AsJpeg { requests: Arc::new(whole.clone()), gap: image.reducing_gap });

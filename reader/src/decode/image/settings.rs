@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::decode::fallback::Fallback;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::picture::convert::{Finish, PixelElement};
 use crate::picture::geometry::Transform;
 use crate::picture::output::{Elements, Layout, Normalize};
@@ -16,7 +16,7 @@ use crate::picture::resize::Filter;
 /// A column of pictures.
 ///
 /// Detects JPEG, PNG, WebP, GIF (first frame), BMP and TIFF by content, not by extension. Turns pictures upright by
-/// their EXIF orientation, then crops and resizes them as a [`Transform`] decides.
+/// their orientation, then crops and resizes them as a [`Transform`] decides.
 ///
 /// ```
 /// use tarflume::{DType, Decode, Image, Layout, Normalize, RandomResizedCrop, RowShape};
@@ -30,7 +30,8 @@ pub struct Image {
     pub(super) ext: String,
     pub(super) transform: Arc<dyn Transform>,
     pub(super) channels: Channels,
-    pub(super) filter: Filter,
+    /// The default depends on the channels.
+    pub(super) filter: Option<Filter>,
     pub(super) layout: Layout,
     pub(super) elements: Elements,
     pub(super) orientation: bool,
@@ -44,6 +45,8 @@ pub struct Image {
     pub(super) decoded: Option<u32>,
     /// Whether rows begin with a header, for pictures as decoded.
     pub(super) headed: bool,
+    /// Whether a device converts the bytes to floats, for which samples of more than 8 bits would be cut.
+    pub(super) is_converted: bool,
 }
 
 impl Image {
@@ -57,7 +60,7 @@ impl Image {
             ext: ext.into(),
             transform: Arc::new(transform),
             channels: Channels::Rgb,
-            filter: Filter::Bilinear,
+            filter: None,
             layout: Layout::Hwc,
             elements: Elements::Bytes,
             orientation: true,
@@ -68,6 +71,7 @@ impl Image {
             fallback: None,
             decoded: None,
             headed: false,
+            is_converted: false,
         }
     }
 
@@ -78,11 +82,18 @@ impl Image {
         self
     }
 
-    /// Sets the resize filter.
+    /// Sets the resize filter. The default is [`Filter::Bilinear`], and [`Filter::Nearest`] for [`Channels::Index`].
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
+        self.filter = Some(filter);
         self
+    }
+
+    /// The resize filter that is used.
+    pub(super) fn resize_filter(&self) -> Filter {
+        let default =
+            if self.channels == Channels::Index { Filter::Nearest } else { Filter::Bilinear };
+        self.filter.unwrap_or(default)
     }
 
     /// Sets the order of a row's elements.
@@ -92,7 +103,22 @@ impl Image {
         self
     }
 
-    /// Writes rows of `f32`, normalized.
+    /// Writes rows of `u16`: the samples of pictures of 16 bits as they are. Those of 8 bits are multiplied by 257, so that
+    /// 65535 is white in both; the numbers of [`Channels::Index`] are not scaled.
+    ///
+    /// ```
+    /// use tarflume::{Channels, DType, Decode, Image, Resize, RowShape};
+    ///
+    /// let depth = Image::new("depth.png", Resize::exact(64)).channels(Channels::Gray).to_u16();
+    /// assert_eq!(depth.shape(), RowShape::Fixed(DType::U16, vec![64, 64, 1]));
+    /// ```
+    #[must_use]
+    pub fn to_u16(mut self) -> Self {
+        self.elements = Elements::Words;
+        self
+    }
+
+    /// Writes rows of `f32`, normalized. Pictures of 16 bits are not reduced to 8 bits before.
     #[must_use]
     pub fn to_f32(mut self, normalize: Normalize) -> Self {
         self.elements = Elements::Single(normalize);
@@ -113,7 +139,7 @@ impl Image {
         self
     }
 
-    /// Sets whether pictures are turned by their EXIF orientation. The default is true.
+    /// Sets whether pictures are turned by the orientation that their EXIF, or else their XMP, states. The default is true.
     #[must_use]
     pub fn orientation(mut self, respect: bool) -> Self {
         self.orientation = respect;
@@ -172,6 +198,7 @@ impl Image {
     pub(super) fn finish(&self) -> Result<Finish> {
         let finish = match self.elements {
             Elements::Bytes => Ok(Finish::bytes()),
+            Elements::Words => Err(Error::usage("a device does not convert pixels of 16 bits")),
             Elements::Single(by) => Finish::floats(PixelElement::F32, by),
             Elements::Half(by) => Finish::floats(PixelElement::F16, by),
             Elements::Brain(by) => Finish::floats(PixelElement::Bf16, by),

@@ -13,7 +13,7 @@ use crate::picture::pixels::Channels;
 use crate::picture::resize::Filter;
 
 fn decode_with(
-    image: &impl Decode,
+    image: &(impl Decode + ?Sized),
     bytes: &[u8],
     seed: u64,
     scratch: &mut Scratch,
@@ -33,7 +33,7 @@ fn decode_with(
     }
 }
 
-fn decode(image: &impl Decode, bytes: &[u8]) -> Result<Vec<u8>> {
+fn decode(image: &(impl Decode + ?Sized), bytes: &[u8]) -> Result<Vec<u8>> {
     decode_with(image, bytes, 3, &mut Scratch::default())
 }
 
@@ -281,4 +281,94 @@ fn a_transform_with_a_false_extent_is_an_error_and_no_panic() {
     assert_eq!(nothing.validate().unwrap_err().kind(), ErrorKind::Usage);
     let flat = Image::new("jpg", Resize::exact(4)).to_f32(Normalize::new([0.0; 3], [0.0; 3]));
     assert_eq!(flat.validate().unwrap_err().kind(), ErrorKind::Usage);
+}
+
+/// A PNG or TIFF of 3 x 2 pixels with these samples.
+fn wide<P: image::Pixel + image::PixelWithColorType>(
+    samples: Vec<P::Subpixel>,
+    format: image::ImageFormat,
+) -> Vec<u8>
+where
+    image::ImageBuffer<P, Vec<P::Subpixel>>: Into<image::DynamicImage>,
+{
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let picture = image::ImageBuffer::<P, _>::from_raw(3, 2, samples).unwrap();
+    picture.into().write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+fn whole() -> Image {
+    Image::new("jpg", Whole::up_to(100))
+}
+
+#[test]
+fn samples_of_16_bits_keep_all_of_them() {
+    use image::{ImageFormat, LumaA, Rgb, Rgba};
+    let samples = |count: u16| -> Vec<u16> { (0..count).map(|n| n * 2731 + 7).collect() };
+    let words = |image: Image, bytes: &[u8]| -> Vec<u16> {
+        bytemuck::pod_collect_to_vec(&decode(&image.to_u16(), bytes).unwrap())
+    };
+    for format in [ImageFormat::Png, ImageFormat::Tiff] {
+        assert_eq!(words(whole(), &wide::<Rgb<u16>>(samples(18), format)), samples(18));
+        let rgba = whole().channels(Channels::Rgba);
+        assert_eq!(words(rgba.clone(), &wide::<Rgba<u16>>(samples(24), format)), samples(24));
+        let opaque = words(rgba.clone(), &wide::<Rgb<u16>>(samples(18), format));
+        assert!(opaque.chunks(4).all(|pixel| pixel[3] == u16::MAX));
+    }
+    let gray = wide::<LumaA<u16>>(samples(12), ImageFormat::Png);
+    let with_opacity = words(whole().channels(Channels::Rgba), &gray);
+    for (pixel, stored) in with_opacity.chunks(4).zip(samples(12).chunks(2)) {
+        assert_eq!(pixel, [stored[0], stored[0], stored[0], stored[1]]);
+    }
+    let luma = words(whole().channels(Channels::Gray), &gray);
+    assert!(luma.iter().eq(samples(12).iter().step_by(2)));
+}
+
+#[test]
+fn floats_of_a_tiff_are_not_cut_to_the_range_of_bytes() {
+    let samples: Vec<f32> = (0..18).map(|n| n as f32 * 0.37 - 1.0).collect();
+    let tiff = wide::<image::Rgb<f32>>(samples.clone(), image::ImageFormat::Tiff);
+    let found = decode(&whole().to_f32(Normalize::unit()), &tiff).unwrap();
+    assert_eq!(bytemuck::pod_collect_to_vec::<_, f32>(&found), samples);
+    let bytes = decode(&whole(), &tiff).unwrap();
+    let rounded = samples.iter().map(|s| (s.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8);
+    assert!(bytes.iter().copied().eq(rounded));
+}
+
+#[test]
+fn a_device_that_converts_bytes_is_not_given_pictures_of_16_bits() {
+    let png = wide::<image::Luma<u16>>(vec![300; 6], image::ImageFormat::Png);
+    let image = || Image::new("jpg", Resize::exact((2, 3)));
+    let divided = image().to_f32(Normalize::unit()).for_device().unwrap();
+    let error = decode(&*divided.decode, &png).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    assert!(error.text().contains("dtype=\"uint16\""), "{error}");
+    // Integers of 16 bits cross as they are, and bytes are asked for as bytes.
+    assert!(image().to_u16().for_device().is_none());
+    let planes = image().layout(Layout::Chw).for_device().unwrap();
+    assert_eq!(decode(&*planes.decode, &png).unwrap(), [1; 18]);
+    let storage = PictureStorage { side: 64, format: crate::picture::row_header::Format::Pixels };
+    for image in [image().to_u16(), image().channels(Channels::Index)] {
+        let error = image.for_resident(storage).map(drop).unwrap_err();
+        assert!(error.text().contains("Resident"), "{error}");
+    }
+}
+
+#[test]
+fn numbers_of_classes_are_resized_by_the_nearest_and_stay_whole() {
+    let classes = wide::<image::Luma<u8>>(vec![0, 3, 7, 0, 3, 255], image::ImageFormat::Png);
+    let index = || Image::new("jpg", Resize::exact((7, 9))).channels(Channels::Index);
+    let found = decode(&index(), &classes).unwrap();
+    assert!(found.iter().all(|class| [0, 3, 7, 255].contains(class)));
+    let words = decode(&index().to_u16(), &classes).unwrap();
+    assert!(
+        bytemuck::pod_collect_to_vec::<_, u16>(&words)
+            .iter()
+            .zip(found)
+            .all(|(&w, f)| w == u16::from(f))
+    );
+    for refused in [index().filter(Filter::Bilinear), index().to_f32(Normalize::unit())] {
+        assert_eq!(refused.validate().unwrap_err().kind(), ErrorKind::Usage);
+    }
+    index().filter(Filter::Nearest).validate().unwrap();
 }

@@ -28,7 +28,15 @@ fn each(mut with: impl FnMut(&Picture<'_>)) {
                     for size in [ImageSize::new(70, 5), ImageSize::new(5, 70), ImageSize::new(1, 1)]
                     {
                         let turn = Turn::of(Orientation::from_exif(exif).unwrap()).and_flip(flip);
-                        with(&Picture { bytes: &bytes, channels, size, turn, wanted, layout });
+                        with(&Picture {
+                            bytes: &bytes,
+                            channels,
+                            size,
+                            turn,
+                            wanted,
+                            layout,
+                            word_step: 257,
+                        });
                     }
                 }
             }
@@ -109,7 +117,7 @@ fn a_row_too_short_is_an_error() {
     let size = ImageSize::new(2, 2);
     let turn = Turn::default();
     let (layout, bytes) = (Layout::Hwc, &[0; 12]);
-    let picture = Picture { bytes, channels: 3, size, turn, wanted: 3, layout };
+    let picture = Picture { bytes, channels: 3, size, turn, wanted: 3, layout, word_step: 257 };
     let (mut row, mut used) = (vec![0; 11], 0);
     let mut row = Row::variable(&mut row, &mut used);
     let error = picture.write(Elements::Bytes, &mut row, &mut Vec::new()).unwrap_err();
