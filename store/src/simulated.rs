@@ -2,6 +2,8 @@
 //!
 //! For tests. It checks no signatures. The Hub and HTTP servers have ports of their own.
 
+mod fault;
+mod hold;
 pub mod hub;
 pub mod listener;
 mod network;
@@ -25,59 +27,12 @@ use object_store::client::{
 
 use crate::location::decoded;
 use crate::options::Options;
+pub use crate::simulated::fault::{Asked, Fault};
+pub use crate::simulated::hold::Held;
+use crate::simulated::hold::{Holds, LOOK};
 use crate::simulated::network::Network;
 
-/// What goes wrong with one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// An error status, and the seconds of `Retry-After`.
-    Status(u16, Option<u64>),
-    /// A refusal with an S3 error code.
-    Refused(u16, &'static str),
-    /// No answer: the connection is reset.
-    Reset,
-    /// The request has its effect, then the connection is reset.
-    LostAnswer,
-    /// The body ends with a reset after so many bytes.
-    Cut(usize),
-    /// The byte at this place of the body is another one.
-    Flip(usize),
-    /// The range is ignored: the whole object with status 200.
-    Whole,
-}
-
-/// A request, as far as a plan of faults looks at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// `GET`, `PUT`, ...
-    pub method: String,
-    /// The name of the object, or the prefix of a listing.
-    pub name: String,
-    /// The number of the request of this server, from 0.
-    pub number: u64,
-    /// First byte and end of the range, if it has one.
-    pub range: Option<(u64, u64)>,
-}
-
 type Plan = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
-
-/// A request whose answer may be held back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
-    /// The name of the object, or the prefix of a listing.
-    pub name: String,
-    /// First byte and end of the range, if it has one.
-    pub range: Option<(u64, u64)>,
-    /// The most requests that were in progress at the same time.
-    pub most_at_once: usize,
-    /// How often the same bytes of the same object were requested until now.
-    pub times: usize,
-}
-
-type Hold = Box<dyn FnMut(&Held) -> bool + Send>;
-
-/// How often a held answer is decided about again.
-const LOOK: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 struct State {
@@ -87,13 +42,9 @@ struct State {
     uploads: BTreeMap<String, (String, BTreeMap<u32, Bytes>)>,
     asked: Vec<Asked>,
     plan: Option<Plan>,
-    hold: Option<Hold>,
-    /// Names and ranges of the requests that have begun.
-    begun: Vec<(String, Option<(u64, u64)>)>,
+    holds: Holds,
     ids: u64,
     ignores_conditions: bool,
-    /// Requests in progress, and the most that there were.
-    active: (usize, usize),
 }
 
 /// A server with one bucket, called `bucket`. Clones are the same server.
@@ -183,7 +134,7 @@ impl Server {
 
     /// Holds answers back as long as `hold` returns true for them: "not yet" is no matter of time.
     pub fn hold(&self, hold: impl FnMut(&Held) -> bool + Send + 'static) {
-        self.lock().hold = Some(Box::new(hold));
+        self.lock().holds.hold = Some(Box::new(hold));
     }
 
     /// Holds all answers back until so many requests have been in progress at the same time.
@@ -193,7 +144,7 @@ impl Server {
 
     /// Number of requests that have begun, answered or not.
     pub fn begun(&self) -> usize {
-        self.lock().begun.len()
+        self.lock().holds.begun.len()
     }
 
     /// Takes the list of requests so far.
@@ -203,24 +154,7 @@ impl Server {
 
     /// The most requests that were in progress at the same time.
     pub fn most_at_once(&self) -> usize {
-        self.lock().active.1
-    }
-
-    fn begin(&self, name: &str, range: Option<(u64, u64)>) {
-        let mut state = self.lock();
-        state.begun.push((name.into(), range));
-        state.active.0 += 1;
-        state.active.1 = state.active.1.max(state.active.0);
-    }
-
-    fn is_held(&self, name: &str, range: Option<(u64, u64)>) -> bool {
-        let mut state = self.lock();
-        if state.hold.is_none() {
-            return false;
-        }
-        let times = state.begun.iter().filter(|begun| begun.0 == name && begun.1 == range).count();
-        let held = Held { name: name.into(), range, most_at_once: state.active.1, times };
-        state.hold.as_mut().is_some_and(|hold| hold(&held))
+        self.lock().holds.most_at_once
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -255,13 +189,13 @@ impl HttpService for Server {
         };
         let range = header("range").as_deref().and_then(bounds);
         let length = range.map_or(0, |(start, end)| end - start);
-        self.begin(&name, range);
-        while self.is_held(&name, range) {
+        self.lock().holds.begin(&name, range);
+        while self.lock().holds.is_held(&name, range) {
             tokio::time::sleep(LOOK).await;
         }
         self.network.wait(length).await;
-        self.lock().active.0 -= 1;
         let mut state = self.lock();
+        state.holds.end();
         let method = parts.method.to_string();
         let number = state.asked.len() as u64;
         let asked = Asked { method, name: name.clone(), number, range };

@@ -63,7 +63,8 @@ def play(
     end = time.monotonic() + deadline_s
     try:
         while waiting or running:
-            assert time.monotonic() < end, f"not done after {deadline_s} s: {played}, {waiting} wait"
+            if time.monotonic() > end:
+                raise AssertionError(f"not done after {deadline_s} s: {played}, {waiting} wait")
             while waiting and len(running) < parallel:
                 index = waiting.pop(0)
                 tries[index] += 1

@@ -399,3 +399,6 @@ impl Drop for Request {
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod explored;
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests;
