@@ -8,7 +8,7 @@ use std::time::Duration;
 use image::{DynamicImage, ImageFormat};
 use tarflume::{
     Calls, Channels, Error, ErrorKind, Fallback, FallbackPicture, Image, ImageSize, Loader,
-    LoaderBuilder, OnBad, RandomResizedCrop, Resize, Result, Stream, Whole,
+    LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Resize, Result, Stream, Whole,
 };
 use tarflume_fixtures::TarBytes;
 
@@ -93,7 +93,11 @@ fn shards(pictures: &[Vec<u8>]) -> Shards {
 }
 
 fn loader(shards: &Shards, image: Image) -> LoaderBuilder {
-    Loader::builder(shards.path()).column("image", image).batch(16).threads(2)
+    Loader::builder(shards.path())
+        .column("image", image)
+        .batch(16)
+        .remainder(Remainder::Uneven)
+        .threads(2)
 }
 
 #[test]
@@ -122,7 +126,8 @@ fn random_crops_are_those_of_the_same_picture() {
     let crop = RandomResizedCrop::new(8).flip(0.5);
     let rows = |picture: Vec<u8>| {
         let image = Image::new("img", crop.clone()).fallback(Gray::default());
-        let loader = loader(&shards(&vec![picture; 12]), image).build().unwrap();
+        let shards = shards(&vec![picture; 12]);
+        let loader = loader(&shards, image).build().unwrap();
         let batch = loader.epoch(3).next().unwrap().unwrap();
         batch.column("image").unwrap().bytes().to_vec()
     };
