@@ -1,7 +1,9 @@
 //! Options that users write as text. The error of an unknown word lists all words.
 
 use pyo3::prelude::*;
-use tarflume::{Channels, DType, DeviceShare, Filter, JsonRules, Layout, OnBad, SourceKind, Verify};
+use tarflume::{
+    Channels, DType, DeviceShare, Filter, JsonRules, Layout, OnBad, SourceKind, Verify,
+};
 
 use crate::errors::usage;
 

@@ -84,7 +84,8 @@ impl Pass<'_> {
     }
 
     fn close(&mut self, mut sample: TarSample) -> Result<(), Failure> {
-        let selected = select(&sample, (&self.options.filters, self.options.json), |_| Ok(Vec::new()))?;
+        let selected =
+            select(&sample, (&self.options.filters, self.options.json), |_| Ok(Vec::new()))?;
         sample.parts.iter_mut().for_each(|part| part.bytes = None);
         self.samples.push((sample, selected));
         Ok(())
