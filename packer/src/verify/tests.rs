@@ -56,6 +56,7 @@ fn options(level: Level) -> Options {
         profiles,
         schemas: Vec::new(),
         class: None,
+        json: None,
         jobs: 2,
         stop: Stop::new(),
         storage,
