@@ -150,7 +150,7 @@ impl Columns {
                 match json::parse(bytes, self.rules) {
                     Ok(parsed) => json = Some(parsed),
                     Err(fault) => {
-                        visit(number, Err(json_rules::fault(&fault)));
+                        visit(number, Err(Fault::of_json(&fault)));
                         json = Some(Json::Null);
                         continue;
                     }
