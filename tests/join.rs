@@ -329,3 +329,60 @@ fn builds_with_a_table_killed_at_random_calls_give_the_same_bytes() {
     let place = many(400);
     killed(&place, "photos", "--join labels.csv --shard-samples 6", 15);
 }
+
+#[test]
+fn words_that_make_a_column_text_are_told_and_read_as_missing_by_an_option() {
+    let place = Place::new();
+    let names = ["a", "b", "c", "d", "e"];
+    pictures(
+        &place,
+        &names.map(|name| format!("photos/{name}.jpg")).each_ref().map(String::as_str),
+    );
+    place.file("t.csv", "file,class\na.jpg,1\nb.jpg,NaN\nc.jpg, 1\nd.jpg,2\ne.jpg,\n");
+    let run = place.pack("build photos -o text --join t.csv").succeeds();
+    run.says("column 'class' is text, not numbers, because of row 2 ('NaN') and row 3 (' 1')")
+        .says("missing=NaN");
+    let classes = |out: &str| -> Vec<Value> {
+        jsons(&place, out).into_iter().map(|(_, json)| json["class"].clone()).collect()
+    };
+    assert_eq!(classes("text")[..3], [json!("1"), json!("NaN"), json!(" 1")]);
+    let run =
+        place.pack("build photos -o numbers --join t.csv:missing=NaN|NA,blanks=trim").succeeds();
+    assert!(!run.stderr.contains("is text"), "{run:?}");
+    assert_eq!(classes("numbers"), [json!(1), json!(null), json!(1), json!(2), json!(null)]);
+    let columns = place.manifest("numbers")["columns"].clone();
+    let class = columns.as_array().unwrap().iter().find(|c| c["name"] == "/class").unwrap();
+    assert_eq!((&class["type"], &class["nullable"]), (&json!("int64"), &json!(true)));
+    // A table as a source takes the same options, and an append those of the first build.
+    place.file("s.csv", "k,class,text\na,1,x\nb,NA,y\n");
+    place.pack("build csv:s.csv?key=k&txt=text -o source").succeeds().says("row 2 ('NA')");
+    place.pack("build csv:s.csv?key=k&txt=text&missing=NA -o missing").succeeds();
+    assert_eq!(classes("missing"), [json!(1), json!(null)]);
+    pictures(&place, &["more/f.jpg"]);
+    place.file("more.csv", "file,class\nf.jpg,NA\n");
+    place.pack("append more -o numbers --join more.csv").succeeds();
+    assert_eq!(classes("numbers").last(), Some(&json!(null)));
+    refused(&place, "build photos -o no --join t.csv:blanks=no").says("give trim or keep");
+}
+
+#[test]
+fn names_in_another_unicode_form_are_told() {
+    let place = Place::new();
+    pictures(&place, &["photos/cafe\u{301}.jpg", "photos/b.jpg"]);
+    place.file("t.csv", "file,y\ncaf\u{e9}.jpg,1\nb.jpg,2\n");
+    let build = "build photos -o out --names nonascii=allow --join t.csv";
+    place
+        .pack(build)
+        .exits(1)
+        .says("1 of 1 such rows have a sample whose name differs only in its Unicode form");
+}
+
+#[test]
+fn the_first_row_of_a_message_is_the_first_of_the_table() {
+    let place = Place::new();
+    pictures(&place, &["photos/a.jpg"]);
+    let rows: Vec<String> = (0..50).map(|n| format!("x{}.jpg,{n}\n", 50 - n)).collect();
+    place.file("t.csv", format!("file,y\n{}", rows.concat()));
+    let run = refused(&place, "build photos -o out --join t.csv:on=basename");
+    run.says("the first is 'x50.jpg' in row 1 of t.csv, the first sample's is 'a.jpg'");
+}

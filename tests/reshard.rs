@@ -235,3 +235,77 @@ fn reshards_killed_at_random_calls_give_the_same_bytes() {
     let _ = fs::remove_dir_all(place.at("out"));
     killed_command(&place, "reshard old/*.tar.gz", "--shard-samples 6", 10);
 }
+
+#[test]
+fn empty_parts_are_kept_by_extension_and_by_reshard() {
+    let place = Place::new();
+    place.pair("src/a").pair("src/b").file("src/a.txt", "").file("src/b.txt", "b");
+    place.file("src/a.cls", "");
+    let run = place.pack("build src -o out").exits(1);
+    run.says("src/a.txt").says("--keep-empty txt").says("src/a.cls");
+    place.pack("build src -o out --fresh --keep-empty txt").exits(1).says("--keep-empty cls");
+    place.pack("build src -o out --fresh --keep-empty txt,.CLS").succeeds();
+    let names = ["a.cls", "a.jpg", "a.json", "a.txt", "b.jpg", "b.json", "b.txt"];
+    assert_eq!(place.members("out"), names);
+    for level in ["quick", "full", "decode"] {
+        place.pack(&format!("verify out --level {level}")).succeeds();
+    }
+    // An append follows the first build; packing again keeps what a verification accepts.
+    place.pair("more/c").file("more/c.txt", "");
+    place.pack("append more -o out").succeeds();
+    place.pack("reshard out -o again").succeeds();
+    assert_eq!(place.members("again"), place.members("out"));
+    let sizes: Vec<usize> =
+        place.shards("again").into_iter().flatten().map(|member| member.data.len()).collect();
+    assert_eq!((sizes[0], sizes[3]), (0, 0));
+    place.pack("verify again --level decode").succeeds();
+    place.pack("build tar:again/shard-000000.tar -o no").exits(1).says("--keep-empty");
+    // An empty JSON is no JSON for a verification either.
+    place.file("bad/a.txt", "a").file("bad/a.json", "");
+    place.pack("build bad -o bad-out --require json --keep-empty json").exits(1).says("bad-json");
+}
+
+#[test]
+fn parts_that_are_not_neighbors_are_joined() {
+    let place = Place::new();
+    for stem in ["a", "b", "c"] {
+        place.pair(&format!("src/{stem}")).file(format!("src/{stem}.txt"), stem);
+    }
+    place.pack("build src -o good").succeeds();
+    // Sorted by extension, as `tar *.jpg *.json *.txt` writes them.
+    let program = "import gzip, tarfile\n\
+                   with tarfile.open('bad.tar', 'w', format=tarfile.USTAR_FORMAT) as tar:\n    \
+                       for ext in ['jpg', 'json', 'txt']:\n        \
+                           for stem in 'abc':\n            \
+                               tar.add(f'src/{stem}.{ext}', f'{stem}.{ext}')\n\
+                   open('bad.tar.gz', 'wb').write(gzip.compress(open('bad.tar', 'rb').read()))\n";
+    tool(&place, "python3", &["-c", program]).succeeds();
+    for source in ["bad.tar", "bad.tar.gz"] {
+        let out = format!("{source}-out");
+        let run = place.pack(&format!("reshard {source} -o {out}")).succeeds();
+        run.says("6 pieces of samples joined to earlier parts of the same key");
+        same_shards(&place, &out, "good");
+        place.pack(&format!("verify {out} --level decode")).succeeds();
+    }
+    // A sidecar of the pieces, and a condition on a part that comes later.
+    place.pack("index bad.tar").succeeds();
+    place.pack("reshard bad.tar -o indexed").succeeds();
+    same_shards(&place, "indexed", "good");
+    let where_class = ["--where", "json:/class == 1"];
+    let run = |source: &str, out: &str| {
+        let mut command = place.command(&format!("reshard {source} -o {out}"));
+        command.args(where_class).output().unwrap()
+    };
+    assert!(run("bad.tar", "some").status.success());
+    assert_eq!(place.members("some").len(), 9);
+    let refused = run("bad.tar.gz", "none");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("reshard it without --where first"));
+
+    // A part that a sample has already is another sample of the same key.
+    let program = "import tarfile\n\
+                   with tarfile.open('twice.tar', 'w', format=tarfile.USTAR_FORMAT) as tar:\n    \
+                       for name in ['a.jpg', 'a.json', 'b.jpg', 'b.json', 'a.jpg', 'a.json']:\n        \
+                           tar.add(f'src/{name}', name)\n";
+    tool(&place, "python3", &["-c", program]).succeeds();
+    place.pack("reshard twice.tar -o twice").exits(1).says("repeated-key");
+}

@@ -74,12 +74,7 @@ impl Content {
     ///
     /// # Errors
     /// Returns the first fault found.
-    pub fn check(
-        self,
-        bytes: &[u8],
-        level: CheckLevel,
-        rules: JsonRules,
-    ) -> Result<Found, Fault> {
+    pub fn check(self, bytes: &[u8], level: CheckLevel, rules: JsonRules) -> Result<Found, Fault> {
         let dimensions = match (self, level) {
             (Content::Other, _) | (Content::Json, CheckLevel::None) => None,
             (Content::Json, _) => json::check(bytes, rules).map(|()| None)?,

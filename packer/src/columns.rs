@@ -150,7 +150,7 @@ impl Columns {
                 match json::parse(bytes, self.rules) {
                     Ok(parsed) => json = Some(parsed),
                     Err(fault) => {
-                        visit(number, Err(json_rules::fault(&fault)));
+                        visit(number, Err(Fault::of_json(&fault)));
                         json = Some(Json::Null);
                         continue;
                     }
@@ -198,7 +198,11 @@ fn number(number: Number<'_>, kind: ValueType) -> Result<Value<'static>, Rounded
         // A column of narrow floats asks for the nearest ones.
         ValueType::F32 if !number.is_integer() => {
             let near = number.nearest();
-            if near.is_finite() || number.is_special() { Ok(Value::Float(near)) } else { Err(Rounded) }
+            if near.is_finite() || number.is_special() {
+                Ok(Value::Float(near))
+            } else {
+                Err(Rounded)
+            }
         }
         _ => number.real().map(Value::Float).ok_or(Rounded),
     }

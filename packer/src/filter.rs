@@ -178,8 +178,10 @@ mod tests {
     }
 
     fn holds(text: &str) -> bool {
-        let json = Value::from(serde_json::json!({"width": 300, "label": "cat", "score": 0.5, "tags": ["a"], "a/b": true,
-                          "big": 9_007_199_254_740_993_u64, "none": null}));
+        let json = Value::from(
+            serde_json::json!({"width": 300, "label": "cat", "score": 0.5, "tags": ["a"], "a/b": true,
+                          "big": 9_007_199_254_740_993_u64, "none": null}),
+        );
         Filter::parse(text).unwrap().holds(&Cat(json))
     }
 

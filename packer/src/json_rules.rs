@@ -3,9 +3,7 @@
 use tarflume_formats::Manifest;
 use tarflume_formats::json::{JsonFault, JsonRules};
 
-use crate::check::Fault;
 use crate::choice::Choice;
-use crate::problem::ProblemKind;
 
 /// What to do with a text that only Python reads as JSON.
 pub(crate) const REMEDY: &str = "--json-rules python reads it as Python does";
@@ -30,12 +28,6 @@ pub(crate) fn of_options(options: &serde_json::Value) -> JsonRules {
 pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
     let options = manifest.and_then(|manifest| manifest.options.as_ref());
     options.map(of_options).unwrap_or_default()
-}
-
-/// Returns the fault of a JSON part.
-pub(crate) fn fault(fault: &JsonFault) -> Fault {
-    let reason = format!("bad JSON: {}", fault.advised(REMEDY));
-    Fault { kind: ProblemKind::BadJson, byte: fault.byte as u64, reason }
 }
 
 /// Returns the sentence for a fault, with its byte.

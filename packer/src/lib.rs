@@ -70,10 +70,10 @@ mod failure;
 pub mod filter;
 pub mod foreign_index;
 pub mod index;
-mod json_rules;
 #[doc(hidden)]
 pub mod internal;
 mod join;
+mod json_rules;
 mod label;
 pub mod listing;
 pub mod ordinals;

@@ -112,6 +112,9 @@ pub(crate) struct Shape {
     /// The typed columns of sidecars; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
+    /// Extensions of parts that may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep_empty: Vec<String>,
     /// Which texts are JSON; absent for the strict rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_rules: Option<String>,

@@ -140,7 +140,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!(schema.fault(br#"{"label": 1, "width": 300}"#, JsonRules::Strict), None);
-        let Some(SchemaFault::Broken(text)) = schema.fault(br#"{"width": 100}"#, JsonRules::Strict) else { panic!() };
+        let Some(SchemaFault::Broken(text)) = schema.fault(br#"{"width": 100}"#, JsonRules::Strict)
+        else {
+            panic!()
+        };
         assert!(text.contains("/width: 100 is less than the minimum of 224"), "{text}");
         assert!(text.contains("(schema /properties/width/minimum)"), "{text}");
         assert!(text.contains("\"label\" is a required property"), "{text}");
@@ -164,7 +167,9 @@ mod tests {
         let schema = schema(r#"{"additionalProperties": {"type": "string"}}"#).unwrap();
         let json: serde_json::Map<_, _> = (0..10).map(|n| (n.to_string(), n.into())).collect();
         let json = serde_json::to_vec(&json).unwrap();
-        let Some(SchemaFault::Broken(text)) = schema.fault(&json, JsonRules::Strict) else { panic!() };
+        let Some(SchemaFault::Broken(text)) = schema.fault(&json, JsonRules::Strict) else {
+            panic!()
+        };
         assert!(text.ends_with("and 7 more"), "{text}");
     }
 }

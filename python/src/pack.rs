@@ -79,7 +79,7 @@ pub(crate) fn counts(
 #[pyo3(signature = (sources, out, *, shard_size=None, shard_samples=None, shards=None, prefix=None,
        shuffle=None, require=None, label=None, classes=None, split=None, stratify=None, split_by=None, ext_map=None, ext_by_content=false, names=None, exclude=Vec::new(),
        ignore_zeros=false, join=None, coco=None, yolo=None, yolo_names=None, voc=None, pair=Vec::new(), follow_links=false, entry_points=true, dedupe=false, limit=None, check=None, on_problem="fail", jobs=None,
-       fresh=false, dry_run=false, compress=None, columns=None, json_rules=None, storage=None, single_writer=false))]
+       fresh=false, dry_run=false, compress=None, columns=None, keep_empty=Vec::new(), json_rules=None, storage=None, single_writer=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_build(
     py: Python<'_>,
@@ -118,6 +118,7 @@ pub(crate) fn pack_build(
     dry_run: bool,
     compress: Option<&str>,
     columns: Option<String>,
+    keep_empty: Vec<String>,
     json_rules: Option<&str>,
     storage: Option<Bound<'_, PyAny>>,
     single_writer: bool,
@@ -163,6 +164,7 @@ pub(crate) fn pack_build(
         dry_run,
         compress: compression(py, compress)?,
         columns,
+        keep_empty,
         json_rules: json_words(py, json_rules)?,
         ..usual
     };
@@ -304,8 +306,11 @@ pub(crate) fn pack_export(
         }
     };
     if to == "megatron" {
-        let is_of_samples =
-            parts.is_some() || json.is_some() || json_rules.is_some() || !encodings.is_empty() || shard_size.is_some();
+        let is_of_samples = parts.is_some()
+            || json.is_some()
+            || json_rules.is_some()
+            || !encodings.is_empty()
+            || shard_size.is_some();
         if is_of_samples || numbers != "exact" || jobs.is_some() || !fsync {
             let text = "parts, json, numbers, json_rules, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
                         writes all documents into one pair of files with one thread and syncs them";

@@ -642,6 +642,7 @@ def pack_build(
     dry_run: bool = False,
     compress: str | None = None,
     columns: str | None = None,
+    keep_empty: Sequence[str] = ...,
     json_rules: str | None = None,
     storage: dict[str, object] | None = None,
     single_writer: bool = False,

@@ -59,6 +59,7 @@ def build(
     voc: Path | None = None,
     pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
+    keep_empty: Iterable[str] = (),
     entry_points: bool = True,
     dedupe: bool = False,
     limit: int | None = None,
@@ -103,6 +104,7 @@ def build(
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
+    - `keep_empty`: extensions of files that may be empty, such as captions: ("txt",).
     - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
       beyond it: NaN, Infinity and halves of surrogate pairs. The data set records the rules.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
@@ -160,6 +162,7 @@ def build(
         dry_run=dry_run,
         compress=compress,
         columns=typed_columns(columns),
+        keep_empty=list(keep_empty),
         json_rules=json_rules,
         storage=dict_of(storage),
         single_writer=single_writer,

@@ -108,7 +108,6 @@ pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole}
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::image::{Image, ImageSizes};
 pub use crate::decode::json::{Json, JsonDefault};
-pub use tarflume_formats::json::JsonRules;
 pub use crate::decode::npy::Npy;
 pub use crate::decode::number::Number;
 pub use crate::decode::random_crop::RandomResizedCrop;
@@ -150,6 +149,7 @@ pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;
 pub use tarflume_formats::index::{ColumnSpec, ValueType};
+pub use tarflume_formats::json::JsonRules;
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
 
 /// The examples of the README, as tests of the documentation.

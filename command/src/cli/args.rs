@@ -98,7 +98,9 @@ impl Described for JsonRules {
     fn help(self) -> &'static str {
         match self {
             JsonRules::Strict => "RFC 8259, without halves of surrogate pairs",
-            JsonRules::Python => "Also NaN, Infinity, -Infinity, and halves of surrogate pairs, as U+FFFD",
+            JsonRules::Python => {
+                "Also NaN, Infinity, -Infinity, and halves of surrogate pairs, as U+FFFD"
+            }
         }
     }
 }

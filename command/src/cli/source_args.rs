@@ -160,6 +160,11 @@ pub(super) struct SourceArgs {
     /// training run, problems.jsonl, the reasons in a quarantine. (Begin a glob with [@] for an @.)
     #[arg(long, value_name = "GLOB|@FILE", help_heading = "Samples")]
     exclude: Vec<String>,
+    /// Keep empty files with these extensions, such as captions or labels of pictures without objects: txt,cls
+    ///
+    /// Other empty files are problems. `pack reshard` keeps all empty parts.
+    #[arg(long, value_name = "EXT,EXT..", value_delimiter = ',', help_heading = "Samples")]
+    keep_empty: Vec<String>,
     /// Follow symbolic links
     #[arg(long, help_heading = "Samples")]
     follow_links: bool,
@@ -291,6 +296,7 @@ impl SourceArgs {
             compress: self.compress,
             columns: self.columns.clone(),
             json_rules: Some(self.json_rules),
+            keep_empty: self.keep_empty.clone(),
             ..BuildOptions::new(Vec::new(), PathBuf::new())
         };
         let mut request = options.request()?;

@@ -122,10 +122,11 @@ fn exact(text: &str) -> Option<f64> {
     let decimal = Decimal::of(text)?;
     let is_whole = !text.contains(['e', 'E']) && decimal.exponent >= 0;
     if is_whole {
-        let is_exact = decimal.size() <= EXACT || match decimal.whole() {
-            Some(whole) => value.abs() < WIDE && value as i128 == whole,
-            None => Decimal::of(&format!("{value:.0}"))?.equals(&decimal),
-        };
+        let is_exact = decimal.size() <= EXACT
+            || match decimal.whole() {
+                Some(whole) => value.abs() < WIDE && value as i128 == whole,
+                None => Decimal::of(&format!("{value:.0}"))?.equals(&decimal),
+            };
         return is_exact.then_some(value);
     }
     let is_named = decimal.count <= NAMING && (value.is_normal() || decimal.count == 0);
@@ -190,7 +191,8 @@ impl<'a> Decimal<'a> {
             return None;
         }
         let zeros = std::iter::repeat_n(b'0', self.exponent as usize);
-        let digit = |all: i128, digit: u8| all.checked_mul(10)?.checked_add(i128::from(digit - b'0'));
+        let digit =
+            |all: i128, digit: u8| all.checked_mul(10)?.checked_add(i128::from(digit - b'0'));
         let value = self.digits().chain(zeros).try_fold(0, digit)?;
         Some(if self.is_negative { -value } else { value })
     }
@@ -207,7 +209,8 @@ impl<'a> Decimal<'a> {
             (_, true) => -1,
             (_, false) => 1,
         };
-        let by_size = || self.size().cmp(&other.size()).then_with(|| self.digits().cmp(other.digits()));
+        let by_size =
+            || self.size().cmp(&other.size()).then_with(|| self.digits().cmp(other.digits()));
         sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
             1 => by_size(),
             -1 => by_size().reverse(),

@@ -51,7 +51,10 @@ impl<'a> Scan<'a> {
         }
         if let Some(found) = Content::of(bytes).filter(|found| found.is_compressed()) {
             let name = found.name;
-            return Err(plain(0, &format!("it is {name}, not JSON; decompress it before it is packed")));
+            return Err(plain(
+                0,
+                &format!("it is {name}, not JSON; decompress it before it is packed"),
+            ));
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|e| plain(e.valid_up_to(), "it is not UTF-8, as JSON must be"))?;
@@ -201,7 +204,8 @@ impl<'a> Scan<'a> {
         self.expect(byte)?;
         self.depth += 1;
         match self.depth > MAX_DEPTH {
-            true => Err(self.fault(format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit"))),
+            true => Err(self
+                .fault(format!("the JSON is nested too deeply; {MAX_DEPTH} levels are the limit"))),
             false => Ok(()),
         }
     }
@@ -257,7 +261,8 @@ impl<'a> Scan<'a> {
         let next = self.text.as_bytes().get(self.at + 6..).and_then(self::unit);
         let is_pair = is_high(unit) && next.is_some_and(is_low);
         if !is_pair && (is_high(unit) || is_low(unit)) && self.rules == JsonRules::Strict {
-            let what = format!("'\\u{unit:04x}' is half of a character: a surrogate without its pair");
+            let what =
+                format!("'\\u{unit:04x}' is half of a character: a surrogate without its pair");
             return Err(JsonFault { is_python: true, ..self.fault(what) });
         }
         self.at += if is_pair { 12 } else { 6 };
@@ -360,7 +365,8 @@ fn character(escape: &[u8]) -> (char, usize) {
             let low = escape.get(6..).and_then(unit).filter(|&low| is_high(high) && is_low(low));
             return match low {
                 Some(low) => {
-                    let code = 0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
+                    let code =
+                        0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
                     (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
                 }
                 None => (char::from_u32(high.into()).unwrap_or(char::REPLACEMENT_CHARACTER), 6),

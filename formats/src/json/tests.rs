@@ -55,7 +55,9 @@ fn check_parse_and_find_agree_and_name_the_byte() {
         }
     }
     assert_eq!(check(b"[\"\xff\"]", JsonRules::Python).unwrap_err().byte, 2);
-    for (packed, name) in [(&b"\x1f\x8b\x08"[..], "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh9", "bzip2")] {
+    for (packed, name) in
+        [(&b"\x1f\x8b\x08"[..], "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh9", "bzip2")]
+    {
         assert!(check(packed, JsonRules::Strict).unwrap_err().what.contains(name), "{name}");
     }
 }
@@ -86,14 +88,20 @@ fn what_only_python_accepts_is_refused_unless_its_rules_are_asked_for() {
 
 #[test]
 fn strict_rules_accept_the_texts_of_serde_and_give_its_values() {
-    let good = br#"{"a": [1, -2.5e+3, {"b\n\u00e9": "c\"d"}], "t": true, "n": null, "e": {}, "z": [[]] }"#;
+    let good =
+        br#"{"a": [1, -2.5e+3, {"b\n\u00e9": "c\"d"}], "t": true, "n": null, "e": {}, "z": [[]] }"#;
     let alphabet = b"{}[]\",:\\u0123abe+-. tfn\n\xc3\x01";
     let (mut both, mut neither) = (0, 0);
     let change = |text: &mut Vec<u8>, at: usize, with: usize| text[at] = alphabet[with];
-    for (first, second) in (0..good.len()).flat_map(|at| (0..alphabet.len()).map(move |c| (at, c))) {
+    for (first, second) in (0..good.len()).flat_map(|at| (0..alphabet.len()).map(move |c| (at, c)))
+    {
         let mut text = good.to_vec();
         change(&mut text, first, second);
-        change(&mut text, (first * 31 + second * 7) % good.len(), (first + second) % alphabet.len());
+        change(
+            &mut text,
+            (first * 31 + second * 7) % good.len(),
+            (first + second) % alphabet.len(),
+        );
         let serde = serde_json::from_slice::<serde_json::Value>(&text);
         let ours = parse(&text, JsonRules::Strict);
         assert_eq!(ours.is_ok(), serde.is_ok(), "{}", String::from_utf8_lossy(&text));

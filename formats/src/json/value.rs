@@ -81,16 +81,17 @@ impl Value {
             return Some(self);
         }
         let steps = pointer.strip_prefix('/')?.split('/');
-        steps.map(|step| step.replace("~1", "/").replace("~0", "~")).try_fold(self, |value, step| {
-            match value {
+        steps.map(|step| step.replace("~1", "/").replace("~0", "~")).try_fold(
+            self,
+            |value, step| match value {
                 Value::Object(members) => members.get(&step),
                 Value::Array(list) => {
                     let is_plain = step == "0" || !step.starts_with(['0', '+']);
                     list.get(step.parse::<usize>().ok().filter(|_| is_plain)?)
                 }
                 _ => None,
-            }
-        })
+            },
+        )
     }
 
     /// Returns the text of a string.
@@ -172,10 +173,12 @@ impl From<serde_json::Value> for Value {
             serde_json::Value::Bool(value) => Value::Bool(value),
             serde_json::Value::Number(number) => Value::Number(number.to_string().into()),
             serde_json::Value::String(text) => Value::String(text),
-            serde_json::Value::Array(list) => Value::Array(list.into_iter().map(Value::from).collect()),
-            serde_json::Value::Object(members) => {
-                Value::Object(members.into_iter().map(|(name, value)| (name, value.into())).collect())
+            serde_json::Value::Array(list) => {
+                Value::Array(list.into_iter().map(Value::from).collect())
             }
+            serde_json::Value::Object(members) => Value::Object(
+                members.into_iter().map(|(name, value)| (name, value.into())).collect(),
+            ),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! annotations becomes a list in the image's JSON.
 
 mod contents;
+mod digits;
 mod grouped;
 mod stream;
 

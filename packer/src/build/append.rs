@@ -133,6 +133,7 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
     };
     options.prefix.clone_from(&shape.prefix);
     options.json_rules = Some(shape.json_rules());
+    options.keep_empty.clone_from(&shape.keep_empty);
     options.shuffle = shape.shuffle;
     options.require = Some(shape.require.clone());
     options.ext_map.clone_from(&shape.ext_map);

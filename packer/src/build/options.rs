@@ -24,7 +24,7 @@ use crate::plan::split::SplitRule;
 use crate::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
 use crate::scan::exclude;
 use crate::scan::exts::{ExtMap, Require};
-use crate::scan::options::ScanOptions;
+use crate::scan::options::{KeepEmpty, ScanOptions};
 use crate::scan::pair::Side;
 use crate::scan::rules::NameRules;
 use crate::stop::Stop;
@@ -78,6 +78,8 @@ pub struct BuildOptions {
     pub columns: Option<String>,
     /// Which texts are JSON; `None` for the strict rules, or those with which existing shards were packed.
     pub json_rules: Option<JsonRules>,
+    /// Extensions of parts that may be empty.
+    pub keep_empty: Vec<String>,
     /// Existing shards that are packed again: the sources of `pack reshard`.
     pub tars: Vec<Tars>,
     pub selection: Selection,
@@ -127,6 +129,7 @@ impl BuildOptions {
             compress: None,
             columns: None,
             json_rules: None,
+            keep_empty: Vec::new(),
             tars: Vec::new(),
             selection: Selection::default(),
         }
@@ -150,6 +153,9 @@ impl BuildOptions {
         resolve: impl FnOnce(Join) -> Result<Join, Failure>,
     ) -> Result<Request, Failure> {
         let flag = |flag: &'static str| move |e: String| Failure::usage(format!("{flag}: {e}"));
+        for ext in &mut self.keep_empty {
+            *ext = ext.trim_start_matches('.').to_ascii_lowercase();
+        }
         let mut names = NameRules::parse(&self.names).map_err(flag("--names"))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag("--ext-map"))?;
         let sources = self.sources()?;
@@ -225,6 +231,7 @@ impl BuildOptions {
             parts,
             drop,
             columns: columns.planned(),
+            keep_empty: self.keep_empty.clone(),
             json_rules: (json_rules != JsonRules::Strict).then(|| json_rules.word().into()),
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
@@ -238,6 +245,12 @@ impl BuildOptions {
             listed: Arc::new(listed),
             only: selected.only,
             json: json_rules,
+            // Packing shards again repairs them: it takes all that a verification accepts.
+            empty: match self.tars.is_empty() {
+                true => KeepEmpty::Listed(self.keep_empty),
+                false => KeepEmpty::All,
+            },
+            rejoins: !self.tars.is_empty(),
             filters: selected.filters,
             parts: selected.parts,
             joined: join.paths_under(&roots),

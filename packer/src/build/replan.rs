@@ -10,11 +10,13 @@ use crate::failure::Failure;
 pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<String>, Failure> {
     let (a, b) = (old.foot(), new.foot());
     if let (Some(a), Some(b)) = (a.options.as_object(), b.options.as_object())
-        && let Some((option, was)) = a.iter().find(|(k, v)| b.get(*k) != Some(v))
+        && let Some(option) =
+            a.keys().chain(b.keys()).find(|option| a.get(*option) != b.get(*option))
     {
+        let was = a.get(option).cloned().unwrap_or_default();
         let is = b.get(option).cloned().unwrap_or_default();
         let flag = crate::plan::flag_of(option);
-        return Ok(Some(format!("{flag} was {} and is {}", shown(was), shown(&is))));
+        return Ok(Some(format!("{flag} was {} and is {}", shown(&was), shown(&is))));
     }
     if a.entry_points != b.entry_points {
         let given = |foot: &PlanFoot| if foot.entry_points { "not given" } else { "given" };

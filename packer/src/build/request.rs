@@ -84,8 +84,16 @@ impl Request {
     /// The options of its plan that a scan depends on.
     pub(super) fn options_of_scan(&self) -> serde_json::Value {
         let all = serde_json::to_value(&self.shape).unwrap_or_default(); // strings and numbers only
-        let of_scan =
-            ["names", "require", "ext_map", "ext_by_content", "exclude", "follow_links", "join"];
+        let of_scan = [
+            "names",
+            "require",
+            "ext_map",
+            "ext_by_content",
+            "exclude",
+            "follow_links",
+            "join",
+            "keep_empty",
+        ];
         let kept =
             of_scan.iter().filter_map(|name| Some((name.to_string(), all.get(name)?.clone())));
         serde_json::Value::Object(kept.collect())

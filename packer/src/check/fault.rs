@@ -1,6 +1,9 @@
 //! The types that all checks share: the level of a check, and a fault.
 
+use tarflume_formats::json::JsonFault;
+
 use crate::choice::Choice;
+use crate::json_rules;
 use crate::problem::ProblemKind;
 
 /// The level of the content checks.
@@ -37,6 +40,14 @@ pub struct Fault {
     pub byte: u64,
     /// The message, one line.
     pub reason: String,
+}
+
+impl Fault {
+    /// Returns the fault of a JSON part.
+    pub(crate) fn of_json(fault: &JsonFault) -> Fault {
+        let reason = format!("bad JSON: {}", fault.advised(json_rules::REMEDY));
+        Fault { kind: ProblemKind::BadJson, byte: fault.byte as u64, reason }
+    }
 }
 
 /// Limit on the pixels of a decoded picture: with four bytes each, 1 GiB.

@@ -5,5 +5,5 @@ use tarflume_formats::json::{JsonRules, check_object};
 use super::fault::Fault;
 
 pub(super) fn check(bytes: &[u8], rules: JsonRules) -> Result<(), Fault> {
-    check_object(bytes, rules).map_err(|fault| crate::json_rules::fault(&fault))
+    check_object(bytes, rules).map_err(|fault| Fault::of_json(&fault))
 }

@@ -117,7 +117,10 @@ impl Fields {
             match (kind, value) {
                 (Some(Kind::Text), value @ Value::Number(_)) => *value = text(value),
                 (Some(Kind::List(Item::Text)), Value::Array(items)) => {
-                    items.iter_mut().filter(|item| item.as_number().is_some()).for_each(|item| *item = text(item));
+                    items
+                        .iter_mut()
+                        .filter(|item| item.as_number().is_some())
+                        .for_each(|item| *item = text(item));
                 }
                 _ => {}
             }

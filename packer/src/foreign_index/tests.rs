@@ -244,6 +244,7 @@ fn found(folder: &Path) -> Vec<String> {
         profiles: Vec::new(),
         schemas: Vec::new(),
         class: None,
+        json: None,
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),

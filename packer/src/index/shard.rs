@@ -73,7 +73,8 @@ pub fn index_tar(
             Failure { text: format!("{failure}; {}", remedy(tar)), ..failure }
         })?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
-        let is_right = options.columns.is_empty() || options.columns.specs() == kept.columns.specs();
+        let is_right =
+            options.columns.is_empty() || options.columns.specs() == kept.columns.specs();
         if is_right && (!options.entry_points || kept.entry_points > 0) {
             return Ok(kept);
         }

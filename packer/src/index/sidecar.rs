@@ -165,7 +165,8 @@ impl Making<'_> {
             return Ok(true); // no reader of values takes it
         }
         let rules = self.columns.rules();
-        let Err(fault) = Content::Json.check(self.reader.data(member)?, CheckLevel::Structure, rules)
+        let Err(fault) =
+            Content::Json.check(self.reader.data(member)?, CheckLevel::Structure, rules)
         else {
             return Ok(true);
         };
@@ -203,7 +204,10 @@ impl Making<'_> {
         }
         let jpeg = Waiting { part: self.rows.parts() - 1, at: member.data, key: key.to_vec() };
         let data = self.reader.data(member)?;
-        match Content::Jpeg.check(data, CheckLevel::Structure, JsonRules::Strict).map(|found| found.codes) {
+        match Content::Jpeg
+            .check(data, CheckLevel::Structure, JsonRules::Strict)
+            .map(|found| found.codes)
+        {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
                 Ok(points) => self.rows.entry_points(jpeg.part, data, points),

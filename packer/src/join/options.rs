@@ -49,7 +49,8 @@ pub(crate) struct JoinOptions {
     pub(crate) table: TableOptions,
 }
 
-const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim";
+const FORM: &str =
+    "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.

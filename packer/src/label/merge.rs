@@ -48,13 +48,17 @@ mod tests {
     use super::*;
 
     fn text(json: &str) -> Result<String, String> {
-        merged(Some(json.as_bytes()), JsonRules::Strict, (7, "a \"b\"")).map(|json| String::from_utf8(json).unwrap())
+        merged(Some(json.as_bytes()), JsonRules::Strict, (7, "a \"b\""))
+            .map(|json| String::from_utf8(json).unwrap())
     }
 
     #[test]
     fn fields_are_kept_byte_for_byte_and_the_class_is_added() {
         let class = r#""class":7,"class_name":"a \"b\"""#;
-        assert_eq!(merged(None, JsonRules::Strict, (7, "a \"b\"")).unwrap(), format!("{{{class}}}").into_bytes());
+        assert_eq!(
+            merged(None, JsonRules::Strict, (7, "a \"b\"")).unwrap(),
+            format!("{{{class}}}").into_bytes()
+        );
         assert_eq!(text("{}").unwrap(), format!("{{{class}}}"));
         assert_eq!(text(" { } \n").unwrap(), format!(" {{{class}}}"));
         let kept = r#"{"x": 1.50, "n": {"class": 2}, "big": 123456789012345678901"#;

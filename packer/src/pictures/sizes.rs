@@ -22,7 +22,8 @@ impl ImageSizes {
     /// Returns the reason if `json` is not an object.
     pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, String> {
         let json = json.unwrap_or(b"{}");
-        let wrong = |why: &str| format!("bad JSON: sizes of images are noted in objects only: {why}");
+        let wrong =
+            |why: &str| format!("bad JSON: sizes of images are noted in objects only: {why}");
         let object = match parse(json, rules) {
             Ok(Value::Object(object)) => object,
             Ok(_) => return Err(wrong("it is none")),
@@ -55,8 +56,10 @@ mod tests {
     #[test]
     fn fields_are_added_and_the_others_keep_their_bytes() {
         let sizes = ImageSizes { before: (640, 480), bytes: 9999, after: (320, 240) };
-        let added =
-            |json: &str| String::from_utf8(sizes.added_to(Some(json.as_bytes()), JsonRules::Strict).unwrap()).unwrap();
+        let added = |json: &str| {
+            String::from_utf8(sizes.added_to(Some(json.as_bytes()), JsonRules::Strict).unwrap())
+                .unwrap()
+        };
         let all = r#""original_width": 640, "original_height": 480, "original_bytes": 9999, "width": 320, "height": 240"#;
         assert_eq!(added("{}"), format!("{{{all}}}"));
         assert_eq!(sizes.added_to(None, JsonRules::Strict).unwrap(), added("{}").into_bytes());

@@ -185,7 +185,8 @@ pub(super) fn divide(
     let mut refused = Vec::new();
     let mut result = Ok(());
     let mut take = |batch: &mut Vec<(Spot, FoundSample)>, gather: &mut Gather<'_>| {
-        let values = batch.par_iter().map(|(_, sample)| value_of(scan, roots, (rule, rules), sample));
+        let values =
+            batch.par_iter().map(|(_, sample)| value_of(scan, roots, (rule, rules), sample));
         let values = values.collect::<Result<Vec<Valued>, Failure>>()?;
         for ((spot, sample), value) in batch.drain(..).zip(values) {
             match value.and_then(|value| gather.push(&sample.key, value)) {

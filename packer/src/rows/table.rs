@@ -108,7 +108,9 @@ fn table_options(source: &SourceUrl) -> Result<TableOptions, Failure> {
     let mut options = TableOptions::default();
     for name in NAMES {
         if let Some(value) = source.option(name) {
-            options.set(name, value).map_err(|why| Failure::usage(format!("{name}={value}: {why}")))?;
+            options
+                .set(name, value)
+                .map_err(|why| Failure::usage(format!("{name}={value}: {why}")))?;
         }
     }
     Ok(options)

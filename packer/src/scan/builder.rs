@@ -281,8 +281,13 @@ impl<'a> ScanBuilder<'a> {
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
             return Ok(());
         }
-        if let Some((ext, _)) = parts.iter().find(|(_, part)| part.size() == 0) {
-            let reason = format!("its part '{ext}' is empty");
+        let is_refused = |(ext, part): &&(&str, RowPart<'_>)| {
+            part.size() == 0 && !self.options.empty.keeps(ext.as_bytes())
+        };
+        if let Some((ext, _)) = parts.iter().find(is_refused) {
+            let reason = format!(
+                "its part '{ext}' is empty; if that has a meaning, give --keep-empty {ext}"
+            );
             self.refuse(row, ProblemKind::Empty, Some(&key), reason);
             return Ok(());
         }

@@ -344,8 +344,11 @@ impl Grouper<'_> {
             Some(known) => known,
             None => self.looked_up((folder, listing), part)?,
         };
-        if size == 0 {
-            return Err(Refusal::new(ProblemKind::Empty, part.name, "the file is empty").into());
+        if size == 0 && !self.options.empty.keeps(&part.shard_ext) {
+            let shown = name::shown(&part.shard_ext);
+            let reason =
+                format!("the file is empty; if that has a meaning, give --keep-empty {shown}");
+            return Err(Refusal::new(ProblemKind::Empty, part.name, &reason).into());
         }
         let ext = examined.exts.number(self.exts, part).ok_or_else(|| {
             let reason = "more than 65,536 different extensions";

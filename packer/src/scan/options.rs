@@ -13,6 +13,31 @@ use super::rules::{Action, NameRules, Rule};
 use crate::filter::Filter;
 use crate::problem::Problem;
 
+/// The parts that may be empty: an empty caption or label file can have a meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeepEmpty {
+    /// Those with these extensions in the shards.
+    Listed(Vec<String>),
+    /// All.
+    All,
+}
+
+impl Default for KeepEmpty {
+    fn default() -> KeepEmpty {
+        KeepEmpty::Listed(Vec::new())
+    }
+}
+
+impl KeepEmpty {
+    /// Returns true if a part with this extension may be empty.
+    pub(crate) fn keeps(&self, ext: &[u8]) -> bool {
+        match self {
+            KeepEmpty::All => true,
+            KeepEmpty::Listed(exts) => exts.iter().any(|kept| kept.as_bytes() == ext),
+        }
+    }
+}
+
 /// The options of a scan.
 #[derive(Debug, Clone, Default)]
 pub struct ScanOptions {
@@ -38,6 +63,10 @@ pub struct ScanOptions {
     pub filters: Vec<Filter>,
     /// The parts that are packed. Of tars only.
     pub parts: PartChoice,
+    /// The parts that may be empty.
+    pub empty: KeepEmpty,
+    /// Joins the parts of a sample that are not neighbors. Of tars only.
+    pub rejoins: bool,
     /// Paths under a source folder of files that are read as tables, and are no parts.
     pub joined: Vec<Vec<u8>>,
     /// Collects `metadata.csv`, `.jsonl` and `.parquet` that name files, instead of grouping them.

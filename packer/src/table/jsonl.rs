@@ -96,7 +96,9 @@ impl TableReader for JsonLines {
         let read = read_line(&self.line, row, &mut self.fields);
         if let Err(fault) = read {
             let why = fault.advised("write null, or the text");
-            return Err(self.bad(start + fault.byte as u64, &format!("the line is no JSON object: {why}")));
+            return Err(
+                self.bad(start + fault.byte as u64, &format!("the line is no JSON object: {why}"))
+            );
         }
         self.rows += 1;
         Ok(true)

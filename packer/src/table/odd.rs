@@ -11,8 +11,8 @@ const NAMED: usize = 3;
 const QUOTED: usize = 40;
 /// Words that other programs write for a missing value.
 const MISSING: [&str; 14] = [
-    "NaN", "nan", "NAN", "-NaN", "-nan", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None",
-    "-",
+    "NaN", "nan", "NAN", "-NaN", "-nan", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL",
+    "None", "-",
 ];
 
 /// The words of a column of a table without types: how many are numbers, and the first that are not.
@@ -76,7 +76,8 @@ impl OddWords {
             None => return None,
         };
         let remedy = match self.missing.as_slice() {
-            [] => "missing=WORD|WORD reads words as missing, blanks=trim leaves blanks out".to_string(),
+            [] => "missing=WORD|WORD reads words as missing, blanks=trim leaves blanks out"
+                .to_string(),
             words => format!("missing={} reads such words as missing", words.join("|")),
         };
         Some(format!(
@@ -109,7 +110,10 @@ mod tests {
              words as missing"
         );
         let many = told(&["NA", "1", " ", "n/a", "NA"]).unwrap();
-        assert!(many.contains("row 1 ('NA'), row 3 (' '), row 4 ('n/a') and 1 other row"), "{many}");
+        assert!(
+            many.contains("row 1 ('NA'), row 3 (' '), row 4 ('n/a') and 1 other row"),
+            "{many}"
+        );
         assert!(many.contains("missing=NA|n/a "), "{many}");
         assert!(told(&["1", "2", "cat"]).unwrap().contains("row 3 ('cat'); missing=WORD"));
     }

@@ -68,7 +68,9 @@ impl Kind {
     pub(crate) fn of_word(word: &str) -> Kind {
         match word {
             // Most texts end here.
-            text if !text.starts_with(|c: char| c.is_ascii_digit() || "-tTfF".contains(c)) => Kind::String,
+            text if !text.starts_with(|c: char| c.is_ascii_digit() || "-tTfF".contains(c)) => {
+                Kind::String
+            }
             "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => Kind::Bool,
             word if is_whole(word) => match word.parse::<i64>() {
                 Ok(_) => Kind::Int,

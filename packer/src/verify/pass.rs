@@ -95,7 +95,8 @@ pub(crate) fn over(
         class: options.class.as_ref(),
         values: sidecar
             .map(|index| StoredValues::new(index, options.json.unwrap_or_default()))
-            .transpose()?.flatten(),
+            .transpose()?
+            .flatten(),
         classes: ClassCounts::default(),
         stop: &options.stop,
         rows: Rows::new(),
@@ -239,18 +240,19 @@ impl<'a> Pass<'a> {
         points: Option<&'a [u8]>,
     ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let wrong = match content.check(data, CheckLevel::Decode, self.json).map(|found| found.codes) {
-            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
-            Ok(None) if points.is_some() => {
-                vec![PointFault::points(
-                    member.data,
-                    key,
-                    "a JPEG of this kind has no entry points",
-                )]
-            }
-            Ok(None) => Vec::new(),
-            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
-        };
+        let wrong =
+            match content.check(data, CheckLevel::Decode, self.json).map(|found| found.codes) {
+                Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+                Ok(None) if points.is_some() => {
+                    vec![PointFault::points(
+                        member.data,
+                        key,
+                        "a JPEG of this kind has no entry points",
+                    )]
+                }
+                Ok(None) => Vec::new(),
+                Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
+            };
         wrong.into_iter().for_each(|wrong| self.wrong(wrong));
         Ok(())
     }

@@ -57,6 +57,7 @@ fn options(level: Level) -> Options {
         profiles,
         schemas: Vec::new(),
         class: None,
+        json: None,
         ignore_zeros: false,
         jobs: 2,
         stop: Stop::new(),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use tarflume::internal::formats;
-use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::index::{Part, Sample};
+use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::{ClassTable, name};
 
 use super::picture::{Thumbnail, mask, thumbnail};

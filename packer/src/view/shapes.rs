@@ -66,7 +66,10 @@ pub(super) fn shapes(
     let labels = LABELS.iter().find_map(|name| list(name)).unwrap_or_default();
     let label = |n: usize| {
         let mut names = Vec::new();
-        labels.get(n).into_iter().for_each(|value| class_names(&value.clone().into(), table, &mut names));
+        labels
+            .get(n)
+            .into_iter()
+            .for_each(|value| class_names(&value.clone().into(), table, &mut names));
         names.into_iter().next().unwrap_or_default()
     };
     let mut drawn = Drawn::default();

@@ -56,6 +56,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
         profiles: Vec::new(),
         schemas: Vec::new(),
         class: None,
+        json: None,
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

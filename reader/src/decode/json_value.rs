@@ -135,7 +135,9 @@ fn value(
             return Ok(JsonResult::Nothing);
         }
         Token::Array => return array(scan, shape, sink),
-        Token::Object => return Err(placed(format!("expected {}, found an object", expected(shape, sink)))),
+        Token::Object => {
+            return Err(placed(format!("expected {}, found an object", expected(shape, sink))));
+        }
         _ => one(shape, sink).map_err(placed)?,
     }
     if token == Token::String {

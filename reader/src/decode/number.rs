@@ -103,7 +103,9 @@ impl Number {
     pub(super) fn misfit(self, dtype: DType) -> String {
         match self {
             Number::Whole(whole) if dtype.is_float() => {
-                format!("{whole} would be rounded in {dtype}; read it as an integer or a wider float")
+                format!(
+                    "{whole} would be rounded in {dtype}; read it as an integer or a wider float"
+                )
             }
             Number::Whole(whole) => format!("{whole} is outside the range of {dtype}"),
             Number::Real(real) => format!("{real} is outside the range of {dtype}"),
@@ -156,9 +158,12 @@ mod tests {
 
     #[test]
     fn whole_numbers_stay_the_same_in_floats() {
-        for (dtype, most) in
-            [(DType::F64, 1i64 << 53), (DType::F32, 1 << 24), (DType::F16, 1 << 11), (DType::Bf16, 1 << 8)]
-        {
+        for (dtype, most) in [
+            (DType::F64, 1i64 << 53),
+            (DType::F32, 1 << 24),
+            (DType::F16, 1 << 11),
+            (DType::Bf16, 1 << 8),
+        ] {
             assert!(held(most, dtype).is_some() && held(-most, dtype).is_some());
             assert_eq!((held(most + 1, dtype), held(-most - 1, dtype)), (None, None), "{dtype}");
             assert!(held(most + 2, dtype).is_some());

@@ -58,8 +58,11 @@ impl StoredNumber {
     fn number(&self, value: Option<Value<'_>>) -> Result<Number> {
         Ok(match value {
             Some(Value::Whole(number)) => Number::Whole(number),
-            Some(Value::Float(number)) if !number.is_finite() && self.rules == JsonRules::Strict => {
-                let what = format!("{number} is not a number of JSON; give Json(..., rules=\"python\")");
+            Some(Value::Float(number))
+                if !number.is_finite() && self.rules == JsonRules::Strict =>
+            {
+                let what =
+                    format!("{number} is not a number of JSON; give Json(..., rules=\"python\")");
                 return Err(self.fault(&what));
             }
             Some(Value::Float(number)) => Number::Real(number),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tarflume_formats::varint;
 
 use super::contents::{Gathered, MAX_CATEGORIES, count};
+use super::digits::Digits;
 use crate::collide;
 use crate::failure::Failure;
 use crate::sorter::Sorter;
@@ -26,12 +27,20 @@ const BUFFER: usize = 256 << 10;
 pub(super) fn read(path: &Path, gathered: &mut Gathered, stop: &Stop) -> Result<(), Failure> {
     let (text, budget, origin) = stream::open(path)?;
     gathered.sorter = Some(Sorter::new());
-    let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(BUFFER, text));
+    let mut text = Digits::new(text);
+    let reader = BufReader::with_capacity(BUFFER, &mut text);
+    let mut json = serde_json::Deserializer::from_reader(reader);
     let mut failure = None;
     let file = File { gathered, budget, stop, failure: &mut failure };
     let read = file.deserialize(&mut json).and_then(|()| json.end());
+    drop(json);
     if let Some(failure) = failure {
         return Err(failure);
+    }
+    if let Some((number, byte)) = text.rounded() {
+        return Err(gathered.bad(&format!(
+            "byte {byte}: {number} has more digits than a number of 64 bits; write it as text, or with fewer digits"
+        )));
     }
     read.map_err(|error| match error.io_error_kind() {
         Some(_) => origin.refused(error.into(), 1),

@@ -6,6 +6,7 @@
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, Event};
+use tarflume_formats::json::{JsonRules, Number};
 
 /// Limit on the depth of elements.
 const MAX_DEPTH: usize = 8;
@@ -138,9 +139,9 @@ impl Read {
             (["annotation", "object", "bndbox", corner], _) => {
                 let names = ["xmin", "ymin", "xmax", "ymax"];
                 if let Some(n) = names.iter().position(|name| name == corner) {
-                    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
+                    let number = Number::lenient(text, JsonRules::Strict).and_then(Number::real);
                     self.corners[n] =
-                        Some(number.ok_or_else(|| format!("'{corner}' is no number"))?);
+                        Some(number.ok_or_else(|| format!("'{corner}' is no number of 64 bits"))?);
                 }
             }
             (["annotation", "object", field], Some(object)) if !text.is_empty() => {

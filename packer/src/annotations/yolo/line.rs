@@ -1,5 +1,7 @@
 //! One line of a label file.
 
+use tarflume_formats::json::{JsonRules, Number};
+
 use super::names::Names;
 
 /// An object of an image.
@@ -78,8 +80,11 @@ impl Object {
 }
 
 fn number(word: &str) -> Result<f64, String> {
-    let number = word.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("'{}' is no number", word.escape_debug()))
+    let number = Number::lenient(word, JsonRules::Strict)
+        .ok_or_else(|| format!("'{}' is no number", word.escape_debug()))?;
+    number
+        .real()
+        .ok_or_else(|| format!("{word:.60} has more digits than a float, or is out of its range"))
 }
 
 /// Returns the box around a polygon.

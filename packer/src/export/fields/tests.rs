@@ -1,18 +1,32 @@
 //! Types over samples that agree, and samples that do not.
 
+use tarflume_formats::json::JsonRules;
+
 use super::*;
 use crate::export::json::object;
 
 /// The types of the fields of these samples, or the error.
 fn infer(samples: &[&str]) -> Result<Vec<(String, Kind)>, String> {
+    infer_as(samples, Floats::Double, Numbers::Exact)
+}
+
+fn infer_as(
+    samples: &[&str],
+    floats: Floats,
+    numbers: Numbers,
+) -> Result<Vec<(String, Kind)>, String> {
     let mut all = Found::new();
     for (n, text) in samples.iter().enumerate() {
-        let object = object(text.as_bytes()).unwrap();
+        let object = object(text.as_bytes(), JsonRules::Strict).unwrap();
         let place = || format!("'s{n}'");
-        add_all(&mut all, &object, n as u64, &place).map_err(|failure| failure.text)?;
+        add_all(&mut all, (&object, n as u64), floats, &place).map_err(|failure| failure.text)?;
     }
     check_objects(&all).map_err(|failure| failure.text)?;
-    Ok(all.into_iter().map(|(name, seen)| (name, settled(seen.kind))).collect())
+    let settle = |(name, seen): (String, Seen)| {
+        let kind = settled(&name, seen, numbers).map_err(|failure| failure.text)?;
+        Ok((name, kind))
+    };
+    all.into_iter().map(settle).collect()
 }
 
 #[test]
@@ -59,14 +73,40 @@ fn a_name_with_a_dot_is_not_the_field_of_an_object() {
 
 #[test]
 fn numbers_that_would_change_are_refused() {
-    for samples in [
-        [r#"{"a": 9007199254740993}"#, r#"{"a": 0.5}"#],
-        [r#"{"a": 0.5}"#, r#"{"a": 9007199254740993}"#],
-        [r#"{"a": [0.5]}"#, r#"{"a": [-9007199254740993]}"#],
+    for (samples, number) in [
+        (vec![r#"{"a": 9007199254740993}"#, r#"{"a": 0.5}"#], "9007199254740993"),
+        (vec![r#"{"a": 0.5}"#, r#"{"a": 9007199254740993}"#], "9007199254740993"),
+        (vec![r#"{"a": [0.5]}"#, r#"{"a": [-9007199254740993]}"#], "-9007199254740993"),
+        (vec![r#"{"a": [0.5, 9007199254740993]}"#], "9007199254740993"),
+        (vec![r#"{"a": 1}"#, r#"{"a": 9223372036854775808}"#], "9223372036854775808"),
+        (vec![r#"{"a": null}"#, r#"{"a": 1e400}"#], "1e400"),
+        (vec![r#"{"a": 0.1000000000000000055}"#], "0.1000000000000000055"),
     ] {
         let text = infer(&samples).unwrap_err();
-        assert!(text.contains("no float of 64 bits equals"), "{text}");
+        let last = format!("'s{}'", samples.len() - 1);
+        let is_named = text.contains(&last) || text.contains("'s0'");
+        assert!(
+            is_named && text.contains(&format!("is {number}, which would be rounded")),
+            "{text}"
+        );
+        assert!(text.contains("--numbers text"), "{text}");
+        let kind = |numbers| infer_as(&samples, Floats::Double, numbers).unwrap()[0].1;
+        let is_list = samples[0].contains('[');
+        let expected = if is_list { Kind::List(Item::Text) } else { Kind::Text };
+        assert_eq!(kind(Numbers::Text), expected, "{samples:?}");
+        assert!(kind(Numbers::Nearest).is_float(), "{samples:?}");
     }
-    let text = infer(&[r#"{"a": 9223372036854775808}"#]).unwrap_err();
-    assert!(text.contains("more than 63 bits") && text.contains("'s0'"), "{text}");
+    // What is written as JSON keeps every number.
+    assert_eq!(infer(&[r#"{"a": [18446744073709551616, "x"]}"#]).unwrap()[0].1, Kind::Json);
+}
+
+#[test]
+fn floats_of_32_bits_hold_less() {
+    let single = |text: &str| infer_as(&[text], Floats::Single, Numbers::Exact);
+    for text in [r#"{"a": 0.1}"#, r#"{"a": [0.5, 16777216]}"#, r#"{"a": 16777217}"#] {
+        single(text).unwrap();
+    }
+    for text in [r#"{"a": 0.30000000000000004}"#, r#"{"a": [0.5, 16777217]}"#, r#"{"a": 1e39}"#] {
+        assert!(single(text).unwrap_err().contains("would be rounded"), "{text}");
+    }
 }

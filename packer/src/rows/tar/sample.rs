@@ -38,6 +38,12 @@ impl TarSample {
         self.wrong.get_or_insert((kind, reason));
     }
 
+    /// Returns true if another sample of the same key has the parts that this one lacks.
+    pub(super) fn completes(&self, other: &TarSample) -> bool {
+        let has = |part: &TarPart| self.parts.iter().any(|own| own.source == part.source);
+        self.wrong.is_none() && other.wrong.is_none() && !other.parts.iter().any(has)
+    }
+
     /// Adds a part.
     pub(super) fn add(&mut self, ext: &[u8], at: u64, size: u64) {
         let source = name::lower(ext).into_owned();

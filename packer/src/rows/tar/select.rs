@@ -3,6 +3,7 @@
 //! Conditions read the JSON of samples. Samples are collected in batches, so that several threads read and
 //! evaluate at the same time; the order stays that of the tar.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use crate::packed_shard::FrameReader;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::options::ScanOptions;
+use crate::units;
 
 /// Samples that are evaluated together.
 const BATCH: usize = 1024;
@@ -57,12 +59,26 @@ pub(super) struct Sink<'a, 'o> {
     /// The path and the sidecar of a compressed tar.
     packed: Option<(PathBuf, Index)>,
     batch: Vec<TarSample>,
+    /// The places in the batch of the keys of a tar whose parts are joined again.
+    places: HashMap<Vec<u8>, usize>,
+    /// Pieces of samples that were joined to earlier ones.
+    rejoined: u64,
     samples: u64,
 }
 
 impl<'a, 'o> Sink<'a, 'o> {
     pub(super) fn new(builder: &'a mut ScanBuilder<'o>, prefix: Vec<u8>) -> Sink<'a, 'o> {
-        Sink { builder, prefix, source: 0, file: None, packed: None, batch: Vec::new(), samples: 0 }
+        Sink {
+            builder,
+            prefix,
+            source: 0,
+            file: None,
+            packed: None,
+            batch: Vec::new(),
+            places: HashMap::new(),
+            rejoined: 0,
+            samples: 0,
+        }
     }
 
     pub(super) fn options(&self) -> &'o ScanOptions {
@@ -96,22 +112,55 @@ impl<'a, 'o> Sink<'a, 'o> {
 
     /// Takes a sample.
     pub(super) fn push(&mut self, sample: TarSample) -> Result<(), Failure> {
+        let is_whole = self.batch.len() + 1 >= BATCH && !self.options().rejoins;
+        self.add(sample);
+        if is_whole { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds a sample to the batch, or its parts to an earlier sample of the same key that lacks them. The batch is then the
+    /// whole tar. Returns the place of the earlier one.
+    fn add(&mut self, sample: TarSample) -> Option<usize> {
+        if self.options().rejoins {
+            match self.places.get(&sample.key) {
+                Some(&place) if self.batch[place].completes(&sample) => {
+                    self.batch[place].parts.extend(sample.parts);
+                    self.rejoined += 1;
+                    return Some(place);
+                }
+                Some(_) => {}
+                None => drop(self.places.insert(sample.key.clone(), self.batch.len())),
+            }
+        }
         self.batch.push(sample);
-        if self.batch.len() == BATCH { self.flush() } else { Ok(()) }
+        None
     }
 
     /// Takes the samples of a compressed tar, which are selected already.
     pub(super) fn take_all(&mut self, samples: StreamSamples) -> Result<(), Failure> {
         self.skip(samples.skipped);
+        let has_filters = !self.options().filters.is_empty();
+        let mut selections = Vec::with_capacity(samples.samples.len());
         for (sample, selected) in samples.samples {
-            self.take(&sample, selected)?;
+            match self.add(sample) {
+                None => selections.push(selected),
+                // The conditions saw a piece of the sample.
+                Some(place) if has_filters => {
+                    let reason = "its parts are not neighbors in the compressed tar, so --where can't be \
+                                  evaluated; reshard it without --where first";
+                    selections[place] = Selected::Wrong(ProblemKind::RepeatedKey, reason.into());
+                }
+                Some(_) => {}
+            }
         }
-        Ok(())
+        self.places.clear();
+        let batch = std::mem::take(&mut self.batch);
+        batch.iter().zip(selections).try_for_each(|(sample, selected)| self.take(sample, selected))
     }
 
     /// Evaluates the collected samples and adds those that are packed.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
+        self.places.clear();
         let (options, file) = (self.options(), self.file.as_ref());
         let selected: Vec<Selected> = if options.filters.is_empty() {
             batch.iter().map(|_| Selected::Yes).collect()
@@ -191,7 +240,13 @@ impl<'a, 'o> Sink<'a, 'o> {
 
     /// Adds the samples that are left.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        self.flush()
+        self.flush()?;
+        if self.rejoined > 0 {
+            let pieces = units::counted(self.rejoined, "piece", "pieces");
+            self.builder
+                .note(&format!("{pieces} of samples joined to earlier parts of the same key"));
+        }
+        Ok(())
     }
 }
 
