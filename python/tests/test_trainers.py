@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ HERE = [
     ("pytorch.Trainer(", 'pytorch.Trainer(accelerator="cpu", devices={ranks}, enable_progress_bar=False, '
      "enable_model_summary=False, "),
     ("TrainingArguments(", "TrainingArguments(use_cpu=True, disable_tqdm=True, dataloader_pin_memory=False, "),
+    ("SFTConfig(", "SFTConfig(use_cpu=True, bf16=False, disable_tqdm=True, dataloader_pin_memory=False, "),
 ]  # fmt: skip
 
 
@@ -32,6 +34,12 @@ def block(heading: str) -> str:
     """The first block of Python under a heading."""
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.search(r"^```python\n(.*?)^```$", section, re.S | re.M)[1]
+
+
+def here(code: str, ranks: int) -> str:
+    for old, new in HERE:
+        code = code.replace(old, new.format(ranks=ranks))
+    return code
 
 
 def model() -> str:
@@ -52,8 +60,7 @@ class Launch:
         """A case; `end`: a checkpoint at the end of an epoch, too."""
         name = f"{heading}, {workers} workers"
         code = block(heading).replace("num_workers=2", f"num_workers={workers}")
-        for old, new in HERE:
-            code = code.replace(old, new.format(ranks=self.ranks))
+        code = here(code, self.ranks)
         slug = re.sub(r"\W+", "_", name).lower()
         kills = {"middle": 8} | ({"whole": None} if whole else {})
         self._add(name, slug, code, kills)
@@ -73,12 +80,16 @@ class Launch:
         if self.ranks > 1:
             start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(self.ranks)]
             command = [sys.executable, *start, *command[1:]]
-        words = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=900, check=False, env=os.environ | words
-        )
-        assert done.returncode == 0, done.stderr[-6000:]
+        job(command, self.folder)
         return [json.loads((self.folder / f"{rank}.json").read_text()) for rank in range(self.ranks)]
+
+
+def job(command: list[str], folder: pathlib.Path) -> None:
+    words = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=900, check=False, env=os.environ | words, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +153,38 @@ def test_each_trainer_sees_each_sample_once_and_the_same_rows_after_a_kill(numbe
         for rank in told:
             found = rank[f"{heading}, 0 workers"]["evaluated"]
             assert sorted(found) == list(range(COUNT)), heading
+
+
+def needs(package: str) -> None:
+    if importlib.util.find_spec(package) is None:  # importing Keras chooses its backend
+        pytest.skip(f"{package} is not installed")
+
+
+def test_keras_sees_each_sample_once_and_begins_an_interrupted_epoch_again(numbered, tmp_path):
+    needs("keras")
+    launch = Launch(tmp_path / "launch", 1)
+    alone, forked = launch.add("Keras"), launch.add("Keras", FORKED, end=False)
+    (told,) = launch.run(numbered)
+    right = told[alone]["whole"]
+    assert_each_once([right], launch.steps)
+    assert told[forked]["whole"] == right and [len(told[name]["evaluated"]) for name in (alone, forked)] == [COUNT] * 2
+    for name in (alone, forked):
+        assert told[name]["middle"] == [right[:8], right]
+    assert told[f"{alone}, at the end"]["end"] == [right[: launch.steps + 2], right[launch.steps :]]
+
+
+def test_trl_sees_each_text_once_and_the_same_rows_after_a_kill(tmp_path):
+    needs("trl")
+    import trl_job
+
+    (tmp_path / "pairs").mkdir()
+    for n in range(trl_job.COUNT):
+        (tmp_path / "pairs" / f"{n:04}.txt").write_text(f"w{n} and more words")
+    pack("build", tmp_path / "pairs", "-o", tmp_path / "texts", "--shards", 4, "--require", "txt")
+    (tmp_path / "block.py").write_text(here(block("trl"), 1))
+    job([sys.executable, str(SCRIPT.with_name("trl_job.py")), "block.py"], tmp_path)
+    told = json.loads((tmp_path / "told.json").read_text())
+    steps = len(told["whole"]) // 2
+    for epoch in (told["whole"][:steps], told["whole"][steps:]):
+        assert sorted(sum(epoch, [])) == list(range(trl_job.COUNT))
+    assert told["first"] == told["whole"][: trl_job.KILL] and told["rest"] == told["whole"][5:]

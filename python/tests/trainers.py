@@ -9,6 +9,7 @@ in folders of its own: once to the end if nothing kills it, otherwise until the 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -92,12 +93,12 @@ def watched(watch: Watch) -> None:
 
     forward = model.Model.forward
 
+    @functools.wraps(forward)  # Trainer reads the names of its arguments
     def told(self: Any, image: torch.Tensor, labels: torch.Tensor) -> Any:
         if torch.is_grad_enabled():
             watch(labels)
         return forward(self, image, labels)
 
-    told.__signature__ = __import__("inspect").signature(forward)  # type: ignore[attr-defined]
     model.Model.forward = told
 
 
@@ -105,13 +106,15 @@ def watched_keras(watch: Watch) -> None:
     os.environ["KERAS_BACKEND"] = "torch"
     from keras.src.backend.torch.trainer import TorchTrainer
 
+    if hasattr(TorchTrainer, "watched"):
+        return
     step = TorchTrainer.train_step
 
     def told(self: Any, data: Any) -> Any:
         watch(data[1])
         return step(self, data)
 
-    TorchTrainer.train_step = told
+    TorchTrainer.train_step, TorchTrainer.watched = told, True
 
 
 def main() -> None:

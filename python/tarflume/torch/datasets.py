@@ -195,8 +195,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """
         seen, carried = around(), self._carried_around
         if carried is not None and not seen.loaded and torch.utils.data.get_worker_info() is not None:
-            mine = {"dealer": seen.dealer, "block": seen.block, "ahead": seen.ahead}
-            seen = carried if seen.dealer is None else replace(carried, **mine)
+            dealer, block, ahead = seen.dealer, seen.block, seen.ahead
+            seen = carried if dealer is None else replace(carried, dealer=dealer, block=block, ahead=ahead)
         if seen.dealer is not None and self._given is not None and self._given[1] > 1:
             rank, world = self._given
             raise UsageError(

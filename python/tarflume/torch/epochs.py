@@ -35,8 +35,7 @@ class Epochs:
     """A table in shared memory. Pickling for a worker shares the table; a deep copy is a separate one."""
 
     def __init__(self, table: torch.Tensor | None = None, owner: int | None = None) -> None:
-        shared: Any = torch.zeros(CELLS, dtype=torch.int64) if table is None else table
-        self._table: torch.Tensor = shared if shared.is_shared() else shared.share_memory_()
+        self._table = _shared(torch.zeros(CELLS, dtype=torch.int64) if table is None else table)
         self._owner = os.getpid() if owner is None else owner
         self._begun: dict[int, int] = {}
         _alive[id(self)] = self
@@ -67,7 +66,7 @@ class Epochs:
         """Makes a table of this process, if the present one is of the process that started it. A worker keeps it."""
         if self._owner == os.getpid() or torch.utils.data.get_worker_info() is not None:
             return
-        self._table = torch.full((CELLS,), _latest(self._table.tolist()), dtype=torch.int64).share_memory_()
+        self._table = _shared(torch.full((CELLS,), _latest(self._table.tolist()), dtype=torch.int64))
         self._owner = os.getpid()
 
     def _iteration(self) -> tuple[int, int]:
@@ -85,6 +84,11 @@ class Epochs:
     def __reduce__(self) -> tuple[type[Epochs], tuple[torch.Tensor, int]]:
         self.own()
         return Epochs, (self._table, self._owner)
+
+
+def _shared(table: Any) -> torch.Tensor:
+    shared: torch.Tensor = table if table.is_shared() else table.share_memory_()
+    return shared
 
 
 def _latest(cells: list[int]) -> int:

@@ -53,7 +53,7 @@ def _flatten(columns: Columns) -> tuple[list[Any], list[str]]:
     return list(columns.values()), list(columns.keys())
 
 
-def _flatten_with_keys(columns: Columns) -> tuple[list[tuple[_pytree.MappingKey[str, Any], Any]], list[str]]:
+def _flatten_with_keys(columns: Columns) -> tuple[list[tuple[_pytree.KeyEntry, Any]], list[str]]:
     return [(_pytree.MappingKey(name), column) for name, column in columns.items()], list(columns.keys())
 
 
