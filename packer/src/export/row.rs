@@ -66,8 +66,8 @@ impl<'a> Rows<'a> {
         };
         let (_, tar) = self.tar.insert(open);
         let clean_names = self.job.options.clean_names;
-        let (parts, columns) = (&self.parts[..], &self.job.columns);
-        Ok(Some(Row { sample, bytes, parts, clean_names, columns, tar }))
+        let columns = &self.job.columns;
+        Ok(Some(Row { sample, bytes, parts: &self.parts, clean_names, columns, tar }))
     }
 }
 
