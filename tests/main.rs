@@ -29,7 +29,7 @@
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
-//! - `joined_tars`: tars behind the end marker of another tar;
+//! - `joined_tars`: tars behind the end marker of another tar; `tar_names`: names in tars;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
 //!   list of keys whose samples are left out;
@@ -93,6 +93,7 @@ mod stealing;
 mod streams;
 mod strips;
 mod sync;
+mod tar_names;
 mod terminal;
 mod tokens;
 mod verify;

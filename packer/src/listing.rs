@@ -145,8 +145,16 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         let index = open_index(folder, entry)?;
         let tar = folder.join(&entry.name);
         proof::probe_suspect(&tar, &index)?;
-        let (source, has_sidecar, ignore_zeros) = (None, true, access.ignore_zeros);
-        shards.push(Shard { tar, source, index, has_sidecar, ignore_zeros });
+        if !index.is_compressed() {
+            probe::check_end(&index, &tar)?;
+        }
+        shards.push(Shard {
+            tar,
+            source: None,
+            index,
+            has_sidecar: true,
+            ignore_zeros: access.ignore_zeros,
+        });
     }
     Ok(Listing { manifest: Some(manifest), shards })
 }
@@ -167,8 +175,13 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);
         let index = index.map_err(|e| e.with_path(&shard.url))?;
-        let (source, has_sidecar, ignore_zeros) = (Some(shard.source), true, access.ignore_zeros);
-        Ok(Shard { tar: shard.url, source, index, has_sidecar, ignore_zeros })
+        Ok(Shard {
+            tar: shard.url,
+            source: Some(shard.source),
+            index,
+            has_sidecar: true,
+            ignore_zeros: access.ignore_zeros,
+        })
     })?;
     let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
     Ok(Listing { manifest: Some(manifest), shards })
@@ -197,7 +210,7 @@ fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
         return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true, ignore_zeros });
     }
     let options = Options { ignore_zeros, ..Options::of_headers() };
-    let read = sidecar::read_tar(tar, (&options, 0), &|_| {})?;
+    let read = sidecar::read_tar(tar, &options, 0, &|_| {})?;
     let index = Index::from_bytes(read.bytes)?;
     Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false, ignore_zeros })
 }

@@ -434,8 +434,8 @@ pub(crate) fn pack_tokens(
         (None, None, None) => None,
         _ => return Err(usage(py, "give tokenizer=, or encode= with fingerprint=")),
     };
-    let (field, part) = (text_field.into(), text_part.into());
-    let reading = Reading { field, part, per_line, ignore_zeros };
+    let reading =
+        Reading { field: text_field.into(), part: text_part.into(), per_line, ignore_zeros };
     let input = match (Input::megatron(&sources), encoder) {
         (Some(prefixes), None) => Input::Megatron(prefixes),
         (Some(_), Some(_)) => return Err(usage(py, "Megatron files have ids: give no tokenizer")),

@@ -186,8 +186,15 @@ impl Stream {
 
     fn of(shards: Vec<StreamShard>) -> Stream {
         let shuffle = Shuffle::None;
-        let (memory, ahead, ignore_zeros) = (None, u64::MAX, false);
-        Stream { shards, shuffle, rank: 0, world: 1, memory, ahead, ignore_zeros }
+        Stream {
+            shards,
+            shuffle,
+            rank: 0,
+            world: 1,
+            memory: None,
+            ahead: u64::MAX,
+            ignore_zeros: false,
+        }
     }
 
     /// How samples are shuffled; not at all by default. A stream supports `None`, `Shards` and `Buffer`. A

@@ -146,6 +146,58 @@ with zipfile.ZipFile('large.zip', 'w', allowZip64=True) as out:
 }
 
 #[test]
+fn zips_of_file_managers_are_taken_and_their_own_files_left_behind() {
+    let place = Place::new();
+    for key in ["a/x", "a/y", "b/z"] {
+        place.pair(&format!("pairs/{key}"));
+    }
+    place.pack("build pairs -o whole").succeeds();
+    let made = r"
+import zipfile, pathlib
+files = [(str(f.relative_to('pairs')), f.read_bytes()) for f in sorted(pathlib.Path('pairs').rglob('*.*'))]
+junk = '.DS_Store', 'a/.DS_Store', '__MACOSX/a/._x.jpg', 'a/__MACOSX/x.jpg', 'b/Thumbs.db', 'b/desktop.ini', 'a/.t/x.jpg'
+def write(name, files, system=3):
+    with zipfile.ZipFile(name, 'w') as out:
+        for path, data in files:
+            info = zipfile.ZipInfo('x')
+            info.filename, info.create_system = path, system
+            out.writestr(info, data)
+write('junk.zip', files + [(name, b'x') for name in junk])
+write('windows.zip', [(name.replace('/', chr(92)), data) for name, data in files], 0)
+write('dot.zip', [('./' + name, data) for name, data in files])
+write('absolute.zip', [('//' + name, data) for name, data in files])
+write('left.zip', files + [('left/' + name, b'x') for name in ('a.jpg', 'b/c.jpg')])
+";
+    python(&place, made, &[]).succeeds();
+    for (name, options) in [
+        ("junk", ""),
+        ("windows", ""),
+        ("dot", ""),
+        ("absolute", "--names path=replace"),
+        ("left", "--exclude left/**"),
+    ] {
+        place.pack(&format!("build zip:{name}.zip -o {name} {options}")).succeeds();
+        assert_eq!(members(&place, name), members(&place, "whole"), "{name}");
+    }
+    place.pack("build zip:absolute.zip -o x").exits(1).says("--names path=replace cleans it");
+}
+
+#[test]
+fn globs_of_all_in_a_folder_leave_out_the_folder() {
+    let place = Place::new();
+    place.pair("photos/a/x").pair("photos/__MACOSX/deep/x").pair("photos/a/_raw/y");
+    place.file("photos/a/Thumbs.db", "x").file("photos/.DS_Store", "x");
+    place.pack("build photos -o refused").exits(1).says("__MACOSX");
+    for globs in
+        ["--exclude __MACOSX/** --exclude **/_raw/**", "--exclude __MACOSX --exclude a/_raw"]
+    {
+        place.pack(&format!("build photos -o out {globs}")).succeeds();
+        assert_eq!(place.manifest("out")["samples"], 1);
+        fs::remove_dir_all(place.at("out")).unwrap();
+    }
+}
+
+#[test]
 fn npz_members_stored_and_compressed_are_the_same_rows() {
     let place = Place::new();
     let made = r"

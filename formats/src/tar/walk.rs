@@ -142,9 +142,14 @@ impl Walk {
 
     /// Creates a walk from `offset`, which must be a member's first header block or the end marker.
     pub fn at(offset: u64) -> Self {
-        let pending = Pending::default();
-        let (state, pax, zeros_until, last) = (State::Header, false, 0, None);
-        Walk { at: offset, state, pending, pax, zeros_until, last }
+        Walk {
+            at: offset,
+            state: State::Header,
+            pending: Pending::default(),
+            pax: false,
+            zeros_until: 0,
+            last: None,
+        }
     }
 
     /// Passes over lone blocks of zeros before byte `until`, as `tar --ignore-zeros` does. Without

@@ -68,8 +68,9 @@ impl<'a> Rows<'a> {
         };
         let (_, tar) = self.tar.insert(open);
         let clean_names = self.job.options.clean_names;
-        let (parts, columns, rules) = (&self.parts[..], &self.job.columns, self.job.rules());
-        Ok(Some(Row { sample, bytes, parts, clean_names, columns, rules, tar }))
+        let columns = &self.job.columns;
+        let rules = self.job.rules();
+        Ok(Some(Row { sample, bytes, parts: &self.parts, clean_names, columns, rules, tar }))
     }
 }
 

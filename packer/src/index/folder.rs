@@ -25,7 +25,7 @@ const PACKED: [&[u8]; 7] =
 /// The error for them.
 pub(crate) const COMPRESSED: &str = "this shard is compressed, and nothing in it can be found without unpacking \
     it; decompress it (gunzip, zstd -d), or pack its samples into other shards with `pack reshard`, or move it out of the folder, or read it without an index, from \
-    front to back, as a stream (`stream=True`, in Rust `Stream::open`)";
+    front to back, as a stream (`tarflume.webdataset`, in Rust `Stream::open`)";
 
 /// A manifest, new or existing.
 #[derive(Debug)]

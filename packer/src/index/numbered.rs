@@ -15,7 +15,8 @@ fn is_numbered(ext: &[u8]) -> bool {
 /// # Errors
 /// Returns an error if the sidecar is damaged.
 pub(crate) fn note(index: &Index) -> Result<Option<String>> {
-    let (mut found, mut first) = (0, None);
+    let mut found = 0;
+    let mut first = None;
     for sample in index.iter() {
         let sample = sample?;
         for part in sample.parts() {
@@ -27,7 +28,8 @@ pub(crate) fn note(index: &Index) -> Result<Option<String>> {
         }
     }
     let Some((key, part)) = first else { return Ok(None) };
-    let (key, ext) = (name::shown(key), name::shown(part.ext));
+    let key = name::shown(key);
+    let ext = name::shown(part.ext);
     let files = units::counted(found, "name has", "names have");
     Ok(Some(format!(
         "{files} a number after the first dot, where the key ends: readers take '{key}.{ext}', at byte {}, for the \

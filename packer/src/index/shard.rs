@@ -85,7 +85,7 @@ pub fn index_tar(
         }
     }
     let options = &options;
-    let read = read_tar(tar, (options, listed_until), on_bytes)?;
+    let read = read_tar(tar, options, listed_until, on_bytes)?;
     let mut warnings = read.warnings;
     let replaced = match Index::open(&sidecar) {
         Ok(old) => Some(old),

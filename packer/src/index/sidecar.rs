@@ -43,7 +43,8 @@ pub(crate) struct Read {
 /// follows its end marker and zeros are not ignored, and after an interruption.
 pub(crate) fn read_tar(
     tar: &Path,
-    (options, listed_until): (&Options, u64),
+    options: &Options,
+    listed_until: u64,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Read> {
     let mut making = Making {
@@ -305,7 +306,7 @@ mod tests {
             stop: Stop::new(),
             storage: Vec::new(),
         };
-        let read = read_tar(&folder.path().join("a.tar"), (&options, 0), &|_| {}).unwrap();
+        let read = read_tar(&folder.path().join("a.tar"), &options, 0, &|_| {}).unwrap();
         let index = Index::from_bytes(read.bytes).unwrap();
         let known = index.iter().map(|sample| sample.unwrap().dimensions.is_some());
         assert_eq!(known.collect::<Vec<_>>(), [false, true, false, true]);

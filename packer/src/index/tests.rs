@@ -53,6 +53,8 @@ fn a_sidecar_made_by_index_equals_that_of_packing() {
 #[test]
 fn false_claims_are_refused_with_their_place_and_publish_nothing() {
     for (claim, message) in [
+        (FalseClaim::SampleAfterEnd, "byte 7680: another tar begins here"),
+        (FalseClaim::GarbageAfterEnd, "byte 7680: bytes of no tar follow"),
         (FalseClaim::CutAtBlock, "byte 3584: the tar ends without its end marker"),
         (FalseClaim::CutMidData, "key s1.jpg: the tar ends inside this member"),
         (FalseClaim::NoEnd, "without its end marker"),

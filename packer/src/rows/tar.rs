@@ -75,7 +75,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 None => {
                     let told = if told.is_empty() { Value::Null } else { json!(told) };
                     sink.open(place, "bytes", told)?;
-                    headers((path, options), &mut sink, (counter, stop))?;
+                    headers(path, options, &mut sink, (counter, stop))?;
                 }
             }
         }
@@ -90,7 +90,8 @@ fn has_frames(path: &Path) -> Result<bool, Failure> {
 
 /// Lists a tar by its headers.
 fn headers(
-    (path, options): (&Path, TarOptions<'_>),
+    path: &Path,
+    options: TarOptions<'_>,
     sink: &mut Sink<'_, '_>,
     (counter, stop): (&crate::scan::ScanCounter, &crate::stop::Stop),
 ) -> Result<(), Failure> {

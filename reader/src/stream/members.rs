@@ -74,7 +74,8 @@ fn pass_zeros(reader: &mut impl BufRead) -> io::Result<bool> {
         if bytes.is_empty() {
             return Ok(false);
         }
-        let (all, zeros) = (bytes.len(), bytes.iter().take_while(|&&byte| byte == 0).count());
+        let all = bytes.len();
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
         reader.consume(zeros);
         if zeros < all {
             return Ok(true);

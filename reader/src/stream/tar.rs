@@ -30,9 +30,16 @@ pub(super) struct Tar {
 impl Tar {
     /// The tar in `bytes`. With `ignore_zeros`, the tars that are joined there.
     pub(super) fn new(bytes: Unpack, ignore_zeros: bool) -> Tar {
-        let (window, marker) = (vec![0; WINDOW], None);
-        let walk = Walk::new().ignoring_zeros(if ignore_zeros { u64::MAX } else { 0 });
-        Tar { bytes, walk, window, start: 0, end: 0, at: 0, marker, ignore_zeros }
+        Tar {
+            bytes,
+            walk: Walk::new().ignoring_zeros(if ignore_zeros { u64::MAX } else { 0 }),
+            window: vec![0; WINDOW],
+            start: 0,
+            end: 0,
+            at: 0,
+            marker: None,
+            ignore_zeros,
+        }
     }
 
     /// The next member of any kind. Skips the rest of the previous member's data. `None` at the end

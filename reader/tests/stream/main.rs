@@ -6,6 +6,7 @@
 mod cuts;
 mod false_claims;
 mod foreign;
+mod joined;
 mod memory;
 mod mixing;
 #[path = "../patience.rs"]

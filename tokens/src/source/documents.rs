@@ -70,7 +70,6 @@ pub struct Reading {
 
 impl Default for Reading {
     fn default() -> Reading {
-        let (field, part) = ("text".into(), "txt".into());
-        Reading { field, part, per_line: false, ignore_zeros: false }
+        Reading { field: "text".into(), part: "txt".into(), per_line: false, ignore_zeros: false }
     }
 }

@@ -159,6 +159,16 @@ fn parts_of_tars_are_documents() {
 }
 
 #[test]
+fn joined_tars_are_refused_or_read_on() {
+    let folder = Folder::new();
+    let joined = [tar(&[("1.txt", "one")]), tar(&[("2.txt", "two")])].concat();
+    let error = folder.read("s.tar", &joined, &Reading::default()).unwrap_err();
+    assert!(error.contains("byte 2048: another tar begins here"), "{error}");
+    let reading = Reading { ignore_zeros: true, ..Reading::default() };
+    assert_eq!(folder.read("s.tar", &joined, &reading), Ok(vec!["one".into(), "two".into()]));
+}
+
+#[test]
 fn folders_are_listed_in_the_order_of_bytes() {
     let folder = Folder::new();
     for name in ["c/b.jsonl", "c/B.txt.gz", "c/a/z.tar", "c/.hidden.txt", "c/x.jpg", "c/x.tar.gz"] {

@@ -31,7 +31,8 @@ pub(super) fn list(
     let mut listing = Pass { options, grouping: Grouping::new(options), samples: Vec::new() };
     let until = if options.ignore_zeros { u64::MAX } else { 0 };
     let mut walk = Walk::new().ignoring_zeros(until);
-    let (mut buffer, mut members) = (Vec::new(), 0u64);
+    let mut buffer = Vec::new();
+    let mut members = 0u64;
     // A block behind an end marker, which was read to be examined.
     let mut behind: Option<Block> = None;
     loop {
