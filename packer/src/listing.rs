@@ -16,7 +16,7 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
-    Crc, Error, ErrorKind, Index, files, index_path, name, open_index, read_manifest,
+    Crc, Error, ErrorKind, Index, files, index_path, name, open_index, probe, read_manifest,
 };
 
 use crate::braces;
