@@ -45,7 +45,10 @@ macro_rules! part {
 /// `(byte / 255 - mean) / std`, by default with ImageNet's `mean` and `std`; with a device, bytes are copied
 /// and the GPU computes. `filter` is "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast"
 /// (aliased). `orientation` applies the orientation of EXIF. `reducing_gap`: a JPEG is decoded at a reduced
-/// scale that is at least this many times the output (None: always in full).
+/// scale that is at least this many times the output (None: always in full). `damaged="keep"` decodes JPEGs
+/// of which pixels are lost (cut files, missing scans, broken codes) to the pixels of libjpeg-turbo, as Pillow
+/// does with `LOAD_TRUNCATED_IMAGES`, and `stats()["jpegs_damaged"]` counts them; by default they are bad
+/// samples.
 ///
 /// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
@@ -60,7 +63,7 @@ impl Image {
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (transform, part = PICTURES, *, layout = "hwc", channels = "rgb",
            dtype = "uint8", mean = None, std = None, filter = "bilinear", orientation = true,
-           reducing_gap = 2.0, resize_on_device = None, device_decoder = None))]
+           reducing_gap = 2.0, damaged = "error", resize_on_device = None, device_decoder = None))]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
@@ -73,6 +76,7 @@ impl Image {
         filter: &str,
         orientation: bool,
         reducing_gap: Option<f64>,
+        damaged: &str,
         resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -89,6 +93,7 @@ impl Image {
             filter,
             orientation,
             reducing_gap,
+            damaged,
             resize_on_device,
             device_decoder
         );
@@ -107,7 +112,8 @@ impl Image {
             .channels(words::channels(py, channels)?)
             .filter(words::filter(py, filter)?)
             .orientation(orientation)
-            .reducing_gap(reducing_gap);
+            .reducing_gap(reducing_gap)
+            .keep_damaged(words::damaged(py, damaged)?);
         let image = match resize_on_device {
             Some(side) => image.resize_on_device(side),
             None => image,

@@ -37,7 +37,10 @@ impl Image {
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
         let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
-        let source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
+        let mut source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
+        if let (true, PictureSource::Jpeg(jpeg)) = (self.keep_damaged, &mut source) {
+            jpeg.keep_damaged();
+        }
         let size = source.size();
         if size.pixels() > self.most_pixels {
             let text = format!(

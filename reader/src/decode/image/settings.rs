@@ -41,6 +41,8 @@ pub struct Image {
     pub(super) decoded: Option<u32>,
     /// Whether rows begin with a header, for pictures as decoded.
     pub(super) headed: bool,
+    /// Whether JPEGs of which pixels are lost are decoded.
+    pub(super) keep_damaged: bool,
 }
 
 impl Image {
@@ -64,6 +66,7 @@ impl Image {
             share: None,
             decoded: None,
             headed: false,
+            keep_damaged: false,
         }
     }
 
@@ -140,6 +143,15 @@ impl Image {
     #[must_use]
     pub fn resize_on_device(mut self, side: u32) -> Self {
         self.decoded = Some(side);
+        self
+    }
+
+    /// Sets whether JPEGs of which pixels are lost are decoded: cut files, missing progressive scans, broken codes. Their
+    /// pixels are those of libjpeg-turbo: gray where data lack, estimates for missing scans. They are counted
+    /// ([`Blocks::damaged`](crate::Blocks::damaged)). By default each is a bad sample.
+    #[must_use]
+    pub fn keep_damaged(mut self, keep: bool) -> Self {
+        self.keep_damaged = keep;
         self
     }
 
