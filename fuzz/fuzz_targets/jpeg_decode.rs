@@ -1,9 +1,9 @@
 //! Decoding a hostile JPEG: no panic, no byte outside the output's rows, and the same result with one
-//! stream as with four. The first six bytes choose scale, color and region.
+//! stream as with four, and if damaged pictures are kept. The first six bytes choose scale, color and region.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Color, Decoder, ErrorKind, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Damage, Decoder, ErrorKind, Header, Job, OnDamage, Region, Scale};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first_chunk::<6>() else { return };
@@ -23,24 +23,34 @@ fuzz_target!(|input: &[u8]| {
     let region = Region { left, top, width, height };
     let line = width as usize * color.bytes();
     let stride = line + 3;
-    let decode = |streams| {
+    let decode = |streams, on_damage| {
         let mut output = vec![0xa5; stride * height as usize];
         let job = Job {
             region: Some(region),
             scale,
             color,
             stride,
+            on_damage,
             ..Job::new(bytes, &header, &mut output)
         };
         let mut decoder = Decoder::new();
         decoder.set_streams(streams);
-        let result = decoder.decode(job).map(|report| report.drawn);
+        let result = decoder.decode(job).map(|report| (report.drawn, report.damage));
         assert!(output.chunks(stride).all(|row| row[line..] == [0xa5; 3]));
         if let Err(error) = &result {
             let placed = error.byte().is_some_and(|byte| byte <= bytes.len() as u64);
             assert!(placed || error.kind() == ErrorKind::Unsupported, "{error:?}");
         }
-        result.map(|drawn| (drawn, output)).map_err(|error| error.to_string())
+        result.map(|found| (found, output)).map_err(|error| error.to_string())
     };
-    assert!(decode(1) == decode(4));
+    let refused = decode(1, OnDamage::Refuse);
+    assert!(refused == decode(4, OnDamage::Refuse));
+    let kept = decode(1, OnDamage::Keep);
+    match refused {
+        Ok(((_, damage), _)) => {
+            assert!(damage != Damage::Lost);
+            assert!(refused == kept, "what is not damaged is decoded alike");
+        }
+        Err(_) => assert!(kept.is_err() || kept.is_ok_and(|((_, damage), _)| damage != Damage::None)),
+    }
 });

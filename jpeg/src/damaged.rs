@@ -32,11 +32,21 @@ pub(crate) struct Damaged {
     last: Vec<u8>,
 }
 
-/// Returns the bytes of the coefficients that are kept.
-pub(crate) fn memory(header: &Header) -> u64 {
+impl Header {
+    /// Returns an upper bound on the bytes that decoding takes beside those of [`Header::memory`] if
+    /// damaged pictures are kept.
+    pub fn memory_to_keep(&self) -> u64 {
+        let (columns, rows) = self.mcus();
+        let held = if self.has_several_scans() { rows } else { 1 };
+        Store::bytes(self, held) + u64::from(columns) * self.components.blocks() as u64 * 129
+    }
+}
+
+/// # Errors
+/// Returns an error if these bytes cannot hold all blocks.
+fn check_room(bytes: &[u8], header: &Header) -> Result<()> {
     let (columns, rows) = header.mcus();
-    let held = if header.has_several_scans() { rows } else { 1 };
-    Store::bytes(header, held) + u64::from(columns) * header.components.blocks() as u64 * 129
+    header.check_rows(bytes, rows, u64::from(columns) * header.components.blocks() as u64)
 }
 
 impl Damaged {
@@ -53,6 +63,9 @@ impl Damaged {
     ) -> Result<Report> {
         let (bytes, header) = (job.bytes, job.header);
         header.check_supported()?;
+        if job.on_damage == OnDamage::Refuse {
+            check_room(bytes, header)?;
+        }
         let entry_points = slot.report.entry_points;
         slot.open_damaged(job)?;
         let several = header.has_several_scans();
@@ -106,6 +119,7 @@ impl Damaged {
     }
 
     fn read_whole(&mut self, bytes: &[u8], header: &Header) -> Result<bool> {
+        check_room(bytes, header)?;
         self.store.set(header, 1)?;
         let mut scans = Scans::new(bytes, header);
         while let Some(scan) = scans.next()? {

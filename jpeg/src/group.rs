@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use crate::damaged::{self, Damaged};
+use crate::damaged::Damaged;
 use crate::entropy::{Lane, Lockstep, MOST_LANES, lockstep};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::whole;
@@ -85,7 +85,7 @@ impl DecoderState {
         let (most, bytes) = (self.memory, job.bytes.len());
         let kept = match job.on_damage {
             OnDamage::Refuse => 0,
-            OnDamage::Keep => damaged::memory(job.header),
+            OnDamage::Keep => job.header.memory_to_keep(),
         };
         match job.header.memory(bytes, job.scale, job.region)?.saturating_add(kept) {
             needed if needed <= most => Ok(()),
@@ -343,8 +343,7 @@ impl<'a> PictureTask<'a> {
     fn begin((number, job): (usize, Job<'a>), slot: &mut Slot) -> Result<Self> {
         let header = job.header;
         // Kinds without entry points ignore any that are given.
-        let blob = job.entry_points.filter(|blob| !blob.is_empty());
-        let blob = blob.filter(|_| header.without_entry_points().is_none());
+        let blob = job.entry_points.filter(|_| header.without_entry_points().is_none());
         let points = blob.and_then(|blob| EntryPoints::read(blob).ok()).filter(|points| {
             points.are_of(slot.layout.mcus, header.components.count(), header.data)
         });

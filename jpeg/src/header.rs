@@ -231,7 +231,9 @@ impl Header {
         match self.unsupported {
             None => Ok(()),
             Some(why) => {
-                Err(Error::new(ErrorKind::Unsupported, format!("{why}: this kind is not decoded")))
+                let way_on = kind::way_on(why);
+                let text = format!("{why}: this kind is not decoded; {way_on}");
+                Err(Error::new(ErrorKind::Unsupported, text))
             }
         }
     }
@@ -329,6 +331,11 @@ impl Header {
     /// Returns why it is not decoded; `None` if it is.
     pub fn unsupported(&self) -> Option<&'static str> {
         self.unsupported
+    }
+
+    /// Returns what a user can do with a picture that is not decoded; `None` if it is decoded.
+    pub fn way_on(&self) -> Option<&'static str> {
+        self.unsupported.map(kind::way_on)
     }
 
     /// Returns why a picture of its kind has no entry points; `None` if it has them. Kinds that are

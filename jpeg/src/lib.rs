@@ -14,7 +14,8 @@
 //!   independent streams;
 //! - a [`Rewriter`] writes a JPEG again without a change of its pixels: smaller, as baseline,
 //!   without metadata;
-//! - damage is never concealed: it is an [`Error`] with its byte.
+//! - damage is never concealed: what loses pixels is an [`Error`] with its byte, unless
+//!   [`OnDamage::Keep`] asks for libjpeg-turbo's pixels; what loses none is reported ([`Damage`]).
 //!
 //! ```
 //! use tarflume_jpeg::{Decoder, Header, Job, Region, Scanner};

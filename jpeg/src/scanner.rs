@@ -297,7 +297,12 @@ mod tests {
                     continue;
                 }
                 let mut blob = Vec::new();
-                let scanned = scanner.scan(&bytes, &header, &mut blob).map(|()| blob);
+                let scanned = scanner.scan(&bytes, &header, &mut blob);
+                if matches!(scanned, Ok(Some(_))) {
+                    assert_eq!(blob, b"", "an irregular file has no entry points");
+                    continue;
+                }
+                let scanned = scanned.map(|_| blob);
                 let expected = read(&mut reread, &bytes, &header);
                 counts[usize::from(expected.is_ok())] += 1;
                 assert_eq!(scanned.is_ok(), expected.is_ok(), "{scanned:?} {expected:?}");

@@ -424,5 +424,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("reread_texts", &stats.reread_texts)?;
     facts.set_item("warning", stats.warning.as_deref().map(keywords::of_setters))?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
+    facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
+    facts.set_item("jpegs_damaged", stats.blocks.damaged)?;
     Ok(facts)
 }

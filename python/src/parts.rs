@@ -64,6 +64,10 @@ macro_rules! part {
 /// JPEG XL (with the plugins of Pillow), JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. One thread at a time
 /// decodes such a picture; `stats()["functions"]` has the cost. Without it they are errors.
 ///
+/// `damaged="keep"` decodes JPEGs of which pixels are lost (cut files, missing scans, broken codes) to the pixels of
+/// libjpeg-turbo, as Pillow does with `LOAD_TRUNCATED_IMAGES`, and `stats()["jpegs_damaged"]` counts them; by default
+/// they are bad samples.
+///
 /// With a device: `resize_on_device=side` sends pictures of up to `side * side` pixels as they were decoded,
 /// and the GPU crops and resizes. `device_decoder` has the GPU's JPEG decoder (nvJPEG) decode a share of the
 /// pictures, 0 to 1, or with "auto" a share that makes both sides finish at the same time.
@@ -77,7 +81,7 @@ impl Image {
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb",
            dtype = "uint8", normalize = None, mean = None, std = None, filter = None,
-           orientation = true, reducing_gap = 2.0, resize_on_device = None,
+           orientation = true, reducing_gap = 2.0, damaged = "error", resize_on_device = None,
            device_decoder = None, fallback = None))]
     fn new(
         py: Python<'_>,
@@ -92,6 +96,7 @@ impl Image {
         filter: Option<&str>,
         orientation: bool,
         reducing_gap: Option<f64>,
+        damaged: &str,
         resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
         fallback: Option<&str>,
@@ -110,6 +115,7 @@ impl Image {
             filter,
             orientation,
             reducing_gap,
+            damaged,
             resize_on_device,
             device_decoder,
             fallback
@@ -130,7 +136,8 @@ impl Image {
             .layout(words::layout(py, layout)?)
             .channels(channels)
             .orientation(orientation)
-            .reducing_gap(reducing_gap);
+            .reducing_gap(reducing_gap)
+            .keep_damaged(words::damaged(py, damaged)?);
         let image = match fallback {
             Some(name) => image.fallback(PillowFallback::named(py, name)?),
             None => image,

@@ -89,6 +89,11 @@ pub(crate) fn filter(py: Python<'_>, word: &str) -> PyResult<Filter> {
     one_of(py, "filter", word, &known)
 }
 
+/// Returns true if damaged pictures are kept.
+pub(crate) fn damaged(py: Python<'_>, word: &str) -> PyResult<bool> {
+    one_of(py, "damaged", word, &[("error", false), ("keep", true)])
+}
+
 pub(crate) fn on_bad(py: Python<'_>, word: &str) -> PyResult<OnBad> {
     let known = [("error", OnBad::Error), ("skip", OnBad::Skip), ("substitute", OnBad::Substitute)];
     one_of(py, "on_bad", word, &known)

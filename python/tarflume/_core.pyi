@@ -390,6 +390,7 @@ class Image:
         filter: Literal["bilinear", "bicubic", "lanczos", "nearest", "bilinear-fast"] | None = None,
         orientation: bool = True,
         reducing_gap: float | None = 2.0,
+        damaged: Literal["error", "keep"] = "error",
         resize_on_device: int | None = None,
         device_decoder: float | Literal["auto"] | None = None,
         fallback: Literal["pillow"] | None = None,

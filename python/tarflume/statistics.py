@@ -45,7 +45,8 @@ class Stats(dict[str, Any]):
       `input`, `wake`, `end`. `reads_asleep_s`: the time that threads slept in reads. `startup_s`: the time that the
       consumer waited for the first batches of epochs.
     - `functions` (the cost of the functions of `Apply`: `calls`, `busy_s`, `waiting_s` for the interpreter lock),
-      `jpeg_blocks_skipped`, `warning` (None without one).
+      `jpeg_blocks_skipped`, `jpegs_irregular` (their files break rules of the format, but all pixels are there),
+      `jpegs_damaged` (pixels are lost, `Image(damaged="keep")`), `warning` (None without one).
     - `fetch`: requests to an object store since the data set was opened, None for files (`requests`, `retries`, `hedges`:
       second requests for late bytes, `throttled`: answers that asked for a pause, `bytes`, `first_byte_p50_s`,
       `first_byte_p95_s`, `usd`: requests and retrieval at list price, transfer within the region being free; None if

@@ -224,3 +224,34 @@ fn a_gray_picture_with_factors_gives_the_same_pixels() {
     }
     kept.verdict(100);
 }
+
+/// A progressive picture in 4:2:0, and for cuts of it the FNV-1a hashes (64 bits) of the pixels of
+/// libjpeg-turbo 3.1 (simplejpeg 1.9.0, `strict=False`): versions before 3 look at other rows of
+/// blocks if an MCU has several.
+const SCANS: &[u8] = include_bytes!("kept/scans_420.jpg");
+const CUTS: [(usize, u64); 11] = [
+    (292, 0x1bf3_d27d_e776_9c97),
+    (389, 0x8aba_707b_c5f4_6b69),
+    (583, 0x48f8_94ef_3184_a5af),
+    (680, 0xc183_e530_ea90_6948),
+    (874, 0xf2ee_7c28_c688_064c),
+    (971, 0x364e_cd38_fcfb_c38e),
+    (1262, 0xebca_b87a_e0e5_5c1e),
+    (1359, 0x2316_5b87_c263_1e7d),
+    (1456, 0x7101_539a_6591_fe92),
+    (1553, 0xd9e3_23b1_e3da_7f53),
+    (1650, 0xa81a_fdee_b1cf_5bf6),
+];
+
+#[test]
+fn missing_scans_of_several_rows_of_blocks_are_estimated_as_in_the_newest_version() {
+    let mut ours = TestDecoder::default();
+    for (length, expected) in CUTS {
+        let ask = Ask { on_damage: OnDamage::Keep, ..Ask::default() };
+        let picture = ours.decode(&SCANS[..length], ask).unwrap();
+        let hash = picture.bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        assert_eq!(hash, expected, "cut at {length}");
+    }
+}

@@ -10,7 +10,7 @@
 //! - `sizes`, `kinds`, `progressive`, `inks`: whole pictures; `regions`: parts of them; `groups`:
 //!   several at once;
 //! - `points`: entry points of another JPEG; `positions`: where they are; `false_claims`: forged ones;
-//! - `damage`: truncated or changed files; `kept`: the pixels of these; `limits`: extreme requests;
+//! - `damage`: truncated or changed files; `kept`: the pixels of these; `irregular`: files that break rules and lose nothing; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
 //!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again.
 //!
@@ -26,6 +26,7 @@ mod false_claims;
 mod groups;
 mod hostile;
 mod inks;
+mod irregular;
 mod kept;
 mod kinds;
 mod limits;

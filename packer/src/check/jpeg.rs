@@ -1,6 +1,6 @@
 //! Checks the structure of JPEGs with the jpeg crate. [`super::Tray`] reads their Huffman codes.
 
-use tarflume_jpeg::{Error, Header, whole};
+use tarflume_jpeg::{Error, Header, Scanner, whole};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use super::sniff::other_than_jpeg;
@@ -12,10 +12,14 @@ use crate::problem::ProblemKind;
 /// # Errors
 /// Returns the first fault found.
 pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
-    whole(bytes).map_err(|e| match other_than_jpeg(bytes) {
-        Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
-        None => fault(&e),
-    })?;
+    if let Err(error) = whole(bytes)
+        && !has_all_pixels(bytes)
+    {
+        return Err(match other_than_jpeg(bytes) {
+            Some(reason) => Fault { kind: ProblemKind::BadJpeg, byte: 0, reason },
+            None => fault(&error),
+        });
+    }
     let header = Header::parse(bytes).map_err(|e| fault(&e))?;
     match unread(&header) {
         Some(reason) if level == CheckLevel::Decode => {
@@ -25,10 +29,18 @@ pub(super) fn look(bytes: &[u8], level: CheckLevel) -> Result<Header, Fault> {
     }
 }
 
+/// Returns true if all codes of a JPEG are there, whatever its end looks like.
+fn has_all_pixels(bytes: &[u8]) -> bool {
+    let header = Header::parse(bytes).ok().filter(is_read);
+    header.is_some_and(|header| Scanner::new().scan(bytes, &header, &mut Vec::new()).is_ok())
+}
+
 /// Returns why the codes of a JPEG are not read, or `None` if they are.
 fn unread(header: &Header) -> Option<String> {
-    if let Some(why) = header.unsupported() {
-        return Some(format!("bad JPEG: {why}: this kind is not decoded"));
+    if let Some(why) = header.unsupported()
+        && let Some(way_on) = header.way_on()
+    {
+        return Some(format!("bad JPEG: {why}: this kind is not decoded; {way_on}"));
     }
     let (width, height) = (header.width(), header.height());
     let many = u64::from(width) * u64::from(height) > MAX_PIXELS;

@@ -108,9 +108,9 @@ impl Tray {
         let group: Vec<ScanJob<'_>> = jpegs.iter().map(|jpeg| jpeg.job(bytes)).collect();
         scanner.scan_group(&group, |number, result| {
             found[number] = match result {
-                Ok(blob) => {
+                Ok(scanned) => {
                     let start = blobs.len();
-                    blobs.extend_from_slice(blob);
+                    blobs.extend_from_slice(scanned.entry_points);
                     Ok(start..blobs.len())
                 }
                 Err(error) => Err(fault(&error)),
@@ -146,7 +146,7 @@ impl Tray {
     pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<&[u8], Fault> {
         self.alone.clear();
         let read = self.scanner.scan_job(jpeg, &mut self.alone);
-        read.map(|()| self.alone.as_slice()).map_err(|e| fault(&e))
+        read.map(|_| self.alone.as_slice()).map_err(|e| fault(&e))
     }
 
     /// Removes everything.
@@ -225,7 +225,7 @@ mod tests {
                 assert!(found.byte.abs_diff(cut as u64) < 16, "{kind:?}: {found:?}");
             }
             let mut bytes = whole.clone();
-            bytes.splice(end..end, [0x55; 100]);
+            bytes.splice(end..end, [0x55, 0x2a].repeat(50));
             let found = read(&[bytes]).remove(0).unwrap();
             assert!(found.reason.contains("left after"), "{kind:?}: {found:?}");
         }

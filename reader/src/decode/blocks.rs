@@ -35,6 +35,11 @@ pub struct Blocks {
     /// Pictures coded in several scans, including progressive ones. They have no entry points, and all their
     /// scans are read.
     pub several_scans: u64,
+    /// Pictures whose files break rules of the format although all pixels are there: stray bytes or restart markers
+    /// between segments, a missing end.
+    pub irregular: u64,
+    /// Pictures of which pixels are lost ([`Image::keep_damaged`](crate::Image::keep_damaged)).
+    pub damaged: u64,
 }
 
 impl Blocks {
@@ -45,7 +50,7 @@ impl Blocks {
 
     /// The counts of one picture.
     pub(super) fn of(report: &tarflume_jpeg::Report) -> Blocks {
-        use tarflume_jpeg::Use;
+        use tarflume_jpeg::{Damage, Use};
         Blocks {
             all: report.blocks,
             decoded: report.decoded,
@@ -53,6 +58,8 @@ impl Blocks {
             entered: u64::from(report.entry_points == Use::Used),
             refused: u64::from(report.entry_points == Use::Refused),
             several_scans: u64::from(report.several_scans),
+            irregular: u64::from(report.damage == Damage::Harmless),
+            damaged: u64::from(report.damage == Damage::Lost),
         }
     }
 }
@@ -65,5 +72,7 @@ impl AddAssign for Blocks {
         self.entered += other.entered;
         self.refused += other.refused;
         self.several_scans += other.several_scans;
+        self.irregular += other.irregular;
+        self.damaged += other.damaged;
     }
 }

@@ -41,7 +41,10 @@ impl Image {
 
     fn source<'a>(&self, sample: &Sample<'a>) -> Result<PictureSource<'a>> {
         let (entry_points, excerpt) = (sample.entry_points(0), sample.excerpt(0));
-        let source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
+        let mut source = PictureSource::open(sample.part(0), entry_points, excerpt)?;
+        if let (true, PictureSource::Jpeg(jpeg)) = (self.keep_damaged, &mut source) {
+            jpeg.keep_damaged();
+        }
         self.check_pixels(source.size())?;
         self.check_source(&source)?;
         Ok(source)

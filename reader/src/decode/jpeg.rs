@@ -2,7 +2,7 @@
 //!
 //! `tarflume-jpeg` decodes.
 
-use tarflume_jpeg::{Color, Excerpt, Header, Job, Region, Scale};
+use tarflume_jpeg::{Color, Excerpt, Header, Job, OnDamage, Region, Scale};
 
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::error::{Error, ErrorKind, Result};
@@ -17,6 +17,7 @@ pub(super) struct Jpeg<'a> {
     header: Header,
     entry_points: Option<&'a [u8]>,
     excerpt: Option<Excerpt<'a>>,
+    on_damage: OnDamage,
 }
 
 /// The part of a JPEG that is decoded.
@@ -37,7 +38,12 @@ impl<'a> Jpeg<'a> {
         excerpt: Option<Excerpt<'a>>,
     ) -> Result<Jpeg<'a>> {
         let header = Header::parse(bytes).map_err(convert_error)?;
-        Ok(Jpeg { bytes, header, entry_points, excerpt })
+        Ok(Jpeg { bytes, header, entry_points, excerpt, on_damage: OnDamage::Refuse })
+    }
+
+    /// Decodes it even if pixels are lost.
+    pub(super) fn keep_damaged(&mut self) {
+        self.on_damage = OnDamage::Keep;
     }
 
     /// Size as stored, before any turn.
@@ -87,7 +93,11 @@ impl<'a> Jpeg<'a> {
         let pixels = u64::from(region.width) * u64::from(region.height) * 3;
         let beside =
             self.header.memory(self.bytes.len(), scale, Some(region)).map_err(convert_error)?;
-        Ok(pixels + beside)
+        let kept = match self.on_damage {
+            OnDamage::Refuse => 0,
+            OnDamage::Keep => self.header.memory_to_keep(),
+        };
+        Ok(pixels + beside + kept)
     }
 
     /// The job that decodes a view into `pixels`.
@@ -112,6 +122,7 @@ impl<'a> Jpeg<'a> {
             region: Some(region),
             scale,
             color,
+            on_damage: self.on_damage,
             stride: region.width as usize * color.bytes(),
             output: &mut pixels.bytes,
         })

@@ -47,6 +47,8 @@ pub struct Image {
     pub(super) headed: bool,
     /// Whether a device converts the bytes to floats, for which samples of more than 8 bits would be cut.
     pub(super) is_converted: bool,
+    /// Whether JPEGs of which pixels are lost are decoded.
+    pub(super) keep_damaged: bool,
 }
 
 impl Image {
@@ -72,6 +74,7 @@ impl Image {
             decoded: None,
             headed: false,
             is_converted: false,
+            keep_damaged: false,
         }
     }
 
@@ -183,6 +186,15 @@ impl Image {
     #[must_use]
     pub fn resize_on_device(mut self, side: u32) -> Self {
         self.decoded = Some(side);
+        self
+    }
+
+    /// Sets whether JPEGs of which pixels are lost are decoded: cut files, missing progressive scans, broken codes. Their
+    /// pixels are those of libjpeg-turbo: gray where data lack, estimates for missing scans. They are counted
+    /// ([`Blocks::damaged`](crate::Blocks::damaged)). By default each is a bad sample.
+    #[must_use]
+    pub fn keep_damaged(mut self, keep: bool) -> Self {
+        self.keep_damaged = keep;
         self
     }
 

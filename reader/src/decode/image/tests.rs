@@ -372,3 +372,36 @@ fn numbers_of_classes_are_resized_by_the_nearest_and_stay_whole() {
     }
     index().filter(Filter::Nearest).validate().unwrap();
 }
+
+#[test]
+fn damaged_jpegs_are_kept_on_request_and_counted() {
+    let photo = Photo::new(64, 48, PhotoKind::Yuv420).encode(1).unwrap();
+    let (cut, open) = (&photo[..photo.len() * 2 / 3], &photo[..photo.len() - 2]);
+    let image = Image::new("jpg", Whole::up_to(10_000));
+    let whole = decode(&image, &photo).unwrap();
+    // Pixels are lost: an error, or gray below what is there.
+    let error = decode(&image, cut).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode);
+    let mut scratch = Scratch::default();
+    let kept = decode_with(&image.clone().keep_damaged(true), cut, 3, &mut scratch).unwrap();
+    assert_eq!((kept.len(), &kept[..3 * 64]), (whole.len(), &whole[..3 * 64]));
+    assert_eq!(kept[kept.len() - 3..], [128; 3]);
+    assert_eq!((scratch.blocks.damaged, scratch.blocks.irregular), (1, 0));
+    // Only the end of the image is missing: nothing is lost.
+    let mut scratch = Scratch::default();
+    assert_eq!(decode_with(&image, open, 3, &mut scratch).unwrap(), whole);
+    assert_eq!((scratch.blocks.damaged, scratch.blocks.irregular), (0, 1));
+}
+
+#[test]
+fn memory_for_damaged_pictures_is_reserved_first() {
+    let image = Image::new("jpg", Resize::exact(8)).reducing_gap(None);
+    let progressive = Photo::new(160, 160, PhotoKind::Progressive).encode(1).unwrap();
+    let memory = |image: &Image| {
+        let parts = [("jpg", progressive.as_slice())];
+        let sample = Sample { key: b"a", parts: &parts, ..Sample::default() };
+        image.open(&sample).unwrap().memory
+    };
+    let blocks = 160 * 160 / 64;
+    assert!(memory(&image.clone().keep_damaged(true)) >= memory(&image) + 128 * blocks);
+}
