@@ -19,5 +19,6 @@ fuzz_target!(
         if let Ok(checked) = formats::check(data, GIVEN) {
             assert_eq!(size.ok(), Some(checked));
         }
+        _ = formats::check_numbers(data, GIVEN);
     }
 );

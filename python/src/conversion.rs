@@ -52,6 +52,10 @@ impl Conversion<'_> {
             }
             (Some(word), None, None) => words::normalize(py, word),
             (Some(_), ..) => Err(usage(py, "give normalize=, or mean= and std=, not both")),
+            (None, mean, std) if mean.iter().chain(&std).flatten().any(|&number| number > 1.0) => {
+                let text = "mean and std are on the scale of 0 to 255, and pictures are from 0 to 1 here: divide both by 255";
+                Err(usage(py, text))
+            }
             (None, mean, std) => {
                 Ok(Normalize::new(mean.unwrap_or([0.0; 3]), std.unwrap_or([1.0; 3])))
             }

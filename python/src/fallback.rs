@@ -44,6 +44,7 @@ struct PillowPicture {
     decode: Arc<Py<PyAny>>,
     picture: Py<PyAny>,
     size: ImageSize,
+    exceeds_bytes: bool,
     file: usize,
     /// The cost of opening it.
     cost: Calls,
@@ -75,18 +76,22 @@ impl Fallback for PillowFallback {
     fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
         let opened = call(|py| {
             let opened = self.open.bind(py).call1((PyBytes::new(py, bytes),))?;
-            opened.extract::<(Py<PyAny>, u32, u32)>()
+            opened.extract::<(Py<PyAny>, u32, u32, bool)>()
         });
-        let ((picture, width, height), cost) = opened?;
+        let ((picture, width, height, exceeds_bytes), cost) = opened?;
         let size = ImageSize::new(width, height);
         let (decode, file) = (self.decode.clone(), bytes.len());
-        Ok(Box::new(PillowPicture { decode, picture, size, file, cost }))
+        Ok(Box::new(PillowPicture { decode, picture, size, exceeds_bytes, file, cost }))
     }
 }
 
 impl FallbackPicture for PillowPicture {
     fn size(&self) -> ImageSize {
         self.size
+    }
+
+    fn exceeds_bytes(&self) -> bool {
+        self.exceeds_bytes
     }
 
     fn memory(&self) -> u64 {

@@ -36,8 +36,9 @@ def _pillow() -> None:
                 plugin.register_heif_opener()
 
 
-def _open(data: bytes) -> tuple[Image, int, int]:
-    """The picture, of which only the header was read, and its width and height after the turn of its orientation."""
+def _open(data: bytes) -> tuple[Image, int, int, bool]:
+    """The picture, of which only the header was read, its width and height after the turn of its orientation, and whether it
+    has more than 8 bits a channel."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -47,7 +48,8 @@ def _open(data: bytes) -> tuple[Image, int, int]:
         raise ValueError(f"it does not know this kind; plugins add some: {known}") from None
     width, height = picture.size
     turned = picture.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
-    return (picture, height, width) if turned else (picture, width, height)
+    exceeds = picture.mode.startswith(("I", "F"))
+    return (picture, height, width, exceeds) if turned else (picture, width, height, exceeds)
 
 
 def _decode(picture: Image, channels: str) -> bytes:

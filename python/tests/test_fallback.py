@@ -148,3 +148,15 @@ def test_pictures_keep_their_own_size(tmp_path):
 def test_another_fallback_is_refused():
     with pytest.raises(tarflume.errors.UsageError, match='fallback is "pillow" or None'):
         tarflume.Image(tarflume.Resize(24), fallback="cv2")
+
+
+def test_a_picture_of_more_than_8_bits_is_not_cut_for_floats(tmp_path):
+    depth = Image.fromarray(np.linspace(0, 9, SIZE[0] * SIZE[1], dtype=np.float32).reshape(SIZE[::-1]))
+    assert depth.mode == "F"
+    path = folder(tmp_path / "set", {"tif": encoded("TIFF", depth)})
+    for dtype in ("float32", "uint16"):
+        image = tarflume.Image(tarflume.Resize(8), "img", channels="gray", dtype=dtype, fallback="pillow")
+        with pytest.raises(tarflume.errors.DecodeError, match="more than 8 bits"):
+            rows(path, image)
+    (found,), _ = rows(path, tarflume.Image(tarflume.Resize(8), "img", channels="gray", fallback="pillow"))
+    assert found.dtype == np.uint8

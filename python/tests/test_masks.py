@@ -189,6 +189,8 @@ def test_floats_are_from_0_to_1_unless_a_normalization_is_named(tmp_path):
     ({"mean": [0.5] * 3, "dtype": "uint16"}, 'need dtype="float32"'),
     ({"normalize": "imagenet", "dtype": "float32", "mean": [0.5] * 3}, "not both"),
     ({"normalize": "imagenet", "dtype": "float32", "channels": "gray"}, "red, green and blue"),
+    ({"mean": [123.675, 116.28, 103.53], "std": [58.395, 57.12, 57.375], "dtype": "float32"}, "divide both by 255"),
+    ({"std": [255] * 3, "dtype": "float16"}, "divide both by 255"),
     ({"normalize": "voc", "dtype": "float32"}, '"imagenet", "centered", "unit"'),
     ({"channels": "index", "dtype": "float32"}, 'dtype="uint8" or "uint16"'),
     ({"channels": "index", "filter": "bilinear"}, '"nearest"'),

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tarflume::internal::formats;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::{ClassTable, name};
 
-use super::picture::{Thumbnail, mask, thumbnail};
+use super::picture::{Thumbnail, exchanges_sides, mask, thumbnail};
 use super::rle;
 use super::shapes::{BoxForm, Drawn, Shape, shapes};
 use crate::failure::Failure;
@@ -152,7 +151,7 @@ fn is_turned(parts: &ShardParts<'_>, part: &Part<'_>) -> Result<bool, Failure> {
         return Ok(false);
     }
     let Ok(bytes) = parts.read(part, PICTURE)? else { return Ok(false) };
-    Ok(formats::facts(&bytes).is_ok_and(|(_, orientation)| orientation >= 5))
+    Ok(exchanges_sides(&bytes))
 }
 
 impl Card {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
+use tarflume::internal::formats;
 use tarflume::{
     Cut, Decode, Extent, Filter, Image, ImageSize, PictureShape, Placement, Random, Row, Sample,
     Scratch, Transform,
@@ -53,6 +54,11 @@ pub fn mask(bytes: &[u8], side: u32) -> Result<Thumbnail, String> {
     let colors: Vec<u8> = colors.collect();
     let bytes = png(&colors, small.shape.width, small.shape.height)?;
     Ok(Thumbnail { bytes, size: small.size })
+}
+
+/// Returns true if a picture that is not a JPEG states an orientation that exchanges width and height.
+pub(super) fn exchanges_sides(bytes: &[u8]) -> bool {
+    formats::facts(bytes).is_ok_and(|(_, orientation)| orientation >= 5)
 }
 
 /// Encodes red, green, blue and opacity.

@@ -76,6 +76,12 @@ pub trait FallbackPicture {
     /// Size in pixels after the turn of its orientation.
     fn size(&self) -> ImageSize;
 
+    /// Whether the picture has more than 8 bits a channel. Columns of floats and of 16-bit integers refuse it, because
+    /// [`FallbackPicture::decode`] gives bytes.
+    fn exceeds_bytes(&self) -> bool {
+        false
+    }
+
     /// Bytes that [`FallbackPicture::decode`] allocates. They are reserved from the loader's memory limit first.
     fn memory(&self) -> u64;
 

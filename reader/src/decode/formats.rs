@@ -8,6 +8,7 @@ mod bmp;
 mod bytes;
 mod channels;
 mod codes;
+mod faults;
 mod gif;
 pub(super) mod index;
 mod patched;
@@ -20,18 +21,17 @@ mod webp;
 
 use std::fmt;
 use std::io::Cursor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::codecs::bmp::BmpDecoder;
 use image::codecs::png::PngDecoder;
 use image::codecs::tiff::TiffDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageResult, Limits};
-use tarflume_formats::Content;
+use image::{ColorType, ImageDecoder, ImageFormat, ImageResult, Limits};
 use tarflume_jpeg::orientation_in;
 
 use self::bmp::BmpPalette;
 use self::channels::{PixelKind, WideSample, narrow, rearrange};
+use self::faults::{damaged, fault, guarded, unknown, unsupported};
 use self::gif::GifPicture;
 use self::patched::Patched;
 use self::png_metadata::PngMetadata;
@@ -217,13 +217,30 @@ impl<'a> OtherPicture<'a> {
     /// Returns an error if the data is damaged or truncated, or if the picture does not have what is wanted.
     pub(super) fn decode(self, wanted: Wanted, pixels: &mut Pixels) -> Result<()> {
         match wanted.channels {
-            Channels::Index => index::decode(self, wanted.exact, pixels),
+            Channels::Index => self.decode_numbers(wanted.exact, pixels),
             Channels::Gray if self.palette_is_colored() => Err(damaged(
                 "the picture has a palette: channels=\"index\" (`Channels::Index`) reads its indices, such as the classes \
                  of a mask, and channels=\"luma\" (`Channels::Luma`) the gray of its colors"
                     .into(),
             )),
             _ => self.decode_colors(wanted, pixels),
+        }
+    }
+
+    /// Decodes the numbers that the picture stores.
+    fn decode_numbers(self, exact: bool, pixels: &mut Pixels) -> Result<()> {
+        let (bytes, size, memory) = (self.bytes, self.size, self.memory());
+        match self.format {
+            ImageFormat::Png => guarded(|| index::of_png(bytes, size, memory, exact, pixels)),
+            ImageFormat::Gif => guarded(|| index::of_gif(bytes, size, pixels)),
+            ImageFormat::Bmp => guarded(|| index::of_bmp(bytes, size, pixels)),
+            ImageFormat::Tiff => {
+                let gray = index::of_tiff(bytes, exact)?;
+                self.decode_colors(Wanted { channels: Channels::Luma, exact }, pixels)?;
+                gray.restore(pixels);
+                Ok(())
+            }
+            _ => Err(index::colors("a WebP")),
         }
     }
 
@@ -318,12 +335,24 @@ pub fn facts(bytes: &[u8]) -> Result<(ImageSize, u8)> {
 /// # Errors
 /// Returns an error if it is damaged. [`ErrorKind::Limit`]: decoding needs more memory.
 pub fn check(bytes: &[u8], memory: u64) -> Result<ImageSize> {
+    check_as(bytes, memory, EVERYTHING)
+}
+
+/// As [`check`], for the numbers that a mask stores, of 8 or 16 bits.
+///
+/// # Errors
+/// Returns the errors of [`check`], and one for a picture that stores colors.
+pub fn check_numbers(bytes: &[u8], memory: u64) -> Result<ImageSize> {
+    check_as(bytes, memory, Wanted { channels: Channels::Index, exact: true })
+}
+
+fn check_as(bytes: &[u8], memory: u64, wanted: Wanted) -> Result<ImageSize> {
     let other = OtherPicture::open(bytes)?;
     let (size, needed) = (other.size, other.memory());
     if needed > memory {
         return Err(too_much(size, needed, memory));
     }
-    other.decode(EVERYTHING, &mut Pixels::default()).map(|()| size)
+    other.decode(wanted, &mut Pixels::default()).map(|()| size)
 }
 
 /// A decoded picture that is not a JPEG, as stored.
@@ -355,49 +384,6 @@ pub fn decode(bytes: &[u8], memory: u64) -> Result<DecodedPicture> {
 fn too_much(size: ImageSize, needed: u64, memory: u64) -> Error {
     let text = format!("a picture of {size} pixels needs {needed} bytes to decode, above {memory}");
     Error::new(ErrorKind::Limit, text)
-}
-
-/// Runs code of the decoders. Some of them panic on damaged data: the panic becomes an error of the data, so that one
-/// picture cannot end a training run.
-fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    // After a panic the decoder is dropped, and the pixels are plain bytes.
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-        let text = "the picture cannot be decoded: its decoder panicked; convert it to PNG or JPEG";
-        Err(damaged(text.into()))
-    })
-}
-
-fn fault(error: &ImageError) -> Error {
-    // The errors of these decoders contain no byte offset.
-    let text = format!("the picture cannot be decoded: {error}");
-    match error {
-        ImageError::Unsupported(_) => unsupported(text),
-        _ => damaged(text),
-    }
-}
-
-/// The error of bytes that are none of the formats.
-fn unknown(bytes: &[u8]) -> Error {
-    match Content::of(bytes) {
-        Some(found) if found.is_image() => {
-            unsupported(format!("it is {}, which is not decoded", found.name))
-        }
-        Some(found) => damaged(format!("it is {}, not a picture", found.name)),
-        None => {
-            let first = &bytes[..bytes.len().min(4)];
-            damaged(format!(
-                "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, GIF, BMP or TIFF"
-            ))
-        }
-    }
-}
-
-fn unsupported(text: String) -> Error {
-    Error::new(ErrorKind::Unsupported, text)
-}
-
-fn damaged(text: String) -> Error {
-    Error::new(ErrorKind::Decode, text)
 }
 
 #[cfg(test)]

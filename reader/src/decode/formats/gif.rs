@@ -10,8 +10,9 @@ use std::ops::Range;
 use gif::{ColorOutput, DecodeOptions, DecodingError};
 
 use super::bytes::{le16, part};
+use super::faults::damaged;
 use super::pieces::Pieces;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::make_room;
 
@@ -81,14 +82,12 @@ impl<'a> GifPicture<'a> {
 
     fn frame(mut self) -> Result<DecodedFrame> {
         let info = self.reader.next_frame_info().map_err(|e| fault(&e))?;
-        let info = info.ok_or_else(|| super::damaged("the GIF has no frame".into()))?;
+        let info = info.ok_or_else(|| damaged("the GIF has no frame".into()))?;
         let (width, height) = (usize::from(info.width), usize::from(info.height));
         let right = u32::from(info.left) + u32::from(info.width);
         let bottom = u32::from(info.top) + u32::from(info.height);
         if right > self.size.width || bottom > self.size.height {
-            return Err(super::damaged(
-                "the first frame of the GIF is not the one of its header".into(),
-            ));
+            return Err(damaged("the first frame of the GIF is not the one of its header".into()));
         }
         let mut frame = DecodedFrame {
             indices: Vec::new(),
@@ -218,12 +217,12 @@ fn next_needed(bytes: &[u8], mut at: usize) -> Option<Range<usize>> {
 }
 
 /// Converts an error of the decoder. Its memory was reserved before, so it has read all that it needs.
-pub(super) fn fault(error: &DecodingError) -> crate::error::Error {
+pub(super) fn fault(error: &DecodingError) -> Error {
     let text = match error {
         DecodingError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the picture cannot be decoded: the GIF is truncated".to_string()
         }
         error => format!("the picture cannot be decoded: {error}"),
     };
-    super::damaged(text)
+    damaged(text)
 }

@@ -2,35 +2,17 @@
 
 use std::io::Cursor;
 
+use image::ImageDecoder;
 use image::codecs::bmp::BmpDecoder;
-use image::{ImageDecoder, ImageFormat};
 use png::{BitDepth, ColorType, Transformations};
 
 use super::bmp::BmpPalette;
+use super::faults::{damaged, fault};
 use super::gif::{self, GifPicture};
-use super::{OtherPicture, damaged, fault, guarded, png as chunks, tiff};
+use super::{png as chunks, tiff};
 use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
-use crate::picture::pixels::{Channels, Depth, Pixels, Wanted, buffer_bytes, make_room};
-
-/// Decodes the numbers of a picture into `pixels`, of one channel. Numbers of 16 bits are an error unless `exact`.
-///
-/// # Errors
-/// Returns an error if the picture stores colors, or if its data is damaged or truncated.
-pub(super) fn decode(picture: OtherPicture<'_>, exact: bool, pixels: &mut Pixels) -> Result<()> {
-    let (size, bytes) = (picture.size, picture.bytes);
-    guarded(|| match picture.format {
-        ImageFormat::Png => of_png(&picture, exact, pixels),
-        ImageFormat::Gif => {
-            let gif = GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
-            pixels.set(size, 1)?;
-            gif.decode_indices(&mut pixels.bytes)
-        }
-        ImageFormat::Bmp => of_bmp(bytes, size, pixels),
-        ImageFormat::Tiff => of_tiff(picture, exact, pixels),
-        _ => Err(colors("a WebP")),
-    })
-}
+use crate::picture::pixels::{Depth, Pixels, buffer_bytes, make_room};
 
 /// The error for a picture without numbers.
 pub(in crate::decode) fn colors(what: &str) -> Error {
@@ -46,31 +28,41 @@ fn too_wide() -> Error {
     )
 }
 
-fn of_png(picture: &OtherPicture<'_>, exact: bool, pixels: &mut Pixels) -> Result<()> {
+/// Decodes the numbers of a PNG of this size with at most `memory` bytes. Numbers of 16 bits are an error unless `exact`.
+///
+/// # Errors
+/// Returns an error if the picture stores colors, or if its data is damaged or truncated.
+pub(super) fn of_png(
+    bytes: &[u8],
+    size: ImageSize,
+    memory: u64,
+    exact: bool,
+    pixels: &mut Pixels,
+) -> Result<()> {
     let bad = |e: png::DecodingError| damaged(format!("the picture cannot be decoded: {e}"));
-    let bytes = usize::try_from(picture.memory()).unwrap_or(usize::MAX);
-    let source = chunks::pieces(picture.bytes);
-    let mut decoder = png::Decoder::new_with_limits(source, png::Limits { bytes });
+    let limits = png::Limits { bytes: usize::try_from(memory).unwrap_or(usize::MAX) };
+    let source = chunks::pieces(bytes);
+    let mut decoder = png::Decoder::new_with_limits(source, limits);
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(bad)?;
     let (color, depth) = reader.output_color_type();
     if !matches!(color, ColorType::Grayscale | ColorType::Indexed) {
         return Err(colors("a PNG of this kind"));
     }
-    let count = buffer_bytes(picture.size, 1)?;
+    let count = buffer_bytes(size, 1)?;
     if depth == BitDepth::Sixteen {
         if !exact {
             return Err(too_wide());
         }
         make_room(&mut pixels.words, count)?;
-        pixels.describe(picture.size, 1, Depth::Word);
+        pixels.describe(size, 1, Depth::Word);
         reader.next_frame(bytemuck::cast_slice_mut(&mut pixels.words)).map_err(bad)?;
         pixels.words.iter_mut().for_each(|word| *word = u16::from_be(*word));
         return Ok(());
     }
-    pixels.set(picture.size, 1)?;
+    pixels.set(size, 1)?;
     reader.next_frame(&mut pixels.bytes).map_err(bad)?;
-    unpack(&mut pixels.bytes, picture.size, depth as usize);
+    unpack(&mut pixels.bytes, size, depth as usize);
     Ok(())
 }
 
@@ -88,8 +80,21 @@ fn unpack(bytes: &mut [u8], size: ImageSize, bits: usize) {
     }
 }
 
-/// Decodes a copy of the file whose palette shows the indices.
-fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
+/// Decodes the indices of a GIF's first frame.
+///
+/// # Errors
+/// Returns an error if its data is damaged or truncated.
+pub(super) fn of_gif(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
+    let gif = GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
+    pixels.set(size, 1)?;
+    gif.decode_indices(&mut pixels.bytes)
+}
+
+/// Decodes the indices of a BMP: those of a copy of the file whose palette shows them.
+///
+/// # Errors
+/// Returns the errors of [`of_png`].
+pub(super) fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
     let palette = BmpPalette::of(bytes).ok_or_else(|| colors("a BMP without a palette"))?;
     let mut copy = Vec::new();
     make_room(&mut copy, bytes.len())?;
@@ -106,24 +111,38 @@ fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
     Ok(())
 }
 
-fn of_tiff(picture: OtherPicture<'_>, exact: bool, pixels: &mut Pixels) -> Result<()> {
-    let gray = tiff::stored_gray(picture.bytes).filter(|gray| matches!(gray.bits, 1 | 8 | 16));
+/// How a TIFF stores its gray levels, which are its numbers.
+///
+/// # Errors
+/// Returns an error if the picture stores colors, or numbers of 16 bits unless `exact`.
+pub(super) fn of_tiff(bytes: &[u8], exact: bool) -> Result<TiffLevels> {
+    let gray = tiff::stored_gray(bytes).filter(|gray| matches!(gray.bits, 1 | 8 | 16));
     let gray = gray.ok_or_else(|| colors("a TIFF that is not gray of 1, 8 or 16 bits"))?;
     if gray.bits == 16 && !exact {
         return Err(too_wide());
     }
-    picture.decode_colors(Wanted { channels: Channels::Luma, exact }, pixels)?;
-    if gray.bits == 1 {
-        pixels.bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte > 0));
-    }
-    if gray.white_is_zero {
+    Ok(TiffLevels(gray))
+}
+
+/// The gray levels of a TIFF.
+pub(super) struct TiffLevels(tiff::StoredGray);
+
+impl TiffLevels {
+    /// Converts decoded gray, from black to white, to the numbers that the file stores.
+    pub(super) fn restore(&self, pixels: &mut Pixels) {
+        let TiffLevels(gray) = self;
+        if gray.bits == 1 {
+            pixels.bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte > 0));
+        }
+        if !gray.white_is_zero {
+            return;
+        }
         let white = if gray.bits == 1 { 1 } else { u8::MAX };
         match pixels.depth {
             Depth::Word => pixels.words.iter_mut().for_each(|word| *word = u16::MAX - *word),
             _ => pixels.bytes.iter_mut().for_each(|byte| *byte = white - *byte),
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

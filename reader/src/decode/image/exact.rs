@@ -51,6 +51,14 @@ impl Image {
         if self.channels == Channels::Index && matches!(source, PictureSource::Jpeg(_)) {
             return Err(index::colors("a JPEG"));
         }
+        if let PictureSource::Fallback(picture) = source
+            && (self.wanted().exact || self.is_converted)
+            && picture.exceeds_bytes()
+        {
+            let text = "the fallback decodes pictures to bytes, and this one has more than 8 bits a channel: convert it to \
+                        a PNG or TIFF of 16 bits, or round it to 8 bits with dtype=\"uint8\"";
+            return Err(Error::new(ErrorKind::Decode, text));
+        }
         if self.is_converted && source.depth() != Depth::Byte {
             let text = "a device converts bytes to floats, and the picture has more than 8 bits a channel: \
                         dtype=\"uint16\" (`Image::to_u16`) copies its values, dtype=\"uint8\" rounds them to 8 bits, and a \

@@ -1,0 +1,54 @@
+//! The errors of pictures that are not JPEGs, and the guard against decoders that panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::ImageError;
+use tarflume_formats::Content;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Runs code of the decoders. Some of them panic on damaged data: the panic becomes an error of the data, so that one
+/// picture cannot end a training run.
+pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    // After a panic the decoder is dropped, and the pixels are plain bytes.
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+        let text = "the picture cannot be decoded: its decoder panicked; convert it to PNG or JPEG";
+        Err(damaged(text.into()))
+    })
+}
+
+/// Converts an error of a decoder of the crate `image`.
+pub(super) fn fault(error: &ImageError) -> Error {
+    // The errors of these decoders contain no byte offset.
+    let text = format!("the picture cannot be decoded: {error}");
+    match error {
+        ImageError::Unsupported(_) => unsupported(text),
+        _ => damaged(text),
+    }
+}
+
+/// The error of bytes that are none of the formats.
+pub(super) fn unknown(bytes: &[u8]) -> Error {
+    match Content::of(bytes) {
+        Some(found) if found.is_image() => {
+            unsupported(format!("it is {}, which is not decoded", found.name))
+        }
+        Some(found) => damaged(format!("it is {}, not a picture", found.name)),
+        None => {
+            let first = &bytes[..bytes.len().min(4)];
+            damaged(format!(
+                "its first bytes ({first:02x?}) are not those of a picture: expected JPEG, PNG, WebP, GIF, BMP or TIFF"
+            ))
+        }
+    }
+}
+
+/// The error of a picture of a kind that is not decoded.
+pub(super) fn unsupported(text: String) -> Error {
+    Error::new(ErrorKind::Unsupported, text)
+}
+
+/// The error of a picture whose data is wrong.
+pub(super) fn damaged(text: String) -> Error {
+    Error::new(ErrorKind::Decode, text)
+}
