@@ -9,6 +9,7 @@ use tarflume_formats::{Durability, Index, Reading, ShardWriter, files, index_pat
 
 use super::*;
 use crate::check::Content;
+use crate::columns::Columns;
 use crate::exit::Exit;
 use crate::stop::Stop;
 
@@ -18,7 +19,7 @@ fn everything() -> Options {
         entry_points: false,
         force: false,
         allow_missing_end: false,
-        columns: crate::columns::Columns::default(),
+        columns: Columns::default(),
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),
