@@ -196,6 +196,7 @@ fn a_loader_takes_labels_and_weights_from_the_sidecars_without_reading_their_par
         }
     }
     fs::write(&tar, bytes).unwrap();
+    place.renew("shards/shard-000000.tar");
     for (pointer, dtype) in [("/class", DType::I64), ("/class", DType::F32), ("/split", DType::U8)]
     {
         let (ours, plain) =

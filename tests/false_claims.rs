@@ -16,7 +16,7 @@ fn truth(claim: FalseClaim) -> (&'static [(&'static str, u64)], i32) {
         NoEnd | OneZeroBlock => (&[("missing-end", 6656)], 65),
         ZeroBlockInside => (&[("bad-header", 2048)], 65),
         GarbageAfterEnd | SampleAfterEnd => (&[("gap", 7680)], 65),
-        AllZero => (&[], 65), // no sample to index, nothing wrong with the tar
+        AllZero => (&[], 0), // a shard without samples
         Empty => (&[("missing-end", 0)], 65),
         Gzip => (&[("unsupported", 0)], 65),
         // Undetectable without a digest; see `verify` for a flipped bit with one.

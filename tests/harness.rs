@@ -4,14 +4,17 @@
 
 mod child;
 mod foreign;
+mod published;
 mod sidecar;
 mod ustar;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tarflume_fixtures::{Folder, flat_jpeg};
@@ -68,9 +71,13 @@ impl Place {
         self
     }
 
-    /// Runs `pack` with these words; `''` is an empty one. The environment is empty but for PATH.
+    /// Runs `pack` with these words; `''` is an empty one. The environment is empty but for PATH. What it publishes must
+    /// pass `pack verify`.
+    #[track_caller]
     pub(crate) fn pack(&self, words: &str) -> Run {
-        self.start(words).ended()
+        let run = self.start(words).ended();
+        published::expect_whole(self, words, &run);
+        run
     }
 
     /// As [`Place::pack`] with variables in the environment.
@@ -92,6 +99,20 @@ impl Place {
         command.args(words).current_dir(self.root.path()).env_clear();
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command
+    }
+
+    /// Makes the sidecar of the tar `name` newer than its tar, as if a disk had changed the tar.
+    pub(crate) fn renew(&self, name: &str) {
+        let (tar, sidecar) = (self.at(name), self.at(name).with_extension("index"));
+        let found = |path: &Path| fs::metadata(path).unwrap();
+        loop {
+            let sidecar = fs::File::open(&sidecar).unwrap();
+            sidecar.set_modified(SystemTime::now()).unwrap();
+            let times = |found: fs::Metadata| (found.ctime(), found.ctime_nsec());
+            if times(sidecar.metadata().unwrap()) > times(found(&tar)) {
+                return;
+            }
+        }
     }
 
     /// Returns all files under `name` with their digests, by their paths; none if there is no such

@@ -37,6 +37,8 @@
 //!   machine are not faults of samples;
 //! - `tokens`: text packed into blocks of token ids;
 //! - `sync`: copies of a data set;
+//! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
+//!   sidecars were made; `empty_shards`: tars without a file;
 //! - `view`: counts, pages and the server of `stats` and `view` (tests/browser has those in a browser);
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
@@ -58,6 +60,7 @@ mod dedupe;
 mod diff;
 mod disk_failures;
 mod doctor;
+mod empty_shards;
 mod entry_points;
 mod exact_numbers;
 mod exclude;
@@ -81,9 +84,11 @@ mod manuals;
 mod missing_sources;
 mod names;
 mod numbers;
+mod odd_inputs;
 mod plan_epoch;
 mod prepare;
 mod problems;
+mod replaced;
 mod reshard;
 mod restart;
 mod scan_parts;

@@ -80,7 +80,8 @@ use tarflume_formats::IgnorePoison;
 /// - `on_bad`: "error", "skip" (a smaller batch) or "substitute" (another sample, chosen by arithmetic).
 ///   `bad_budget`: the maximum number of bad samples.
 /// - `verify`: compares checksums: "off", "sampled" or "all". By default "all" for a data set in an object store,
-///   and "off" for files.
+///   and "off" for files. Labels that the sidecars have are compared with the parts that they were copied from. A tar that
+///   may have been changed after its sidecar was made, by the times of both files, is compared with it in any case.
 ///
 /// Speed:
 ///

@@ -9,6 +9,7 @@ use tarflume_formats::{Durability, Index, Reading, ShardWriter, files, index_pat
 
 use super::*;
 use crate::check::Content;
+use crate::columns::Columns;
 use crate::exit::Exit;
 use crate::stop::Stop;
 
@@ -19,7 +20,7 @@ fn everything() -> Options {
         force: false,
         allow_missing_end: false,
         ignore_zeros: false,
-        columns: crate::columns::Columns::default(),
+        columns: Columns::default(),
         jobs: 2,
         stop: Stop::new(),
         storage: Vec::new(),

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
-use tarflume_formats::Reading;
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::{Reading, index_path};
 
 use super::*;
 use crate::exit::Exit;
@@ -88,7 +88,19 @@ fn after(file: &str, damage: impl Fn(&mut Vec<u8>)) -> (Report, Report) {
     let mut bytes = fs::read(&path).unwrap();
     damage(&mut bytes);
     fs::write(&path, bytes).unwrap();
+    if file.ends_with(".tar") {
+        renew(&path);
+    }
     (report(dir.path(), Level::Quick), report(dir.path(), Level::Full))
+}
+
+/// Makes a sidecar newer than its tar, as if a disk had changed the tar.
+fn renew(tar: &Path) {
+    use tarflume_formats::freshness::{may_be_newer, renew};
+    let (sidecar, found) = (index_path(tar), |path: &Path| fs::metadata(path).unwrap());
+    while may_be_newer(&found(tar), &found(&sidecar)) {
+        renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::fetch::plan::ReadPlan;
 
 impl ReadPlan {
     /// Appends what must be compared of the sample in `found`, whose parts begin at number `start`. Returns true if the
-    /// tar of the shard may be newer than its sidecar, and something of the sample was not compared yet.
+    /// tar of the shard may be newer than its sidecar, and something of the sample was not compared yet. Of a store, parts
+    /// are compared by the loader's verification alone, and only copied values are added.
     pub(super) fn add_proofs(
         &mut self,
         shard: &Shard,
@@ -19,6 +20,7 @@ impl ReadPlan {
         start: usize,
     ) -> bool {
         let ReadPlan { found: sample, parts, .. } = self;
+        let needs = parts.len();
         let picked = wanted.verifies_copies(draw);
         for &ext in wanted.copied() {
             let copied = sample.parts().find(|part| part.ext == wanted.ext(ext).as_bytes());
@@ -30,6 +32,9 @@ impl ReadPlan {
             }
         }
         let end = parts.len();
+        if shard.is_remote() {
+            return parts[needs..].iter().any(|part| shard.must_compare(part.number));
+        }
         for n in start..end {
             let PartRef { ext, number, .. } = parts[n];
             let Some(ext) = ext.filter(|_| shard.must_compare(number)) else { continue };

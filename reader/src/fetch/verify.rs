@@ -1,7 +1,8 @@
 //! `Verify`: selects the samples whose parts are compared with their checksums. Compares nothing.
 
 /// The share of parts whose checksums are compared. From a store, only the bytes that a crop needs of a JPEG are fetched
-/// and compared; from files, selected parts are read and compared whole.
+/// and compared; from files, selected parts are read and compared whole. So are the parts that values of typed columns were
+/// copied from. Parts of a tar that may have been changed after its sidecar was made are compared in any case, once.
 ///
 /// ```
 /// use tarflume::{Loader, Verify};

@@ -13,6 +13,8 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_jpeg::{Header, Scanner, strips};
 
+use crate::harness::renew;
+
 const SAMPLES: u64 = 36;
 
 /// What the sidecar has beside entry points.
