@@ -216,12 +216,9 @@ impl<'a> Scan<'a> {
 
     /// Skips a comma, after which the end of the list or object may not follow.
     fn comma(&mut self, end: u8) -> Result<(), JsonFault> {
-        self.blank();
-        let comma = self.at;
         self.expect(b',')?;
         self.blank();
         if self.peek() == Some(end) {
-            self.at = comma;
             return Err(self.fault("trailing comma"));
         }
         Ok(())

@@ -27,8 +27,8 @@ fn check_parse_and_find_agree_and_name_the_byte() {
     for (bad, byte, what) in [
         ("", 0, "the text ends"),
         ("{\"a\": 1", 7, "the text ends"),
-        ("{\"a\": 1,}", 7, "trailing comma"),
-        ("[1, ]", 2, "trailing comma"),
+        ("{\"a\": 1,}", 8, "trailing comma"),
+        ("[1, ]", 4, "trailing comma"),
         ("{} x", 3, "unexpected text"),
         ("{}{}", 2, "unexpected text"),
         ("\u{feff}{}", 0, "byte order mark"),

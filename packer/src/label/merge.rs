@@ -70,6 +70,6 @@ mod tests {
         assert!(text(r#"{"class": 1}"#).unwrap_err().contains("a field 'class' already"));
         assert!(text(r#"{"class\u005fname": 1}"#).unwrap_err().contains("'class_name' already"));
         assert!(text("[1]").unwrap_err().contains("an object"));
-        assert!(text(r#"{"a": 1,}"#).unwrap_err().contains("byte 7"));
+        assert!(text(r#"{"a": 1,}"#).unwrap_err().contains("byte 8"));
     }
 }

@@ -77,14 +77,11 @@ fn faults_of_json_name_the_line_and_the_remedy() {
             "{\"text\": \"a\"}\n{\"body\": 1, \"n\": 2}\n",
             "line 2 (byte 14): there is no field 'text'; the fields are 'body', 'n'; give",
         ),
-        (
-            "{\"text\": 5}\n",
-            "line 1 (byte 0): invalid type: integer `5`, expected the text as a string",
-        ),
+        ("{\"text\": 5}\n", "line 1 (byte 0): expected the text as a string"),
         ("{\"text\": \"a\", \"text\": \"b\"}\n", "appears twice"),
         ("[1]\n", "expected a JSON object"),
-        ("{\"text\": \"a\"} {}\n", "trailing characters"),
-        ("{\"text\": \"a", "EOF while parsing a string"),
+        ("{\"text\": \"a\"} {}\n", "unexpected text after"),
+        ("{\"text\": \"a", "the text ends inside a string"),
     ] {
         let error = folder.read("a.jsonl", bytes, &Reading::default()).unwrap_err();
         assert!(error.contains("a.jsonl: line ") && error.contains(expected), "{error}");
