@@ -144,6 +144,14 @@ def dealt(shards: str, out: pathlib.Path) -> None:
         list(whole)
     except ours.datasets.UsageError as error:
         told["given"] = [str(error)]
+    if accelerator.is_main_process:  # the other rank would wait for it
+        skipping = ours.Dataset(shards, on_bad="skip", **words)
+        dispatching = DataLoaderConfiguration(dispatch_batches=True)
+        accelerator = Accelerator(cpu=True, dataloader_config=dispatching)
+        try:
+            list(accelerator.prepare(DataLoader(skipping, batch_size=6, num_workers=2)))
+        except ours.datasets.UsageError as error:
+            told["skip"] = [str(error)]
     told["counted"] = [counted(accelerator, shards, drop_last) for drop_last in (False, "pad", True)]
     stateful = DataLoaderConfiguration(use_stateful_dataloader=True)
     ahead = Accelerator(cpu=True, dataloader_config=stateful).prepare(DataLoader(ours.Dataset(shards, **words), batch_size=6))

@@ -150,7 +150,7 @@ def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once
         assert "tarflume.torch.Loader(shards" in rank["given"][0] and "world_size=2" in rank["given"][0]
         assert [sorted(found) for found in rank["counted"][:2]] == [list(range(100))] * 2
         assert len(set(rank["counted"][2])) == len(rank["counted"][2]) == 98
-    assert "skip_first_batches" in ranks[0]["ahead"][0]
+    assert "skip_first_batches" in ranks[0]["ahead"][0] and 'on_bad="substitute"' in ranks[0]["skip"][0]
 
 
 def test_ranks_that_take_a_data_set_made_before_have_epochs_of_their_own(shards, tmp_path):

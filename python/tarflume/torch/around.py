@@ -32,8 +32,10 @@ class Around:
     dealer: str | None = None
     #: Samples that the dealer takes from a worker together: those of one batch of all ranks.
     block: int = 1
-    #: Whether the states of a StatefulDataLoader that the dealer saves are ahead of what it delivered.
-    ahead: bool = False
+    #: Whether the dealer iterates in the first rank only and sends pieces of batches; and of one batch, not of one for
+    #: each rank.
+    dispatches: bool = False
+    splits: bool = False
     #: Whether there is a DataLoader, and its settings.
     loaded: bool = False
     batch_size: int | None = None
@@ -53,9 +55,8 @@ def around() -> Around:
                 seen, loaded=True, batch_size=owner.batch_size, workers=workers, drop_last=last, directly=number == 0
             )
         if seen.dealer is None and (block := _dealt(owner)) is not None:
-            # A dispatcher fetches a batch for each rank, and saves the state before the last one.
-            ahead = _dispatches(owner) and not getattr(owner, "split_batches", True)
-            seen = replace(seen, dealer=type(owner).__name__, block=block, ahead=ahead)
+            splits = getattr(owner, "split_batches", True)
+            seen = replace(seen, dealer=type(owner).__name__, block=block, dispatches=_dispatches(owner), splits=splits)
     return seen
 
 

@@ -106,7 +106,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             tarflume.Error: the state has other data, order, batch size, rank or number of workers.
         """
         at, data = At.of(state_dict), state_dict.get("data")
-        if self._seen().ahead:
+        seen = self._seen()
+        if seen.dispatches and not seen.splits:  # it fetches a batch for each rank, and takes the state before the last
             raise UsageError(
                 "with dispatch_batches, Accelerate saves the state of a StatefulDataLoader some batches ahead, and these "
                 "would be lost: resume with accelerate.skip_first_batches(loader, steps) and use_stateful_dataloader=False, "
@@ -143,7 +144,7 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         rank, world = self._placed(seen)
         info = torch.utils.data.get_worker_info()
         workers = max(1, seen.workers if seen.loaded or info is None else info.num_workers)
-        if self._batch_size is not None and not self._by_shard:
+        if self._batch_size is not None and (self._dealer is not None or not self._by_shard):
             return self._steps(rank, world)
         if self._batch_size is not None:
             last = self._last(world)
@@ -195,8 +196,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         """
         seen, carried = around(), self._carried_around
         if carried is not None and not seen.loaded and torch.utils.data.get_worker_info() is not None:
-            dealer, block, ahead = seen.dealer, seen.block, seen.ahead
-            seen = carried if dealer is None else replace(carried, dealer=dealer, block=block, ahead=ahead)
+            dealer, block = seen.dealer, seen.block
+            seen = carried if dealer is None else replace(carried, dealer=dealer, block=block)
         if seen.dealer is not None and self._given is not None and self._given[1] > 1:
             rank, world = self._given
             raise UsageError(
@@ -235,8 +236,9 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
         seen = self._seen()
         rank, world = self._placed(seen)
         at, resumed = At(self._epochs.begin(), rank, world, *_worker()), self._resumed
-        if seen.dealer is not None and self._batch_size is None:
-            at.block = seen.block
+        if seen.dealer is not None:
+            self._check_dealt(seen, at.workers)
+            at.block = seen.block if self._batch_size is None else 1
         if resumed is not None:
             resumed.belongs(at)
             at, self._resumed = resumed, None
@@ -247,6 +249,20 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             made = self._dealt(at) if at.block else self._samples(at)
         # Not `map`, which ends without an error if the function raises StopIteration.
         return (self._made(sample) for sample in made)
+
+    def _check_dealt(self, seen: Around, workers: int) -> None:
+        """
+        Raises:
+            UsageError: Accelerate would lose rows: it divides the rows of batches by the number of ranks, and drops the rest
+                of all but the last. Other batches are smaller where bad samples are left out.
+        """
+        smaller = self._batch_size is not None or workers > 1
+        if seen.dispatches and smaller and self._settings.get("on_bad") == "skip":
+            raise UsageError(
+                'on_bad="skip" makes smaller batches, of which Accelerate loses rows when it dispatches them: write '
+                'on_bad="substitute", or DataLoaderConfiguration(dispatch_batches=False) without batch_size= of the data '
+                "set, or use tarflume.torch.Loader"
+            )
 
     def _made(self, sample: dict[str, Any]) -> Any:
         return sample if self._transform is None else self._transform(sample)
