@@ -78,6 +78,19 @@ def test_the_single_steps_read_all_members_of_compressed_tars(joined: pathlib.Pa
     assert keys(tariterators.group_by_keys(expanded)) == ["a", "b", "c"]
 
 
+def test_the_option_passes_over_no_damage(joined: pathlib.Path) -> None:
+    tar = bytearray((joined / "all.tar").read_bytes())
+    second = len(tar_of("a", "b"))
+    cut = bytes(tar[: second + 512 * 2 + 100])
+    tar[second + 3] ^= 1  # the checksum of the header no longer fits
+    for data, error in ((bytes(tar), "bad checksum"), (cut, "without its end marker")):
+        with pytest.raises(errors.Error, match=error):
+            list(tariterators.tar_file_iterator(io.BytesIO(data), ignore_zeros=True))
+        (joined / "damaged.tar").write_bytes(data)
+        with pytest.raises(errors.Error):
+            keys(wds.WebDataset(str(joined / "damaged.tar"), shardshuffle=False, ignore_zeros=True))
+
+
 def test_zeros_behind_a_tar_are_padding(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "padded.tar"
     for data in (tar_of("a") + bytes(99_999), gzip.compress(tar_of("a")) + bytes(512)):

@@ -111,13 +111,20 @@ class _Header(tarfile.TarInfo):
     @classmethod
     def fromtarfile(cls, tarfile: Any) -> Any:
         try:
-            return super().fromtarfile(tarfile)
+            header = super().fromtarfile(tarfile)
         except _End:
             tarfile.ended = True
             raise
+        except _Invalid as exn:
+            # With `ignore_zeros`, tarfile would pass over damaged headers, too.
+            raise _Refused(f"byte {tarfile.offset}: {exn}") from None
+        tarfile.ended = False
+        return header
 
 
 _End: type[Exception] = tarfile.EOFHeaderError  # type: ignore[attr-defined]
+_Invalid: type[Exception] = tarfile.InvalidHeaderError  # type: ignore[attr-defined]
+_Refused = tarfile.ReadError
 
 
 def tar_file_iterator(
@@ -156,8 +163,8 @@ def tar_file_iterator(
                 tar.members = []  # type: ignore[attr-defined]  # tarfile would remember all members of the tar
             if not getattr(tar, "ended", False):
                 raise TruncatedError(f"{name}: this tar ends without its end marker: it was cut", path=name)
-            place = None if ignore_zeros else tar.offset
-            place = place if place is None else first_nonzero(tar.fileobj, place)
+            stream: Any = tar.fileobj
+            place = None if ignore_zeros else first_nonzero(stream, stream.tell())
             if place is not None:
                 raise DamagedError(
                     f"{name}: byte {place}: more than zeros follows the end marker, where readers of tars stop: read on "
@@ -165,12 +172,22 @@ def tar_file_iterator(
                     path=name,
                     byte=place,
                 )
-    except (tarfile.TarError, TruncatedError, DamagedError, EOFError, OSError, zlib.error, lzma.LZMAError) as exn:
+    except (tarfile.TarError, DamagedError, EOFError, OSError, zlib.error, lzma.LZMAError) as exn:
         if isinstance(exn, OSError) and exn.errno is not None:
             raise  # the machine's
-        known = exn if isinstance(exn, (TruncatedError, DamagedError)) else wrong(f"{name}: {exn}", path=name)
-        if not told(handler, known):
+        if not told(handler, _known(exn, name, wrong)):
             raise _Stop from None
+
+
+def _known(exn: Exception, name: str, wrong: type[FormatError | TruncatedError]) -> Exception:
+    """The error of this package for one of `tarfile` or of a decompressor."""
+    if isinstance(exn, (TruncatedError, DamagedError)):
+        return exn
+    if isinstance(exn, EOFError):
+        return TruncatedError(f"{name}: {exn}", path=name)
+    if isinstance(exn, tarfile.TarError):
+        return wrong(f"{name}: {exn}", path=name)
+    return DamagedError(f"{name}: the compressed data is damaged: {exn}", path=name)
 
 
 class _Stop(Exception):
