@@ -242,6 +242,7 @@ fn found(folder: &Path) -> Vec<String> {
         level: crate::verify::Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),
+        ignore_zeros: false,
         schemas: Vec::new(),
         class: None,
         json: None,

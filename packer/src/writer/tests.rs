@@ -54,6 +54,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
         level: Level::Decode,
         require: None,
         profiles: Vec::new(),
+        ignore_zeros: false,
         schemas: Vec::new(),
         class: None,
         json: None,
