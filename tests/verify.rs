@@ -40,6 +40,9 @@ fn change(place: &Place, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
     fs::write(path, bytes).unwrap();
+    if name.ends_with(".tar") {
+        place.renew(&format!("out/{name}"));
+    }
 }
 
 const SHARD: &str = "shard-000001.tar";

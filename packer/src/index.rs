@@ -6,9 +6,10 @@
 //!
 //! `rows` groups members into samples, `sidecar` reads a tar into a sidecar, `shard` decides which
 //! sidecar stays, `proof` compares a sidecar with a tar that may be newer, `numbered` finds names that readers join to
-//! one sample, `unsorted` finds keys that come back, `values` columns without a value, `folder` makes the manifest,
-//! `remote` indexes copies of tars in stores.
+//! one sample, `unsorted` finds keys that come back, `values` and `expected` find columns without a value, `folder`
+//! makes the manifest, `remote` indexes copies of tars in stores.
 
+mod expected;
 pub(crate) mod folder;
 pub(crate) mod numbered;
 pub(crate) mod options;
@@ -65,7 +66,7 @@ pub fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
-    values::expect_some(&tars, options)?;
+    expected::some_values(&tars, options)?;
     tars.extend(refused);
     let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
     Ok(IndexedPath { tars, manifest })

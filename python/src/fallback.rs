@@ -30,7 +30,7 @@ impl PillowFallback {
     /// There is no such fallback, or Pillow is not installed.
     pub(crate) fn named(py: Python<'_>, name: &str) -> PyResult<PillowFallback> {
         if name != "pillow" {
-            return Err(usage(py, &format!("fallback is \"pillow\" or None, not {name:?}")));
+            return Err(usage(py, format!("fallback is \"pillow\" or None, not {name:?}")));
         }
         let module = py.import("tarflume.fallback")?;
         module.getattr("_pillow")?.call0()?;

@@ -8,7 +8,7 @@ use tarflume_formats::manifest::FILE_NAME;
 use super::folder::{self, MadeManifest};
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo, index_tar};
-use super::{IndexedPath, in_parallel, values};
+use super::{IndexedPath, expected, in_parallel};
 use crate::failure::Failure;
 use crate::remote_folder::RemoteFolder;
 
@@ -44,7 +44,7 @@ pub(super) fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
-    values::expect_some(&tars, options).map_err(|failure| remote.failure(failure))?;
+    expected::some_values(&tars, options).map_err(|failure| remote.failure(failure))?;
     let manifest = single
         .is_none()
         .then(|| manifest(&remote, &tars, options).map_err(|failure| remote.failure(failure)));
