@@ -163,7 +163,8 @@ impl<'a> Scan<'a> {
     ) -> Result<(), E> {
         self.open(b'{')?;
         if self.pass(b'}') {
-            return Ok(self.close());
+            self.close();
+            return Ok(());
         }
         loop {
             self.blank();
@@ -171,7 +172,8 @@ impl<'a> Scan<'a> {
             self.expect(b':')?;
             member(self, name)?;
             if self.pass(b'}') {
-                return Ok(self.close());
+                self.close();
+                return Ok(());
             }
             self.comma(b'}')?;
         }
@@ -188,7 +190,8 @@ impl<'a> Scan<'a> {
     ) -> Result<(), E> {
         self.open(b'[')?;
         if self.pass(b']') {
-            return Ok(self.close());
+            self.close();
+            return Ok(());
         }
         for number in 0.. {
             element(self, number)?;
@@ -197,7 +200,8 @@ impl<'a> Scan<'a> {
             }
             self.comma(b']')?;
         }
-        Ok(self.close())
+        self.close();
+        Ok(())
     }
 
     fn open(&mut self, byte: u8) -> Result<(), JsonFault> {
@@ -327,6 +331,15 @@ impl<'a> Scan<'a> {
         let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         self.at += count;
         if count == 0 { Err(self.fault("expected a digit")) } else { Ok(()) }
+    }
+}
+
+impl<'a> Number<'a> {
+    /// Takes a text with the grammar of JSON's numbers.
+    pub fn parse(text: &'a str) -> Option<Number<'a>> {
+        let mut scan = Scan::new(text.as_bytes(), JsonRules::Strict).ok()?;
+        let number = scan.take_number().ok()?;
+        (number.text().len() == text.len()).then_some(number)
     }
 }
 
