@@ -189,10 +189,10 @@ struct Rounded;
 
 /// Returns a number for a column of this type: as a whole one where it is whole, and as the float that it stands for.
 fn number(number: Number<'_>, kind: ValueType) -> Result<Value<'static>, Rounded> {
-    if number.is_integer() || kind.is_whole() {
-        if let Some(whole) = number.whole() {
-            return Ok(Value::Whole(whole));
-        }
+    if (number.is_integer() || kind.is_whole())
+        && let Some(whole) = number.whole()
+    {
+        return Ok(Value::Whole(whole));
     }
     match kind {
         // A column of narrow floats asks for the nearest ones.
