@@ -171,7 +171,7 @@ fn typed_columns_and_the_loader_do_not_round_whole_numbers() {
     for (columns, why) in [
         ("n:f32", "16777217 would be rounded in f32"),
         ("m:f64", "9007199254740993 would be rounded in f64"),
-        ("d:f64", "9007199254740993 would be rounded in f64"),
+        ("d:f64", "9007199254740993.0 would be rounded"),
         ("e:f64", "1e400 would be rounded or is outside the range of f64"),
         ("e:f32", "1e400 would be rounded or is outside the range of f32"),
     ] {

@@ -224,6 +224,8 @@ fn a_data_set_records_the_rules_and_later_commands_follow_them() {
     let table = std::fs::read_to_string(place.at("out.csv")).unwrap();
     assert!(table.contains("NaN") && table.contains("cut \u{fffd}"), "{table}");
     place.pack("reshard out -o again").succeeds();
+    let index = place.pack("index --force --columns class:u8,score:f32 again").succeeds();
+    assert!(!index.stderr.contains("bad JSON"), "{index:?}");
     place.pack("verify again --level decode").succeeds();
     place.file("more/b.json", r#"{"class": 2, "score": -Infinity}"#);
     place.file("more/b.txt", "b");

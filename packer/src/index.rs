@@ -25,10 +25,15 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
+use tarflume_formats::json::JsonRules;
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::read_manifest;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
+use crate::json_rules;
 
 pub use options::Options;
 pub use shard::{Indexed, SidecarInfo, index_tar};
@@ -40,6 +45,23 @@ pub struct IndexedPath {
     pub tars: Vec<Indexed>,
     /// For a folder: the manifest, or why there is none.
     pub manifest: Option<Result<folder::MadeManifest, Failure>>,
+}
+
+/// Returns the options with the rules of JSON with which the data set in a folder was packed, if those accept more.
+fn with_recorded_rules(folder: &Path, options: &Options) -> Result<Options, Failure> {
+    let path = folder.join(FILE_NAME);
+    let mut options = options.clone();
+    if options.columns.rules() == JsonRules::Python || !files::exists(&path)? {
+        return Ok(options);
+    }
+    match read_manifest(&path) {
+        Ok(manifest) => {
+            options.columns = options.columns.with_rules(json_rules::of_manifest(Some(&manifest)));
+            Ok(options)
+        }
+        Err(error) if error.blame().is_machine() => Err(error.into()),
+        Err(_) => Ok(options), // it is made again, or reported
+    }
 }
 
 /// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were
@@ -57,6 +79,7 @@ pub fn index(
         return remote::index(url, options, on_bytes);
     }
     let is_folder = is_folder(path)?;
+    let options = &with_recorded_rules(if is_folder { path } else { folder_of(path) }, options)?;
     let (tars, refused) =
         if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
     let mut tars = in_parallel(options.jobs, tars, |tar| {

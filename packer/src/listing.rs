@@ -132,7 +132,8 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     }
     let paths = braces::expand(path)?;
     if paths != [path] {
-        let shards = paths.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
+        let shards =
+            paths.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
         return Ok(Listing { manifest: None, shards });
     }
     if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {

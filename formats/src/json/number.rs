@@ -25,13 +25,6 @@ const WIDE: f64 = 1e38;
 pub struct Number<'a>(&'a str);
 
 impl<'a> Number<'a> {
-    /// Takes a text with the grammar of JSON's numbers.
-    pub fn parse(text: &'a str) -> Option<Number<'a>> {
-        let mut scan = super::Scan::new(text.as_bytes(), JsonRules::Strict).ok()?;
-        let at = scan.number().ok()?;
-        (at.end == text.len()).then_some(Number(text))
-    }
-
     /// Takes the text of a part that is one number: also with a sign `+`, leading zeros, and no digit before or after the
     /// point. Python's words for numbers are left to the rules.
     pub fn lenient(text: &'a str, rules: JsonRules) -> Option<Number<'a>> {

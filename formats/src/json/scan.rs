@@ -173,7 +173,7 @@ impl<'a> Scan<'a> {
             member(self, name)?;
             if self.pass(b'}') {
                 self.close();
-            return Ok(());
+                return Ok(());
             }
             self.comma(b'}')?;
         }
@@ -331,6 +331,15 @@ impl<'a> Scan<'a> {
         let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         self.at += count;
         if count == 0 { Err(self.fault("expected a digit")) } else { Ok(()) }
+    }
+}
+
+impl<'a> Number<'a> {
+    /// Takes a text with the grammar of JSON's numbers.
+    pub fn parse(text: &'a str) -> Option<Number<'a>> {
+        let mut scan = Scan::new(text.as_bytes(), JsonRules::Strict).ok()?;
+        let number = scan.take_number().ok()?;
+        (number.text().len() == text.len()).then_some(number)
     }
 }
 

@@ -1,3 +1,5 @@
+//! Texts that are JSON and texts that are not, by both rules; values as serde gives them.
+
 use super::*;
 
 fn verdict(text: &str, rules: JsonRules) -> Result<(), JsonFault> {
@@ -97,11 +99,10 @@ fn strict_rules_accept_the_texts_of_serde_and_give_its_values() {
     {
         let mut text = good.to_vec();
         change(&mut text, first, second);
-        change(
-            &mut text,
-            (first * 31 + second * 7) % good.len(),
-            (first + second) % alphabet.len(),
-        );
+        if second % 2 == 1 {
+            let at = (first * 31 + second * 7) % good.len();
+            change(&mut text, at, (first + second) % alphabet.len());
+        }
         let serde = serde_json::from_slice::<serde_json::Value>(&text);
         let ours = parse(&text, JsonRules::Strict);
         assert_eq!(ours.is_ok(), serde.is_ok(), "{}", String::from_utf8_lossy(&text));

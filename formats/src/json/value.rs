@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
-use super::scan::{Scan, Token};
+use super::scan::{Scan, Token, unescaped};
 
 /// The members of an object, sorted by name.
 pub type Object = BTreeMap<String, Value>;
@@ -59,7 +59,7 @@ impl Value {
             Token::Object => {
                 let mut members = Object::new();
                 scan.object(|scan, name| {
-                    let name = super::unescaped(scan.piece(name)).into_owned();
+                    let name = unescaped(scan.piece(name)).into_owned();
                     members.insert(name, Value::take(scan)?);
                     Ok::<(), JsonFault>(())
                 })?;

@@ -7,8 +7,8 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name, probe};
 
-use super::options::Options;
 use super::numbered;
+use super::options::Options;
 use super::proof;
 use super::rows::Skipped;
 use super::sidecar::read_tar;

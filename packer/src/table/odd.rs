@@ -2,7 +2,6 @@
 
 use tarflume_formats::name;
 
-use super::types::Kind;
 use crate::units;
 
 /// Rows that a message names.
@@ -14,6 +13,17 @@ const MISSING: [&str; 14] = [
     "NaN", "nan", "NAN", "-NaN", "-nan", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL",
     "None", "-",
 ];
+
+/// What a word looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// A number.
+    Number,
+    /// Text.
+    Text,
+    /// Another value.
+    Other,
+}
 
 /// The words of a column of a table without types: how many are numbers, and the first that are not.
 #[derive(Debug, Clone, Default)]
@@ -29,25 +39,25 @@ pub(super) struct OddWords {
 }
 
 impl OddWords {
-    /// Counts a word of `row`, whose type is `kind`. An id with leading zeros, or with more digits than a number has, is
-    /// neither a number nor odd: it is text on purpose.
-    pub(super) fn see(&mut self, row: u64, word: &str, kind: Kind) {
-        match kind {
-            Kind::Int | Kind::Float => self.numbers += 1,
-            Kind::String if !word.bytes().all(|b| b.is_ascii_digit()) => {
-                self.odd += 1;
-                if self.first.len() < NAMED {
-                    self.first.push((row, word.chars().take(QUOTED).collect()));
-                }
-                let trimmed = word.trim();
-                match MISSING.iter().find(|missing| **missing == trimmed) {
-                    Some(missing) if !self.missing.contains(missing) => self.missing.push(missing),
-                    Some(_) => {}
-                    None if trimmed.is_empty() || is_number(trimmed) => {}
-                    None => self.others += 1,
-                }
-            }
-            _ => {}
+    /// Counts a word of `row`; `looks` says what a word looks like, and `is` what this one does. An id with leading zeros, or
+    /// with more digits than a number has, is neither a number nor odd: it is text on purpose.
+    pub(super) fn see(&mut self, row: u64, word: &str, is: Looks, looks: fn(&str) -> Looks) {
+        if is == Looks::Number {
+            self.numbers += 1;
+        }
+        if is != Looks::Text || word.bytes().all(|b| b.is_ascii_digit()) {
+            return;
+        }
+        self.odd += 1;
+        if self.first.len() < NAMED {
+            self.first.push((row, word.chars().take(QUOTED).collect()));
+        }
+        let trimmed = word.trim();
+        match MISSING.iter().find(|missing| **missing == trimmed) {
+            Some(missing) if !self.missing.contains(missing) => self.missing.push(missing),
+            Some(_) => {}
+            None if trimmed.is_empty() || looks(trimmed) == Looks::Number => {}
+            None => self.others += 1,
         }
     }
 
@@ -87,18 +97,21 @@ impl OddWords {
     }
 }
 
-fn is_number(word: &str) -> bool {
-    matches!(Kind::of_word(word), Kind::Int | Kind::Float)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn looks(word: &str) -> Looks {
+        match word.parse::<u32>() {
+            Ok(_) if word == "0" || !word.starts_with('0') => Looks::Number,
+            _ => Looks::Text,
+        }
+    }
+
     fn told(words: &[&str]) -> Option<String> {
         let mut odd = OddWords::default();
         let seen = words.iter().zip(1..);
-        seen.for_each(|(word, row)| odd.see(row, word, Kind::of_word(word)));
+        seen.for_each(|(word, row)| odd.see(row, word, looks(word), looks));
         odd.told("class")
     }
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use tarflume_formats::Column;
 
-use super::odd::OddWords;
+use super::odd::{Looks, OddWords};
 use super::{Cell, Row};
 
 /// The type of a value or column.
@@ -112,6 +112,18 @@ fn is_number(word: &str) -> bool {
         && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
 }
 
+fn looks_of(kind: Kind) -> Looks {
+    match kind {
+        Kind::Int | Kind::Float => Looks::Number,
+        Kind::String => Looks::Text,
+        Kind::Bool | Kind::List | Kind::Object => Looks::Other,
+    }
+}
+
+fn looks(word: &str) -> Looks {
+    looks_of(Kind::of_word(word))
+}
+
 /// The values of a column so far.
 #[derive(Debug, Clone, Default)]
 struct Seen {
@@ -171,7 +183,7 @@ impl Types {
                 },
             };
             if let Cell::Word(word) = row.cell(column) {
-                seen.odd.see(row.number, row.text(word), kind);
+                seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
             }
             seen.values += 1;
             let joint = match (seen.kind, kind) {
