@@ -92,7 +92,7 @@ def test_accelerate_leaves_a_loader_as_it_is_and_deals_a_data_set_out_itself(sha
     accelerator = Accelerator(cpu=True)
     model = network()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    inner = torch.utils.data.DataLoader(ours.Dataset(shards, batch_size=10, rank=0, world_size=1, **WORDS), batch_size=None)
+    inner = torch.utils.data.DataLoader(ours.Dataset(shards, batch_size=10, **WORDS), batch_size=None)
     made = accelerator.prepare(model, optimizer, loader(shards), inner)
     model, optimizer, batches, dealt = made
     before = [parameter.clone() for parameter in model.parameters()]
