@@ -104,7 +104,7 @@ def accelerate(shards: str, out: pathlib.Path) -> None:
     model = torch.nn.Linear(1, 1)
     # What it deals out must be tensors.
     words = WORDS | {"label": "/n", "transform": lambda batch: {"label": batch["label"]}}
-    data = DataLoader(ours.Dataset(shards, batch_size=5, rank=0, world_size=1, **words), batch_size=None)
+    data = DataLoader(ours.Dataset(shards, batch_size=5, **words), batch_size=None)
     made = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 0.1), ours.Loader(shards, batch_size=5, **WORDS))
     model, optimizer, batches = made
     told: dict[str, list] = {"loader": [], "data set": []}

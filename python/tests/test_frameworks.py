@@ -93,7 +93,7 @@ def test_accelerate_leaves_a_loader_as_it_is_and_deals_a_data_set_out_itself(sha
     accelerator = Accelerator(cpu=True)
     model = network()
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    inner = torch.utils.data.DataLoader(ours.Dataset(shards, batch_size=10, rank=0, world_size=1, **WORDS), batch_size=None)
+    inner = torch.utils.data.DataLoader(ours.Dataset(shards, batch_size=10, **WORDS), batch_size=None)
     made = accelerator.prepare(model, optimizer, loader(shards), inner)
     model, optimizer, batches, dealt = made
     before = [parameter.clone() for parameter in model.parameters()]
@@ -226,7 +226,7 @@ def test_lightning_sets_the_epoch_of_loaders_that_are_made_for_it(shards, tmp_pa
             self.model, self.seen, self.made, self.keep = network(), [], made, keep
 
         def train_dataloader(self):
-            return self.made()
+            return self.made(self)
 
         def training_step(self, batch):
             self.seen.append(n_of(batch) if "key" in batch else batch["row"].numpy().tolist())
@@ -248,18 +248,31 @@ def test_lightning_sets_the_epoch_of_loaders_that_are_made_for_it(shards, tmp_pa
 
     right = epochs(shards, range(3))
     end = tmp_path / "end.ckpt"
-    assert fit(lambda: loader(shards), keep=end) == right
-    assert fit(lambda: loader(shards), ckpt_path=end) == right[10:]
-    assert fit(lambda: loader(shards), reload_dataloaders_every_n_epochs=1) == right
+    assert fit(lambda _: loader(shards), keep=end) == right
+    assert fit(lambda _: loader(shards), ckpt_path=end) == right[10:]
+    assert fit(lambda _: loader(shards), reload_dataloaders_every_n_epochs=1) == right
     np.save(tmp_path / "x.npy", np.arange(40, dtype=np.float32).reshape(20, 2))
 
-    def arrays():
+    def arrays(_=None):
         array = tarflume.ArrayDataset(str(tmp_path / "x.npy"))
         return tarflume.ArrayLoader(x=array, batch_size=5, shuffle=True, seed=1)
 
     rows = [batch["row"].numpy().tolist() for epoch in range(3) for batch in arrays().epoch(epoch)]
     assert fit(arrays, keep=end) == rows
     assert fit(arrays, ckpt_path=end) == rows[4:]
+
+
+def test_fabric_takes_a_data_set_in_a_data_loader_and_refuses_a_loader(shards):
+    from lightning.fabric import Fabric
+
+    fabric = Fabric(accelerator="cpu", devices=1)
+    data = ours.Dataset(shards, batch_size=10, **WORDS)
+    batches = fabric.setup_dataloaders(torch.utils.data.DataLoader(data, batch_size=None, num_workers=2))
+    for epoch in (0, 2):
+        data.set_epoch(epoch)
+        assert [n_of(batch) for batch in batches] == epochs(shards, [epoch]) and len(batches) == 10
+    with pytest.raises(TypeError, match="Only PyTorch DataLoader"):
+        fabric.setup_dataloaders(loader(shards))
 
 
 def test_an_array_loader_goes_on_from_its_state(tmp_path):
