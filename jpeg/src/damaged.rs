@@ -72,7 +72,6 @@ impl Damaged {
         self.store.set(header, if several { header.mcus().1 } else { 1 })?;
         let mut scans = Scans::new(bytes, header);
         let mut good = 0;
-        scans.bits.lost = false;
         while let Some(scan) = scans.next()? {
             let mut walk = Walk::new(header, &scan);
             slot.divisors = scans.divisors;
@@ -104,10 +103,8 @@ impl Damaged {
         slot.report.entry_points = entry_points;
         slot.report.several_scans = several;
         slot.report.decoded = slot.report.blocks;
-        slot.report.damage = match scans.bits.lost || several {
-            true => Damage::Lost,
-            false => Damage::Harmless,
-        };
+        let is_lost = scans.bits.lost || several;
+        slot.report.damage = if is_lost { Damage::Lost } else { Damage::Harmless };
         Ok(slot.report)
     }
 

@@ -213,6 +213,7 @@ where
         let Some(free) = self.tasks.iter().position(Option::is_none) else { return };
         let DecoderState { slots, scans, simd, .. } = &mut *self.state;
         let slot = &mut slots[free];
+        slot.report = Report::default();
         if job.header.has_several_scans() {
             let result = multiscan::decode(scans, slot, simd, &mut job);
             let result = result.or_else(|error| self.state.after(error, free, &mut job));

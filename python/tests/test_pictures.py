@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from conftest import picture
+from conftest import pack, pairs, picture
 
 import tarflume
 
@@ -93,3 +93,26 @@ def test_a_function_sees_the_shape_of_its_picture(shards):
     loader = tarflume.Loader(shards, batch_size=10, columns={"sides": sides}, memory_limit="128MiB", num_threads=1)
     found = np.asarray(next(iter(loader))["sides"])
     np.testing.assert_array_equal(found, [picture(n).size[::-1] + (3,) for n in range(10)])
+
+
+def test_damaged_pictures_are_kept_on_request(tmp_path, monkeypatch):
+    from PIL import Image, ImageFile
+
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    folder = pairs(tmp_path / "pairs", 3)
+    jpegs = [(folder / f"{n:04}.jpg").read_bytes() for n in range(3)]
+    jpegs[1] = jpegs[1][: len(jpegs[1]) * 2 // 3]  # pixels are lost
+    jpegs[2] = jpegs[2][:-2]  # only the end of the image
+    for n, jpeg in enumerate(jpegs):
+        (folder / f"{n:04}.jpg").write_bytes(jpeg)
+    pack("build", folder, "-o", tmp_path / "shards", "--check", "none")
+    loader = tarflume.Loader(tmp_path / "shards", batch_size=3, columns=whole(damaged="keep"))
+    [rows] = [[np.array(row) for row in batch["image"].tolist()] for batch in loader]
+    for row, jpeg in zip(rows, jpegs, strict=True):
+        np.testing.assert_array_equal(row, np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB")))
+    stats = loader.stats()
+    assert (stats["jpegs_damaged"], stats["jpegs_irregular"]) == (1, 1)
+    with pytest.raises(Exception, match="0001"):
+        list(tarflume.Loader(tmp_path / "shards", batch_size=3, columns=whole()))
+    with pytest.raises(Exception, match="damaged"):
+        whole(damaged="ignore")

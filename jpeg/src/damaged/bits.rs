@@ -130,9 +130,10 @@ impl<'a> Bits<'a> {
     /// Takes `count` bits, 1 to 15.
     #[inline(always)]
     pub(super) fn bits<const QUICK: bool>(&mut self, count: u32) -> u32 {
-        match QUICK {
-            true => self.fill_quickly(),
-            false => self.need(count),
+        if QUICK {
+            self.fill_quickly();
+        } else {
+            self.need(count);
         }
         self.take(count)
     }
@@ -147,10 +148,10 @@ impl<'a> Bits<'a> {
     /// Takes a code and returns its symbol; 0 for 17 bits that are no code.
     #[inline(always)]
     pub(super) fn symbol<const QUICK: bool>(&mut self, codes: &Codes) -> u8 {
-        match QUICK {
-            true => self.fill_quickly(),
-            false if self.left < LOOK => self.fill(0),
-            false => {}
+        if QUICK {
+            self.fill_quickly();
+        } else if self.left < LOOK {
+            self.fill(0);
         }
         let mut length = 1;
         if self.left >= LOOK {
@@ -167,15 +168,15 @@ impl<'a> Bits<'a> {
     /// Takes a code of at least `length` bits.
     #[cold]
     fn long_symbol<const QUICK: bool>(&mut self, codes: &Codes, mut length: u32) -> u8 {
-        let need = |bits: &mut Self, count| {
-            if !QUICK {
-                bits.need(count)
-            }
-        };
-        need(self, length);
+        // The quick reader has enough bits for any code.
+        if !QUICK {
+            self.need(length);
+        }
         let mut code = self.take(length);
         while codes.is_longer(code, length) {
-            need(self, 1);
+            if !QUICK {
+                self.need(1);
+            }
             code = code << 1 | self.take(1);
             length += 1;
         }

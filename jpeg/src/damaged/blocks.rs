@@ -125,8 +125,9 @@ impl Bits<'_> {
         band: &Band,
         (run, block): (&mut u32, &mut [i16; 64]),
     ) {
-        let (mut k, last, one) =
-            (usize::from(band.first), usize::from(band.last), 1i16 << band.low);
+        let one = 1i16 << band.low;
+        let last = usize::from(band.last);
+        let mut k = usize::from(band.first);
         while *run == 0 && k <= last {
             let symbol = self.symbol::<false>(codes);
             let (mut zeros, size) = (u32::from(symbol >> 4), symbol & 15);

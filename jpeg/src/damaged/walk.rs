@@ -31,7 +31,7 @@ pub(super) struct Walk<'a> {
     /// Rows of MCUs of the picture.
     pub(super) rows: u32,
     /// Rows of MCUs that libjpeg-turbo takes together: more than one only for a single component.
-    declared: (u32, u32),
+    together: u32,
     /// The last of these rows for which there are data.
     pub(super) good: u32,
     /// MCUs up to the next restart marker.
@@ -57,7 +57,7 @@ impl<'a> Walk<'a> {
             work,
             grid: Grid::read(header),
             rows,
-            declared: (together, rows),
+            together,
             good: 0,
             until: scan.restart,
             last: [0; 4],
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
     /// Begins an MCU: passes a restart marker if one is due.
     fn begin(&mut self, row: u32, bits: &mut Bits<'_>) {
         if !bits.ended {
-            self.good = row / self.declared.0;
+            self.good = row / self.together;
         }
         if self.scan.restart > 0 {
             if self.until == 0 {

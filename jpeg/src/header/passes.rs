@@ -8,7 +8,7 @@ use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
 use super::progress::{MOST_SCANS, Progress, check};
 use super::scan::{self, Band, Scan};
 use super::tables::{HuffmanSpec, Tables, missing_codes};
-use super::whole::{STRAYS, scan_end};
+use super::whole::{STRAYS, scan_end, strays};
 use crate::error::{Error, Result};
 
 /// What a scan codes (T.81, G.1.1).
@@ -117,9 +117,7 @@ impl<'a> Passes<'a> {
         loop {
             let (marker, at) = self.walk.marker()?;
             if self.walk.strays > STRAYS && !self.walk.open {
-                let text =
-                    format!("{} bytes before this marker belong to nothing", self.walk.strays);
-                return Err(Error::damaged(at, text));
+                return Err(strays(self.walk.strays, at));
             }
             if marker == EOI {
                 return self.end(at).map(|()| None);

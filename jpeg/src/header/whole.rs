@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 
 /// Walks over all segments and scans of a JPEG of any kind and returns the byte after the end of
 /// the image. Reads no Huffman code. Bytes after the end are common (previews, camera data) and
-/// ignored.
+/// ignored, and so are stray bytes between segments, unless so many follow a scan that they may be
+/// blocks.
 ///
 /// # Errors
 /// Returns [`crate::ErrorKind::Damaged`] with the byte if it is not a JPEG, is truncated, or has an
@@ -17,8 +18,12 @@ use crate::error::{Error, Result};
 pub fn whole(bytes: &[u8]) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
+    let mut before = 0;
     loop {
         let (marker, at) = walk.marker()?;
+        if scans > 0 && walk.strays - before > STRAYS {
+            return Err(strays(walk.strays - before, at));
+        }
         match marker {
             EOI if scans > 0 => return Ok(walk.at()),
             EOI => return Err(Error::damaged(at, "the image ends before its first scan")),
@@ -42,6 +47,7 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
                 return Err(Error::damaged(at, "a scan begins before the frame header"));
             }
             scans += 1;
+            before = walk.strays;
             walk.go_to(scan_end(bytes, walk.at())?);
         }
     }
@@ -61,8 +67,7 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<Option<usize>> {
     loop {
         let (marker, at) = walk.marker()?;
         if walk.strays > STRAYS {
-            let text = format!("{} bytes before this marker belong to nothing", walk.strays);
-            return Err(Error::damaged(at, text));
+            return Err(strays(walk.strays, at));
         }
         match marker {
             EOI => return Ok(walk.irregular()),
@@ -75,6 +80,12 @@ pub(crate) fn finish(bytes: &[u8], scan_end: usize) -> Result<Option<usize>> {
             _ => walk.segment(at)?,
         };
     }
+}
+
+/// Returns the error for bytes that may be blocks, before the marker at `at`.
+pub(super) fn strays(count: usize, at: usize) -> Error {
+    let text = format!("{count} bytes before this marker belong to nothing: the data are damaged");
+    Error::damaged(at, text)
 }
 
 /// Returns the end of the entropy-coded data that begin at `start`.

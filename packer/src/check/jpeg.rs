@@ -115,6 +115,24 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_end_and_stray_bytes_are_accepted_if_all_codes_are_there() {
+        for kind in PhotoKind::ALL {
+            let bytes = Photo::new(97, 61, kind).encode(7).unwrap();
+            let end = bytes.len() - 2;
+            assert_eq!(structure(&bytes[..end]), Ok((97, 61)), "{kind:?}");
+            assert!(structure(&bytes[..end - 5]).is_err(), "{kind:?}");
+            let stray =
+                [&bytes[..2], &[1, 2, 3], &bytes[2..end], &[0xff, 0xd0, 0xff, 0xd9]].concat();
+            assert_eq!(structure(&stray), Ok((97, 61)), "{kind:?}");
+        }
+        // A segment inside the data: what follows it may be blocks.
+        let bytes = Photo::new(97, 61, PhotoKind::Yuv420).encode(7).unwrap();
+        let middle = bytes.len() - 100;
+        let inside = [&bytes[..middle], &[0xff, 0xfe, 0, 2], &bytes[middle..]].concat();
+        assert!(structure(&inside).is_err());
+    }
+
+    #[test]
     fn foreign_markers_in_a_scan_are_errors_with_their_byte() {
         for place in [0, 1, 100, 127, 128, 129, 300, 498] {
             let mut scan = vec![3; 500];
