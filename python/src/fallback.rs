@@ -80,7 +80,8 @@ impl Fallback for PillowFallback {
         });
         let ((picture, width, height, exceeds_bytes), cost) = opened?;
         let size = ImageSize::new(width, height);
-        let (decode, file) = (self.decode.clone(), bytes.len());
+        let decode = self.decode.clone();
+        let file = bytes.len();
         Ok(Box::new(PillowPicture { decode, picture, size, exceeds_bytes, file, cost }))
     }
 }

@@ -58,7 +58,6 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
         schemas: Vec::new(),
         class: None,
         json: None,
-        ignore_zeros: false,
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

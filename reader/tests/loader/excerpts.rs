@@ -13,7 +13,7 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_jpeg::{Header, Scanner, strips};
 
-use crate::harness::renew;
+use crate::times::renew_sidecar;
 
 const SAMPLES: u64 = 36;
 
@@ -289,7 +289,7 @@ fn damage(folder: &Path) {
             tar.write_all_at(&[byte[0] ^ 0x5a], at).unwrap();
         }
     }
-    renew(&folder.join("0.tar")); // a disk changes bytes, but no times
+    renew_sidecar(&folder.join("0.tar")); // a disk changes bytes, but no times
 }
 
 #[test]

@@ -22,5 +22,6 @@ mod replaced;
 mod resume;
 mod selected;
 mod shards;
+mod times;
 mod truth;
 mod whole;

@@ -12,7 +12,7 @@ use tarflume_formats::freshness::may_be_newer;
 use tarflume_formats::index::{ColumnSpec, Value};
 use tarflume_formats::{Durability, ShardWriter, index_path};
 
-use crate::harness::renew;
+use crate::times::renew_sidecar;
 
 const SAMPLES: u64 = 40;
 /// The command that the errors name.
@@ -157,7 +157,7 @@ fn the_same_bytes_written_again_are_read_as_before() {
 fn verification_compares_the_parts_that_labels_were_copied_from() {
     let place = Place::new(OLD);
     place.write_again(Content { class: 500, ..OLD });
-    renew(&place.tar()); // as `cp -r` may do
+    renew_sidecar(&place.tar()); // as `cp -r` may do
     let error = classes(place.labels().verify(Verify::All)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_eq!(error.place().key.as_deref(), Some("k00"));

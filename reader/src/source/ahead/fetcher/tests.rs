@@ -22,7 +22,7 @@ impl Background for Failing {
 
 /// Blocks that are all missing: each is claimed once, until it is given back.
 #[derive(Debug, Default, Clone)]
-struct Claims(Arc<std::sync::Mutex<Vec<u64>>>);
+struct Claims(Arc<Mutex<Vec<u64>>>);
 
 impl Claims {
     fn held(&self) -> Vec<u64> {
