@@ -26,7 +26,8 @@ fn claims(place: &Place) -> usize {
 /// Runs a command; calls `deed` while it writes its third shard, which it has claimed. Returns `None` if tracing is
 /// known to be impossible.
 fn in_a_shard(place: &Place, command: &str, deed: impl Fn() -> Deed) -> Option<Ran> {
-    let (mut begun, mut done) = (0, false);
+    let mut begun = 0;
+    let mut done = false;
     let ran = judged(place, command, |call| {
         let shard = call.path.starts_with("out/.pack/shards/") && call.path.contains(".tar");
         begun += u32::from(shard && call.class == Class::Open && call.nth == 0);

@@ -253,7 +253,8 @@ fn a_loader_that_is_dropped_waits_for_nobody() {
     let folder = tempfile::tempdir().unwrap();
     set(folder.path());
     let slow = Slow::new(0);
-    let (counts, gate) = (slow.counts.clone(), slow.gate.clone());
+    let counts = slow.counts.clone();
+    let gate = slow.gate.clone();
     let ahead = Arc::new(Readahead::new(Arc::new(slow)));
     let built = loader(folder.path(), Shuffle::Full { seed: 1 }).opener(ahead).build().unwrap();
     let mut epoch = built.epoch(0);

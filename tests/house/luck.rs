@@ -83,7 +83,8 @@ fn is_unseeded(line: &str) -> bool {
 fn files(folder: &Path, extension: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
         let made = name.starts_with('.') || name == "target" || name == "node_modules";
         if path.is_dir() && !made {
             found.extend(files(&path, extension));

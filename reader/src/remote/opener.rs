@@ -68,8 +68,8 @@ impl RemoteOpener {
         let cache = cache.map(|cache| Arc::new(BlockCache::new(cache, lengths)));
         let limits = if storage.is_never_late() { NEVER_LATE } else { LIMITS };
         let fetcher = Arc::new(Fetcher::new(storage.readahead_bytes(), limits));
-        let (objects, hole) = (Mutex::default(), storage.hole_bytes());
-        Ok(RemoteOpener { store, shards, objects, fetcher, cache, hole })
+        let hole = storage.hole_bytes();
+        Ok(RemoteOpener { store, shards, objects: Mutex::default(), fetcher, cache, hole })
     }
 
     /// The name of a shard below the URL.

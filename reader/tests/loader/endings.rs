@@ -198,7 +198,8 @@ fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
     const LOOK: Duration = Duration::from_millis(1);
     let shards = Shards::of(&[20]);
     // No sample is decoded before the consumer has looked in vain once more.
-    let (looked, decoded) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+    let looked = Arc::new(AtomicUsize::new(0));
+    let decoded = AtomicUsize::new(0);
     let looks = looked.clone();
     let waits = Own(NUMBER, move |_: &Sample<'_>, mut row: Row<'_>| {
         let wanted = decoded.fetch_add(1, Ordering::SeqCst);
@@ -209,7 +210,8 @@ fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
     });
     let loader = shards.loader().column("waits", waits).threads(1).build().unwrap();
     let mut epoch = loader.epoch(0);
-    let (mut steps, mut before_batches) = (0, 0);
+    let mut steps = 0;
+    let mut before_batches = 0;
     loop {
         while !epoch.ready(LOOK) {
             looked.fetch_add(1, Ordering::SeqCst);
@@ -217,7 +219,8 @@ fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
         let looks = looked.load(Ordering::SeqCst);
         let Some(batch) = epoch.next() else { break };
         is_true(&batch.unwrap());
-        (steps, before_batches) = (steps + 1, looks);
+        steps += 1;
+        before_batches = looks;
     }
     assert!(epoch.ready(Duration::ZERO) && steps == loader.steps().unwrap());
     assert!(before_batches >= 20, "{before_batches}");

@@ -383,7 +383,8 @@ fn a_range_that_is_late_is_asked_for_again() {
     let storage = Storage::new().store(store).sidecars(set.sidecars.path());
     let dataset = Dataset::open_with("s3://bucket/set", &storage).unwrap();
     // Once latencies are known, one range is never answered until it is requested a second time.
-    let (mut answered, mut late) = (0, None);
+    let mut answered = 0;
+    let mut late = None;
     set.server.hold(move |held| {
         let Some(range) = held.range.filter(|_| held.name.ends_with(".tar")) else { return false };
         let place = (held.name.clone(), range);

@@ -49,7 +49,7 @@ impl Holds {
     pub(crate) fn is_held(&mut self, name: &str, range: Option<(u64, u64)>) -> bool {
         let Some(hold) = &mut self.hold else { return false };
         let same = self.begun.iter().filter(|begun| begun.0 == name && begun.1 == range);
-        let (times, most_at_once) = (same.count(), self.most_at_once);
-        hold(&Held { name: name.into(), range, most_at_once, times })
+        let times = same.count();
+        hold(&Held { name: name.into(), range, most_at_once: self.most_at_once, times })
     }
 }

@@ -44,7 +44,8 @@ mod tests {
     fn connections_share_the_link_and_no_other_rate() {
         let delay = Duration::from_millis(30);
         let alone = Network { delay, rate: Some(1000), ..Network::default() };
-        let (now, ms) = (Instant::now(), Duration::from_millis);
+        let now = Instant::now();
+        let ms = Duration::from_millis;
         assert_eq!([alone.takes(500, now), alone.takes(500, now)], [ms(530); 2]);
         let shared = Network { link: Some(1000), ..alone };
         assert_eq!(shared.takes(500, now), ms(530));

@@ -409,7 +409,8 @@ mod tests {
         let given = Arc::new(AtomicBool::new(false));
         share.take(0, 80).unwrap();
         let waiting = {
-            let (share, given) = (share.clone(), given.clone());
+            let share = share.clone();
+            let given = given.clone();
             std::thread::spawn(move || share.take(0, 30).map(|()| given.load(Ordering::SeqCst)))
         };
         // Leaves it time to take what is not there.

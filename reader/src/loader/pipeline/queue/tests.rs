@@ -201,7 +201,8 @@ fn a_cancellation_ends_the_wait_of_a_consumer() {
 #[test]
 fn ready_is_false_until_a_batch_is_there_and_true_at_the_end() {
     // The longer one ends only if a notification is lost.
-    let (short, long) = (Duration::from_millis(5), Duration::from_secs(600));
+    let short = Duration::from_millis(5);
+    let long = Duration::from_secs(600);
     let running = Running::start(2, 0, Faults::default());
     for n in 0..2 {
         assert!(!running.queue.ready(short));

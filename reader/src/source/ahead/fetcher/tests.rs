@@ -67,8 +67,8 @@ fn a_block_whose_request_has_failed_is_not_claimed_again() {
     let limits = Limits { at_once: 4, hedged: 0, patience: None };
     let fetcher = Arc::new(Fetcher::new(10_000, limits));
     let claims = Claims::default();
-    let (reads, blocks) = (Box::new(Failing), Box::new(claims.clone()));
-    let file = Arc::new(AheadFile { number: 1, reads, blocks: Some(blocks) });
+    let blocks = Some(Box::new(claims.clone()) as Box<dyn Blocks>);
+    let file = Arc::new(AheadFile { number: 1, reads: Box::new(Failing), blocks });
     fetcher.open(&file);
     fetcher.advise(&file, 0, BLOCK);
     assert!(claims.held().is_empty(), "the request has failed");
