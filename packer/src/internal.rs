@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-pub use tarflume::internal::GzipMembers;
 use tarflume_formats::About;
 
 use crate::annotations::{coco, voc, yolo};
 use crate::failure::Failure;
+pub use crate::gzip::GzipMembers;
 use crate::join::{JoinOptions, JoinRow, JoinRows};
 use crate::rows::SplitUrl;
 use crate::stop::Stop;

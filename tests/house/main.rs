@@ -54,10 +54,11 @@ const ARROWS: [(&str, &[&str]); 15] = [
 
 /// Where the packer may use the reader: for images other than JPEGs, for thumbnails, for hashes of images, for its errors,
 /// and for shards in stores.
-const READER_IN_PACKER: [&str; 7] = [
+const READER_IN_PACKER: [&str; 8] = [
     "packer/src/check/image.rs",
     "packer/src/dedupe",
     "packer/src/failure.rs",
+    "packer/src/gzip.rs",
     "packer/src/listing.rs",
     "packer/src/pictures/decode.rs",
     "packer/src/rows/find.rs",
