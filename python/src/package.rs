@@ -25,6 +25,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::export::pack_export;
     #[pymodule_export]
+    use crate::export::pack_export;
+    #[pymodule_export]
     use crate::launcher::launcher_rank;
     #[pymodule_export]
     use crate::ledger::Ledger;
