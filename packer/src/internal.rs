@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-pub use tarflume::internal::GzipMembers;
 use tarflume_formats::About;
 use tarflume_formats::json::{JsonRules, check_object};
 
 use crate::annotations::{coco, voc, yolo};
 use crate::failure::Failure;
+pub use crate::gzip::GzipMembers;
 use crate::join::{JoinOptions, JoinRow, JoinRows};
 use crate::rows::SplitUrl;
 use crate::stop::Stop;

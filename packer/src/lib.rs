@@ -69,6 +69,7 @@ pub mod export;
 mod failure;
 pub mod filter;
 pub mod foreign_index;
+mod gzip;
 pub mod index;
 #[doc(hidden)]
 pub mod internal;

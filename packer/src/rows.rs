@@ -26,6 +26,7 @@ mod samples;
 mod sidecar;
 mod table;
 mod tar;
+mod tar_words;
 mod tfrecord;
 mod url;
 mod zip;
@@ -42,8 +43,8 @@ use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
-pub use self::tar::KeyBy;
-pub(crate) use self::tar::{IGNORE_ZEROS, KEY_BY};
+pub use self::tar_words::KeyBy;
+pub(crate) use self::tar_words::{IGNORE_ZEROS, KEY_BY};
 pub(crate) use self::url::{SourceKind, SourceUrl, SplitUrl};
 
 /// Returns the files that a name with braces or wildcards stands for, sorted by bytes; of a folder those

@@ -17,7 +17,7 @@
 //!    loader;
 //! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
 //!    `launcher`: the rank of this process;
-//! 7. `failures`: errors of packing; `packing`: running jobs; `pack`: their functions; `writer`: shards from
+//! 7. `failures`: errors of packing; `packing`: running jobs; `pack`, `export`, `reshard`: their functions; `writer`: shards from
 //!    samples of a program;
 //! 8. `package`: the Python module.
 #![deny(unsafe_code)]
@@ -38,6 +38,7 @@ mod device;
 mod dlpack;
 mod epoch;
 mod errors;
+mod export;
 mod failures;
 mod fallback;
 mod fetch_stats;

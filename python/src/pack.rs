@@ -9,7 +9,6 @@ use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
-use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_packer::verify::Level;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice, PartSchema, Stop, index, size, verify};
@@ -22,7 +21,7 @@ use tarflume_tokens::{Condition, Encode, Tokenizer};
 use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
-use crate::packing::{ExportSource, Work, reading};
+use crate::packing::{Work, reading};
 use crate::packing_words::{compression, json_words, typed_columns};
 use crate::storage;
 use crate::tokens::Function;
@@ -272,70 +271,6 @@ pub(crate) fn pack_verify(
         storage: storage::pairs(py, storage.as_ref())?,
     };
     Work::verify(paths.into_iter().map(url::restored).collect(), options)
-}
-
-/// Starts to write a data set in another format.
-#[pyfunction]
-#[pyo3(signature = (path, out, *, to, parts=None, json=None, numbers="exact", json_rules=None, encodings=Vec::new(), shard_size=None, jobs=None,
-       fsync=true, storage=None, names=None, ignore_zeros=false))]
-#[expect(clippy::too_many_arguments, reason = "keywords")]
-pub(crate) fn pack_export(
-    py: Python<'_>,
-    path: PathBuf,
-    out: PathBuf,
-    to: &str,
-    parts: Option<Vec<String>>,
-    json: Option<&str>,
-    numbers: &str,
-    json_rules: Option<&str>,
-    encodings: Vec<(String, String)>,
-    shard_size: Option<Bound<'_, PyAny>>,
-    jobs: Option<Number<u64>>,
-    fsync: bool,
-    storage: Option<Bound<'_, PyAny>>,
-    names: Option<&str>,
-    ignore_zeros: bool,
-) -> PyResult<Work> {
-    let storage = storage::pairs(py, storage.as_ref())?;
-    let source = ExportSource { path: url::restored(path), storage, ignore_zeros };
-    let clean_names = match names {
-        None | Some("path=refuse") => false,
-        Some("path=replace") => true,
-        Some(other) => {
-            return Err(usage(py, format!("names={other:?}: give \"path=replace\"")));
-        }
-    };
-    if to == "megatron" {
-        let is_of_samples = parts.is_some()
-            || json.is_some()
-            || json_rules.is_some()
-            || !encodings.is_empty()
-            || shard_size.is_some();
-        if is_of_samples || numbers != "exact" || jobs.is_some() || !fsync {
-            let text = "parts, json, numbers, json_rules, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
-                        writes all documents into one pair of files with one thread and syncs them";
-            return Err(usage(py, text));
-        }
-        return Work::export_tokens(source, out, Stop::new());
-    }
-    let lower = |ext: String| ext.to_ascii_lowercase();
-    let declared = |(ext, word): (String, String)| {
-        Ok((lower(ext), choice::<Encoding>(py, "encodings", &word)?))
-    };
-    let options = ExportOptions {
-        parts: parts.map(|parts| parts.into_iter().map(lower).collect()),
-        json: json.map(|word| choice::<JsonAs>(py, "json", word)).transpose()?,
-        numbers: choice::<Numbers>(py, "numbers", numbers)?,
-        rules: json_words(py, json_rules)?,
-        encodings: encodings.into_iter().map(declared).collect::<PyResult<_>>()?,
-        clean_names,
-        file_size: shard_size.map(|size| bytes(py, "shard_size", &size)).transpose()?,
-        jobs: self::jobs(threads(py, jobs)?),
-        durability: if fsync { Durability::Synced } else { Durability::Cached },
-        stop: Stop::new(),
-        ..ExportOptions::new(choice::<Format>(py, "to", to)?)
-    };
-    Work::export(source, out, options)
 }
 
 /// Starts to index tars.

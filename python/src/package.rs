@@ -23,6 +23,10 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::epoch::Epoch;
     #[pymodule_export]
+    use crate::export::pack_export;
+    #[pymodule_export]
+    use crate::export::pack_export;
+    #[pymodule_export]
     use crate::launcher::launcher_rank;
     #[pymodule_export]
     use crate::ledger::Ledger;
@@ -30,7 +34,7 @@ pub(crate) mod _core {
     use crate::loader::Loader;
     #[pymodule_export]
     use crate::pack::{
-        pack_append, pack_build, pack_command, pack_export, pack_index, pack_tokens, pack_verify,
+        pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
     };
     #[pymodule_export]
     use crate::packing::Work;
@@ -38,7 +42,6 @@ pub(crate) mod _core {
     use crate::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::ragged::Ragged;
-    #[pymodule_export]
     use crate::reshard::pack_reshard;
     #[pymodule_export]
     use crate::resident::Resident;

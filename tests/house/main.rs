@@ -60,6 +60,7 @@ const READER_IN_PACKER: [&str; 8] = [
     "packer/src/check/image.rs",
     "packer/src/dedupe",
     "packer/src/failure.rs",
+    "packer/src/gzip.rs",
     "packer/src/listing.rs",
     "packer/src/pictures/decode.rs",
     "packer/src/rows/find.rs",

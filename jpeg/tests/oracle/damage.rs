@@ -66,7 +66,7 @@ fn every_cut_that_loses_pixels_is_noticed() {
             if length + 2 >= jpeg.len() {
                 // Only the end-of-image marker lacks.
                 let (picture, report) = ours.report(cut, Ask::default()).unwrap();
-                let whole = ours.decode(&jpeg, Ask::default()).unwrap();
+                let whole = ours.decode(jpeg, Ask::default()).unwrap();
                 assert_eq!((picture.difference(&whole), report.damage), (None, Damage::Harmless));
                 assert_eq!(ours.points(cut).unwrap(), b"", "{what}");
                 continue;

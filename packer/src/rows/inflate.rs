@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use tarflume::internal::{GzipMembers, MemberDecoder, Members};
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
+use crate::gzip::{GzipMembers, MemberDecoder, Members};
 
 /// The kind of a compressed source, in plans.
 pub(super) const STREAM: &str = "stream";

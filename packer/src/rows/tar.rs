@@ -15,9 +15,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
-pub use self::options::KeyBy;
 use self::options::TarOptions;
-pub(crate) use self::options::{IGNORE_ZEROS, KEY_BY};
 use self::sample::{Grouping, SOME};
 use self::select::Sink;
 use super::Listing;

@@ -3,7 +3,6 @@
 //! A row source states keys and where parts are; the builder applies the rules for names, numbers
 //! extensions and collects problems. It reads no part.
 
-use std::borrow::Cow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -382,19 +381,10 @@ impl<'a> ScanBuilder<'a> {
         key: &[u8],
         exts: &[&[u8]],
     ) -> Result<Option<Vec<u8>>, (ProblemKind, String)> {
-        let cleaned = match self.options.names.action(Rule::Path) {
-            Action::Replace => Cow::Owned(name::cleaned(key)),
-            _ => Cow::Borrowed(name::without_dot(key)),
-        };
+        let names = &self.options.names;
+        let cleaned = names.cleaned(key).map_err(|why| (ProblemKind::BadName, why))?;
         let given = name::without_dot(key);
         let key = cleaned.as_ref();
-        if let Some(why) = name::unsafe_as_path(key) {
-            let cleans = name::unsafe_as_path(&name::cleaned(key)).is_none();
-            let rules = self.options.names.with_clean_paths();
-            let remedy =
-                if cleans { format!("; --names {rules} cleans it") } else { String::new() };
-            return Err((ProblemKind::BadName, format!("its key can't be a name: {why}{remedy}")));
-        }
         let mut out = Vec::with_capacity(key.len());
         let mut components = key.split(|&b| b == b'/').peekable();
         while let Some(component) = components.next() {

@@ -3,7 +3,10 @@
 //! Pure functions on bytes. The defaults accept only names that every reader of WebDataset shards
 //! interprets the same way.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use tarflume_formats::name;
 
 /// What a rule does with a matching name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,6 +202,22 @@ pub enum Verdict {
 }
 
 impl NameRules {
+    /// Returns a key from an archive or a table as a clean relative path.
+    ///
+    /// # Errors
+    /// Returns why it cannot be one, and the words that clean it.
+    pub(crate) fn cleaned<'k>(&self, key: &'k [u8]) -> Result<Cow<'k, [u8]>, String> {
+        let clean = match self.action(Rule::Path) {
+            Action::Replace => Cow::Owned(name::cleaned(key)),
+            _ => Cow::Borrowed(name::without_dot(key)),
+        };
+        let Some(why) = name::unsafe_as_path(&clean) else { return Ok(clean) };
+        let cleans = name::unsafe_as_path(&name::cleaned(key)).is_none();
+        let words = self.with_clean_paths();
+        let remedy = if cleans { format!("; --names {words} cleans it") } else { String::new() };
+        Err(format!("its key can't be a name: {why}{remedy}"))
+    }
+
     /// Judges a path component. `dots` enables the rule for dots: folders may have them.
     pub fn judge(&self, component: &[u8], dots: bool) -> Verdict {
         let mut name = None;

@@ -3,43 +3,9 @@
 use tarflume_formats::name;
 
 use crate::failure::Failure;
+use crate::rows::tar_words::{IGNORE_ZEROS, KEY_BY, KeyBy};
 use crate::rows::url::SourceUrl;
 use crate::scan::options::ScanOptions;
-
-/// The option of a source for [`TarOptions::ignore_zeros`], and its value.
-pub(crate) const IGNORE_ZEROS: &str = "ignore-zeros";
-/// The option of a source for [`KeyBy`].
-pub(crate) const KEY_BY: &str = "key-by";
-
-/// The dot of a name at which the key ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KeyBy {
-    /// The first one after the last slash, as readers of WebDataset shards understand names.
-    #[default]
-    FirstDot,
-    /// The last one: `22.05.jpg` is the part `jpg` of the sample `22.05`.
-    LastDot,
-}
-
-impl KeyBy {
-    /// Returns its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            KeyBy::FirstDot => "first-dot",
-            KeyBy::LastDot => "last-dot",
-        }
-    }
-
-    /// Returns the choice with this word.
-    ///
-    /// # Errors
-    /// Returns an error that lists the words.
-    pub fn parse(word: &str) -> Result<KeyBy, String> {
-        let all = [KeyBy::FirstDot, KeyBy::LastDot];
-        let found = all.into_iter().find(|choice| choice.word() == word);
-        found.ok_or_else(|| format!("'{word}': give first-dot or last-dot"))
-    }
-}
 
 /// How the members of the tars of a source are read and grouped.
 #[derive(Debug, Clone, Copy)]
