@@ -4,16 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume::{Loader, LoaderBuilder};
 use tarflume_fixtures::SplitMix64;
-use tarflume_formats::{Durability, ShardWriter, index_path};
-
-/// Makes a sidecar newer than its tar, as a copy of both files may do.
-pub fn renew(tar: &Path) {
-    use tarflume_formats::freshness::{may_be_newer, renew};
-    let (sidecar, found) = (index_path(tar), |path: &Path| std::fs::metadata(path).unwrap());
-    while may_be_newer(&found(tar), &found(&sidecar)) {
-        renew(&sidecar, &found(&sidecar), &found(tar)).unwrap();
-    }
-}
+use tarflume_formats::{Durability, ShardWriter};
 
 /// A folder of shards with sidecars.
 pub struct Shards {
