@@ -25,8 +25,6 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::export::pack_export;
     #[pymodule_export]
-    use crate::export::pack_export;
-    #[pymodule_export]
     use crate::launcher::launcher_rank;
     #[pymodule_export]
     use crate::ledger::Ledger;
@@ -42,6 +40,7 @@ pub(crate) mod _core {
     use crate::parts::{Apply, ClassLabel, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
     use crate::ragged::Ragged;
+    #[pymodule_export]
     use crate::reshard::pack_reshard;
     #[pymodule_export]
     use crate::resident::Resident;

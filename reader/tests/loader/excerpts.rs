@@ -13,7 +13,7 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_jpeg::{Header, Scanner, strips};
 
-use crate::times::renew_sidecar;
+use crate::replaced::renew;
 
 const SAMPLES: u64 = 36;
 
@@ -289,7 +289,7 @@ fn damage(folder: &Path) {
             tar.write_all_at(&[byte[0] ^ 0x5a], at).unwrap();
         }
     }
-    renew_sidecar(&folder.join("0.tar")); // a disk changes bytes, but no times
+    renew(&folder.join("0.tar")); // a disk changes bytes, but no times
 }
 
 #[test]

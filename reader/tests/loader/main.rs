@@ -22,6 +22,5 @@ mod replaced;
 mod resume;
 mod selected;
 mod shards;
-mod times;
 mod truth;
 mod whole;
