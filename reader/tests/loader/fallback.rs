@@ -8,7 +8,7 @@ use std::time::Duration;
 use image::{DynamicImage, ImageFormat};
 use tarflume::{
     Calls, Channels, Error, ErrorKind, Fallback, FallbackPicture, Image, ImageSize, Loader,
-    LoaderBuilder, OnBad, RandomResizedCrop, Resize, Result, Stream, Whole,
+    LoaderBuilder, OnBad, RandomResizedCrop, Remainder, Resize, Result, Stream, Whole,
 };
 use tarflume_fixtures::TarBytes;
 
@@ -93,7 +93,11 @@ fn shards(pictures: &[Vec<u8>]) -> Shards {
 }
 
 fn loader(shards: &Shards, image: Image) -> LoaderBuilder {
-    Loader::builder(shards.path()).column("image", image).batch(16).threads(2)
+    Loader::builder(shards.path())
+        .column("image", image)
+        .batch(16)
+        .remainder(Remainder::Uneven)
+        .threads(2)
 }
 
 #[test]
