@@ -1,6 +1,8 @@
 //! One run reports everything that is wrong; oddities are warnings; images are named by their
 //! content.
 
+use tarflume_fixtures::SplitMix64;
+
 use crate::harness::Place;
 
 /// Six photos, four of them damaged in the middle.
@@ -141,7 +143,7 @@ fn two_images_that_become_one_part_are_refused() {
 
 /// The bytes of a picture in the format of this extension.
 fn encoded(place: &Place, ext: &str) -> Vec<u8> {
-    let path = place.at(&format!("whole.{ext}"));
+    let path = place.at(format!("whole.{ext}"));
     let mut random = SplitMix64::new(3);
     let picture = image::RgbImage::from_fn(60, 50, |_, _| {
         image::Rgb([random.next_u64() as u8, random.next_u64() as u8, 7])
@@ -158,20 +160,20 @@ fn damaged_pictures_of_every_format_are_problems_by_default() {
     for ext in OTHERS {
         let whole = encoded(&place, ext);
         let cut = &whole[..whole.len() * 3 / 4];
-        place.file(&format!("photos/cut_{ext}.{ext}"), cut);
-        place.file(&format!("photos/cut_{ext}.json"), "{}");
-        place.file(&format!("photos/whole_{ext}.{ext}"), &whole);
-        place.file(&format!("photos/whole_{ext}.json"), "{}");
+        place.file(format!("photos/cut_{ext}.{ext}"), cut);
+        place.file(format!("photos/cut_{ext}.json"), "{}");
+        place.file(format!("photos/whole_{ext}.{ext}"), &whole);
+        place.file(format!("photos/whole_{ext}.json"), "{}");
     }
     let run = place.pack("build photos -o out").exits(1);
-    OTHERS.iter().for_each(|ext| drop(run.says(&format!("key cut_{ext}: "))));
+    OTHERS.iter().fold(run, |run, ext| run.says(&format!("key cut_{ext}: ")));
     assert_eq!(kinds(&place.problems("out")), ["bad-image"; 5]);
     place.pack("build photos -o good --on-problem skip").succeeds();
     assert_eq!(place.members("good").len(), 10, "five whole samples");
     // Without the check they are packed, and are found by verify.
     place.pack("build photos -o unchecked --check none").succeeds();
     let run = place.pack("verify unchecked --level decode").exits(1);
-    OTHERS.iter().for_each(|ext| drop(run.says(&format!("key cut_{ext}: "))));
+    OTHERS.iter().fold(run, |run, ext| run.says(&format!("key cut_{ext}: ")));
     // Parts that their checksums confirm are not decoded again, unless that is asked for.
     place.pack("reshard unchecked -o again").succeeds();
     place.pack("reshard unchecked -o strict --check decode").exits(1).says("bad-image");
@@ -183,8 +185,8 @@ fn jpegs_have_five_extensions() {
     place.pair("photos/a");
     let jpeg = std::fs::read(place.at("photos/a.jpg")).unwrap();
     for ext in ["jfif", "jpe", "mpo"] {
-        place.file(&format!("photos/{ext}.{ext}"), &jpeg);
-        place.file(&format!("photos/{ext}.json"), "{}");
+        place.file(format!("photos/{ext}.{ext}"), &jpeg);
+        place.file(format!("photos/{ext}.json"), "{}");
     }
     place.pack("build photos -o out").succeeds();
     place.pack("verify out --level decode").succeeds();
@@ -200,7 +202,8 @@ fn advice_for_a_file_that_is_no_jpeg_is_not_what_was_done_already() {
     place.file("photos/b.jpg", b"\0\0\0\x20ftypavif\0\0\0\0avifmif1").file("photos/b.json", "{}");
     place.file("photos/c.jpg", "<!DOCTYPE html><p>404").file("photos/c.json", "{}");
     let run = place.pack("build photos -o out --ext-by-content").exits(1);
-    run.says("key b: it is not a JPEG but an AVIF: rename it to .avif and read it with Image(");
-    run.says("key c: it is not a JPEG but an HTML page: leave it out with --on-problem skip");
+    let run = run
+        .says("key b: it is not a JPEG but an AVIF: rename it to .avif and read it with Image(")
+        .says("key c: it is not a JPEG but an HTML page: leave it out with --on-problem skip");
     assert!(!run.stderr.contains("--ext-by-content"), "{}", run.stderr);
 }

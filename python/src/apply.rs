@@ -118,7 +118,9 @@ impl ApplyDecoder {
             self.inner.room_of(&lengths, &pixels) as usize
         });
         let made = self.shape.bytes().map_or(self.most, |bytes| bytes as u64);
-        scratch.beside(3 * room as u64 + 2 * made); // the interpreter holds copies
+        // The interpreter holds copies.
+        let copies = (room as u64).saturating_mul(3).saturating_add(made.saturating_mul(2));
+        scratch.reserve_around(copies)?;
         held.resize(room.div_ceil(8), 0);
         let bytes = &mut bytemuck::cast_slice_mut(held)[..room];
         let (mut used, mut picture) = (room, None);
@@ -127,7 +129,6 @@ impl ApplyDecoder {
             None => Row::pictured(bytes, &mut used, &mut picture),
         };
         self.inner.decode(sample, row, scratch)?;
-        scratch.reserve_beside()?;
         Ok((used, picture))
     }
 
