@@ -88,6 +88,20 @@ impl Content {
         Ok(Found { dimensions, codes: None })
     }
 
+    /// Checks bytes that were checked when they were packed first, as a checksum confirms: level
+    /// structure does not decode them again.
+    ///
+    /// # Errors
+    /// Returns the first fault found.
+    pub(crate) fn check_again(self, bytes: &[u8], level: CheckLevel) -> Result<Found, Fault> {
+        match (self, level) {
+            (Content::Image, CheckLevel::Structure) if !is_jpeg(bytes) => {
+                Ok(Found { dimensions: Some(image::header(bytes)?), codes: None })
+            }
+            _ => self.check(bytes, level),
+        }
+    }
+
     /// Returns the dimensions of an image if its header can be parsed; checks nothing else.
     pub fn dimensions(self, bytes: &[u8]) -> Option<Dimensions> {
         match self {

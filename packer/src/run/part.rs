@@ -256,15 +256,11 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns true if [`Parts::fill`] compares a part with a checksum, unless level decode is asked for.
-    ///
-    /// # Errors
-    /// Returns an error if the sidecar is missing or damaged, or the operating system refuses.
+    /// Returns true if [`Parts::fill`] compares a part with a checksum.
     fn is_compared(&mut self, part: &PlannedPart) -> Result<bool, Refused> {
         let Location::Range { source, at } = part.location else { return Ok(false) };
         let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
-        let checked = facts.is_some_and(|facts| facts.checksum.is_some());
-        Ok(checked && self.checks.level != CheckLevel::Decode)
+        Ok(facts.is_some_and(|facts| facts.checksum.is_some()))
     }
 
     /// Returns the entry points that the sidecar of the part's source has; `None` if they are to be found.
@@ -309,13 +305,8 @@ impl<'a> Parts<'a> {
         space: &mut [u8],
     ) -> Result<Found, Refused> {
         let file = self.fill(sample, part, space)?;
-        let content = self.content(part);
-        // The bytes of a picture from a source with checksums were decoded when they were packed first.
-        let decoded = content == Content::Image && self.is_compared(part)?;
-        let found = match content.dimensions(space) {
-            dimensions @ Some(_) if decoded => Ok(Found { dimensions, codes: None }),
-            _ => content.check(space, self.checks.level),
-        };
+        let check = if self.is_compared(part)? { Content::check_again } else { Content::check };
+        let found = check(self.content(part), space, self.checks.level);
         let found = found.map_err(|fault| self.fault(sample, part, fault))?;
         if let Some(file) = file {
             file.check().map_err(|fault| self.refused(sample, part, fault))?;

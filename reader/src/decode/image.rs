@@ -6,6 +6,7 @@
 mod device_requests;
 mod division;
 mod headed_rows;
+mod opening;
 mod settings;
 
 use std::mem;
@@ -26,6 +27,8 @@ use crate::picture::random::Random;
 use crate::picture::resize::{Resizer, memory, mirrors};
 use crate::picture::stored::{StoredPicture, StoredRegion};
 
+use self::opening::UNKNOWN;
+pub use self::opening::room_pixels;
 pub use self::settings::Image;
 
 impl Image {
@@ -78,29 +81,6 @@ impl Image {
     /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](super::jpeg::Jpeg::view).
     fn gap(&self) -> Option<f64> {
         self.reducing_gap.filter(|_| self.filter.mixes())
-    }
-
-    /// Opens a picture, with the fallback if its kind is not decoded here.
-    fn open<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
-        match self.open_own(sample) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => {
-                self.place(sample, self.replacement(sample, error)?)
-            }
-            opened => opened,
-        }
-    }
-
-    /// Opens a picture of a kind that is decoded here.
-    fn open_own<'a>(&self, sample: &Sample<'a>) -> Result<OpenPicture<'a>> {
-        self.place(sample, self.source(sample)?)
-    }
-
-    /// Opens a picture whose kind is not decoded here, as `error` says.
-    fn replacement<'a>(&self, sample: &Sample<'a>, error: Error) -> Result<PictureSource<'a>> {
-        let Some(fallback) = &self.fallback else { return Err(error.and_advice(WAYS_ON)) };
-        let source = PictureSource::Fallback(fallback.open(sample.part(0))?);
-        self.check_pixels(source.size())?;
-        Ok(source)
     }
 
     fn place<'a>(&self, sample: &Sample<'a>, source: PictureSource<'a>) -> Result<OpenPicture<'a>> {
@@ -245,22 +225,6 @@ impl Image {
         let text =
             format!("a transform returned {size} pixels, outside its extent: {:?}", self.transform);
         Err(Error::usage(text))
-    }
-}
-
-/// What to do about a picture of a kind that is not decoded.
-const WAYS_ON: &str = "convert it to JPEG or PNG, or let another library decode it with Image's `fallback` (in Python \
-                       fallback=\"pillow\")";
-
-/// For [`DecodeHooks::room_of`]: the number of pixels is unknown, because the kind of the picture is not decoded here.
-const UNKNOWN: u64 = u64::MAX;
-
-/// The number of pixels for [`DecodeHooks::room_of`], from the header of a picture: none if it is damaged.
-pub fn room_pixels(bytes: &[u8]) -> u64 {
-    match PictureSource::open(bytes, None, None) {
-        Ok(source) => source.size().pixels(),
-        Err(error) if error.kind() == ErrorKind::Unsupported => UNKNOWN,
-        Err(_) => 0,
     }
 }
 

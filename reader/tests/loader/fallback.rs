@@ -126,7 +126,8 @@ fn random_crops_are_those_of_the_same_picture() {
     let crop = RandomResizedCrop::new(8).flip(0.5);
     let rows = |picture: Vec<u8>| {
         let image = Image::new("img", crop.clone()).fallback(Gray::default());
-        let loader = loader(&shards(&vec![picture; 12]), image).build().unwrap();
+        let shards = shards(&vec![picture; 12]);
+        let loader = loader(&shards, image).build().unwrap();
         let batch = loader.epoch(3).next().unwrap().unwrap();
         batch.column("image").unwrap().bytes().to_vec()
     };
