@@ -280,7 +280,7 @@ fn unpackable_input_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn decoding_finds_damage_that_structure_checks_do_not() {
+fn damage_behind_a_header_is_found_by_default() {
     let place = Place::new();
     place.pair("photos/a");
     let mut png = std::io::Cursor::new(Vec::new());
@@ -289,7 +289,7 @@ fn decoding_finds_damage_that_structure_checks_do_not() {
         .unwrap();
     let half = png.get_ref().len() / 2;
     place.file("photos/b.png", &png.get_ref()[..half]).file("photos/b.json", JSON);
-    place.pack("build photos -o structure").succeeds();
+    place.pack("build photos -o structure").exits(1).says("bad-image").says("b.png");
     place.pack("build photos -o decode --check decode").exits(1).says("bad-image").says("b.png");
     place.file("photos/a.json", "no JSON");
     place.pack("build photos -o fail").exits(1).says("bad-json");

@@ -79,8 +79,8 @@ impl Fallback for PillowFallback {
         });
         let ((picture, width, height), cost) = opened?;
         let size = ImageSize::new(width, height);
-        let (decode, file) = (self.decode.clone(), bytes.len());
-        Ok(Box::new(PillowPicture { decode, picture, size, file, cost }))
+        let decode = self.decode.clone();
+        Ok(Box::new(PillowPicture { decode, picture, size, file: bytes.len(), cost }))
     }
 }
 

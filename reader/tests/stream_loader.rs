@@ -362,20 +362,20 @@ fn samples_that_fill_the_memory_wait_or_are_an_error_and_never_hang() {
 
 #[test]
 fn a_sample_that_keeps_a_batch_from_becoming_full_is_a_bad_sample() {
-    // Of 16 MiB ten are for samples in hand: 71 of 128 KiB fit, but not with one that is much larger.
+    // Of 16 MiB ten are for samples in hand: 55 of 128 KiB fit, but not with one that is much larger.
     let mut tar = tarflume_fixtures::TarBytes::new();
-    for n in 0..72 {
+    for n in 0..56 {
         let length = if n == 3 { 3 << 19 } else { 128 << 10 };
         tar.member(format!("{n:02}.txt").as_bytes(), &vec![b'a'; length]);
     }
     let tar = tar.ended();
     let loader = |on_bad| {
         let stream = memory(&tar).memory_limit(Size::new(16 << 20));
-        let loader = Loader::stream(stream).bytes("txt").batch(72).on_bad(on_bad);
+        let loader = Loader::stream(stream).bytes("txt").batch(56).on_bad(on_bad);
         loader.memory_limit("512MiB".parse().unwrap()).build().unwrap()
     };
     let skipping = loader(OnBad::Skip);
-    assert_eq!(rows(&skipping, 0).len(), 71);
+    assert_eq!(rows(&skipping, 0).len(), 55);
     let bad = skipping.bad_samples();
     assert_eq!((bad.len(), bad[0].key.as_deref()), (1, Some("03")));
     assert!(bad[0].reason.contains("for the samples of a batch"), "{bad:?}");

@@ -71,9 +71,12 @@ impl RunBytes {
     ) {
         self.clear();
         for item in run.items() {
-            let (slot, ordinal) = (item.row(), item.ordinal());
-            let error = item.place_part(dataset, error.clone());
-            bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
+            bad.push(UnreadableSample {
+                slot: item.row(),
+                ordinal: item.ordinal(),
+                error: item.place_part(dataset, error.clone()),
+                excerpt: false,
+            });
             self.lost.push(item.number());
         }
     }

@@ -181,9 +181,12 @@ impl IndexedPlanner {
         let items = (0..lists.plan.items().len()).map(|number| lists.plan.item(number));
         bad.extend(items.filter(|item| is_oversize(item.row())).map(|item| {
             let error = self.budget.oversize(claims[item.row()], TIMES);
-            let error = item.place_part(&source.dataset, error);
-            let (slot, ordinal) = (item.row(), item.ordinal());
-            UnreadableSample { slot, ordinal, error, excerpt: false }
+            UnreadableSample {
+                slot: item.row(),
+                ordinal: item.ordinal(),
+                error: item.place_part(&source.dataset, error),
+                excerpt: false,
+            }
         }));
         lists.draws.retain(|draw| bad.iter().all(|bad| bad.slot != draw.slot));
         let wanted = (&source.columns().wanted, Some(source as &dyn PictureNeeds));
