@@ -1,3 +1,4 @@
 //! Decompression of files of several members, as the streams of the reader do it: zeros behind a member are padding.
 
-pub(crate) use tarflume::internal::{GzipMembers, MemberDecoder, Members};
+pub use tarflume::internal::GzipMembers;
+pub(crate) use tarflume::internal::{MemberDecoder, Members};

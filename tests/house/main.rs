@@ -55,7 +55,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
 
 /// Where the packer may use the reader: for images other than JPEGs, for thumbnails, for hashes of images, for its errors,
 /// and for shards in stores.
-const READER_IN_PACKER: [&str; 8] = [
+const READER_IN_PACKER: [&str; 9] = [
     "packer/src/braces.rs",
     "packer/src/check/image.rs",
     "packer/src/dedupe",
