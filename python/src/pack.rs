@@ -22,7 +22,7 @@ use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
 use crate::packing::{Work, reading};
-use crate::packing_words::{compression, json_words, typed_columns};
+use crate::packing_words::{compression, counts, json_words, typed_columns};
 use crate::storage;
 use crate::tokens::Function;
 use crate::{url, words};
@@ -52,25 +52,6 @@ pub(crate) fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<O
 pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
     let text = size.str()?.to_string();
     size::parse(&text).map_err(|error| usage(py, format!("{what}={text}: {error}")))
-}
-
-/// Refuses numbers of shards and samples that are 0 or exclude each other.
-pub(crate) fn counts(
-    py: Python<'_>,
-    shards: Option<u64>,
-    shard_samples: Option<u64>,
-    limit: Option<u64>,
-    has_size: bool,
-) -> PyResult<()> {
-    if shards.is_some() && (has_size || shard_samples.is_some()) {
-        return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
-    }
-    for (what, number) in [("shards", shards), ("shard_samples", shard_samples), ("limit", limit)] {
-        if number == Some(0) {
-            return Err(usage(py, format!("{what}=0: at least 1 is needed")));
-        }
-    }
-    Ok(())
 }
 
 /// Starts to build a data set.

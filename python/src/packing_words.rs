@@ -24,3 +24,22 @@ pub(crate) fn typed_columns(py: Python<'_>, given: Option<&str>) -> PyResult<Opt
 pub(crate) fn json_words(py: Python<'_>, given: Option<&str>) -> PyResult<Option<JsonRules>> {
     given.map(|word| crate::words::json_rules(py, "json_rules", word)).transpose()
 }
+
+/// Refuses numbers of shards and samples that are 0 or exclude each other.
+pub(crate) fn counts(
+    py: Python<'_>,
+    shards: Option<u64>,
+    shard_samples: Option<u64>,
+    limit: Option<u64>,
+    has_size: bool,
+) -> PyResult<()> {
+    if shards.is_some() && (has_size || shard_samples.is_some()) {
+        return Err(usage(py, "give shards=, or shard_size= and shard_samples=, but not both"));
+    }
+    for (what, number) in [("shards", shards), ("shard_samples", shard_samples), ("limit", limit)] {
+        if number == Some(0) {
+            return Err(usage(py, format!("{what}=0: at least 1 is needed")));
+        }
+    }
+    Ok(())
+}

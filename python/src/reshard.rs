@@ -10,9 +10,9 @@ use tarflume_packer::{CheckLevel, Stop};
 use crate::errors::usage;
 use crate::failures::JobFailure;
 use crate::numbers::Number;
-use crate::pack::{bucket, bytes, choice, counts, threads};
+use crate::pack::{bucket, bytes, choice, threads};
 use crate::packing::Work;
-use crate::packing_words::{compression, json_words};
+use crate::packing_words::{compression, counts, json_words};
 use crate::url;
 
 /// Starts to pack the samples of existing shards into other shards.

@@ -72,7 +72,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let number = builder.source(root, &under, kind, Default::default())?;
         let options = table_options(source)?;
         let survey = Survey::of(path, &options, stop)?;
-        survey.notes.iter().for_each(|note| builder.note(note));
+        builder.notes.extend(survey.notes.iter().cloned());
         let parts = Parts::of(source, path, &survey)?;
         parts.describe(&survey, builder);
         let mut reader = table::open(path, &options)?;

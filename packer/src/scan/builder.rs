@@ -108,7 +108,7 @@ pub(crate) struct ScanBuilder<'a> {
     /// Columns with extensions by their first bytes.
     noted: Vec<(String, String)>,
     /// Other notes for the summary.
-    notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Samples that do not meet the conditions.
     unselected: u64,
 }
@@ -149,11 +149,6 @@ impl<'a> ScanBuilder<'a> {
             return;
         }
         self.noted.push((column.into(), ext.into()));
-    }
-
-    /// Notes a sentence for the summary.
-    pub(crate) fn note(&mut self, note: &str) {
-        self.notes.push(note.into());
     }
 
     /// Returns the options of the scan.

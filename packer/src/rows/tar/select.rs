@@ -243,8 +243,8 @@ impl<'a, 'o> Sink<'a, 'o> {
         self.flush()?;
         if self.rejoined > 0 {
             let pieces = units::counted(self.rejoined, "piece", "pieces");
-            self.builder
-                .note(&format!("{pieces} of samples joined to earlier parts of the same key"));
+            let note = format!("{pieces} of samples joined to earlier parts of the same key");
+            self.builder.notes.push(note);
         }
         Ok(())
     }
