@@ -128,7 +128,7 @@ fn a_build_that_does_not_sync_killed_at_random_calls_gives_the_same_bytes() {
 fn a_build_that_sets_problems_aside_killed_at_random_calls_gives_the_same_bytes() {
     let place = Place::new();
     place.folder("photos", 400);
-    for fault in [Fault::BadJson, Fault::NoEoi, Fault::OrphanImage, Fault::EmptyJpeg] {
+    for fault in [Fault::BadJson, Fault::CutJpegEnd, Fault::OrphanImage, Fault::EmptyJpeg] {
         fault.plant(&place.at("photos")).unwrap();
     }
     killed(&place, "photos", "--shards 70 --on-problem quarantine --jobs 3", 30);

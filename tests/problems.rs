@@ -13,7 +13,7 @@ use crate::harness::Place;
 fn kind(fault: Fault) -> Option<&'static str> {
     use Fault::*;
     Some(match fault {
-        TruncatedJpeg | NoEoi | GarbageJpeg | FlippedJpegMarker => "bad-jpeg",
+        TruncatedJpeg | CutJpegEnd | GarbageJpeg | FlippedJpegMarker => "bad-jpeg",
         BadJson | JsonArray | JsonNotUtf8 => "bad-json",
         EmptyJpeg | EmptyJson => "empty",
         OrphanImage | OrphanJson => "missing-part",

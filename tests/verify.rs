@@ -146,7 +146,7 @@ fn appended_bytes_are_found() {
         |place| change(place, SHARD, |tar| tar.push(b'x')),
         &["stale-index shard-000001.index"],
         &[
-            "gap shard-000001.tar@25600",
+            "gap shard-000001.tar@26624",
             "stale-index shard-000001.index",
             "stale-manifest shard-000001.tar",
         ],

@@ -14,6 +14,7 @@
 
 mod behind;
 mod header;
+mod member;
 mod number;
 mod pax;
 mod walk;
@@ -25,4 +26,5 @@ pub use behind::behind_end;
 pub use header::{
     BLOCK, END, Header, MTIME, MemberKind, header_len, is_zero_block, padded, write_header,
 };
-pub use walk::{EXTRA_MAX, Event, Member, Walk};
+pub use member::Member;
+pub use walk::{EXTRA_MAX, Event, Walk};

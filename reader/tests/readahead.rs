@@ -249,7 +249,7 @@ fn replace_shards(folder: &Path) {
 }
 
 #[test]
-fn a_loader_that_is_dropped_waits_for_nobody() {
+fn a_loader_that_is_dropped_begins_no_further_reads() {
     let folder = tempfile::tempdir().unwrap();
     set(folder.path());
     let slow = Slow::new(0);
@@ -262,8 +262,9 @@ fn a_loader_that_is_dropped_waits_for_nobody() {
     // From now on the server answers nothing.
     gate.until(usize::MAX);
     until("a read that is not answered", || counts.under_way.load(Ordering::SeqCst) > 0);
-    ends("dropping a loader", move || drop((epoch, built)));
+    let dropping = std::thread::spawn(move || drop((epoch, built)));
     gate.until(0);
+    ends("dropping a loader", move || dropping.join().unwrap());
     // The reads that were under way end by themselves, and no further ones begin: nothing has a file any more.
     until("all files are closed", || Arc::strong_count(&counts) == 1);
     assert!((counts.reads.load(Ordering::Relaxed) as u64) < SHARDS * SAMPLES);

@@ -1,8 +1,10 @@
-//! Expects values of the typed columns that were asked for: without any, the field has another name.
+//! Expects values of the typed columns that were asked for: without any, the field has another name, or the type holds
+//! no value of it.
 
 use super::options::Options;
 use super::shard::Indexed;
 use crate::failure::Failure;
+use crate::problem::ProblemKind;
 
 /// Expects that some sample of the tars has a value in each column that was asked for.
 ///
@@ -19,11 +21,16 @@ pub(super) fn some_values(tars: &[Indexed], options: &Options) -> Result<(), Fai
                 Some(pointer) => format!("the field {pointer} of a part '{}'", spec.ext),
                 None => format!("a part '{}'", spec.ext),
             };
-            return Err(Failure::bad_data(format!(
-                "--columns: no sample has a value of column '{}', which is {place}; name the field as it is there: \
-                 NAME=EXT:/FIELD:TYPE",
+            let what = format!(
+                "--columns: no sample has a value of column '{}', which is {place}",
                 spec.name
-            )));
+            );
+            let refused = made.iter().flat_map(|made| &made.damaged.listed);
+            let mut refused = refused.filter(|problem| problem.kind == ProblemKind::Schema);
+            return Err(Failure::bad_data(match refused.next() {
+                Some(first) => format!("{what}; the first value that it cannot hold: {first}"),
+                None => format!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"),
+            }));
         }
     }
     Ok(())

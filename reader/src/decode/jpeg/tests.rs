@@ -106,15 +106,15 @@ fn gray_of_color_is_its_luma() {
 }
 
 #[test]
-fn every_cut_is_an_error_and_random_damage_never_panics() {
+fn every_cut_that_loses_pixels_is_an_error_and_random_damage_never_panics() {
     let mut random = SplitMix64::new(11);
     for kind in [PhotoKind::Yuv420, PhotoKind::Progressive, PhotoKind::Gray, PhotoKind::Cmyk] {
         let whole = Photo::new(40, 24, kind).encode(3).unwrap();
         for length in 0..whole.len() {
-            assert!(
-                decode(&whole[..length], Channels::Rgb, None).is_err(),
-                "{kind:?} cut to {length}"
-            );
+            // Without its last two bytes, a file only lacks the end-of-image marker.
+            let is_whole = length >= whole.len() - 2;
+            let decoded = decode(&whole[..length], Channels::Rgb, None);
+            assert_eq!(decoded.is_ok(), is_whole, "{kind:?} cut to {length}");
         }
         for _ in 0..1500 {
             let mut bytes = whole.clone();

@@ -1,0 +1,68 @@
+"""JSON that only Python reads, and numbers that types do not hold: the rules and options of the package."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+
+import pytest
+import tarflume
+
+
+def packed(root: pathlib.Path, text: str, **options: object) -> pathlib.Path:
+    """A data set of one sample with this JSON."""
+    (root / "src").mkdir()
+    (root / "src" / "a.json").write_text(text)
+    (root / "src" / "a.txt").write_text("a")
+    tarflume.pack.build(root / "src", root / "out", require="json", progress=False, **options)
+    return root / "out"
+
+
+def row(folder: pathlib.Path, column: tarflume.Json) -> object:
+    loader = tarflume.Loader(folder, batch_size=1, columns={"x": column})
+    return next(iter(loader))["x"][0]
+
+
+def test_rules_of_python_give_its_values(tmp_path):
+    text = json.dumps({"nan": math.nan, "least": -math.inf, "caption": "cut \ud83d", "n": 3})
+    with pytest.raises(tarflume.PackError, match="NaN"):
+        packed(tmp_path, text)
+    out = tmp_path / "python"
+    tarflume.pack.build(
+        tmp_path / "src", out, require="json", json_rules="python", columns={"nan": "f64"}, progress=False
+    )
+    assert tarflume.pack.verify(out, level="decode", progress=False)
+    assert not tarflume.pack.verify(out, level="decode", json_rules="strict", progress=False)
+    assert math.isnan(row(out, tarflume.Json("/nan", dtype="float64", rules="python")))
+    assert row(out, tarflume.Json("/least", dtype="float32", rules="python")) == -math.inf
+    assert row(out, tarflume.Json("/caption", text=True, rules="python")) == "cut \ufffd"
+    for pointer in ["/nan", "/n"]:
+        with pytest.raises(tarflume.Error, match='rules="python"'):
+            row(out, tarflume.Json(pointer, dtype="float64"))
+    with pytest.raises(tarflume.UsageError, match="strict"):
+        tarflume.Json("/n", rules="lax")
+
+
+def test_numbers_keep_their_value_or_are_refused(tmp_path):
+    out = packed(tmp_path, '{"id": 18446744073709551616, "n": 16777217}')
+    with pytest.raises(tarflume.PackError, match=r'numbers="text"'):
+        tarflume.pack.export(out, tmp_path / "a.csv", to="csv", progress=False)
+    tarflume.pack.export(out, tmp_path / "b.csv", to="csv", numbers="text", progress=False)
+    assert "18446744073709551616" in (tmp_path / "b.csv").read_text()
+    assert row(out, tarflume.Json("/n", dtype="float64")) == 16777217.0
+    with pytest.raises(tarflume.Error, match="would be rounded in float32"):
+        row(out, tarflume.Json("/n", dtype="float32"))
+
+
+def test_empty_files_are_kept_by_extension(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.json").write_text("{}")
+    (tmp_path / "src" / "a.txt").write_text("")
+    with pytest.raises(tarflume.PackError):
+        tarflume.pack.build(tmp_path / "src", tmp_path / "no", require="json", progress=False)
+    built = tarflume.pack.build(
+        tmp_path / "src", tmp_path / "out", require="json", keep_empty=["txt"], progress=False
+    )
+    assert built["samples"] == 1
+    assert row(tmp_path / "out", tarflume.Text("txt")) == ""
