@@ -97,7 +97,7 @@ fn each_fault_has_its_kind_and_place_and_nothing_is_published() {
 fn damaged_content_is_reported_with_its_byte() {
     for (fault, byte) in [
         (Fault::GarbageJpeg, 0),
-        (Fault::FlippedJpegMarker, 2),
+        (Fault::FlippedJpegMarker, 626),
         (Fault::BadJson, 11),
         (Fault::JsonArray, 0),
         (Fault::JsonNotUtf8, 13),

@@ -26,32 +26,32 @@ def row(folder: pathlib.Path, column: tarflume.Json) -> object:
 
 def test_rules_of_python_give_its_values(tmp_path):
     text = json.dumps({"nan": math.nan, "least": -math.inf, "caption": "cut \ud83d", "n": 3})
-    with pytest.raises(tarflume.PackError, match="NaN"):
+    with pytest.raises(tarflume.errors.PackError, match="NaN"):
         packed(tmp_path, text)
     out = tmp_path / "python"
     tarflume.pack.build(
         tmp_path / "src", out, require="json", json_rules="python", columns={"nan": "f64"}, progress=False
     )
-    assert tarflume.pack.verify(out, level="decode", progress=False)
-    assert not tarflume.pack.verify(out, level="decode", json_rules="strict", progress=False)
+    assert tarflume.pack.verify(out, level="decode", progress=False).whole
+    assert not tarflume.pack.verify(out, level="decode", json_rules="strict", progress=False).whole
     assert math.isnan(row(out, tarflume.Json("/nan", dtype="float64", rules="python")))
     assert row(out, tarflume.Json("/least", dtype="float32", rules="python")) == -math.inf
     assert row(out, tarflume.Json("/caption", text=True, rules="python")) == "cut \ufffd"
     for pointer in ["/nan", "/n"]:
-        with pytest.raises(tarflume.Error, match='rules="python"'):
+        with pytest.raises(tarflume.errors.Error, match='rules="python"'):
             row(out, tarflume.Json(pointer, dtype="float64"))
-    with pytest.raises(tarflume.UsageError, match="strict"):
+    with pytest.raises(tarflume.errors.UsageError, match="strict"):
         tarflume.Json("/n", rules="lax")
 
 
 def test_numbers_keep_their_value_or_are_refused(tmp_path):
     out = packed(tmp_path, '{"id": 18446744073709551616, "n": 16777217}')
-    with pytest.raises(tarflume.PackError, match=r'numbers="text"'):
+    with pytest.raises(tarflume.errors.PackError, match="numbers=text"):
         tarflume.pack.export(out, tmp_path / "a.csv", to="csv", progress=False)
     tarflume.pack.export(out, tmp_path / "b.csv", to="csv", numbers="text", progress=False)
     assert "18446744073709551616" in (tmp_path / "b.csv").read_text()
     assert row(out, tarflume.Json("/n", dtype="float64")) == 16777217.0
-    with pytest.raises(tarflume.Error, match="would be rounded in float32"):
+    with pytest.raises(tarflume.errors.Error, match="would be rounded in float32"):
         row(out, tarflume.Json("/n", dtype="float32"))
 
 
@@ -59,7 +59,7 @@ def test_empty_files_are_kept_by_extension(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "a.json").write_text("{}")
     (tmp_path / "src" / "a.txt").write_text("")
-    with pytest.raises(tarflume.PackError):
+    with pytest.raises(tarflume.errors.PackError):
         tarflume.pack.build(tmp_path / "src", tmp_path / "no", require="json", progress=False)
     built = tarflume.pack.build(
         tmp_path / "src", tmp_path / "out", require="json", keep_empty=["txt"], progress=False

@@ -13,6 +13,7 @@ use super::options::{Level, Options};
 use super::sets::{Set, Target};
 use super::shard::{self, Proved};
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
 
@@ -51,6 +52,7 @@ fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
     let mut listed = HashSet::new();
     match read_manifest(&remote.copy_of(FILE_NAME)) {
         Ok(manifest) => {
+            set.json = json_rules::of_manifest(Some(&manifest));
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
                 let tar = remote.copy_of(&entry.name);
