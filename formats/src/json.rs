@@ -1,6 +1,6 @@
 //! JSON as every command and the reader read it: one grammar, RFC 8259, and numbers with all their digits.
 //!
-//! [`check`] validates a text, [`parse`] builds its [`Value`], [`find`] returns the bytes at a [`Pointer`], and [`Scan`]
+//! [`check`] validates a text, [`parse`] builds its [`Value`], `find` returns the bytes at a [`Pointer`], and [`Scan`]
 //! walks over the tokens. All of them accept and refuse the same texts:
 //!
 //! - The text is UTF-8 without a byte order mark, and one value with nothing after it.

@@ -23,10 +23,10 @@ pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(names.into_iter().map(PathBuf::from).collect())
 }
 
-/// As [`expand`], for several paths.
+/// As `expand`, for several paths.
 ///
 /// # Errors
-/// As [`expand`].
+/// As `expand`.
 pub fn expand_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {

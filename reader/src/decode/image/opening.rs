@@ -10,10 +10,10 @@ use crate::error::{Error, ErrorKind, Result};
 const WAYS_ON: &str = "convert it to JPEG or PNG, or let another library decode it with Image's `fallback` (in Python \
                        fallback=\"pillow\")";
 
-/// For [`DecodeHooks::room_of`]: the number of pixels is unknown, because the kind of the picture is not decoded here.
+/// For `DecodeHooks::room_of`: the number of pixels is unknown, because the kind of the picture is not decoded here.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
-/// The number of pixels for [`DecodeHooks::room_of`], from the header of a picture: none if it is damaged.
+/// The number of pixels for `DecodeHooks::room_of`, from the header of a picture: none if it is damaged.
 pub fn room_pixels(bytes: &[u8]) -> u64 {
     match PictureSource::open(bytes, None, None) {
         Ok(source) => source.size().pixels(),
