@@ -17,7 +17,7 @@ use self::scans::Scans;
 use self::smoothing::Smoothing;
 use self::store::{Store, last_of};
 use self::walk::Walk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::header::{Header, STRAYS};
 use crate::job::{Damage, Job, OnDamage, Report};
 use crate::simd::Simd;
@@ -61,61 +61,85 @@ impl Damaged {
         simd: &Simd,
         job: &mut Job<'_>,
     ) -> Result<Report> {
-        let (bytes, header) = (job.bytes, job.header);
+        let header = job.header;
         header.check_supported()?;
         if job.on_damage == OnDamage::Refuse {
-            check_room(bytes, header)?;
+            check_room(job.bytes, header)?;
         }
         let entry_points = slot.report.entry_points;
         slot.open_damaged(job)?;
         let several = header.has_several_scans();
-        self.store.set(header, if several { header.mcus().1 } else { 1 })?;
-        let mut scans = Scans::new(bytes, header);
-        let mut good = 0;
+        let lost = if several {
+            self.decode_scans(slot, simd, job)?;
+            true // a picture that loses nothing is decoded by `multiscan`
+        } else {
+            self.decode_scan(slot, simd, job)?
+        };
+        slot.report.entry_points = entry_points;
+        slot.report.several_scans = several;
+        slot.report.decoded = slot.report.blocks;
+        slot.report.damage = if lost { Damage::Lost } else { Damage::Harmless };
+        Ok(slot.report)
+    }
+
+    /// Decodes a picture of one scan, one row of MCUs after the other. Returns true if pixels are
+    /// lost.
+    fn decode_scan(&mut self, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> Result<bool> {
+        let header = job.header;
+        self.store.set(header, 1)?;
+        let mut scans = Scans::new(job.bytes, header);
         while let Some(scan) = scans.next()? {
             let mut walk = Walk::new(header, &scan);
             slot.divisors = scans.divisors;
             for row in 0..walk.rows {
-                if !several {
-                    self.store.clear();
-                }
+                self.store.clear();
                 walk.row(row, &mut scans.bits, &mut self.store)?;
                 if scans.bits.lost && job.on_damage == OnDamage::Refuse {
-                    return Err(Error::damaged(scans.bits.source.at(), "pixels are lost here"));
+                    return Ok(true);
                 }
-                if !several {
-                    self.put(slot, simd, job, row, None);
-                }
+                self.put(slot, simd, job, row, None);
             }
-            good = walk.good;
-            if !several && job.on_damage == OnDamage::Keep {
+            if job.on_damage == OnDamage::Keep {
                 break; // no pixel depends on what follows
             }
         }
-        if several {
-            // A component without a scan is gray, as if its coefficients were zeros.
-            slot.divisors = scans.divisors.map(|divisors| Some(divisors.unwrap_or([0; 64])));
-            let smoothings = scans.smoothings(good);
-            for row in slot.layout.rows.clone() {
-                self.put(slot, simd, job, row, smoothings.as_deref());
+        Ok(scans.bits.lost)
+    }
+
+    /// Decodes a picture of several scans: reads all of them, then draws it.
+    fn decode_scans(&mut self, slot: &mut Slot, simd: &Simd, job: &mut Job<'_>) -> Result<()> {
+        let header = job.header;
+        self.store.set(header, header.mcus().1)?;
+        let mut scans = Scans::new(job.bytes, header);
+        let mut good = 0;
+        while let Some(scan) = scans.next()? {
+            let mut walk = Walk::new(header, &scan);
+            for row in 0..walk.rows {
+                walk.row(row, &mut scans.bits, &mut self.store)?;
             }
+            good = walk.good;
         }
-        slot.report.entry_points = entry_points;
-        slot.report.several_scans = several;
-        slot.report.decoded = slot.report.blocks;
-        let is_lost = scans.bits.lost || several;
-        slot.report.damage = if is_lost { Damage::Lost } else { Damage::Harmless };
-        Ok(slot.report)
+        // A component without a scan is gray, as if its coefficients were zeros.
+        slot.divisors = scans.divisors.map(|divisors| Some(divisors.unwrap_or([0; 64])));
+        let smoothings = scans.smoothings(good);
+        for row in slot.layout.rows.clone() {
+            self.put(slot, simd, job, row, smoothings.as_deref());
+        }
+        Ok(())
     }
 
     /// Returns true if all blocks of a picture of one scan are there, and nothing but markers and
     /// metadata follows them.
     pub(crate) fn is_whole(&mut self, bytes: &[u8], header: &Header) -> bool {
-        let several = header.has_several_scans() || header.check_supported().is_err();
-        !several && self.read_whole(bytes, header).is_ok_and(|lost| !lost)
+        if header.has_several_scans() || header.unsupported().is_some() {
+            return false;
+        }
+        self.loses_blocks(bytes, header).is_ok_and(|loses| !loses)
     }
 
-    fn read_whole(&mut self, bytes: &[u8], header: &Header) -> Result<bool> {
+    /// Reads a picture of one scan without drawing it. Returns true if blocks are lost, or if bytes
+    /// that may be blocks follow them.
+    fn loses_blocks(&mut self, bytes: &[u8], header: &Header) -> Result<bool> {
         check_room(bytes, header)?;
         self.store.set(header, 1)?;
         let mut scans = Scans::new(bytes, header);
@@ -154,18 +178,19 @@ impl Damaged {
         if !slot.layout.rows.contains(&row) {
             return;
         }
-        let held = if job.header.has_several_scans() { row } else { 0 };
+        let held = self.store.held(row);
         self.row.clear();
         self.last.clear();
         for column in slot.layout.columns.clone() {
             for (number, part) in self.store.parts.iter().enumerate() {
                 for n in 0..part.h * part.v {
-                    let (x, y) = (column * part.h + n % part.h, held * part.v + n / part.h);
+                    let x = column * part.h + n % part.h;
+                    let y = held * part.v + n / part.h;
                     let mut block = *part.at(x, y);
                     let smoothing = smoothings.and_then(|all| all.get(number));
                     if let Some(smoothing) = smoothing.filter(|_| x < part.across && y < part.down)
                     {
-                        smoothing.smooth(part, (x, y), &mut block);
+                        smoothing.smooth(part, x, y, &mut block);
                     }
                     self.last.push(last_of(&block));
                     self.row.push(block);

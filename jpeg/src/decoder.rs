@@ -51,8 +51,9 @@ impl Decoder {
         self.0.drop_large(bytes);
     }
 
-    /// Limits the bytes that one job may take, as computed in advance by [`crate::Header::memory`];
-    /// unlimited by default. Progressive pictures take two bytes per pixel and more.
+    /// Limits the bytes that one job may take, as computed in advance by [`crate::Header::memory`],
+    /// with [`crate::Header::memory_to_keep`] if damaged pictures are kept; unlimited by default.
+    /// Progressive pictures take two bytes per pixel and more.
     pub fn set_memory(&mut self, bytes: u64) {
         self.0.set_memory(bytes);
     }

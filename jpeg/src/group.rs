@@ -112,11 +112,12 @@ impl DecoderState {
         }
     }
 
-    /// Returns the result for a job that failed. `slot` decodes the picture again if damaged pictures
-    /// are kept, and one of one scan in any case: all its pixels may be there.
+    /// Returns the result for a job that failed. Decodes the picture again in this slot if damaged
+    /// pictures are kept, or if it has one scan: all its pixels may be there.
     fn after(&mut self, error: Error, slot: usize, job: &mut Job<'_>) -> Result<Report> {
         let keeps = job.on_damage == OnDamage::Keep;
-        let tried = keeps || !job.header.has_several_scans();
+        // The bytes of rows that an excerpt does not hold are unspecified.
+        let tried = job.excerpt.is_none() && (keeps || !job.header.has_several_scans());
         if error.kind() != ErrorKind::Damaged || !tried {
             return Err(error);
         }

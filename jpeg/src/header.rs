@@ -15,8 +15,8 @@ mod tables;
 mod whole;
 
 pub(crate) use self::components::{Component, Components, MCU_BLOCKS};
-pub(crate) use self::passes::{Pass, Passes, Work};
-pub(crate) use self::progress::check as check_band;
+pub(crate) use self::passes::{Pass, Passes, Visits, Work};
+pub(crate) use self::progress::{MOST_SCANS, check as check_band};
 pub(crate) use self::scan::{Band, Scan, conditioning};
 pub(crate) use self::tables::{HuffmanSpec, NATURAL};
 pub use self::whole::whole;

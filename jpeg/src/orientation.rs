@@ -11,11 +11,13 @@ const PREFIX: &[u8] = b"Exif\0\0";
 /// The property of XMP.
 const PROPERTY: &[u8] = b"tiff:Orientation";
 
-/// Returns the orientation, 1 to 8, that the metadata of a picture state; `None` if they state none. `exif` is an EXIF
-/// block, with or without `Exif\0\0` before it, or a whole TIFF file; `xmp` is an XMP packet.
+/// Returns the orientation, 1 to 8, that the metadata of a picture state; `None` if they state none.
+/// `exif` is an EXIF block, with or without `Exif\0\0` before it, or a whole TIFF file; `xmp` is an
+/// XMP packet.
 ///
-/// EXIF decides if it has the tag, even if the value is invalid; otherwise XMP does. Damaged metadata are no reason to
-/// reject a picture. The results are those of Pillow's `ImageOps.exif_transpose`.
+/// EXIF decides if it has the tag, even if the value is invalid; otherwise XMP does. Damaged metadata
+/// are no reason to reject a picture. The results are those of Pillow's `ImageOps.exif_transpose`,
+/// which reads XMP values only in double quotes and without spaces.
 ///
 /// ```
 /// use tarflume_jpeg::{exif_of, orientation_in};

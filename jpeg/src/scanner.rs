@@ -53,7 +53,7 @@ impl<'a> ScanJob<'a> {
 /// What a scanner found in a JPEG.
 #[derive(Debug)]
 pub struct Scanned<'a> {
-    /// Its entry points; none if its kind has none, or if it is irregular.
+    /// Its entry points; empty if its kind has none, or if it is irregular.
     pub entry_points: &'a [u8],
     /// What breaks a rule of the format although all pixels are there, if anything does: stray bytes
     /// or restart markers between segments, a missing end, filling bytes after the last block.
@@ -135,8 +135,9 @@ impl Scanner {
     ///   ([`Header::unsupported`]);
     /// - [`ErrorKind::Limit`]: memory is exhausted.
     ///
-    /// Pictures without entry points ([`Header::without_entry_points`]) have an empty slice: their codes are read to find damage. That takes 8 bytes for each block of 8 x 8
-    /// coefficients of a picture of several scans, and next to nothing for others.
+    /// For pictures without entry points ([`Header::without_entry_points`]) the slice is empty: their
+    /// codes are read to find damage. That takes 8 bytes for each block of 8 x 8 coefficients of a
+    /// picture of several scans, and next to nothing for others.
     pub fn scan_group(
         &mut self,
         jobs: &[ScanJob<'_>],
@@ -180,8 +181,8 @@ impl Scanner {
                 number,
                 result.map(|irregular| {
                     // The end of such a file is not checked again when its rows are entered.
-                    let points = irregular.is_none().then_some(self.blob.as_slice());
-                    Scanned { entry_points: points.unwrap_or_default(), irregular }
+                    let entry_points = if irregular.is_none() { &self.blob[..] } else { &[] };
+                    Scanned { entry_points, irregular }
                 }),
             );
             live -= 1;
@@ -246,7 +247,7 @@ impl Scanner {
 
 /// Returns the error for a byte that breaks a rule without a loss.
 fn is_irregular(byte: usize) -> Error {
-    Error::damaged(byte, "bytes or markers here belong to nothing; all pixels are there")
+    Error::damaged(byte, "a rule of the format is broken here, but all pixels are there")
 }
 
 /// Encodes the entry points; none for a kind that has none.

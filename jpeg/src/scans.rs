@@ -245,13 +245,14 @@ impl<'a> Walk<'a> {
             return Err(Stop::Fault(Fault::TooMany));
         }
         let (byte, wanted) = (self.bits.at.div_ceil(8), (self.markers & 7) as u8);
-        let number = self.data.restarts.get(self.markers).filter(|restart| restart.0 == byte);
-        let missed = number.map_or(1, |&(_, number)| number.wrapping_sub(wanted) & 7);
+        let found = self.data.restarts.get(self.markers).filter(|restart| restart.0 == byte);
+        let Some(&(_, number)) = found else { return Err(Stop::Restart(wanted)) };
+        let distance = number.wrapping_sub(wanted) & 7;
         // libjpeg-turbo takes a number that is far from the right one for the right one.
-        if !matches!(missed, 0 | 3..=5) {
+        if !matches!(distance, 0 | 3..=5) {
             return Err(Stop::Restart(wanted));
         }
-        self.irregular |= missed != 0;
+        self.irregular |= distance != 0;
         self.markers += 1;
         self.until = self.interval();
         self.bits.at = 8 * byte;

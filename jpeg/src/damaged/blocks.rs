@@ -41,7 +41,8 @@ impl Bits<'_> {
     /// Decodes a block of a sequential scan.
     pub(super) fn block<const QUICK: bool>(
         &mut self,
-        (dc, ac): (&Codes, &Codes),
+        dc: &Codes,
+        ac: &Codes,
         last: &mut i32,
         block: &mut [i16; 64],
     ) -> Result<(), Overflow> {
@@ -50,7 +51,8 @@ impl Bits<'_> {
         let mut k = 1;
         while k < 64 {
             let symbol = self.symbol::<QUICK>(ac);
-            let (run, size) = (usize::from(symbol >> 4), u32::from(symbol & 15));
+            let run = usize::from(symbol >> 4);
+            let size = u32::from(symbol & 15);
             if size > 0 {
                 k += run;
                 block[usize::from(PLACES[k])] = self.value::<QUICK>(size) as i16;
@@ -71,7 +73,8 @@ impl Bits<'_> {
         &mut self,
         codes: &Codes,
         last: &mut i32,
-        (low, block): (u8, &mut [i16; 64]),
+        low: u8,
+        block: &mut [i16; 64],
     ) -> Result<(), Overflow> {
         self.dc::<false>(codes, last)?;
         block[0] = (*last << low) as i16;
@@ -89,7 +92,8 @@ impl Bits<'_> {
         &mut self,
         codes: &Codes,
         band: &Band,
-        (run, block): (&mut u32, &mut [i16; 64]),
+        run: &mut u32,
+        block: &mut [i16; 64],
     ) {
         if *run > 0 {
             *run -= 1;
@@ -98,7 +102,8 @@ impl Bits<'_> {
         let mut k = usize::from(band.first);
         while k <= usize::from(band.last) {
             let symbol = self.symbol::<false>(codes);
-            let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
+            let zeros = u32::from(symbol >> 4);
+            let size = u32::from(symbol & 15);
             if size > 0 {
                 k += zeros as usize;
                 let value = self.value::<false>(size);
@@ -123,14 +128,16 @@ impl Bits<'_> {
         &mut self,
         codes: &Codes,
         band: &Band,
-        (run, block): (&mut u32, &mut [i16; 64]),
+        run: &mut u32,
+        block: &mut [i16; 64],
     ) {
         let one = 1i16 << band.low;
         let last = usize::from(band.last);
         let mut k = usize::from(band.first);
         while *run == 0 && k <= last {
             let symbol = self.symbol::<false>(codes);
-            let (mut zeros, size) = (u32::from(symbol >> 4), symbol & 15);
+            let mut zeros = u32::from(symbol >> 4);
+            let size = symbol & 15;
             let mut value = 0;
             if size > 0 {
                 value = if self.bits::<false>(1) == 1 { one } else { one.wrapping_neg() };

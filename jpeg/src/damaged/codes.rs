@@ -51,7 +51,8 @@ impl Codes {
         };
         // A code of 17 bits is always accepted: it is invalid, whatever its bits.
         codes.greatest[17] = i32::MAX;
-        let (mut code, mut next) = (0u32, 0usize);
+        let mut code = 0u32;
+        let mut next = 0usize;
         for (length, &count) in (1..=16u32).zip(&spec.counts) {
             let end = next + usize::from(count);
             if count > 0 && (end > 256 || code + u32::from(count) >= 1 << length) {

@@ -7,8 +7,12 @@ use super::codes::{Codes, Spec};
 use super::smoothing::{KNOWN, Smoothing};
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::header::markers::{DAC, DHT, DQT, DRI, EOI, SOI, SOS, is_frame};
-use crate::header::{Band, Header, MCU_BLOCKS, Scan, conditioning};
+use crate::header::markers::{
+    COM, DAC, DHT, DNL, DQT, DRI, EOI, RST0, RST7, SOI, SOS, TEM, is_frame,
+};
+use crate::header::{
+    Band, Header, HuffmanSpec, MOST_SCANS, NATURAL, Scan, Visits, Work, check_band, conditioning,
+};
 use crate::planes::Divisors;
 
 /// A scan.
@@ -16,6 +20,7 @@ use crate::planes::Divisors;
 pub(super) struct ScanOf {
     /// The numbers of its components, in its order.
     pub(super) parts: Vec<usize>,
+    pub(super) work: Work,
     pub(super) band: Band,
     /// The tables of each component, if its codes need them.
     pub(super) dc: Vec<Option<Codes>>,
@@ -23,13 +28,6 @@ pub(super) struct ScanOf {
     /// MCUs between restart markers; 0 if there are none.
     pub(super) restart: u32,
 }
-
-/// Limit on how often all scans together may visit each block, and a number of visits that is
-/// always allowed.
-const VISITS: u64 = 64;
-const FEW: u64 = 1 << 24;
-/// Limit on the number of scans.
-const MOST_SCANS: u64 = 500;
 
 /// A walk over the scans.
 #[derive(Debug)]
@@ -46,14 +44,14 @@ pub(super) struct Scans<'a> {
     /// before the last scan of the component.
     coded: [[i8; 64]; 4],
     before: [[i8; KNOWN]; 4],
-    count: u64,
-    visits: u64,
+    count: usize,
+    visits: Visits,
 }
 
 impl<'a> Scans<'a> {
     /// Starts before the first scan.
     pub(super) fn new(bytes: &'a [u8], header: &'a Header) -> Scans<'a> {
-        let spec = |spec: &Option<crate::header::HuffmanSpec>| {
+        let spec = |spec: &Option<HuffmanSpec>| {
             let (counts, symbols, _) = spec.as_ref()?.read(bytes)?;
             Some(Spec::new(counts, symbols))
         };
@@ -69,7 +67,7 @@ impl<'a> Scans<'a> {
             coded: [[-1; 64]; 4],
             before: [[-1; KNOWN]; 4],
             count: 0,
-            visits: header.all_blocks().saturating_mul(VISITS) + FEW,
+            visits: Visits::new(header.components, header.all_blocks()),
         }
     }
 
@@ -98,8 +96,8 @@ impl<'a> Scans<'a> {
                     _ => return Err(self.damaged("the restart interval has the wrong length")),
                 },
                 DAC => conditioning(&self.content()?, self.bits.source.at())?,
-                0xdc | 0xe0..=0xef | 0xfe => self.bits.source.skip_segment(),
-                0x01 | 0xd0..=0xd7 => {} // markers without content
+                DNL | 0xe0..=0xef | COM => self.bits.source.skip_segment(),
+                TEM | RST0..=RST7 => {} // markers without content
                 marker => {
                     return Err(self.damaged(format!("marker ff{marker:02x} is not allowed here")));
                 }
@@ -126,7 +124,7 @@ impl<'a> Scans<'a> {
                 return Err(self.damaged("a quantization table is cut or has no number"));
             };
             let table = self.quant[number].get_or_insert([0; 64]);
-            for (k, &place) in crate::header::NATURAL.iter().enumerate() {
+            for (k, &place) in NATURAL.iter().enumerate() {
                 table[usize::from(place)] = match wide {
                     true => u16::from_be_bytes([divisors[2 * k], divisors[2 * k + 1]]),
                     false => divisors[k].into(),
@@ -169,9 +167,13 @@ impl<'a> Scans<'a> {
         if self.count > MOST_SCANS {
             return Err(self.damaged(format!("more than {MOST_SCANS} scans")));
         }
-        let parts = self.parts(&scan)?;
+        let parts = self.header.components.named(&scan, at)?[..scan.count].to_vec();
+        self.visits.count(&parts, at)?;
         self.bits.source.restart = 0;
+        let progressive = self.header.is_progressive();
+        let work = Work::of(progressive, &scan.band);
         let mut found = ScanOf {
+            work,
             band: scan.band,
             dc: Vec::new(),
             ac: Vec::new(),
@@ -181,18 +183,14 @@ impl<'a> Scans<'a> {
         for &part in &found.parts {
             self.latch(part)?;
         }
-        if self.header.is_progressive() {
-            let known = crate::header::check_band(&found.band, found.parts.len());
+        if progressive {
+            let known = check_band(&found.band, found.parts.len());
             known.map_err(|text| self.damaged(text))?;
             found.parts.iter().for_each(|&part| self.note(part, &found.band));
         }
-        let progressive = self.header.is_progressive();
-        let Band { first, before, .. } = found.band;
-        let needs_dc = !progressive || (first == 0 && before == 0);
-        let needs_ac = !progressive || first > 0;
         for &(_, dc, ac) in &scan.parts[..scan.count] {
-            found.dc.push(self.table(needs_dc, true, dc, at)?);
-            found.ac.push(self.table(needs_ac, false, ac, at)?);
+            found.dc.push(self.table(work.needs_dc(), true, dc, at)?);
+            found.ac.push(self.table(work.needs_ac(), false, ac, at)?);
         }
         self.bits.begin();
         Ok(found)
@@ -211,39 +209,13 @@ impl<'a> Scans<'a> {
         Codes::new(spec, is_dc, at).map(Some)
     }
 
-    /// Returns the numbers of the components of a scan, in its order, and counts its visits.
-    fn parts(&mut self, scan: &Scan) -> Result<Vec<usize>> {
-        let components = &self.header.components;
-        let mut parts = Vec::new();
-        for (n, part) in scan.parts[..scan.count].iter().enumerate() {
-            // Components before the n-th are not looked at (`get_sos`).
-            let ids = components.iter().enumerate().skip(n);
-            let found = ids.filter(|(_, c)| c.id == part.0).map(|(c, _)| c).next();
-            match found.filter(|c| !parts.contains(c)) {
-                Some(component) => parts.push(component),
-                None => return Err(self.damaged("the scan names components that are not there")),
-            }
-        }
-        let blocks = |c: &usize| components.iter().nth(*c).map_or(0, |c| (c.h * c.v) as usize);
-        let each: usize = parts.iter().map(blocks).sum();
-        if parts.len() > 1 && each > MCU_BLOCKS {
-            return Err(self.damaged("a scan has more than ten blocks to an MCU"));
-        }
-        let mcu = components.blocks() as u64;
-        let visited = self.header.all_blocks().saturating_mul(each as u64) / mcu.max(1);
-        self.visits = self.visits.checked_sub(visited).ok_or_else(|| {
-            self.damaged(format!("the scans visit each block more than {VISITS} times"))
-        })?;
-        Ok(parts)
-    }
-
     /// Fixes a component's quantization table when its first scan begins.
     fn latch(&mut self, part: usize) -> Result<()> {
-        let number = self.header.components.iter().nth(part).map_or(0, |c| c.quant);
         if self.divisors[part].is_none() {
-            let table = self.quant.get(number).copied().flatten();
-            let text = format!("quantization table {number} was never given");
-            self.divisors[part] = Some(table.ok_or_else(|| self.damaged(text))?);
+            let number = self.header.components.part(part).quant;
+            let missing = || self.damaged(format!("quantization table {number} was never given"));
+            let table = self.quant[number].ok_or_else(missing)?;
+            self.divisors[part] = Some(table);
         }
         Ok(())
     }
@@ -251,18 +223,16 @@ impl<'a> Scans<'a> {
     /// Records which bits a progressive scan codes.
     fn note(&mut self, part: usize, band: &Band) {
         let coded = &mut self.coded[part];
-        let before = match self.count {
-            1 => [0; KNOWN],
-            _ => *coded.first_chunk().unwrap_or(&[-1; KNOWN]),
-        };
-        self.before[part] = before;
+        // The first scan leaves zeros, as in libjpeg-turbo.
+        let known = std::array::from_fn(|k| coded[k]);
+        self.before[part] = if self.count == 1 { [0; KNOWN] } else { known };
         for bit in &mut coded[usize::from(band.first)..=usize::from(band.last)] {
             *bit = band.low as i8;
         }
     }
 
-    /// Returns how each component is smoothed, if it is: not if all bits are there, or if the DC of
-    /// a component lacks.
+    /// Returns how each component is smoothed; `None` if all bits are there, or if a component has
+    /// no DC.
     pub(super) fn smoothings(&self, good: u32) -> Option<Vec<Smoothing>> {
         if !self.header.is_progressive() {
             return None;
@@ -271,7 +241,7 @@ impl<'a> Scans<'a> {
         let mut smoothings = Vec::new();
         for (part, &v) in factors.iter().enumerate().take(self.header.components.count()) {
             let before = if self.count > 1 { self.before[part] } else { [-1; KNOWN] };
-            let after = *self.coded[part].first_chunk()?;
+            let after = std::array::from_fn(|k| self.coded[part][k]);
             let divisors = self.divisors[part]?;
             smoothings.push(Smoothing { before, after, good, rows, v, divisors });
         }

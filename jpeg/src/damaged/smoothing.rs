@@ -94,7 +94,7 @@ impl Smoothing {
     }
 
     /// Adds estimates to a copy of the block in column `x` and row `y`.
-    pub(super) fn smooth(&self, part: &Part, (x, y): (u32, u32), block: &mut [i16; 64]) {
+    pub(super) fn smooth(&self, part: &Part, x: u32, y: u32, block: &mut [i16; 64]) {
         let row = y / self.v;
         let known = if row > self.good { &self.before } else { &self.after };
         let alone = known[1..].iter().all(|&bit| bit == -1);
@@ -107,8 +107,8 @@ impl Smoothing {
             }
             let weights = window.as_flattened().iter().zip(near.as_flattened());
             let sum: i64 = weights.map(|(weight, dc)| weight * i64::from(*dc)).sum();
-            let (sum, divisor) =
-                (i64::from(self.divisors[0]) * sum, i64::from(self.divisors[place]));
+            let sum = i64::from(self.divisors[0]) * sum;
+            let divisor = i64::from(self.divisors[place]);
             let mut size = ((divisor << 7) + sum.abs()) / (divisor << 8);
             if k > 0 && known[k] > 0 {
                 size = size.min((1 << known[k]) - 1);

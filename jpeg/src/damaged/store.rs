@@ -67,6 +67,11 @@ impl Store {
         128 * row * u64::from(rows)
     }
 
+    /// Returns where a row of MCUs is among those that are held.
+    pub(super) fn held(&self, row: u32) -> u32 {
+        row % self.rows
+    }
+
     /// Sets all coefficients to zeros.
     pub(super) fn clear(&mut self) {
         for part in &mut self.parts {
@@ -82,8 +87,9 @@ impl Store {
         component: usize,
         n: u32,
     ) -> &mut [i16; 64] {
+        let held = self.held(row);
         let part = &mut self.parts[component];
-        let y = (row % self.rows) * part.v + n / part.h;
+        let y = held * part.v + n / part.h;
         let x = column * part.h + n % part.h;
         &mut part.blocks[y as usize * part.stride + x as usize]
     }

@@ -2,31 +2,30 @@
 
 use super::bits::Bits;
 use super::blocks::Overflow;
-use super::codes::Codes;
 use super::scans::ScanOf;
 use super::store::Store;
 use crate::coefficients::Grid;
 use crate::error::{Error, Result};
-use crate::header::Header;
+use crate::header::{Header, MCU_BLOCKS, Work};
 
 /// Number of bytes that must be left for each block of an MCU for the quick reader.
 const ROOM: usize = 512;
 
-/// What a scan does with a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Work {
-    Whole,
-    DcFirst,
-    DcNext,
-    AcFirst,
-    AcNext,
+/// A block that a scan visits.
+#[derive(Debug, Clone, Copy, Default)]
+struct Visit {
+    /// Row and column of its MCU.
+    place: (u32, u32),
+    /// Its number among the blocks of its component in that MCU.
+    number: u32,
+    /// Which of the scan's components it is of.
+    nth: usize,
 }
 
 /// A walk over the blocks of a scan.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     scan: &'a ScanOf,
-    work: Work,
     grid: Grid,
     /// Rows of MCUs of the picture.
     pub(super) rows: u32,
@@ -42,19 +41,11 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(header: &Header, scan: &'a ScanOf) -> Walk<'a> {
-        let work = match (header.is_progressive(), scan.band.first, scan.band.before) {
-            (false, ..) => Work::Whole,
-            (true, 0, 0) => Work::DcFirst,
-            (true, 0, _) => Work::DcNext,
-            (true, _, 0) => Work::AcFirst,
-            (true, ..) => Work::AcNext,
-        };
         let rows = header.mcus().1;
         let (_, factors) = header.declared_rows();
         let together = if header.components.count() == 1 { factors[0] } else { 1 };
         Walk {
             scan,
-            work,
             grid: Grid::read(header),
             rows,
             together,
@@ -71,7 +62,7 @@ impl<'a> Walk<'a> {
     /// Returns an error if a DC overflows.
     pub(super) fn row(&mut self, row: u32, bits: &mut Bits<'_>, to: &mut Store) -> Result<()> {
         let done = match *self.scan.parts {
-            [part] => self.blocks((row, part), bits, to),
+            [part] => self.blocks(row, part, bits, to),
             _ => (0..self.grid.mcus).try_for_each(|column| self.mcu((row, column), bits, to)),
         };
         done.map_err(|Overflow| {
@@ -83,7 +74,8 @@ impl<'a> Walk<'a> {
     /// Reads the blocks of the only component of the scan.
     fn blocks(
         &mut self,
-        (row, part): (u32, usize),
+        row: u32,
+        part: usize,
         bits: &mut Bits<'_>,
         to: &mut Store,
     ) -> std::result::Result<(), Overflow> {
@@ -92,7 +84,7 @@ impl<'a> Walk<'a> {
             for x in 0..of.across {
                 self.begin(row, bits);
                 let number = y % of.v * of.h + x % of.h;
-                self.unit(bits, to, &[((row, x / of.h), number, 0)])?;
+                self.unit(bits, to, &[Visit { place: (row, x / of.h), number, nth: 0 }])?;
             }
         }
         Ok(())
@@ -106,12 +98,12 @@ impl<'a> Walk<'a> {
         to: &mut Store,
     ) -> std::result::Result<(), Overflow> {
         self.begin(place.0, bits);
-        let mut blocks = [((0, 0), 0, 0); crate::header::MCU_BLOCKS];
+        let mut blocks = [Visit::default(); MCU_BLOCKS];
         let mut count = 0;
-        for (n, &part) in self.scan.parts.iter().enumerate() {
+        for (nth, &part) in self.scan.parts.iter().enumerate() {
             let of = self.grid.part(part);
             for number in 0..of.h * of.v {
-                blocks[count] = (place, number, n);
+                blocks[count] = Visit { place, number, nth };
                 count += 1;
             }
         }
@@ -132,42 +124,45 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads the blocks of an MCU: place, number in the MCU, and which of the scan's components.
+    /// Reads the blocks of an MCU.
     fn unit(
         &mut self,
         bits: &mut Bits<'_>,
         to: &mut Store,
-        blocks: &[((u32, u32), u32, usize)],
+        blocks: &[Visit],
     ) -> std::result::Result<(), Overflow> {
-        if self.work == Work::Whole {
+        let work = self.scan.work;
+        if work == Work::Whole {
             return self.whole(bits, to, blocks);
         }
         // Bits that are missing are zeros, which change nothing.
-        if bits.ended && self.work != Work::DcNext {
+        if bits.ended && work != Work::DcNext {
             return Ok(());
         }
-        let (band, run) = (&self.scan.band, &mut self.run);
-        for &(place, number, n) in blocks {
-            let block = to.block(place, self.scan.parts[n], number);
-            match (self.work, &self.scan.dc[n], &self.scan.ac[n]) {
+        let band = &self.scan.band;
+        let run = &mut self.run;
+        for &Visit { place, number, nth } in blocks {
+            let block = to.block(place, self.scan.parts[nth], number);
+            match (work, &self.scan.dc[nth], &self.scan.ac[nth]) {
                 (Work::DcFirst, Some(codes), _) => {
-                    bits.dc_first(codes, &mut self.last[n], (band.low, block))?;
+                    bits.dc_first(codes, &mut self.last[nth], band.low, block)?;
                 }
-                (Work::AcFirst, _, Some(codes)) => bits.ac_first(codes, band, (run, block)),
-                (Work::AcNext, _, Some(codes)) => bits.ac_next(codes, band, (run, block)),
+                (Work::AcFirst, _, Some(codes)) => bits.ac_first(codes, band, run, block),
+                (Work::AcNext, _, Some(codes)) => bits.ac_next(codes, band, run, block),
                 _ => bits.dc_next(band.low, block),
             }
         }
         Ok(())
     }
 
-    /// Reads whole blocks, with the quick reader where libjpeg-turbo uses its own: if that comes to a
-    /// marker, the MCU is read again, and what it has stored stays.
+    /// Reads the blocks of an MCU of a sequential scan. Far from the end of the file libjpeg-turbo
+    /// uses a quick reader. If that comes to a marker, the other reader reads the MCU again, and
+    /// overwrites only the coefficients that it finds.
     fn whole(
         &mut self,
         bits: &mut Bits<'_>,
         to: &mut Store,
-        blocks: &[((u32, u32), u32, usize)],
+        blocks: &[Visit],
     ) -> std::result::Result<(), Overflow> {
         if bits.ended {
             return Ok(());
@@ -189,13 +184,12 @@ impl<'a> Walk<'a> {
         &mut self,
         bits: &mut Bits<'_>,
         to: &mut Store,
-        blocks: &[((u32, u32), u32, usize)],
+        blocks: &[Visit],
     ) -> std::result::Result<(), Overflow> {
-        for &(place, number, n) in blocks {
-            let block = to.block(place, self.scan.parts[n], number);
-            let tables: (&Option<Codes>, &Option<Codes>) = (&self.scan.dc[n], &self.scan.ac[n]);
-            if let (Some(dc), Some(ac)) = tables {
-                bits.block::<QUICK>((dc, ac), &mut self.last[n], block)?;
+        for &Visit { place, number, nth } in blocks {
+            let block = to.block(place, self.scan.parts[nth], number);
+            if let (Some(dc), Some(ac)) = (&self.scan.dc[nth], &self.scan.ac[nth]) {
+                bits.block::<QUICK>(dc, ac, &mut self.last[nth], block)?;
             }
         }
         Ok(())

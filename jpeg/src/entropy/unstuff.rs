@@ -28,10 +28,10 @@ impl Unstuffed {
         self.bytes.len().saturating_sub(PADDING)
     }
 
-    /// Returns true if the bytes after bit `bit` only fill the data: all of them are equal. Codes of
-    /// blocks differ.
+    /// Returns true if the bytes after bit `bit`, which is in the data, only fill them: all are equal.
+    /// The codes of blocks are not, unless these are flat.
     pub(crate) fn is_filling(&self, bit: usize) -> bool {
-        let left = self.bytes.get(bit.div_ceil(8)..self.len()).unwrap_or_default();
+        let left = &self.bytes[bit.div_ceil(8)..self.len()];
         left.windows(2).all(|pair| pair[0] == pair[1])
     }
 

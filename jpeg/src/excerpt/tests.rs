@@ -3,7 +3,9 @@
 use tarflume_fixtures::{Photo, PhotoKind, SplitMix64};
 
 use super::*;
-use crate::{Decoder, Error, ErrorKind, Header, Job, Scanner, orientation_of, strips, strips_fit};
+use crate::{
+    Decoder, Error, ErrorKind, Header, Job, OnDamage, Scanner, orientation_of, strips, strips_fit,
+};
 
 /// A JPEG with its entry points and the checksums of its strips.
 struct Packed {
@@ -45,12 +47,19 @@ impl Packed {
     ) -> Result<Vec<u8>, Error> {
         let header = Header::parse(bytes)?;
         let stride = region.width as usize * 3;
-        let mut pixels = vec![0; stride * region.height as usize];
-        let job = Job::new(bytes, &header, &mut pixels);
-        let entry_points = Some(self.points.as_slice());
-        let job = Job { region: Some(region), scale, stride, entry_points, excerpt, ..job };
-        Decoder::new().decode(job)?;
-        Ok(pixels)
+        let decode = |on_damage| {
+            let mut pixels = vec![0; stride * region.height as usize];
+            let job = Job::new(bytes, &header, &mut pixels);
+            let job = Job { region: Some(region), scale, stride, excerpt, on_damage, ..job };
+            let job = Job { entry_points: Some(self.points.as_slice()), ..job };
+            Decoder::new().decode(job).map(|_| pixels)
+        };
+        let found = decode(OnDamage::Refuse);
+        if excerpt.is_some() {
+            let kept = decode(OnDamage::Keep).ok();
+            assert!(kept.as_ref() == found.as_ref().ok(), "bytes that are not there are not kept");
+        }
+        found
     }
 }
 
@@ -105,6 +114,11 @@ fn a_changed_byte_of_an_excerpt_is_noticed_and_no_other_byte_is_read() {
             assert!(found.unwrap() == whole, "byte {at} is not read");
         }
     }
+    // A frame header that declares more columns than these bytes can hold.
+    let mut wide = packed.read(&bytes, 0);
+    let frame = wide.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+    wide[frame + 7] = 0xff;
+    packed.decode(&wide, wanted, Some(excerpt)).unwrap_err();
     // A region outside the excerpt, and an excerpt that was cut.
     let other = (Region { left: 0, top: 0, width: 8, height: 8 }, Scale::Full);
     let read = packed.read(&bytes, 0);

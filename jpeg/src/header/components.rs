@@ -55,6 +55,20 @@ impl Components {
     /// Returns an error if the scan, which begins at `at`, names an unknown component, one twice,
     /// or all of them in another order.
     pub(super) fn numbers(&self, scan: &Scan, at: usize) -> Result<[usize; MOST]> {
+        let numbers = self.named(scan, at)?;
+        if scan.count == self.count && !numbers[..scan.count].is_sorted() {
+            let text = "the scan names the components in another order than the frame";
+            return Err(Error::damaged(at, text));
+        }
+        Ok(numbers)
+    }
+
+    /// Returns the numbers of the components in a scan, which may name them in any order that
+    /// libjpeg-turbo reads.
+    ///
+    /// # Errors
+    /// Returns an error if the scan, which begins at `at`, names an unknown component, or one twice.
+    pub(crate) fn named(&self, scan: &Scan, at: usize) -> Result<[usize; MOST]> {
         let mut numbers = [MOST; MOST];
         for n in 0..scan.count {
             let id = scan.parts[n].0;
@@ -63,10 +77,6 @@ impl Components {
             let found = found.filter(|c| !numbers[..n].contains(c));
             let text = "the scan names components that are not there";
             numbers[n] = found.ok_or_else(|| Error::damaged(at, text))?;
-        }
-        if scan.count == self.count && !numbers[..scan.count].is_sorted() {
-            let text = "the scan names the components in another order than the frame";
-            return Err(Error::damaged(at, text));
         }
         Ok(numbers)
     }
@@ -109,6 +119,11 @@ impl Components {
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Component> {
         self.all[..self.count].iter()
+    }
+
+    /// Returns the component with this number.
+    pub(crate) fn part(&self, number: usize) -> &Component {
+        &self.all[..self.count][number]
     }
 
     /// Returns the vertical factor that the file declares for its only component; `None` if it has

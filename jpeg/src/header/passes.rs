@@ -2,7 +2,7 @@
 //!
 //! Checks that the scans may follow each other; reads no code.
 
-use super::components::{Component, Components, MCU_BLOCKS};
+use super::components::{Components, MCU_BLOCKS};
 use super::frame::MOST;
 use super::markers::{DAC, DHT, DQT, DRI, EOI, SOS, Walk, is_frame, is_segment};
 use super::progress::{MOST_SCANS, Progress, check};
@@ -24,6 +24,29 @@ pub(crate) enum Work {
     AcFirst,
     /// One more bit of these.
     AcNext,
+}
+
+impl Work {
+    /// Returns what a scan of this band codes.
+    pub(crate) fn of(progressive: bool, band: &Band) -> Work {
+        match (progressive, band.first, band.before) {
+            (false, ..) => Work::Whole,
+            (true, 0, 0) => Work::DcFirst,
+            (true, 0, _) => Work::DcNext,
+            (true, _, 0) => Work::AcFirst,
+            (true, ..) => Work::AcNext,
+        }
+    }
+
+    /// Returns true if it takes codes of a DC table.
+    pub(crate) fn needs_dc(self) -> bool {
+        matches!(self, Work::Whole | Work::DcFirst)
+    }
+
+    /// Returns true if it takes codes of an AC table.
+    pub(crate) fn needs_ac(self) -> bool {
+        matches!(self, Work::Whole | Work::AcFirst | Work::AcNext)
+    }
 }
 
 /// A scan.
@@ -56,6 +79,45 @@ const VISITS: u64 = 64;
 /// Number of visits that take a fraction of a second, allowed however small the picture is.
 const FEW: u64 = 1 << 24;
 
+/// Counts how often the scans of a picture visit its blocks.
+#[derive(Debug)]
+pub(crate) struct Visits {
+    components: Components,
+    /// Number of blocks of all components.
+    blocks: u64,
+    /// How many more visits the scans may make.
+    left: u64,
+}
+
+impl Visits {
+    pub(crate) fn new(components: Components, blocks: u64) -> Visits {
+        Visits { components, blocks, left: blocks.saturating_mul(VISITS) + FEW }
+    }
+
+    /// Counts a scan of the components with these numbers; `at` is the byte that errors name.
+    ///
+    /// # Errors
+    /// Returns an error if the scan has too many blocks to an MCU, or if the scans so far visit more
+    /// blocks than those of any encoder.
+    pub(crate) fn count(&mut self, numbers: &[usize], at: usize) -> Result<()> {
+        let blocks = |&number: &usize| {
+            let component = self.components.part(number);
+            (component.h * component.v) as usize
+        };
+        let each: usize = numbers.iter().map(blocks).sum();
+        if numbers.len() > 1 && each > MCU_BLOCKS {
+            return Err(Error::damaged(at, "a scan has more than ten blocks to an MCU"));
+        }
+        let mcu = self.components.blocks() as u64;
+        let visited = self.blocks.saturating_mul(each as u64) / mcu.max(1);
+        self.left = self.left.checked_sub(visited).ok_or_else(|| {
+            let text = format!("the scans visit each block more than {VISITS} times");
+            Error::damaged(at, text)
+        })?;
+        Ok(())
+    }
+}
+
 /// A walk over the scans.
 #[derive(Debug)]
 pub(crate) struct Passes<'a> {
@@ -68,9 +130,7 @@ pub(crate) struct Passes<'a> {
     quant: [Option<[u16; 64]>; MOST],
     progress: Progress,
     scans: usize,
-    /// Number of blocks of all components, and how many more visits the scans may make.
-    blocks: u64,
-    visits: u64,
+    visits: Visits,
     walk: Walk<'a>,
 }
 
@@ -92,8 +152,7 @@ impl<'a> Passes<'a> {
             quant: [None; MOST],
             progress: Progress::default(),
             scans: 0,
-            blocks,
-            visits: blocks.saturating_mul(VISITS) + FEW,
+            visits: Visits::new(components, blocks),
             walk: Walk::from(bytes, at),
         }
     }
@@ -178,13 +237,7 @@ impl<'a> Passes<'a> {
         } else {
             scan.band = Band::WHOLE;
         }
-        let work = match (self.progressive, scan.band.first, scan.band.before) {
-            (false, ..) => Work::Whole,
-            (true, 0, 0) => Work::DcFirst,
-            (true, 0, _) => Work::DcNext,
-            (true, _, 0) => Work::AcFirst,
-            (true, ..) => Work::AcNext,
-        };
+        let work = Work::of(self.progressive, &scan.band);
         let mut pass = Pass {
             work,
             band: scan.band,
@@ -202,42 +255,21 @@ impl<'a> Passes<'a> {
                 let spec = of.get(usize::from(n)).copied().flatten();
                 spec.map(Some).ok_or_else(|| missing_codes(n.into(), at))
             };
-            if matches!(work, Work::Whole | Work::DcFirst) {
+            if work.needs_dc() {
                 pass.dc[n] = number(&self.tables.dc, dc)?;
             }
-            if matches!(work, Work::Whole | Work::AcFirst | Work::AcNext) {
+            if work.needs_ac() {
                 pass.ac[n] = number(&self.tables.ac, ac)?;
             }
         }
-        let blocks = |c: &Component| (c.h * c.v) as usize;
-        let all = self.components.iter().enumerate();
-        let all = all.filter(|(c, _)| pass.parts().contains(c)).map(|(_, c)| blocks(c));
-        let each = all.sum::<usize>();
-        if scan.count > 1 && each > MCU_BLOCKS {
-            return Err(damaged("a scan has more than ten blocks to an MCU".into()));
-        }
-        self.visit(each as u64, at)?;
+        self.visits.count(pass.parts(), at)?;
         Ok(pass)
-    }
-
-    /// Counts a scan of `each` blocks of an MCU.
-    ///
-    /// # Errors
-    /// Returns an error if the scans so far visit more blocks than those of any encoder.
-    fn visit(&mut self, each: u64, at: usize) -> Result<()> {
-        let mcu = self.components.iter().map(|c| u64::from(c.h * c.v)).sum::<u64>();
-        let visited = self.blocks.saturating_mul(each) / mcu.max(1);
-        self.visits = self.visits.checked_sub(visited).ok_or_else(|| {
-            let text = format!("the scans visit each block more than {VISITS} times");
-            Error::damaged(at, text)
-        })?;
-        Ok(())
     }
 
     /// Fixes a component's quantization table when its first scan begins: tables may be redefined
     /// between scans.
     fn latch(&mut self, component: usize, at: usize) -> Result<()> {
-        let table = self.components.iter().nth(component).map_or(0, |c| c.quant);
+        let table = self.components.part(component).quant;
         if self.quant[component].is_none() {
             self.quant[component] = Some(self.tables.divisors(table, self.bytes, at)?);
         }

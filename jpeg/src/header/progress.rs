@@ -8,7 +8,7 @@ use super::scan::Band;
 
 /// Limit on the scans of a picture: each may cost a pass over all blocks and be a dozen bytes long.
 /// The value is libjpeg-turbo's own limit (`TJFLAG_LIMITSCANS`); encoders write about ten.
-pub(super) const MOST_SCANS: usize = 500;
+pub(crate) const MOST_SCANS: usize = 500;
 
 /// No bit of the coefficient was coded.
 const NOTHING: u8 = u8::MAX;

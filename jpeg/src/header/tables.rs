@@ -116,7 +116,8 @@ impl Tables {
         while start < end {
             let kind = bytes[start];
             let (wide, number) = (kind >> 4, usize::from(kind & 15));
-            let table = QuantSpec { at: start + 1, wide: wide > 0 }; // any number but 0, as all decoders do
+            // All decoders take any number but 0 for divisors of 16 bits.
+            let table = QuantSpec { at: start + 1, wide: wide > 0 };
             if number > 3 || end - table.at < table.length() {
                 return Err(Error::damaged(at, "a quantization table is cut or has no number"));
             }

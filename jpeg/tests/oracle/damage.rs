@@ -204,30 +204,34 @@ fn markers(kind: usize) {
     changes.verdict();
 }
 
-macro_rules! kinds {
-    ($($name:ident $kind:literal),* $(,)?) => {$(
+/// Makes a module for each kind of [`kinds`], with these tests: their names, and the functions that
+/// get the number of the kind.
+macro_rules! kind_tests {
+    ($($test:ident $run:ident),* $(,)?) => {
+        $crate::damage::kind_tests!(
+            { $($test $run),* }
+            ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, gray 5,
+            gray_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
+            a_scan_for_each_component 10, cmyk 11,
+            progressive_with_restarts 12, progressive_ycck 13,
+        );
+    };
+    ($tests:tt $($name:ident $kind:literal),* $(,)?) => {$(
         mod $name {
-            #[test]
-            fn every_bit_is_turned() {
-                super::bits($kind);
-            }
-
-            #[test]
-            fn bytes_are_scrambled() {
-                super::bytes($kind);
-            }
-
-            #[test]
-            fn markers_may_be_anywhere() {
-                super::markers($kind);
-            }
+            $crate::damage::kind_tests!($kind $tests);
+        }
+    )*};
+    ($kind:literal { $($test:ident $run:ident),* }) => {$(
+        #[test]
+        fn $test() {
+            super::$run($kind);
         }
     )*};
 }
+pub(crate) use kind_tests;
 
-kinds!(
-    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, gray 5,
-    gray_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
-    a_scan_for_each_component 10, cmyk 11,
-    progressive_with_restarts 12, progressive_ycck 13,
+kind_tests!(
+    every_bit_is_turned bits,
+    bytes_are_scrambled bytes,
+    markers_may_be_anywhere markers,
 );

@@ -5,7 +5,7 @@ use tarflume_fixtures::SplitMix64;
 use tarflume_jpeg::{Color, Damage, ErrorKind, Header, OnDamage, Region, Scale};
 
 use crate::compare::pixels;
-use crate::damage::kinds;
+use crate::damage::{kind_tests, kinds};
 use crate::decoder::{Ask, TestDecoder};
 use crate::picture::{Motif, Picture};
 use crate::turbo::{Recipe, Turbo};
@@ -157,32 +157,10 @@ fn bytes(kind: usize) {
     kept.verdict(50);
 }
 
-macro_rules! kinds {
-    ($($name:ident $kind:literal),* $(,)?) => {$(
-        mod $name {
-            #[test]
-            fn every_cut_gives_the_same_pixels() {
-                super::cuts($kind);
-            }
-
-            #[test]
-            fn every_byte_with_another_bit_gives_the_same_pixels() {
-                super::bits($kind);
-            }
-
-            #[test]
-            fn every_byte_with_another_change_gives_the_same_pixels() {
-                super::bytes($kind);
-            }
-        }
-    )*};
-}
-
-kinds!(
-    ycc_444 0, ycc_420 1, ycc_422 2, ycc_440_with_restarts 3, ycc_411_with_restarts 4, gray 5,
-    gray_with_restarts 6, rgb_with_restarts 7, ycc_420_with_a_useless_interval 8, progressive 9,
-    a_scan_for_each_component 10, cmyk 11,
-    progressive_with_restarts 12, progressive_ycck 13,
+kind_tests!(
+    every_cut_gives_the_same_pixels cuts,
+    every_byte_with_another_bit_gives_the_same_pixels bits,
+    every_byte_with_another_change_gives_the_same_pixels bytes,
 );
 
 /// Far from its end libjpeg-turbo reads a file with other code than near it.

@@ -10,7 +10,8 @@
 //! - `sizes`, `kinds`, `progressive`, `inks`: whole pictures; `regions`: parts of them; `groups`:
 //!   several at once;
 //! - `points`: entry points of another JPEG; `positions`: where they are; `false_claims`: forged ones;
-//! - `damage`: truncated or changed files; `kept`: the pixels of these; `irregular`: files that break rules and lose nothing; `limits`: extreme requests;
+//! - `damage`: truncated or changed files; `kept`: the pixels of these; `irregular`: files that break
+//!   rules and lose nothing; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
 //!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again.
 //!
