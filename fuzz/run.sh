@@ -41,9 +41,9 @@ if [ "$seconds" = replay ]; then
     for target in "$@"; do
         seeds=fuzz/seeds/$target artifacts=fuzz/artifacts/$target
         mkdir -p "$seeds" "$artifacts"
-        words=()
-        [[ $target != jpeg_* ]] || words=(fuzz/jpeg.dict)
-        python3 fuzz/mutate.py "$seeds" "${FUZZ_RUNS:-1000}" "$inputs/$target" "${words[@]}"
+        dictionary=()
+        [[ $target != jpeg_* ]] || dictionary=(fuzz/jpeg.dict)
+        python3 fuzz/mutate.py "$seeds" "${FUZZ_RUNS:-1000}" "$inputs/$target" "${dictionary[@]}"
         echo "fuzz $target: $(find "$seeds" "$inputs/$target" -type f | wc -l) inputs"
         # -runs=0: each input once, and no search.
         "fuzz/target/$host/release/$target" "$inputs/$target" "$seeds" -artifact_prefix="$artifacts/" \

@@ -89,12 +89,7 @@ fn passed_on(error: Error, sample: &Sample<'_>) -> Result<Error> {
 
 /// Compares the end: no part may follow the last one, the end marker must, and zeros alone may follow that.
 fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
-    let last = match index.samples().checked_sub(1) {
-        Some(row) => index.sample(row)?,
-        None => None,
-    };
-    let end = last.as_ref().map_or(Ok(0), Sample::end)?;
-    reader.resume_at(end);
+    reader.resume_at(index.samples_end()?);
     for _ in 0..BEHIND {
         match reader.next_member() {
             Ok(Some(member)) if member.part().is_some() => {
@@ -115,6 +110,15 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
     Ok(None)
 }
 
+/// Returns true if another tar begins at the byte of `error`, and not bytes of no tar.
+fn is_joined(reader: &mut TarReader, error: &Error) -> Result<bool> {
+    reader.resume_at(error.place().byte.unwrap_or(0));
+    match reader.next_member() {
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        next => Ok(next.is_ok()),
+    }
+}
+
 /// Checks that the sidecar of a plain tar lists its samples to the last one.
 ///
 /// # Errors
@@ -131,10 +135,14 @@ pub fn check_end(index: &Index, tar: &Path) -> Result<()> {
     if !matches!(error.kind(), ErrorKind::AfterEnd | ErrorKind::Stale) {
         return Ok(());
     }
+    if error.kind() == ErrorKind::AfterEnd && !is_joined(&mut reader, &error)? {
+        return Err(error.with_path(tar)); // It names the command that cuts the tar.
+    }
     let option = if error.kind() == ErrorKind::AfterEnd { " --ignore-zeros" } else { "" };
     let text = format!(
-        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option} {}`",
+        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option}{} {}`",
         error.text(),
+        index.renewal_options(),
         tar.shown()
     );
     let renewed = Error::new(error.kind(), text).with_path(tar);

@@ -11,10 +11,12 @@ use super::scan::{Scan, Token, unescaped};
 #[derive(Debug, Clone)]
 pub struct Pointer(Vec<Step>);
 
+/// One step of a pointer.
 #[derive(Debug, Clone)]
-struct Step {
-    key: String,
-    index: Option<u64>,
+pub(super) struct Step {
+    pub(super) key: String,
+    /// The key as the number of an element.
+    pub(super) index: Option<u64>,
 }
 
 impl Pointer {
@@ -37,6 +39,10 @@ impl Pointer {
         });
         Ok(Pointer(steps.collect()))
     }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.0
+    }
 }
 
 /// The bytes of the value at `pointer`, if it exists. If a key is repeated, the last one counts, as in
@@ -50,7 +56,7 @@ pub fn find(
     rules: JsonRules,
 ) -> Result<Option<Range<usize>>, JsonFault> {
     let mut scan = Scan::new(bytes, rules)?;
-    let found = value(&mut scan, &pointer.0)?;
+    let found = value(&mut scan, pointer.steps())?;
     scan.end()?;
     Ok(found)
 }

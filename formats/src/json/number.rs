@@ -11,6 +11,8 @@ const NAMING: usize = 17;
 const EXACT: i64 = 15;
 /// Floats below it are in the range of `i128`.
 const WIDE: f64 = 1e38;
+/// Digits of the float of 64 bits whose expansion is the longest.
+const LONGEST: usize = 767;
 
 /// A number as it is written.
 ///
@@ -28,10 +30,9 @@ impl<'a> Number<'a> {
     /// Takes the text of a part that is one number: also with a sign `+`, leading zeros, and no digit before or after the
     /// point. Python's words for numbers are left to the rules.
     pub fn lenient(text: &'a str, rules: JsonRules) -> Option<Number<'a>> {
-        let is_word = Number(text).is_special() && matches!(text, "NaN" | "Infinity" | "-Infinity");
-        let is_number = match is_word {
-            true => rules == JsonRules::Python,
-            false => text.parse::<f64>().is_ok() && Decimal::of(text).is_some(),
+        let is_number = match text {
+            "NaN" | "Infinity" | "-Infinity" => rules == JsonRules::Python,
+            _ => text.parse::<f64>().is_ok() && Decimal::of(text).is_some(),
         };
         is_number.then_some(Number(text))
     }
@@ -117,8 +118,8 @@ fn exact(text: &str) -> Option<f64> {
     if is_whole {
         let is_exact = decimal.size() <= EXACT
             || match decimal.whole() {
-                Some(whole) => value.abs() < WIDE && value as i128 == whole,
-                None => Decimal::of(&format!("{value:.0}"))?.equals(&decimal),
+                Some(whole) if value.abs() < WIDE => value as i128 == whole,
+                _ => Decimal::of(&format!("{value:.0}"))?.equals(&decimal),
             };
         return is_exact.then_some(value);
     }
@@ -127,7 +128,7 @@ fn exact(text: &str) -> Option<f64> {
         let text = format!("{value:.*e}", decimal.count.saturating_sub(1));
         Decimal::of(&text).is_some_and(|same| same.equals(&decimal))
     };
-    (is_named || same_digits()).then_some(value)
+    (is_named || (decimal.count <= LONGEST && same_digits())).then_some(value)
 }
 
 /// A decimal number: its digits without zeros at both ends, and the power of ten of the last. Allocates nothing.
@@ -157,7 +158,8 @@ impl<'a> Decimal<'a> {
         if whole.len() + fraction.len() == 0 || !is_decimal {
             return None;
         }
-        let (mut count, mut zeros) = (0, 0);
+        let mut count = 0;
+        let mut zeros = 0;
         for digit in mantissa.bytes().filter(|&b| b != b'.') {
             zeros = if digit == b'0' { zeros + 1 } else { 0 };
             count += usize::from(count > 0 || digit != b'0');
@@ -266,10 +268,26 @@ mod tests {
             ("5e-324", Some(5e-324)),
             ("1.2345678901234567e-320", None),
             ("31.245270191439438", Some(31.245_270_191_439_438)),
+            ("127605887595351923798765477786913079296", Some(1.5 * 2f64.powi(126))),
+            ("-127605887595351923798765477786913079296.0", Some(-1.5 * 2f64.powi(126))),
+            ("127605887595351923798765477786913079297", None),
         ] {
             assert_eq!(number(text).real().map(f64::to_bits), real.map(f64::to_bits), "{text}");
         }
         assert_eq!(number("-0.0").real().map(f64::to_bits), Some((-0.0f64).to_bits()));
+    }
+
+    #[test]
+    fn a_number_may_have_any_number_of_digits() {
+        let longest = f64::from_bits((1 << 53) - 1);
+        let digits = format!("{longest:.800e}");
+        assert_eq!(Decimal::of(&digits).map(|decimal| decimal.count), Some(LONGEST));
+        assert_eq!(number(&digits).real(), Some(longest));
+        let zeros = "0".repeat(100_000);
+        assert_eq!(number(&format!("0.5{zeros}")).real(), Some(0.5));
+        for text in [format!("0.5{zeros}1"), format!("5{zeros}1e-100002")] {
+            assert_eq!((number(&text).real(), number(&text).nearest()), (None, 0.5));
+        }
     }
 
     #[test]

@@ -93,7 +93,8 @@ fn strict_rules_accept_the_texts_of_serde_and_give_its_values() {
     let good =
         br#"{"a": [1, -2.5e+3, {"b\n\u00e9": "c\"d"}], "t": true, "n": null, "e": {}, "z": [[]] }"#;
     let alphabet = b"{}[]\",:\\u0123abe+-. tfn\n\xc3\x01";
-    let (mut both, mut neither) = (0, 0);
+    let mut both = 0;
+    let mut neither = 0;
     let change = |text: &mut Vec<u8>, at: usize, with: usize| text[at] = alphabet[with];
     for (first, second) in (0..good.len()).flat_map(|at| (0..alphabet.len()).map(move |c| (at, c)))
     {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::find::Pointer;
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
 use super::scan::{Scan, Token, unescaped};
@@ -75,23 +76,14 @@ impl Value {
         })
     }
 
-    /// Returns the value at a JSON pointer (RFC 6901).
+    /// Returns the value at a JSON pointer (RFC 6901); `None` if there is none, or `pointer` has another form.
     pub fn pointer(&self, pointer: &str) -> Option<&Value> {
-        if pointer.is_empty() {
-            return Some(self);
-        }
-        let steps = pointer.strip_prefix('/')?.split('/');
-        steps.map(|step| step.replace("~1", "/").replace("~0", "~")).try_fold(
-            self,
-            |value, step| match value {
-                Value::Object(members) => members.get(&step),
-                Value::Array(list) => {
-                    let is_plain = step == "0" || !step.starts_with(['0', '+']);
-                    list.get(step.parse::<usize>().ok().filter(|_| is_plain)?)
-                }
-                _ => None,
-            },
-        )
+        let pointer = Pointer::parse(pointer).ok()?;
+        pointer.steps().iter().try_fold(self, |value, step| match value {
+            Value::Object(members) => members.get(&step.key),
+            Value::Array(list) => list.get(usize::try_from(step.index?).ok()?),
+            _ => None,
+        })
     }
 
     /// Returns the text of a string.

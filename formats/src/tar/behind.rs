@@ -18,8 +18,9 @@ pub fn behind_end(end: u64, at: u64, block: &[u8]) -> Error {
         );
         return Error::new(ErrorKind::AfterEnd, text).with_byte(place);
     }
-    let bytes = block.get((at - place) as usize..).unwrap_or_default();
-    let what = Content::of(bytes).map_or(String::new(), |found| format!(" ({})", found.name));
+    let zeros = block.iter().take_while(|&&byte| byte == 0).count();
+    let what =
+        Content::of(&block[zeros..]).map_or(String::new(), |found| format!(" ({})", found.name));
     let text = format!(
         "bytes of no tar{what} follow the end marker at byte {end}, where readers of tars stop, and \
          --ignore-zeros (in Python and Rust: ignore_zeros) cannot read them on; the tar is whole in its \

@@ -35,7 +35,8 @@ impl Documents for Jsonl {
 
 /// Appends the text of a field of a JSON object; `null` is an empty text. Builds no tree.
 pub(super) fn field(json: &[u8], name: &str, text: &mut String) -> Result<(), String> {
-    let (mut others, mut found) = (Vec::new(), false);
+    let mut others = Vec::new();
+    let mut found = false;
     let read = |fault: JsonFault| fault.to_string();
     let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?;
     if scan.token().map_err(read)? != Token::Object {
