@@ -57,6 +57,9 @@ test: venv tools
 	    $(CARGO) test --workspace --locked --all-targets --no-fail-fast; \
 	fi
 	$(CARGO) test --workspace --locked --doc
+	@if [ "$${TARFLUME_NO_PTRACE:-}" = 1 ]; then \
+	    echo "NOT RUN (TARFLUME_NO_PTRACE=1): tests that stop a command at a system call: faults, kills, interrupted commands"; \
+	fi
 
 busy:
 	bash tests/busy.sh $(MAKE) test python
@@ -284,11 +287,9 @@ PHOTOS ?=
 gpu:
 	@$(GPU_PYTHON) bench/gpu/run.py --kit $(GPU_KIT) --results bench/results/gpu
 
-gpu-kit: $(PYVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-cli --bin pack
-	rm -rf target/gpu-wheel
-	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/gpu-wheel
-	bash bench/gpu/kit.sh $(GPU_KIT) target/gpu-wheel/*.whl $(RELEASE)/pack $(or $(PHOTOS),fixtures/photos)
+# Of the wheel for releases, because the other machine may have an older glibc.
+gpu-kit: wheel
+	bash bench/gpu/kit.sh $(GPU_KIT) target/wheel/*.whl $(or $(PHOTOS),fixtures/photos) $(PYVENV)/bin/python
 
 # Tests read our shards with Python's webdataset.
 venv: $(VENV)/ready

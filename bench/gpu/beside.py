@@ -5,7 +5,7 @@ import sys
 
 import tarflume
 import torch
-from pixels import attempt, decoded
+from pixels import attempt, decoded, verdict
 
 #: A program that ends while batches are still prepared. What its interpreter does at the end must be quiet.
 ENDS = """
@@ -28,7 +28,7 @@ def running(x, **settings):
 
 def captured(x, **settings):
     """CUDA graphs that are recorded while the loader uploads, in the strictest mode; replayed, they are right. Where
-    the GPU's decoder is asked for, it must have decoded."""
+    the GPU's decoder is asked for, nothing is shown unless it decoded."""
     loader = running(x, **settings)
     batches, wrong, graphs = iter(loader), 0, x.sizes["graphs"]
     held = torch.ones(1 << 20, device=x.place.device)
@@ -48,7 +48,7 @@ def captured(x, **settings):
     loader.close()
     asks = "device_decoder" in settings
     return {"batches": 2 * graphs, "wrong": wrong, "decoded_there": count if asks else None, "said": said,
-            "right": not wrong and (count > 0 or not asks)}
+            **verdict(not wrong, count if asks else None, said)}
 
 
 def backward(x):

@@ -71,6 +71,15 @@ def versions(say):
             say(name, said="not there")
 
 
+def libraries(say):
+    """Where the system has the libraries of NVIDIA's decoders, and what nvJPEG says of decoding engines."""
+    text, why = said("ldconfig", "-p")
+    for name in ("libnvcuvid", "libnvjpeg", "libnvrtc"):
+        found = [line.rsplit("=> ", 1)[-1] for line in text.splitlines() if line.strip().startswith(f"{name}.so")]
+        say(name, said="; ".join(pathlib.Path(path).name for path in found) or f"not in ldconfig's list{f' ({why})' * bool(why)}")
+    say("glibc", said=" ".join(platform.libc_ver()))
+
+
 def part(x, say):
     if not x.dry:
         name, *ids = identity(x.number) or (None,)
@@ -82,7 +91,8 @@ def part(x, say):
     say("memory_gb", said=round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9))
     say("kernel", said=f"Linux {platform.release().split('-')[0]}")
     versions(say)
-    text, why = said(x.pack, "doctor", "--json")
+    libraries(say)
+    text, why = said(x.pack, "doctor", "--format", "json")
     try:
         say("pack doctor", said="see the raw figures", report=json.loads(text))
     except ValueError:

@@ -2,13 +2,17 @@
 import statistics
 
 #: Keys of a row that no table shows.
-HIDDEN = {"case", "raw", "report", "right"}
+HIDDEN = {"case", "raw", "report", "right", "missing"}
 #: Heads of columns.
 HEADS = {"gb_s": "GB/s", "of_pinned": "of PyTorch's pinned", "of_copy": "of that copy", "images_s": "images/s",
          "gpu_busy_percent": "GPU busy, %", "nvml_percent": "NVML, %", "wait_p50_ms": "wait p50, ms",
          "wait_p99_ms": "wait p99, ms", "wait_max_ms": "longest, ms", "cpu_s_per_1000": "CPU s for 1,000 images",
          "copied_bytes": "bytes of a copy", "differ_from_host": "differ from the host's", "said": "", "s": "s", "bytes_that_differ_percent": "bytes that differ, %",
          "bound_largest": "bound: largest", "bound_mean": "bound: mean", "decoded_there": "decoded there"}
+
+
+#: Why a row has no figures, and the word for it.
+REASONS = {"skipped": "skipped", "failed": "FAILED", "missing": "NOT COMPARED"}
 
 
 def digits(value):
@@ -40,12 +44,12 @@ def table(part):
     for row in rows:
         row["case"] = f"WRONG: {row['case']}" if row.get("right") is False else row["case"]
         keys += [key for key in row if key not in HIDDEN and key not in keys and row[key] not in (None, "")]
-    keys = [key for key in keys if key not in ("skipped", "failed")]
-    why = any("skipped" in row or "failed" in row for row in rows)
+    keys = [key for key in keys if key not in REASONS]
+    why = any(key in row for row in rows for key in REASONS)
     lines = ["| " + " | ".join(["case", *(HEADS.get(key, key) for key in keys), *["why not"] * why]) + " |",
              "|---" * (1 + len(keys) + why) + "|"]
     for row in rows:
-        words = [f"{word}: {row[key]}" for key, word in (("skipped", "skipped"), ("failed", "FAILED")) if key in row]
+        words = [f"{word}: {row[key]}" for key, word in REASONS.items() if key in row]
         reason = ["; ".join(words)]
         cells = [row["case"], *(shown(row.get(key)) for key in keys), *map(digits, reason * why)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -57,14 +61,22 @@ COMPARED = ("correctness", "finished", "pixels", "beside")
 
 
 def verdict(parts):
-    """Whether all that was compared was right, and all of it was compared."""
-    compared = [row for name in COMPARED for row in parts.get(name, {}).get("rows", []) if "right" in row]
+    """Whether all that was compared was right, all of it was compared, and each part came to its end."""
+    rows = [row for name in COMPARED for row in parts.get(name, {}).get("rows", [])]
+    compared = [row for row in rows if "right" in row]
     wrong = [row["case"] for row in compared if not row["right"]]
     if wrong:
         return f"WRONG: {len(wrong)} of {len(compared)} comparisons differ: {'; '.join(wrong)}"
     unfinished = [name for name in COMPARED if name in parts and parts[name]["state"] != "ran"]
     if unfinished:
         return f"NOT COMPARED: {', '.join(unfinished)} did not come to the end"
+    missing = [row for row in rows if "missing" in row]
+    if missing:
+        return f"NOT COMPARED: {len(missing)} cases: {missing[0]['missing']}"
+    failed = [name for name, part in parts.items() if part["state"].startswith("FAILED")
+              or any("failed" in row for row in part["rows"])]
+    if failed:
+        return f"FAILED: {', '.join(failed)}"
     batches = sum(row["batches"] for row in compared)
     return f"all {batches:,} batches that were compared are right" if compared else "nothing was compared"
 

@@ -36,7 +36,7 @@ DRY = FULL | {
 }
 
 #: Seconds after which a part is ended; what it has said by then is kept.
-LIMITS = {"machine": 30, "correctness": 120, "finished": 50, "pixels": 60, "beside": 40, "copies": 60,
-          "training": 180, "nvjpeg": 50, "resident": 40}
+LIMITS = {"machine": 30, "copies": 60, "pixels": 60, "nvjpeg": 50, "resident": 40, "correctness": 120, "finished": 50,
+          "beside": 40, "training": 180, "engines": 60}
 #: Seconds for all of it: whatever part runs then is ended. The limits come to more: README.md has two calls.
 IN_ALL = 465

@@ -38,9 +38,6 @@ use self::params::ParamsTable;
 use self::status::{OutputFormat, Status};
 use crate::error::{Error, ErrorKind, Result};
 
-/// `NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION`: interpolates chroma, as the CPU decoder does. Available since 12.1.
-const INTERPOLATE: u32 = 1 << 5;
-
 /// Backends in order of preference.
 const HOST: [Backend; 3] = [Backend::Hardware, Backend::GpuHybrid, Backend::Default];
 const STORED: [Backend; 2] = [Backend::HardwareDevice, Backend::GpuHybridDevice];
@@ -122,24 +119,36 @@ impl Nvjpeg {
         let context = Context::current()?;
         let mut refusals: Vec<String> = Vec::new();
         for &backend in backends {
-            let made = Nvjpeg::by(library, backend, context).and_then(|mut made| {
+            for &flags in backend.flags(library.version()) {
+                let mut made = match Nvjpeg::by(library, backend, flags, context) {
+                    Ok(made) => made,
+                    Err(why) => {
+                        refusals.push(format!("{backend}: {why}"));
+                        break; // no flag changes this
+                    }
+                };
                 if !backend.has_engines()
                     && let Some(why) = refusals.first()
                 {
                     made.about += &format!("; not {why}");
                 }
-                is_right(&mut made).map(|()| made)
-            });
-            match made {
-                Ok(made) => return Ok(made),
-                Err(why) => refusals.push(format!("{backend}: {why}")),
+                match is_right(&mut made) {
+                    Ok(()) => return Ok(made),
+                    Err(why) => refusals.push(format!("{backend}: {why}")),
+                }
             }
         }
+        refusals.dedup();
         let text = format!("{library} cannot be used: {}", refusals.join("; "));
         Err(Error::new(ErrorKind::Device, text))
     }
 
-    fn by(library: &Library, backend: Backend, context: Context) -> Result<Nvjpeg, String> {
+    fn by(
+        library: &Library,
+        backend: Backend,
+        flags: u32,
+        context: Context,
+    ) -> Result<Nvjpeg, String> {
         const VIDEO: &str = "no JPEG engine can be used: the chip has none, or, in a container, the driver's \
                              video capability is not enabled";
         let hardware = backend.has_engines();
@@ -148,18 +157,21 @@ impl Nvjpeg {
             (true, 7 | 9) => format!("{VIDEO} ({status})"),
             _ => status.to_string(),
         };
-        let flags = if library.version() >= [12, 1, 0] { INTERPOLATE } else { 0 };
         let functions = library.functions;
-        let handle = Handle::new(functions, backend, flags, context)
-            .or_else(|_| Handle::new(functions, backend, 0, context))
-            .map_err(describe)?;
+        let without = |status| match flags {
+            0 => Err(status),
+            _ => Handle::new(functions, backend, 0, context),
+        };
+        let handle =
+            Handle::new(functions, backend, flags, context).or_else(without).map_err(describe)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
         }
         let mut about = format!("{library}, {backend}");
         if hardware {
-            about += &format!(": {} JPEG engines of {} cores", engines.0, engines.1);
+            let interpolating = if flags == 0 { "" } else { ", interpolating" };
+            about += &format!(": {} JPEG engines of {} cores{interpolating}", engines.0, engines.1);
         }
         let handle = Arc::new(handle);
         let smallest = if hardware { Scale::Eighth } else { Scale::Full };

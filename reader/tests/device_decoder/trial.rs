@@ -103,6 +103,13 @@ fn a_subsampling_is_tried_although_earlier_ones_are_refused() {
     );
 }
 
+/// Chroma that is repeated differs from the CPU's by more than the bound.
+#[test]
+fn engines_are_asked_to_interpolate_only_if_they_do_not() {
+    goes_without(("FAKENVJPEG_NEAREST", "0"), ", HARDWARE+engines of 1 cores", "interpolating");
+    goes_without(("FAKENVJPEG_NEAREST", "3"), ", HARDWARE+1 cores, interpolating", WRONG);
+}
+
 /// Copies of the simulated library, in folders like those of wheels of two CUDA versions.
 fn wheels() -> (tempfile::TempDir, [PathBuf; 2]) {
     let site = tempfile::tempdir().unwrap();

@@ -17,18 +17,30 @@ use crate::device::nvjpeg::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Created by `trial/make.py`: odd sizes, a wave that reveals any shift, and slowly changing colors.
-const PICTURES: [(&[u8], Sampling); 5] = [
-    (include_bytes!("trial/yuv444.jpg"), Sampling::Yuv444),
-    (include_bytes!("trial/yuv422.jpg"), Sampling::Yuv422),
-    (include_bytes!("trial/yuv420.jpg"), Sampling::Yuv420),
-    (include_bytes!("trial/yuv440.jpg"), Sampling::Yuv440),
-    (include_bytes!("trial/gray.jpg"), Sampling::Gray),
-];
+/// What a wrong picture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// That the sampling is decoded wrongly.
+    Sampling,
+    /// That chroma of this sampling is not interpolated as the CPU does; in full size and in color only.
+    Interpolation,
+    /// That tiny pictures are.
+    Tiny,
+}
 
-const TINY: [(&[u8], Sampling); 2] = [
-    (include_bytes!("trial/tiny420.jpg"), Sampling::Yuv420),
-    (include_bytes!("trial/tinygray.jpg"), Sampling::Gray),
+/// Created by `trial/make.py`: odd sizes, a wave that reveals any shift, and slowly changing colors, or stripes of
+/// colors.
+const PICTURES: [(&[u8], Sampling, Shows); 10] = [
+    (include_bytes!("trial/yuv444.jpg"), Sampling::Yuv444, Shows::Sampling),
+    (include_bytes!("trial/yuv422.jpg"), Sampling::Yuv422, Shows::Sampling),
+    (include_bytes!("trial/yuv420.jpg"), Sampling::Yuv420, Shows::Sampling),
+    (include_bytes!("trial/yuv440.jpg"), Sampling::Yuv440, Shows::Sampling),
+    (include_bytes!("trial/gray.jpg"), Sampling::Gray, Shows::Sampling),
+    (include_bytes!("trial/sharp422.jpg"), Sampling::Yuv422, Shows::Interpolation),
+    (include_bytes!("trial/sharp420.jpg"), Sampling::Yuv420, Shows::Interpolation),
+    (include_bytes!("trial/sharp440.jpg"), Sampling::Yuv440, Shows::Interpolation),
+    (include_bytes!("trial/tiny420.jpg"), Sampling::Yuv420, Shows::Tiny),
+    (include_bytes!("trial/tinygray.jpg"), Sampling::Gray, Shows::Tiny),
 ];
 
 /// Maximum and mean difference from the CPU's values, in steps of 255. Two correct decoders differ by up to 4; a
@@ -41,7 +53,7 @@ struct TrialPicture {
     jpeg: &'static [u8],
     header: Header,
     sampling: Sampling,
-    tiny: bool,
+    shows: Shows,
     channels: u8,
 }
 
@@ -118,13 +130,15 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
     // SAFETY: by this function's contract.
     let right = unsafe { tried(nvjpeg, stream, &pictures_to_try, Scale::Full) }?;
     for (trial, right) in pictures_to_try.iter().zip(right) {
-        match (right, trial.tiny) {
+        match (right, trial.shows) {
             (true, _) => {}
-            (false, true) => offer.without_tiny(),
-            (false, false) => offer.without(trial.sampling, trial.channels),
+            (false, Shows::Tiny) => offer.without_tiny(),
+            (false, _) => offer.without(trial.sampling, trial.channels),
         }
     }
-    let known = |trial: &TrialPicture| !trial.tiny && offer.takes(trial.sampling, trial.channels);
+    let known = |trial: &TrialPicture| {
+        trial.shows == Shows::Sampling && offer.takes(trial.sampling, trial.channels)
+    };
     let pictures_to_try: Vec<TrialPicture> = pictures_to_try.into_iter().filter(known).collect();
     for scale in Scale::ALL.into_iter().filter(|s| (1..=might as u32).contains(&(*s as u32))) {
         // SAFETY: by this function's contract.
@@ -140,13 +154,15 @@ pub(crate) unsafe fn trial(nvjpeg: &Nvjpeg, stream: u64) -> Result<Offer> {
 /// Every picture with every number of channels.
 fn pictures_to_try() -> Result<Vec<TrialPicture>> {
     let mut pictures_to_try = Vec::new();
-    let tiny = TINY.into_iter().map(|picture| (picture, true));
-    for ((jpeg, sampling), tiny) in PICTURES.into_iter().map(|picture| (picture, false)).chain(tiny)
-    {
-        let channels = if sampling == Sampling::Gray { &[1][..] } else { &[1, 3] };
+    for (jpeg, sampling, shows) in PICTURES {
+        let channels = match (sampling, shows) {
+            (Sampling::Gray, _) => &[1][..],
+            (_, Shows::Interpolation) => &[3],
+            _ => &[1, 3],
+        };
         for &channels in channels {
             let header = checked(jpeg).map_err(|why| Error::new(ErrorKind::Device, why))?;
-            pictures_to_try.push(TrialPicture { jpeg, header, sampling, tiny, channels });
+            pictures_to_try.push(TrialPicture { jpeg, header, sampling, shows, channels });
         }
     }
     Ok(pictures_to_try)
