@@ -168,7 +168,7 @@ pub trait DecodeHooks {
         None
     }
 
-    /// The extension of the part that the sidecars have a copy of the value of, if rows are made from these copies.
+    /// If rows are made from values in the sidecars: the extension of the part that they were copied from.
     fn copied_from(&self) -> Option<&str> {
         None
     }

@@ -117,8 +117,10 @@ impl Image {
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
+        let is_own = !matches!(opened.codec, Codec::Fallback(_));
         let mut drawn = decoder.decode(opened, self.wanted());
         if let Err(error) = &drawn
+            && is_own
             && error.kind() == ErrorKind::Unsupported
         {
             // Some kinds are only found to be such behind the header.

@@ -14,7 +14,7 @@ use crate::fetch::verify::Verify;
 pub struct PartNeeds {
     needs: Vec<Need>,
     exts: Vec<String>,
-    /// Numbers of the extensions of parts that columns have values of from the sidecars, and no need.
+    /// Numbers of the extensions of parts whose values columns take from the sidecars. They have no need.
     copied: Vec<u32>,
     /// The samples of which these parts are compared with the sidecar in any case.
     verify: Verify,

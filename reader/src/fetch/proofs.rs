@@ -20,20 +20,22 @@ impl ReadPlan {
         start: usize,
     ) -> bool {
         let ReadPlan { found: sample, parts, .. } = self;
-        let needs = parts.len();
         let picked = wanted.verifies_copies(draw);
+        let mut has_suspect_copy = false;
         for &ext in wanted.copied() {
             let copied = sample.parts().find(|part| part.ext == wanted.ext(ext).as_bytes());
             let Some(part) = copied else { continue };
             let is_read = |read: &PartRef| read.ext.is_some() && read.number == part.number;
             let is_there = parts[start..].iter().any(is_read);
-            if !is_there && (picked || shard.must_compare(part.number)) {
+            let must_compare = shard.must_compare(part.number);
+            has_suspect_copy |= must_compare;
+            if !is_there && (picked || must_compare) {
                 parts.push(PartRef::to_compare(ext, &part));
             }
         }
         let end = parts.len();
         if shard.is_remote() {
-            return parts[needs..].iter().any(|part| shard.must_compare(part.number));
+            return has_suspect_copy;
         }
         for n in start..end {
             let PartRef { ext, number, .. } = parts[n];

@@ -30,7 +30,7 @@ impl<R: BufRead> MemberDecoder<R> for flate2::bufread::GzDecoder<R> {
 /// The data of all members.
 #[derive(Debug)]
 pub struct Members<R, D> {
-    /// Present but while a member ends.
+    /// `None` only inside `begin_next`.
     decoder: Option<D>,
     over: bool,
     reader: std::marker::PhantomData<R>,

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 use tarflume::{
     Class, Dataset, Error, ErrorKind, Loader, LoaderBuilder, OnBad, SourceKind, Verify,
 };
+use tarflume_fixtures::TarBytes;
 use tarflume_formats::freshness::{self, may_be_newer};
-use tarflume_formats::index::{ColumnSpec, Value};
+use tarflume_formats::index::{ColumnSpec, IndexBuilder, TarFacts, Value};
 use tarflume_formats::{Durability, ShardWriter, index_path};
 
 const SAMPLES: u64 = 40;
@@ -218,4 +219,29 @@ fn a_tar_that_is_replaced_before_it_is_opened_is_not_read_by_the_old_sidecar() {
     let error = dataset.get(0).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stale);
     assert!(error.text().contains("replaced by another one"), "{error}");
+}
+
+#[test]
+fn a_sidecar_that_lists_the_first_of_joined_tars_is_refused() {
+    // With the padding of GNU tar.
+    let padded = |name: &[u8]| {
+        let mut tar = TarBytes::new().member(name, b"x").ended();
+        tar.resize(10_240, 0);
+        tar
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tar");
+    let open = |tar: &[u8]| {
+        let mut index = IndexBuilder::new();
+        index.sample(b"a", 0);
+        index.part(b"txt", 512, 1, None).unwrap();
+        let facts = TarFacts { length: tar.len() as u64, digest: None };
+        fs::write(&path, tar).unwrap();
+        fs::write(index_path(&path), index.encode(&facts).unwrap()).unwrap();
+        Dataset::open(path.as_path())
+    };
+    assert_eq!(open(&padded(b"a.txt")).unwrap().len(), 1);
+    let error = open(&[padded(b"a.txt"), padded(b"b.txt")].concat()).unwrap_err();
+    assert_eq!((error.kind(), error.place().byte), (ErrorKind::Damaged, Some(10_240)), "{error}");
+    assert!(error.text().contains("pack index --force --ignore-zeros"), "{error}");
 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume_formats::freshness::may_be_newer;
-use tarflume_formats::{Index, Reading, TarReader, files, probe};
+use tarflume_formats::{ErrorKind as Found, Index, Reading, TarReader, files, probe};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::identity::Identity;
@@ -26,19 +26,25 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// Compares the times of a tar with those of its sidecar and, if the tar may be newer, a few of its headers.
+    /// Compares the times of a tar with those of its sidecar and, if the tar may be newer, a few of its headers. Reads
+    /// the end of a tar that is padded or joined.
     ///
     /// # Errors
-    /// [`ErrorKind::Stale`]: the headers are not those that the sidecar lists. Returns an error if the tar cannot be read.
+    /// [`ErrorKind::Stale`]: the headers are not those that the sidecar lists. [`ErrorKind::Damaged`]: the sidecar
+    /// lists the first of joined tars alone. Returns an error if the tar cannot be read.
     pub(super) fn of_file(tar: &Path, index: &Index) -> Result<Trust> {
         let found = files::metadata(tar, "find the shard")?;
         let suspect = index.metadata().is_some_and(|sidecar| may_be_newer(&found, sidecar));
         // The headers of a compressed shard are in its frames.
-        if suspect && !index.is_compressed() {
+        let is_plain = !index.is_compressed();
+        if suspect && is_plain {
             let mut reader = TarReader::open(tar, Reading::Headers)?;
             if let Some(wrong) = probe::compare_rows(&mut reader, index)?.into_iter().next() {
                 return Err(stale(wrong.into(), tar, index));
             }
+        }
+        if is_plain {
+            check_joined(tar, index)?;
         }
         Ok(Trust { tar: Some(Identity::from(&found)), suspect, compared: OnceLock::new() })
     }
@@ -72,6 +78,22 @@ impl Trust {
         if let Some(word) = words.get((part / 64) as usize) {
             word.fetch_or(1 << (part % 64), Ordering::Relaxed);
         }
+    }
+}
+
+/// Checks that the sidecar of a plain tar does not list the first of joined tars alone, as earlier versions made it.
+///
+/// # Errors
+/// [`ErrorKind::Damaged`] with the place: more than zeros follows the end marker behind the last sample. Returns an
+/// error if the tar cannot be read.
+fn check_joined(tar: &Path, index: &Index) -> Result<()> {
+    let checked = probe::check_end(index, tar);
+    // Sidecars of large data sets do not stay in memory.
+    index.forget();
+    match checked {
+        Err(error) if matches!(error.kind(), Found::AfterEnd | Found::Io) => Err(error.into()),
+        // A sidecar may leave out samples, and damage of the last one spoils no other.
+        _ => Ok(()),
     }
 }
 

@@ -75,22 +75,10 @@ pub(super) fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: 
     if kind.depth == Depth::Byte && kind.channels == channels {
         return;
     }
-    let mut turn = |at: usize| {
-        let [red, green, blue, opacity] = kind.read(&bytes[at * stored..][..stored]);
-        let to = &mut bytes[at * channels..][..channels];
-        match channels {
-            1 if kind.channels < 3 => to[0] = red,
-            1 => to[0] = luma(red, green, blue),
-            3 => to.copy_from_slice(&[red, green, blue]),
-            _ => to.copy_from_slice(&[red, green, blue, opacity]),
-        }
-    };
-    // In the direction in which no pixel is overwritten before it is read.
-    if channels <= stored {
-        (0..count).for_each(&mut turn);
-    } else {
-        (0..count).rev().for_each(&mut turn);
-    }
+    each_pixel(count, channels > stored, |at| {
+        let pixel = kind.read(&bytes[at * stored..][..stored]);
+        put(&mut bytes[at * channels..][..channels], pixel, kind.channels < 3, luma);
+    });
 }
 
 /// A sample of more than 8 bits.
@@ -127,24 +115,33 @@ pub(super) fn rearrange<T: WideSample>(
     if stored == channels {
         return;
     }
-    let mut turn = |at: usize| {
-        let [red, green, blue, opacity] = match samples[at * stored..][..stored] {
+    each_pixel(count, channels > stored, |at| {
+        let pixel = match samples[at * stored..][..stored] {
             [gray] => [gray, gray, gray, T::OPAQUE],
             [gray, opacity] => [gray, gray, gray, opacity],
             [red, green, blue] => [red, green, blue, T::OPAQUE],
             ref all => [all[0], all[1], all[2], all[3]],
         };
-        let to = &mut samples[at * channels..][..channels];
-        match channels {
-            1 if stored < 3 => to[0] = red,
-            1 => to[0] = T::luma(red, green, blue),
-            3 => to.copy_from_slice(&[red, green, blue]),
-            _ => to.copy_from_slice(&[red, green, blue, opacity]),
-        }
-    };
-    if channels <= stored {
-        (0..count).for_each(&mut turn);
+        put(&mut samples[at * channels..][..channels], pixel, stored < 3, T::luma);
+    });
+}
+
+/// Calls `convert` with the number of each pixel, in the direction in which none is overwritten before it is read.
+fn each_pixel(count: usize, grows: bool, convert: impl FnMut(usize)) {
+    if grows {
+        (0..count).rev().for_each(convert);
     } else {
-        (0..count).rev().for_each(&mut turn);
+        (0..count).for_each(convert);
+    }
+}
+
+/// Writes red, green, blue and opacity as one, three or four channels.
+fn put<T: Copy>(to: &mut [T], pixel: [T; 4], is_gray: bool, luma: impl Fn(T, T, T) -> T) {
+    let [red, green, blue, _] = pixel;
+    match to.len() {
+        1 if is_gray => to[0] = red,
+        1 => to[0] = luma(red, green, blue),
+        3 => to.copy_from_slice(&[red, green, blue]),
+        _ => to.copy_from_slice(&pixel),
     }
 }

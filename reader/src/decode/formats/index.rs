@@ -61,6 +61,10 @@ pub(super) fn of_png(
         return Ok(());
     }
     pixels.set(size, 1)?;
+    // The decoder adds the bits of interlaced pixels to what the buffer has, which may be another picture.
+    if reader.info().interlaced {
+        pixels.bytes.fill(0);
+    }
     reader.next_frame(&mut pixels.bytes).map_err(bad)?;
     unpack(&mut pixels.bytes, size, depth as usize);
     Ok(())

@@ -116,6 +116,30 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
+fn the_indices_of_an_interlaced_png_replace_those_of_the_picture_before() {
+    for (bits, first, second) in [(1u8, 0x00, 0x80), (2, 0x40, 0xc0), (4, 0x30, 0xe0)] {
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut chunk = |kind: &[u8], data: &[u8]| {
+            png.extend((data.len() as u32).to_be_bytes());
+            png.extend(kind);
+            png.extend(data);
+            png.extend(crc32(&[kind, data].concat()).to_be_bytes());
+        };
+        chunk(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 1, bits, 3, 0, 0, 1]);
+        chunk(b"PLTE", &[7; 48][..3usize << bits]);
+        // Two passes of a pixel each: filter 0, and the pixel in the high bits.
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &[0, first, 0, second]).unwrap();
+        chunk(b"IDAT", &packed.finish().unwrap());
+        chunk(b"IEND", &[]);
+        let mut pixels = Pixels { bytes: vec![0xff; 5], ..Pixels::default() };
+        let wanted = Wanted { channels: Channels::Index, exact: false };
+        OtherPicture::open(&png).unwrap().decode(wanted, &mut pixels).unwrap();
+        assert_eq!(pixels.bytes, [first >> (8 - bits), second >> (8 - bits)], "{bits} bits");
+    }
+}
+
+#[test]
 fn the_error_for_a_file_that_is_no_picture_names_its_type() {
     for bytes in [&b""[..], b"{\"a\": 1}", b"\x89PNG", b"RIFF\x10\0\0\0WAVE"] {
         let error = decode(bytes, Channels::Rgb).map(drop).unwrap_err();

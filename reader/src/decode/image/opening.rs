@@ -45,6 +45,10 @@ impl Image {
         error: Error,
     ) -> Result<PictureSource<'a>> {
         let Some(fallback) = &self.fallback else { return Err(error.and_advice(WAYS_ON)) };
+        // A fallback needs all bytes: after this error, the loader reads the part whole.
+        if sample.excerpt(0).is_some() {
+            return Err(error);
+        }
         let source = PictureSource::Fallback(fallback.open(sample.part(0))?);
         self.check_pixels(source.size())?;
         self.check_source(&source)?;

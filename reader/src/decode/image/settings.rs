@@ -169,7 +169,8 @@ impl Image {
     /// Lets `fallback` decode the pictures of exactly those kinds that this crate does not decode: AVIF, HEIC, JPEG XL,
     /// JPEG 2000, arithmetic and lossless JPEG, rare TIFF and BMP. The transform then crops and resizes them like others.
     /// Without it, such a picture is an error ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)). The loader's
-    /// statistics show the cost of the calls that it counts.
+    /// statistics show the cost of the calls that it counts. The fallback turns its pictures itself: it decides whether it
+    /// follows [`Image::orientation`].
     ///
     /// Of a transform without a fixed size, such a picture has room for as many pixels as the transform may return, unless
     /// the sidecar has its size.

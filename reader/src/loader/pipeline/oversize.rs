@@ -1,8 +1,8 @@
 //! Which rows of a batch claim more memory for their variable columns than its limit leaves. Arithmetic.
 //!
-//! A row that alone exceeds the limit does not fit in any batch; if all rows of a batch do, the limit is too small. In a batch that exceeds the limit together, only rows that
-//! claim several times the share of a row are to blame, the largest first: if the rows are all alike, the batch is too
-//! large, not its samples.
+//! A row that alone exceeds the limit fits into no batch. If each row of a batch does, the limit is too small. If only
+//! their sum exceeds the limit, rows that claim several times the share of a row are to blame, the largest first. If
+//! the rows are alike, the batch is too large.
 
 use std::cmp::Reverse;
 
