@@ -113,6 +113,37 @@ fn no_command_hangs_or_panics_at_a_false_claim() {
 }
 
 #[test]
+fn a_tar_that_was_cut_between_two_members_is_no_whole_tar() {
+    for (claim, byte) in [
+        (FalseClaim::CutAtBlock, 3584),
+        (FalseClaim::NoEnd, 6656),
+        (FalseClaim::OneZeroBlock, 6656),
+    ] {
+        let place = Place::new();
+        place.file("claim.tar", claim.bytes());
+        for words in [
+            "export claim.tar --to folder -o new",
+            "export claim.tar --to mds -o new",
+            "unpack claim.tar -o new",
+            "stats claim.tar",
+            "ls claim.tar",
+            "info claim.tar",
+            "cat claim.tar s0.jpg",
+            "diff claim.tar claim.tar",
+        ] {
+            let run = place.pack(words).exits(65).says(&format!("claim.tar: byte {byte}: "));
+            run.says("end marker").says("`pack index --allow-missing-end claim.tar` accepts it");
+            assert!(!place.at("new").exists(), "{}: {words}", claim.name());
+        }
+        place.pack("reshard claim.tar -o other").exits(65).says(&format!("byte {byte}: "));
+    }
+    let place = Place::new();
+    place.file("claim.tar", FalseClaim::NoEnd.bytes());
+    place.pack("index --allow-missing-end claim.tar").succeeds().says("the end marker is missing");
+    place.pack("ls claim.tar").succeeds().says("s0");
+}
+
+#[test]
 fn a_folder_with_one_false_tar_gets_no_manifest_but_the_others_get_sidecars() {
     let place = Place::new();
     place.file("shards/a.tar", tarflume_fixtures::good_shard());

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::harness::{Place, python, tool};
+use crate::harness::{Place, python, sum_again, tool};
 
 /// Writes a.tar and b.tar, made by GNU tar with its padding, and all.tar of both; each has three samples.
 fn joined() -> Place {
@@ -110,16 +110,20 @@ fn a_sidecar_of_joined_tars_serves_every_command_without_the_option() {
     place.pack("index --export dali set").exits(65).says("pack reshard --ignore-zeros");
 }
 
+/// Writes a sidecar of a tar that lists the samples of a.tar alone, as earlier versions made it, with a warning.
+fn write_sidecar_of_the_first(place: &Place, name: &str) {
+    place.pack("index a.tar").succeeds();
+    let mut index = fs::read(place.at("a.index")).unwrap();
+    let length = fs::metadata(place.at(format!("{name}.tar"))).unwrap().len();
+    index[24..32].copy_from_slice(&length.to_le_bytes());
+    sum_again(&mut index);
+    place.file(format!("{name}.index"), index);
+}
+
 #[test]
 fn a_sidecar_of_the_first_tar_alone_is_refused() {
     let place = joined();
-    place.pack("index a.tar").succeeds();
-    // As earlier versions made it, with a warning.
-    let mut index = fs::read(place.at("a.index")).unwrap();
-    let length = fs::metadata(place.at("all.tar")).unwrap().len();
-    index[24..32].copy_from_slice(&length.to_le_bytes());
-    reseal(&mut index);
-    place.file("all.index", index);
+    write_sidecar_of_the_first(&place, "all");
     for words in ["reshard all.tar -o new", "ls all.tar", "unpack all.tar -o new"] {
         let run = place.pack(words).exits(65).says(&place_of_second(&place));
         run.says("renew it with `pack index --force --ignore-zeros ");
@@ -127,22 +131,12 @@ fn a_sidecar_of_the_first_tar_alone_is_refused() {
     place.pack("verify all.tar").exits(1).says("gap");
     place.pack("index --force --ignore-zeros all.tar").succeeds();
     place.pack("verify all.tar").exits(0);
-}
-
-/// Computes the head checksum of a sidecar anew (FORMAT.md, section 2).
-fn reseal(index: &mut [u8]) {
-    let body = u32::from_le_bytes(index[88..92].try_into().unwrap()) as usize;
-    index[92..96].fill(0);
-    let crc = crc32c(&index[..body]);
-    index[92..96].copy_from_slice(&crc.to_le_bytes());
-}
-
-/// The Castagnoli CRC, one bit at a time.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let step = |crc: u32| (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
-    !bytes
-        .iter()
-        .fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
+    // No command makes a sidecar of a tar before bytes of no tar: the advice is to cut the tar.
+    let tar = fs::read(place.at("a.tar")).unwrap();
+    place.file("garbage.tar", [&tar[..], b"some bytes of no tar"].concat());
+    write_sidecar_of_the_first(&place, "garbage");
+    let run = place.pack("ls garbage.tar").exits(65).says("bytes of no tar").says("`head -c ");
+    assert!(!run.stderr.contains("pack index"), "{run:?}");
 }
 
 #[test]

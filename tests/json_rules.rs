@@ -164,6 +164,15 @@ fn verify_index_and_export_refuse_what_build_refuses() {
 }
 
 #[test]
+fn a_shard_alone_is_verified_by_the_rules_of_its_data_set() {
+    let place = place();
+    place.pack("build src -o set --on-problem skip --require json --json-rules python").succeeds();
+    let verify = "verify set/shard-000000.tar --level decode";
+    place.pack(verify).succeeds();
+    place.pack(&format!("{verify} --json-rules strict")).exits(1).says("bad-json");
+}
+
+#[test]
 fn the_reader_accepts_the_same_texts() {
     let place = place();
     place.pack("build src -o raw --check none --require json --shard-samples 1").succeeds();

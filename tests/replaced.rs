@@ -102,6 +102,13 @@ fn a_column_that_no_sample_has_is_an_error() {
     let run = place.pack("index --columns klass:u32 t").exits(65);
     run.says("no sample has a value of column 'klass', which is the field /klass of a part 'json'");
     place.pack("index --columns class:u32,klass:u32 t").exits(65).says("'klass'");
+    // Tars that are named one by one are looked at together.
+    let bytes = fs::read(place.at("t/a.tar")).unwrap();
+    let at = bytes.windows(5).position(|word| word == b"class").unwrap();
+    let other = [&bytes[..at], b"klass", &bytes[at + 5..]].concat();
+    place.file("t/b.tar", other);
+    place.pack("index --force --columns klass:u32 t/a.tar").exits(65).says("'klass'");
+    place.pack("index --force --columns klass:u32 t/{a,b}.tar").succeeds();
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn tars() -> Place {
         place.pair(&format!("pairs/{key}"));
     }
     for (name, transform) in
-        [("absolute", "s,^a,/root/a,"), ("doubled", "s,^a/,a//,"), ("climbing", "s,^a/,../a/,")]
+        [("absolute", "s,^a,/data/a,"), ("doubled", "s,^a/,a//,"), ("climbing", "s,^a/,../a/,")]
     {
         let tar = format!("{name}.tar");
         let options = ["--sort=name", "-P", "--transform", transform];
@@ -58,7 +58,7 @@ fn a_leading_dot_is_left_out_with_and_without_sidecar() {
 #[test]
 fn other_names_are_cleaned_by_a_rule_that_the_error_names() {
     let place = tars();
-    for (tar, want) in [("absolute", ["root/a/x", "root/a/y"]), ("doubled", ["a/x", "a/y"])] {
+    for (tar, want) in [("absolute", ["data/a/x", "data/a/y"]), ("doubled", ["a/x", "a/y"])] {
         for (command, rules) in [
             (format!("reshard {tar}.tar"), "--names allow,path=replace"),
             (format!("build tar:{tar}.tar"), "--names path=replace"),

@@ -18,6 +18,7 @@ pub trait Choice: Copy + 'static {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::KeyBy;
     use crate::check::CheckLevel;
     use crate::export::{Encoding, Format, JsonAs};
     use crate::verify::Level;
@@ -42,6 +43,7 @@ mod tests {
         assert_eq!(words::<CheckLevel>(), ["none", "structure", "decode"]);
         assert_eq!(words::<Policy>(), ["fail", "skip", "quarantine"]);
         assert_eq!(words::<Level>(), ["quick", "full", "decode"]);
+        assert_eq!(words::<KeyBy>(), ["first-dot", "last-dot"]);
     }
 
     #[test]

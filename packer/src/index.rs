@@ -26,15 +26,14 @@ use std::path::Path;
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::publish::folder_of;
-use tarflume_formats::read_manifest;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
 use crate::json_rules;
 
+pub use expected::SeenValues;
 pub use options::Options;
 pub use shard::{Indexed, SidecarInfo, index_tar};
 
@@ -49,19 +48,11 @@ pub struct IndexedPath {
 
 /// Returns the options with the rules of JSON with which the data set in a folder was packed, if those accept more.
 fn with_recorded_rules(folder: &Path, options: &Options) -> Result<Options, Failure> {
-    let path = folder.join(FILE_NAME);
     let mut options = options.clone();
-    if options.columns.rules() == JsonRules::Python || !files::exists(&path)? {
-        return Ok(options);
+    if options.columns.rules() == JsonRules::Strict {
+        options.columns = options.columns.with_rules(json_rules::of_folder(folder)?);
     }
-    match read_manifest(&path) {
-        Ok(manifest) => {
-            options.columns = options.columns.with_rules(json_rules::of_manifest(Some(&manifest)));
-            Ok(options)
-        }
-        Err(error) if error.blame().is_machine() => Err(error.into()),
-        Err(_) => Ok(options), // it is made again, or reported
-    }
+    Ok(options)
 }
 
 /// Indexes a tar, or all tars of a folder; `on_bytes` gets the number of bytes of tars that were
@@ -89,7 +80,9 @@ pub fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
-    expected::some_values(&tars, options)?;
+    if is_folder {
+        expected::some_values(&tars, options)?;
+    }
     tars.extend(refused);
     let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
     Ok(IndexedPath { tars, manifest })

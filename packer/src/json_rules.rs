@@ -1,7 +1,11 @@
 //! Which texts are JSON: the rules that a build records in its plan and manifest, and the advice of errors.
 
-use tarflume_formats::Manifest;
+use std::path::Path;
+
 use tarflume_formats::json::{JsonFault, JsonRules};
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::{Manifest, Result, files, read_manifest};
 
 use crate::choice::Choice;
 
@@ -28,6 +32,37 @@ pub(crate) fn of_options(options: &serde_json::Value) -> JsonRules {
 pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
     let options = manifest.and_then(|manifest| manifest.options.as_ref());
     options.map(of_options).unwrap_or_default()
+}
+
+/// Returns the rules with which the data set in a folder was packed; the strict ones if no manifest there can be read.
+///
+/// # Errors
+/// Returns an error if the operating system does not answer.
+pub(crate) fn of_folder(folder: &Path) -> Result<JsonRules> {
+    let path = folder.join(FILE_NAME);
+    if !files::exists(&path)? {
+        return Ok(JsonRules::Strict);
+    }
+    match read_manifest(&path) {
+        Ok(manifest) => Ok(of_manifest(Some(&manifest))),
+        Err(error) if error.blame().is_machine() => Err(error),
+        Err(_) => Ok(JsonRules::Strict), // whoever needs the manifest reports it
+    }
+}
+
+/// Returns the rules with which the data sets of these tars were packed: Python's, if one of them was packed with those.
+///
+/// # Errors
+/// As [`of_folder`].
+pub(crate) fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<JsonRules> {
+    let mut last = None;
+    for tar in tars {
+        let folder = folder_of(tar);
+        if last.replace(folder) != Some(folder) && of_folder(folder)? == JsonRules::Python {
+            return Ok(JsonRules::Python);
+        }
+    }
+    Ok(JsonRules::Strict)
 }
 
 /// Returns the sentence for a fault, with its byte.

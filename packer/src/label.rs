@@ -66,7 +66,8 @@ struct Unknown {
 pub(crate) fn label(
     scan: &mut Scan,
     roots: &[PathBuf],
-    (rule, rules): (&LabelRule, JsonRules),
+    rule: &LabelRule,
+    rules: JsonRules,
     stop: &Stop,
 ) -> Result<(), Failure> {
     let classes = Classes::of(&rule.list, &folders(scan, &rule.folder));
@@ -108,7 +109,7 @@ pub(crate) fn label(
                     let class =
                         class_of(sample, &rule.folder).and_then(Result::ok).unwrap_or_default();
                     let id = classes.id(class).unwrap_or_default(); // `read` has found it
-                    match merged(json.as_deref(), rules, (id, class)) {
+                    match merged(json.as_deref(), rules, id, class) {
                         Ok(json) => {
                             text.extend_from_slice(&json);
                             Attached::Text

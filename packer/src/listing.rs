@@ -21,9 +21,7 @@ use tarflume_formats::{
 
 use crate::braces;
 use crate::failure::Failure;
-#[cfg(feature = "remote")]
-use crate::index::in_parallel;
-use crate::index::{Options, is_folder, proof, sidecar};
+use crate::index::{Options, in_parallel, is_folder, proof, sidecar};
 use crate::json_rules;
 use crate::packed_shard::{self, FrameReader};
 
@@ -33,9 +31,8 @@ const PIECE: u64 = 256 * 1024;
 const COPIED: u64 = 8 << 20;
 /// Bytes that are asked for before they are copied.
 const AHEAD: u64 = 64 << 20;
-/// Sidecars that are fetched from a store at the same time.
-#[cfg(feature = "remote")]
-const FETCHED: usize = 32;
+/// Shards that are opened at the same time.
+const OPENED: usize = 32;
 /// Number of similar keys suggested for an unknown key.
 const SUGGESTED: usize = 4;
 
@@ -105,12 +102,21 @@ pub struct Listing {
     pub manifest: Option<Manifest>,
     /// The shards, in the order of the manifest.
     pub shards: Vec<Shard>,
+    /// Which texts are JSON by the rules with which the data set was packed, of single tars by the manifests beside them.
+    pub json_rules: JsonRules,
 }
 
 impl Listing {
-    /// Returns which texts are JSON by the rules with which the data set was packed.
-    pub fn json_rules(&self) -> JsonRules {
-        json_rules::of_manifest(self.manifest.as_ref())
+    fn of_set(manifest: Manifest, shards: Vec<Shard>) -> Listing {
+        let json_rules = json_rules::of_manifest(Some(&manifest));
+        Listing { manifest: Some(manifest), shards, json_rules }
+    }
+
+    fn of_tars(tars: &[PathBuf], access: Access<'_>) -> Result<Listing, Failure> {
+        let shards =
+            tars.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
+        let json_rules = json_rules::beside(tars.iter().map(PathBuf::as_path))?;
+        Ok(Listing { manifest: None, shards, json_rules })
     }
 }
 
@@ -118,7 +124,7 @@ impl Listing {
 ///
 /// # Errors
 /// Returns an error if `path` does not exist, is stale, truncated or damaged, if a tar cannot be
-/// walked, or if more than zeros follows its end marker.
+/// walked, if a tar without a sidecar has no end marker, or if more than zeros follows the end marker.
 pub fn open(path: &Path) -> Result<Listing, Failure> {
     open_local(path, Access::default())
 }
@@ -132,32 +138,18 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     }
     let paths = braces::expand(path)?;
     if paths != [path] {
-        let shards =
-            paths.iter().map(|tar| open_tar(tar, access)).collect::<Result<_, Failure>>()?;
-        return Ok(Listing { manifest: None, shards });
+        return Listing::of_tars(&paths, access);
     }
-    if !is_folder(path)? && path.file_name().is_none_or(|name| name != FILE_NAME) {
-        return Ok(Listing { manifest: None, shards: vec![open_tar(path, access)?] });
+    let is_folder = is_folder(path)?;
+    if !is_folder && path.file_name().is_none_or(|name| name != FILE_NAME) {
+        return Listing::of_tars(&paths, access);
     }
-    let folder = if is_folder(path)? { path } else { tarflume_formats::publish::folder_of(path) };
+    let folder = if is_folder { path } else { tarflume_formats::publish::folder_of(path) };
     let manifest = read_manifest(&folder.join(FILE_NAME))?;
-    let mut shards = Vec::with_capacity(manifest.shards.len());
-    for entry in &manifest.shards {
-        let index = open_index(folder, entry)?;
-        let tar = folder.join(&entry.name);
-        proof::probe_suspect(&tar, &index)?;
-        if !index.is_compressed() {
-            probe::check_end(&index, &tar)?;
-        }
-        shards.push(Shard {
-            tar,
-            source: None,
-            index,
-            has_sidecar: true,
-            ignore_zeros: access.ignore_zeros,
-        });
-    }
-    Ok(Listing { manifest: Some(manifest), shards })
+    let opened = in_parallel(OPENED, manifest.shards.iter().collect(), |entry: &ShardEntry| {
+        with_sidecar(folder.join(&entry.name), open_index(folder, entry)?, access)
+    })?;
+    Ok(Listing::of_set(manifest, opened.into_iter().collect::<Result<_, Failure>>()?))
 }
 
 /// As [`open`], for a URL such as `s3://bucket/set`, too.
@@ -172,7 +164,7 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         storage = storage.option(name, value)?;
     }
     let (manifest, remote) = tarflume::internal::remote_shards(url, &storage)?;
-    let opened = in_parallel(FETCHED, remote, |shard| {
+    let opened = in_parallel(OPENED, remote, |shard| {
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);
         let index = index.map_err(|e| e.with_path(&shard.url))?;
@@ -184,8 +176,7 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
             ignore_zeros: access.ignore_zeros,
         })
     })?;
-    let shards = opened.into_iter().collect::<Result<_, Failure>>()?;
-    Ok(Listing { manifest: Some(manifest), shards })
+    Ok(Listing::of_set(manifest, opened.into_iter().collect::<Result<_, Failure>>()?))
 }
 
 /// As [`open`]: without the feature `remote`, a URL is an error.
@@ -197,21 +188,36 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     open_local(path, access)
 }
 
+/// Returns a shard with its sidecar, which is compared with the end of the tar, and with a tar that may be newer.
+fn with_sidecar(tar: PathBuf, index: Index, access: Access<'_>) -> Result<Shard, Failure> {
+    proof::probe_suspect(&tar, &index)?;
+    if !index.is_compressed() {
+        probe::check_end(&index, &tar)?;
+    }
+    Ok(Shard { tar, source: None, index, has_sidecar: true, ignore_zeros: access.ignore_zeros })
+}
+
 fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
-    let ignore_zeros = access.ignore_zeros;
     let sidecar = index_path(tar);
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
         index.check_tar_length(found.len())?;
-        proof::probe_suspect(tar, &index)?;
-        if !index.is_compressed() {
-            probe::check_end(&index, tar)?;
-        }
-        return Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: true, ignore_zeros });
+        return with_sidecar(tar.into(), index, access);
     }
+    let ignore_zeros = access.ignore_zeros;
     let options = Options { ignore_zeros, ..Options::of_headers() };
-    let read = sidecar::read_tar(tar, &options, 0, &|_| {})?;
+    let read = sidecar::read_tar(tar, &options, 0, &|_| {}).map_err(|error| {
+        let failure = Failure::from(&error);
+        if error.kind() != ErrorKind::MissingEnd {
+            return failure;
+        }
+        let remedy = format!(
+            "if no member is missing, `pack index --allow-missing-end {}` accepts it",
+            tar.shown()
+        );
+        Failure { text: format!("{failure}; {remedy}"), ..failure }
+    })?;
     let index = Index::from_bytes(read.bytes)?;
     Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false, ignore_zeros })
 }

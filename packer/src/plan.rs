@@ -179,7 +179,7 @@ impl<'a> Dealt<'a> {
             duplicates::images(scan, roots, &mut decided)?;
         }
         let rules = shape.json_rules();
-        let divide = |rule| split::divide(scan, roots, (rule, rules), &mut decided);
+        let divide = |rule| split::divide(scan, roots, rule, rules, &mut decided);
         let splits = rule.map(divide).transpose()?;
         let mut dealt = Dealt {
             scan,

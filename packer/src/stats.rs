@@ -92,7 +92,7 @@ pub fn measure(listing: &Listing, options: &Options) -> Result<Measured, Failure
         None => usual_class(listing, &ordinals)?,
     };
     let table = table_of(listing);
-    let json = listing.json_rules();
+    let json = listing.json_rules;
     let pass = Pass { ordinals: &ordinals, class: class.as_ref(), table, json, options };
     let total = Mutex::new(Tally { keeps_all: options.postings, ..Tally::default() });
     let numbered: Vec<(usize, &Shard)> = listing.shards.iter().enumerate().collect();
@@ -136,7 +136,7 @@ fn usual_class(listing: &Listing, ordinals: &Ordinals) -> Result<Option<ClassSou
         let Some((shard, sample)) = ordinals.sample(listing, ordinal)? else { continue };
         let parts = ShardParts::open(shard)?;
         for (candidate, named) in candidates.iter().zip(&mut named) {
-            let classes = classes_of(&parts, &sample, candidate, (None, listing.json_rules()))?;
+            let classes = classes_of(&parts, &sample, candidate, None, listing.json_rules)?;
             *named += u32::from(classes.is_ok_and(|classes| !classes.is_empty()));
         }
     }
@@ -150,7 +150,8 @@ pub(crate) fn classes_of(
     parts: &ShardParts<'_>,
     sample: &Sample<'_>,
     class: &ClassSource,
-    (table, rules): (Option<&ClassTable>, JsonRules),
+    table: Option<&ClassTable>,
+    rules: JsonRules,
 ) -> Result<Result<Vec<String>, Unread>, Failure> {
     let Some(part) = sample.part(class.ext().as_bytes())? else { return Ok(Ok(Vec::new())) };
     if part.length > CLASS_PART {
@@ -228,7 +229,7 @@ impl Pass<'_> {
     ) -> Result<Option<(u32, u32)>, Failure> {
         tally.examined += 1;
         if let Some(class) = self.class {
-            match classes_of(parts, sample, class, (self.table, self.json))? {
+            match classes_of(parts, sample, class, self.table, self.json)? {
                 Ok(classes) => tally.add_classes(classes, ordinal),
                 Err(why) => {
                     let kind = match why {

@@ -250,6 +250,7 @@ fn spread(histogram: &Histogram) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_formats::json::JsonRules;
     use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
@@ -285,13 +286,15 @@ mod tests {
         let mut shards = shard("0.tar", [b"one", b"", b"three"]);
         shards.extend(shard("1.tar", [b"", b"", b""]));
         shards.extend(shard("2.tar", [b"", b"12345", b""]));
-        let found = survey(&Listing { manifest: None, shards }).unwrap();
+        let found =
+            survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
         let sum = found.entry_points.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 13));
         let sum = found.strips.unwrap();
         assert_eq!((sum.parts, sum.bytes), (3, 6));
         let shards = shard("3.tar", [b"", b"", b""]);
-        let found = survey(&Listing { manifest: None, shards }).unwrap();
+        let found =
+            survey(&Listing { manifest: None, shards, json_rules: JsonRules::Strict }).unwrap();
         assert!(found.entry_points.is_none() && found.strips.is_none());
     }
 }

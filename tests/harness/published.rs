@@ -21,7 +21,7 @@ pub(super) fn expect_whole(place: &Place, words: &str, run: &Run) {
     let is_checked = !has(["--check", "none"]) && !allows;
     let out = words.windows(2).find(|pair| ["-o", "--out"].contains(&pair[0])).map(|pair| pair[1]);
     let Some(out) = out.filter(|_| packs && is_new && is_checked) else { return };
-    if place.at(out).join("dataset.json").exists() {
+    if place.at(out).join("dataset.json").try_exists().unwrap() {
         let level = if has(["--check", "decode"]) { "decode" } else { "full" };
         let require = words.windows(2).find(|pair| pair[0] == "--require");
         let require = require.map_or(String::new(), |pair| pair.join(" "));

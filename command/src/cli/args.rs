@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tarflume::Shuffle;
 use tarflume_formats::json::JsonRules;
+use tarflume_packer::build::KeyBy;
 use tarflume_packer::verify::{Level, Profile};
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Choice};
@@ -101,6 +102,15 @@ impl Described for JsonRules {
             JsonRules::Python => {
                 "Also NaN, Infinity, -Infinity, and halves of surrogate pairs, as U+FFFD"
             }
+        }
+    }
+}
+
+impl Described for KeyBy {
+    fn help(self) -> &'static str {
+        match self {
+            KeyBy::FirstDot => "The first dot after the last slash, as readers of shards do",
+            KeyBy::LastDot => "The last dot: 22.05.jpg and 22.06.jpg are two samples",
         }
     }
 }

@@ -203,11 +203,13 @@ fn documents(args: &Args, listing: &Listing) -> Outcome {
         || args.numbers != Numbers::Exact
         || !args.encodings.is_empty()
         || args.shard_size.is_some()
+        || args.names.is_some()
         || args.jobs.given().is_some()
         || args.no_fsync;
     if is_of_samples {
-        let text = "--parts, --json, --json-rules, --numbers, --as, --shard-size, --jobs and --no-fsync are not for --to megatron, which \
-                    writes all documents into one pair of files with one thread and syncs them";
+        let text = "--parts, --json, --json-rules, --numbers, --as, --shard-size, --names, --jobs and --no-fsync \
+                    are not for --to megatron, which writes all documents into one pair of files with one thread \
+                    and syncs them";
         return Err(Failure::usage(text));
     }
     let bar = Bar::new(args.quiet);

@@ -9,7 +9,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_packer::braces::expand_all;
 use tarflume_packer::columns::Columns;
 use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
-use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SidecarInfo};
+use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SeenValues, SidecarInfo};
 use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
 
 use super::args::{Jobs, choice};
@@ -97,7 +97,6 @@ pub(super) fn run(args: &Args) -> Outcome {
             .transpose()?
             .unwrap_or_default()
             .with_rules(args.json_rules),
-
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         ignore_zeros: zeros::are_ignored(),
@@ -106,16 +105,21 @@ pub(super) fn run(args: &Args) -> Outcome {
         storage: storage::given().to_vec(),
     };
     let mut exit = Exit::Done;
+    let mut single = SeenValues::default();
     for path in &expand_all(&args.paths)? {
         let bar = Bar::new(args.quiet || args.headers);
         let done = index::index(path, &options, &|bytes| bar.advance(bytes))?;
         bar.end();
+        if done.manifest.is_none() {
+            single.add(&done.tars);
+        }
         let indexed = print(&done, args.quiet)?;
         exit = worse(exit, indexed);
         if indexed == Exit::Done && !args.export.is_empty() {
             export(path, args, &options)?;
         }
     }
+    single.expect(&options.columns)?;
     Ok(exit)
 }
 

@@ -107,7 +107,7 @@ pub(super) struct Args {
     /// End the key of a name at its first dot, as readers of shards do, or at its last one: with `last-dot`,
     /// 22.05.jpg and 22.06.jpg are two samples, and dots in keys become `_`. Extensions with dots that --parts
     /// names stay whole
-    #[arg(long, value_name = "DOT", default_value = "first-dot", value_parser = KeyBy::parse,
+    #[arg(long, value_name = "DOT", default_value = "first-dot", value_parser = choice::<KeyBy>(),
           help_heading = "Samples")]
     key_by: KeyBy,
     /// Leave out samples whose image has the same bytes as an earlier image

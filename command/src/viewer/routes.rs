@@ -67,7 +67,7 @@ impl Site {
             mask_side,
             class: self.measured.class.as_ref(),
             boxes: self.boxes,
-            json: self.listing.json_rules(),
+            json: self.listing.json_rules,
             table: about.and_then(|about| about.classes.as_ref()),
         }
     }

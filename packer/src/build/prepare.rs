@@ -113,7 +113,7 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
         let (mut scan, mut left) = scanned(request, counter)?;
         let Request { roots, scan: options, stop, .. } = request;
         if let Some(rule) = &request.label {
-            label(&mut scan, roots, (rule, request.scan.json), stop)?;
+            label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
         if let Some(append) = &request.append {
             left = append.present.leave_out(&mut scan, roots, &options.names, left)?;

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::manifest::FILE_NAME;
-use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Index, KeyList, files, index_path, read_manifest};
+use tarflume_formats::{Index, KeyList, files, index_path};
 
 use crate::columns::Columns;
 use crate::failure::Failure;
@@ -131,27 +129,11 @@ pub(super) fn usual_columns(
 /// # Errors
 /// Returns an error if a manifest beside them cannot be read.
 pub(super) fn usual_json_rules(sources: &[SourceUrl], tars: &[Tars]) -> Result<JsonRules, Failure> {
-    let mut folders: Vec<&Path> = Vec::new();
-    for tar in sources.iter().flat_map(|source| &source.files).filter(|_| !tars.is_empty()) {
-        let folder = folder_of(tar);
-        if folders.last() != Some(&folder) {
-            folders.push(folder);
-        }
+    if tars.is_empty() {
+        return Ok(JsonRules::Strict);
     }
-    for folder in folders {
-        let path = folder.join(FILE_NAME);
-        if !files::exists(&path)? {
-            continue;
-        }
-        match read_manifest(&path) {
-            Ok(manifest) if json_rules::of_manifest(Some(&manifest)) == JsonRules::Python => {
-                return Ok(JsonRules::Python);
-            }
-            Err(error) if error.blame().is_machine() => return Err(error.into()),
-            _ => {} // the scan reports a damaged one
-        }
-    }
-    Ok(JsonRules::Strict)
+    let files = sources.iter().flat_map(|source| &source.files);
+    Ok(json_rules::beside(files.map(PathBuf::as_path))?)
 }
 
 /// Returns the rule of splits for existing shards: their own splits, if they have some.

@@ -159,22 +159,23 @@ fn of_shard(job: &Job<'_>, shard: usize) -> Result<Found, Failure> {
             let tar = row.shard().tar.file_name().unwrap_or_default().to_string_lossy();
             format!("'{}' in {tar}", row.sample.shown_key())
         };
-        add_all(&mut found, (&object, row.sample.row), floats, &place)?;
+        add_all(&mut found, &object, row.sample.row, floats, &place)?;
     }
     Ok(found)
 }
 
-/// Adds the fields of a sample, with its number in the shard.
+/// Adds the fields of sample number `row` of a shard.
 fn add_all(
     found: &mut Found,
-    (object, row): (&Object, u64),
+    object: &Object,
+    row: u64,
     floats: Floats,
     place: &dyn Fn() -> String,
 ) -> Result<(), Failure> {
     let mut result = Ok(());
     leaves(object, &mut |leaf| {
         if result.is_ok() {
-            result = add(found, (&leaf, row), floats, place);
+            result = add(found, &leaf, row, floats, place);
         }
     });
     result
@@ -182,7 +183,8 @@ fn add_all(
 
 fn add(
     found: &mut Found,
-    (leaf, row): (&Leaf<'_>, u64),
+    leaf: &Leaf<'_>,
+    row: u64,
     floats: Floats,
     place: &dyn Fn() -> String,
 ) -> Result<(), Failure> {
@@ -282,10 +284,9 @@ fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<Kind, Failure> {
         (None, _) | (_, Numbers::Nearest) => Ok(kind),
         (_, Numbers::Text) => Ok(kind.as_text()),
         (Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(format!(
-            "sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of {}; \
+            "sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of floats; \
              write the numbers of the field as text with --numbers text, round them with --numbers nearest, \
-             or export the JSON as it is with --json text",
-            if kind.is_float() { "floats" } else { "integers" }
+             or export the JSON as it is with --json text"
         ))),
     }
 }

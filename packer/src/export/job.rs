@@ -36,7 +36,7 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Returns which texts are JSON.
     pub(super) fn rules(&self) -> JsonRules {
-        self.options.rules.unwrap_or_else(|| self.listing.json_rules())
+        self.options.rules.unwrap_or(self.listing.json_rules)
     }
 
     /// Ends the work of this thread if it is interrupted or another thread failed.

@@ -94,6 +94,7 @@ mod tests {
     use tarflume_fixtures::TarBytes;
     use tarflume_formats::Index;
     use tarflume_formats::index::{IndexBuilder, TarFacts};
+    use tarflume_formats::json::JsonRules;
 
     /// Two shards of three and two samples with parts of these lengths, and an empty one between.
     fn listing(dir: &std::path::Path) -> Listing {
@@ -109,7 +110,7 @@ mod tests {
         let mut shards = shard("a", &[10, 20, 30]);
         shards.push(empty());
         shards.extend(shard("c", &[40, 5]));
-        Listing { manifest: None, shards }
+        Listing { manifest: None, shards, json_rules: JsonRules::Strict }
     }
 
     /// A shard without samples.
@@ -146,7 +147,8 @@ mod tests {
 
     #[test]
     fn nothing_is_not_exported() {
-        let listing = Listing { manifest: None, shards: vec![empty()] };
+        let shards = vec![empty()];
+        let listing = Listing { manifest: None, shards, json_rules: JsonRules::Strict };
         let failure = plan(&listing, 1, length).unwrap_err();
         assert!(failure.text.contains("no samples"), "{failure}");
     }

@@ -36,7 +36,7 @@ impl Options {
             entry_points: false,
             columns: Columns::default(),
             force: false,
-            allow_missing_end: true,
+            allow_missing_end: false,
             ignore_zeros: false,
             jobs: 1,
             stop: Stop::new(),

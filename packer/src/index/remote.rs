@@ -8,7 +8,7 @@ use tarflume_formats::manifest::FILE_NAME;
 use super::folder::{self, MadeManifest};
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo, index_tar};
-use super::{IndexedPath, expected, in_parallel};
+use super::{IndexedPath, expected, in_parallel, with_recorded_rules};
 use crate::failure::Failure;
 use crate::remote_folder::RemoteFolder;
 
@@ -37,6 +37,9 @@ pub(super) fn index(
     if names.is_empty() {
         return Err(Failure::usage(format!("{url}: there is no *.tar in this folder")));
     }
+    remote.copy_small(FILE_NAME)?;
+    let options = with_recorded_rules(remote.folder(), options);
+    let options = &options.map_err(|failure| remote.failure(failure))?;
     let mut tars = in_parallel(options.jobs, names, |name| Indexed {
         tar: remote.copy_of(&name),
         result: one(&remote, &name, options, on_bytes).map_err(|failure| remote.failure(failure)),
@@ -44,7 +47,9 @@ pub(super) fn index(
     if options.stop.requested() {
         return Err(Failure::interrupted());
     }
-    expected::some_values(&tars, options).map_err(|failure| remote.failure(failure))?;
+    if single.is_none() {
+        expected::some_values(&tars, options).map_err(|failure| remote.failure(failure))?;
+    }
     let manifest = single
         .is_none()
         .then(|| manifest(&remote, &tars, options).map_err(|failure| remote.failure(failure)));

@@ -81,7 +81,7 @@ pub fn index_tar(
         options.entry_points |= kept.entry_points > 0;
         listed_until = Index::open(&sidecar)?.samples_end()?;
         if options.columns.is_empty() {
-            options.columns = kept.columns;
+            options.columns = kept.columns.with_rules(options.columns.rules());
         }
     }
     let options = &options;

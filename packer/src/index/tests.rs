@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use tarflume_fixtures::{FalseClaim, Photo, PhotoKind, good_shard};
+use tarflume_fixtures::{FalseClaim, Photo, PhotoKind, TarBytes, good_shard};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{Durability, Index, Reading, ShardWriter, files, index_path};
 
@@ -174,6 +174,22 @@ fn a_column_without_any_value_is_an_error() {
     assert_eq!(failure.exit, Exit::BadData);
     assert!(failure.text.contains("column 'colour', which is the field /colour"), "{failure}");
     assert!(!files::exists(&dir.path().join(FILE_NAME)).unwrap());
+}
+
+#[test]
+fn the_columns_of_a_sidecar_that_gets_entry_points_are_read_by_the_same_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = br#"{"class": 3, "score": NaN}"#;
+    let tar = TarBytes::new().member(b"s0.json", json).ended();
+    fs::write(dir.path().join("a.tar"), tar).unwrap();
+    let columns = Columns::parse("class:u32").unwrap().with_rules(JsonRules::Python);
+    let later = Columns::default().with_rules(JsonRules::Python);
+    for (columns, entry_points) in [(columns, false), (later, true)] {
+        let done = run(dir.path(), &Options { columns, entry_points, ..everything() });
+        let made = done.tars[0].result.as_ref().unwrap();
+        assert!(made.damaged.listed.is_empty(), "{:?}", made.damaged);
+        assert!(!made.kept && made.without_values.is_empty());
+    }
 }
 
 /// Writes a tar so that its time is later than that of its sidecar.

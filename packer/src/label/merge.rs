@@ -12,7 +12,8 @@ const FIELDS: [&str; 2] = ["class", "class_name"];
 pub(super) fn merged(
     json: Option<&[u8]>,
     rules: JsonRules,
-    (id, class): (i64, &str),
+    id: i64,
+    class: &str,
 ) -> Result<Vec<u8>, String> {
     let class = serde_json::Value::from(class); // with escapes
     let fields = format!("\"class\":{id},\"class_name\":{class}");
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     fn text(json: &str) -> Result<String, String> {
-        merged(Some(json.as_bytes()), JsonRules::Strict, (7, "a \"b\""))
+        merged(Some(json.as_bytes()), JsonRules::Strict, 7, "a \"b\"")
             .map(|json| String::from_utf8(json).unwrap())
     }
 
@@ -56,7 +57,7 @@ mod tests {
     fn fields_are_kept_byte_for_byte_and_the_class_is_added() {
         let class = r#""class":7,"class_name":"a \"b\"""#;
         assert_eq!(
-            merged(None, JsonRules::Strict, (7, "a \"b\"")).unwrap(),
+            merged(None, JsonRules::Strict, 7, "a \"b\"").unwrap(),
             format!("{{{class}}}").into_bytes()
         );
         assert_eq!(text("{}").unwrap(), format!("{{{class}}}"));

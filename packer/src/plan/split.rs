@@ -177,7 +177,8 @@ type Valued = Result<String, String>;
 pub(super) fn divide(
     scan: &Scan,
     roots: &[PathBuf],
-    (rule, rules): (&SplitRule, JsonRules),
+    rule: &SplitRule,
+    rules: JsonRules,
     decided: &mut Decided,
 ) -> Result<Splits, Failure> {
     let mut gather = Gather { rule, words: HashMap::new(), found: Vec::new() };
@@ -185,8 +186,7 @@ pub(super) fn divide(
     let mut refused = Vec::new();
     let mut result = Ok(());
     let mut take = |batch: &mut Vec<(Spot, FoundSample)>, gather: &mut Gather<'_>| {
-        let values =
-            batch.par_iter().map(|(_, sample)| value_of(scan, roots, (rule, rules), sample));
+        let values = batch.par_iter().map(|(_, sample)| value_of(scan, roots, rule, rules, sample));
         let values = values.collect::<Result<Vec<Valued>, Failure>>()?;
         for ((spot, sample), value) in batch.drain(..).zip(values) {
             match value.and_then(|value| gather.push(&sample.key, value)) {
@@ -232,7 +232,8 @@ pub(super) fn divide(
 fn value_of(
     scan: &Scan,
     roots: &[PathBuf],
-    (rule, rules): (&SplitRule, JsonRules),
+    rule: &SplitRule,
+    rules: JsonRules,
     sample: &FoundSample,
 ) -> Result<Valued, Failure> {
     if let SplitRule::Folder(folder) = rule {

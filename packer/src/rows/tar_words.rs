@@ -1,5 +1,7 @@
 //! The words of the options of `tar:` sources, and the choice `KeyBy`.
 
+use crate::choice::Choice;
+
 /// The option that reads on behind end markers: yes or no.
 pub(crate) const IGNORE_ZEROS: &str = "ignore-zeros";
 /// The option for [`KeyBy`].
@@ -15,22 +17,23 @@ pub enum KeyBy {
     LastDot,
 }
 
-impl KeyBy {
-    /// Returns its word.
-    pub fn word(self) -> &'static str {
+impl Choice for KeyBy {
+    const ALL: &'static [KeyBy] = &[KeyBy::FirstDot, KeyBy::LastDot];
+
+    fn word(self) -> &'static str {
         match self {
             KeyBy::FirstDot => "first-dot",
             KeyBy::LastDot => "last-dot",
         }
     }
+}
 
+impl KeyBy {
     /// Returns the choice with this word.
     ///
     /// # Errors
     /// Returns an error that lists the words.
     pub fn parse(word: &str) -> Result<KeyBy, String> {
-        let all = [KeyBy::FirstDot, KeyBy::LastDot];
-        let found = all.into_iter().find(|choice| choice.word() == word);
-        found.ok_or_else(|| format!("'{word}': give first-dot or last-dot"))
+        KeyBy::from_word(word).ok_or_else(|| format!("'{word}': give first-dot or last-dot"))
     }
 }

@@ -40,9 +40,15 @@ impl CsvTable {
             .flexible(true) // the number of fields is checked below
             .buffer_capacity(BUFFER)
             .from_reader(text);
-        let record = ::csv::ByteRecord::new();
-        let (columns, options) = (Vec::new(), options.clone());
-        let mut table = CsvTable { reader, budget, origin, columns, record, rows: 0, options };
+        let mut table = CsvTable {
+            reader,
+            budget,
+            origin,
+            columns: Vec::new(),
+            record: ::csv::ByteRecord::new(),
+            rows: 0,
+            options: options.clone(),
+        };
         if !table.record()? {
             let text = format!(
                 "{}: the table is empty; its first line must name the columns",

@@ -177,14 +177,14 @@ impl Types {
             let (kind, lossless) = match row.cell(column) {
                 // All words are texts: the others need not be looked at.
                 Cell::Word(_) if seen.odd.is_settled() => (Kind::String, false),
-                cell => match kind_of(row, cell) {
-                    Some(found) => found,
-                    None => continue,
-                },
+                cell => {
+                    let Some((kind, lossless)) = kind_of(row, cell) else { continue };
+                    if let Cell::Word(word) = cell {
+                        seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
+                    }
+                    (kind, lossless)
+                }
             };
-            if let Cell::Word(word) = row.cell(column) {
-                seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
-            }
             seen.values += 1;
             let joint = match (seen.kind, kind) {
                 (None, kind) => kind,

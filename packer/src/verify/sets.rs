@@ -60,6 +60,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
         }
     }
     if !single.targets.is_empty() {
+        single.json = json_rules::beside(single.targets.iter().map(|target| target.tar.as_path()))?;
         sets.push(single);
     }
     Ok(sets)

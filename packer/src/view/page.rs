@@ -74,7 +74,7 @@ pub fn page(
         mask_side: options.side,
         class: measured.class.as_ref(),
         boxes: options.boxes,
-        json: listing.json_rules(),
+        json: listing.json_rules,
         table: table_of(listing),
     };
     let empty = html(&options.title, &measured.stats, Vec::new(), false);
@@ -197,12 +197,14 @@ fn escaped(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_formats::json::JsonRules;
+
     use super::*;
 
     #[test]
     fn the_beginning_of_the_wanted_samples_is_spread() {
         let stats = crate::stats::measure(
-            &Listing { manifest: None, shards: Vec::new() },
+            &Listing { manifest: None, shards: Vec::new(), json_rules: JsonRules::Strict },
             &crate::stats::Options::default(),
         );
         let stats = stats.unwrap().stats;

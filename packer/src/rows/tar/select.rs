@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tarflume_formats::json::{JsonRules, Value as Json, parse};
+use tarflume_formats::json::{Value as Json, parse};
 use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
@@ -169,7 +169,7 @@ impl<'a, 'o> Sink<'a, 'o> {
             let each = batch.par_iter().with_min_len(64).map_init(
                 FrameReader::default,
                 |frames, sample| {
-                    select(sample, (&options.filters, options.json), |part| match file {
+                    select(sample, options, |part| match file {
                         Some(file) => read_part(file, packed, frames, part),
                         None => Ok(Vec::new()),
                     })
@@ -300,19 +300,19 @@ impl TarSample {
 /// Returns the errors of `read`.
 pub(super) fn select(
     sample: &TarSample,
-    (filters, rules): (&[Filter], JsonRules),
+    options: &ScanOptions,
     mut read: impl FnMut(&TarPart) -> Result<Vec<u8>, Failure>,
 ) -> Result<Selected, Failure> {
     let mut known = Known { sample, json: Vec::new() };
-    for ext in filters.iter().flat_map(Filter::parts) {
+    for ext in options.filters.iter().flat_map(Filter::parts) {
         let Some(part) = sample.part(ext).filter(|_| known.json(ext).is_none()) else { continue };
         if part.size > JSON_MAX {
             let reason = format!("'{ext}' has {} bytes; --where reads up to 4 MiB", part.size);
             return Ok(Selected::Wrong(ProblemKind::BadJson, reason));
         }
         let parsed = match &part.bytes {
-            Some(bytes) => parse(bytes, rules),
-            None => parse(&read(part)?, rules),
+            Some(bytes) => parse(bytes, options.json),
+            None => parse(&read(part)?, options.json),
         };
         match parsed {
             Ok(json) => known.json.push((ext, json)),
@@ -323,6 +323,6 @@ pub(super) fn select(
             }
         }
     }
-    let all = filters.iter().all(|filter| filter.holds(&known));
+    let all = options.filters.iter().all(|filter| filter.holds(&known));
     Ok(if all { Selected::Yes } else { Selected::No })
 }

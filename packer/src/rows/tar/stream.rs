@@ -143,8 +143,7 @@ impl Pass<'_> {
     }
 
     fn close(&mut self, mut sample: TarSample) -> Result<(), Failure> {
-        let scan = &self.options.scan;
-        let selected = select(&sample, (&scan.filters, scan.json), |_| Ok(Vec::new()))?;
+        let selected = select(&sample, self.options.scan, |_| Ok(Vec::new()))?;
         sample.parts.iter_mut().for_each(|part| part.bytes = None);
         self.samples.push((sample, selected));
         Ok(())
