@@ -51,10 +51,11 @@ pub(crate) fn pack_export(
             || json.is_some()
             || json_rules.is_some()
             || !encodings.is_empty()
+            || names.is_some()
             || shard_size.is_some();
         if is_of_samples || numbers != "exact" || jobs.is_some() || !fsync {
-            let text = "parts, json, numbers, json_rules, encodings, shard_size, jobs and fsync are not for to=\"megatron\", which \
-                        writes all documents into one pair of files with one thread and syncs them";
+            let text = "parts, json, numbers, json_rules, encodings, names, shard_size, jobs and fsync are not for \
+                        to=\"megatron\", which writes all documents into one pair of files with one thread and syncs them";
             return Err(usage(py, text));
         }
         return Work::export_tokens(source, out, Stop::new());

@@ -12,6 +12,13 @@ use crate::json::from_json;
 /// Problems in the exception's text. The exception's list contains all.
 const SHOWN: usize = 3;
 
+/// Flags without a value.
+const SWITCHES: [&str; 6] =
+    ["entry-points", "ext-by-content", "follow-links", "force", "fresh", "ignore-zeros"];
+/// Flags whose values are text in Python.
+const TEXTS: [&str; 9] =
+    ["check", "json", "json-rules", "keep-empty", "level", "names", "numbers", "on-problem", "to"];
+
 /// The error of a job.
 pub(crate) struct JobFailure {
     exit: Exit,
@@ -95,19 +102,36 @@ pub(crate) fn keywords(text: &str) -> String {
         let (name, more) = behind.split_at(end.unwrap_or(behind.len()));
         out.push_str(&name.replace('-', "_"));
         rest = more;
-        if matches!(name, "fresh" | "force") {
+        if SWITCHES.contains(&name) {
             out.push_str("=True");
         } else if takes_value(more) {
             out.push('=');
             rest = &more[1..];
+            if TEXTS.contains(&name) {
+                let value = first_word(rest);
+                out.push_str(&quoted(value));
+                rest = &rest[value.len()..];
+            }
         }
     }
     out.push_str(rest);
     out
 }
 
+/// The first word of a text, without the punctuation after it.
+fn first_word(text: &str) -> &str {
+    let word = text.split([' ', '\n']).next().unwrap_or(text);
+    word.trim_end_matches([',', ';', ':', '.', ')'])
+}
+
+/// A value as Python's text; `skip|quarantine` are two.
+fn quoted(value: &str) -> String {
+    let words: Vec<String> = value.split('|').map(|word| format!("\"{word}\"")).collect();
+    words.join(" or ")
+}
+
 /// `--shards 5`, `--on-problem skip|quarantine`; but not `--prefix was 'a'`.
 fn takes_value(behind: &str) -> bool {
     let word = behind.strip_prefix(' ').and_then(|behind| behind.split(' ').next());
-    word.is_some_and(|word| !matches!(word, "was" | "to" | "and" | "or" | ""))
+    word.is_some_and(|word| !matches!(word, "was" | "to" | "and" | "or" | "it" | "the" | ""))
 }

@@ -21,21 +21,23 @@ const COPIES: u64 = 4 * 4;
 pub(crate) struct PillowFallback {
     open: Py<PyAny>,
     decode: Arc<Py<PyAny>>,
+    upright: bool,
 }
 
 impl PillowFallback {
-    /// The fallback of this name.
+    /// The fallback of this name. `upright`: pictures are turned by their orientation.
     ///
     /// # Errors
     /// There is no such fallback, or Pillow is not installed.
-    pub(crate) fn named(py: Python<'_>, name: &str) -> PyResult<PillowFallback> {
+    pub(crate) fn named(py: Python<'_>, name: &str, upright: bool) -> PyResult<PillowFallback> {
         if name != "pillow" {
             return Err(usage(py, format!("fallback is \"pillow\" or None, not {name:?}")));
         }
         let module = py.import("tarflume.fallback")?;
         module.getattr("_pillow")?.call0()?;
         let function = |name| module.getattr(name).map(Bound::unbind);
-        Ok(PillowFallback { open: function("_open")?, decode: Arc::new(function("_decode")?) })
+        let decode = Arc::new(function("_decode")?);
+        Ok(PillowFallback { open: function("_open")?, decode, upright })
     }
 }
 
@@ -43,6 +45,7 @@ impl PillowFallback {
 struct PillowPicture {
     decode: Arc<Py<PyAny>>,
     picture: Py<PyAny>,
+    upright: bool,
     size: ImageSize,
     exceeds_bytes: bool,
     file: usize,
@@ -74,15 +77,16 @@ fn failed(py: Python<'_>, error: PyErr) -> Error {
 
 impl Fallback for PillowFallback {
     fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn FallbackPicture + 'a>> {
+        let upright = self.upright;
         let opened = call(|py| {
-            let opened = self.open.bind(py).call1((PyBytes::new(py, bytes),))?;
+            let opened = self.open.bind(py).call1((PyBytes::new(py, bytes), upright))?;
             opened.extract::<(Py<PyAny>, u32, u32, bool)>()
         });
         let ((picture, width, height, exceeds_bytes), cost) = opened?;
         let size = ImageSize::new(width, height);
         let decode = self.decode.clone();
         let file = bytes.len();
-        Ok(Box::new(PillowPicture { decode, picture, size, exceeds_bytes, file, cost }))
+        Ok(Box::new(PillowPicture { decode, picture, upright, size, exceeds_bytes, file, cost }))
     }
 }
 
@@ -112,9 +116,9 @@ impl FallbackPicture for PillowPicture {
             Channels::Rgb => "rgb",
             Channels::Rgba => "rgba",
         };
-        let PillowPicture { decode, picture, size, cost: opening, .. } = *self;
+        let PillowPicture { decode, picture, upright, size, cost: opening, .. } = *self;
         let (fits, cost) = call(|py| {
-            let made = decode.bind(py).call1((picture, word))?;
+            let made = decode.bind(py).call1((picture, word, upright))?;
             let made = made.cast::<PyBytes>()?.as_bytes();
             let fits = made.len() == pixels.len();
             if fits {

@@ -11,14 +11,15 @@
 //!    different lengths; `table`: the samples of a data set and the columns of a batch for Arrow; `batch`: all
 //!    columns by name; `deliver`: what a loader yields for a batch;
 //! 4. `gate`: access to the interpreter; `apply`: a decoder that calls a Python function; `tokens`: columns of
-//!    token blocks, and a tokenizer that is a Python function; `transforms`, `parts`: the decoders by name;
+//!    token blocks, and a tokenizer that is a Python function; `fallback`: pictures that Pillow decodes;
+//!    `conversion`: how samples become numbers; `transforms`, `parts`: the decoders by name;
 //! 5. `selecting`: samples that a table selects; `shards`: open data sets; `resident`: the options of a
 //!    resident data set; `settings`: the keywords of a
 //!    loader;
 //! 6. `any_loader`, `ledger`, `epoch`, `loader`; `stream`: tars without a sidecar; `sidecar`: makes one;
 //!    `launcher`: the rank of this process;
-//! 7. `failures`: errors of packing; `packing`: running jobs; `pack`, `export`, `reshard`: their functions; `writer`: shards from
-//!    samples of a program;
+//! 7. `failures`: errors of packing; `packing`: running jobs; `pack`, `export`, `reshard`: their
+//!    functions; `writer`: shards from samples of a program;
 //! 8. `package`: the Python module.
 #![deny(unsafe_code)]
 // The documentation is for Python.

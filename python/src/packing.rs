@@ -371,9 +371,15 @@ fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
 
 /// Indexes every path; the error at the end lists all that failed.
 fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Outcome {
-    let (mut tars, mut manifests, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut tars = Vec::new();
+    let mut manifests = Vec::new();
+    let mut refused = Vec::new();
+    let mut single = index::SeenValues::default();
     for path in paths {
         let done = index::index(path, options, &|n| counters.add(n))?;
+        if done.manifest.is_none() {
+            single.add(&done.tars);
+        }
         for index::Indexed { tar, result } in done.tars {
             match result {
                 Ok(made) => tars.push(json!({
@@ -393,6 +399,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
             None => {}
         }
     }
+    single.expect(&options.columns)?;
     if refused.is_empty() {
         return Ok(json!({"tars": tars, "manifests": manifests}));
     }

@@ -1,4 +1,4 @@
-//! Words of packing options: compression, typed columns and the rules of JSON.
+//! Options of packing that are checked here: compression, typed columns, the rules of JSON, numbers of shards.
 
 use pyo3::prelude::*;
 use tarflume::JsonRules;

@@ -51,9 +51,9 @@ macro_rules! part {
 ///
 /// `dtype` is "uint8", "uint16", "float32", "float16" or "bfloat16". Floats are from 0 to 1, exact also for
 /// pictures of 16 bits. `normalize="imagenet"` subtracts ImageNet's mean and divides by its standard deviation,
-/// "centered" gives -1 to 1, and `mean` and `std` are your own numbers: `(value - mean) / std`. With a device,
-/// bytes are copied and the GPU computes. "uint16" has the values of pictures of 16 bits; those of 8 bits are
-/// multiplied by 257, except of "index".
+/// "centered" gives -1 to 1, "unit" is the default, and `mean` and `std` are your own numbers:
+/// `(value - mean) / std`. With a device, bytes are copied and the GPU computes. "uint16" has the values of
+/// pictures of 16 bits; those of 8 bits are multiplied by 257, except of "index".
 ///
 /// `filter` is "bilinear", "bicubic", "lanczos", "nearest" or "bilinear-fast" (aliased); the default is
 /// "bilinear", and "nearest" for "index". `orientation` applies the orientation of EXIF, or of XMP where EXIF
@@ -139,7 +139,7 @@ impl Image {
             .reducing_gap(reducing_gap)
             .keep_damaged(words::damaged(py, damaged)?);
         let image = match fallback {
-            Some(name) => image.fallback(PillowFallback::named(py, name)?),
+            Some(name) => image.fallback(PillowFallback::named(py, name, orientation)?),
             None => image,
         };
         let image = match filter {

@@ -83,7 +83,7 @@ pub(crate) fn pack_reshard(
         split_by,
         ext_map: rename.into(),
         names: names.into(),
-        key_by: KeyBy::parse(key_by).map_err(|why| usage(py, format!("key_by={why}")))?,
+        key_by: choice::<KeyBy>(py, "key_by", key_by)?,
         ignore_zeros,
         exclude,
         entry_points,

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from .errors import MissingSourceError, UsageError
 
-__all__ = ["Path", "dict_of", "pairs_of", "paths_of", "words_of"]
+__all__ = ["Path", "dict_of", "extensions_of", "pairs_of", "paths_of", "words_of"]
 
 
 def __dir__() -> list[str]:
@@ -50,6 +50,12 @@ def paths_of(paths: Path | Sequence[Path]) -> list[str]:
 def words_of(words: str | Iterable[str] | None) -> str | None:
     """Returns words as one string, separated by commas."""
     return words if words is None or isinstance(words, str) else ",".join(words)
+
+
+def extensions_of(words: str | Iterable[str] | None) -> list[str] | None:
+    """Returns extensions as a list; a string has them separated by commas."""
+    joined = words_of(words)
+    return None if joined is None else [word.strip() for word in joined.split(",") if word.strip()]
 
 
 def dict_of(storage: Mapping[str, object] | None) -> dict[str, object] | None:

@@ -36,9 +36,9 @@ def _pillow() -> None:
                 plugin.register_heif_opener()
 
 
-def _open(data: bytes) -> tuple[Image, int, int, bool]:
-    """The picture, of which only the header was read, its width and height after the turn of its orientation, and whether it
-    has more than 8 bits a channel."""
+def _open(data: bytes, upright: bool) -> tuple[Image, int, int, bool]:
+    """The picture, of which only the header was read, its width and height, and whether it has more than 8 bits a channel.
+    `upright`: they are those after the turn of its orientation, otherwise those as it is stored."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -47,16 +47,17 @@ def _open(data: bytes) -> tuple[Image, int, int, bool]:
         known = ", ".join(f"`pip install {package}` for {kind}" for _, package, kind in _PLUGINS)
         raise ValueError(f"it does not know this kind; plugins add some: {known}") from None
     width, height = picture.size
-    turned = picture.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+    turned = upright and picture.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
     exceeds = picture.mode.startswith(("I", "F"))
     return (picture, height, width, exceeds) if turned else (picture, width, height, exceeds)
 
 
-def _decode(picture: Image, channels: str) -> bytes:
-    """The upright pixels as 8 bits a channel; `channels` are those of `tarflume.Image`."""
+def _decode(picture: Image, channels: str, upright: bool) -> bytes:
+    """The pixels as 8 bits a channel; `channels` are those of `tarflume.Image`, `upright` as for `_open`."""
     from PIL import ImageOps
 
-    picture = ImageOps.exif_transpose(picture)
+    if upright:
+        picture = ImageOps.exif_transpose(picture)
     if channels == "index":
         return _numbers(picture)
     if channels == "gray" and picture.mode in ("P", "PA"):
@@ -95,5 +96,5 @@ def _narrowed(picture: Image) -> Image:
 
     values = np.asarray(picture)
     if picture.mode == "F":
-        return Image.fromarray(np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8), "L")
-    return Image.fromarray(((values.astype(np.uint32) + 128) // 257).astype(np.uint8), "L")
+        return Image.fromarray(np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8))
+    return Image.fromarray(((values.astype(np.uint32) + 128) // 257).astype(np.uint8))

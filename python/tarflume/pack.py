@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, dict_of, pairs_of, paths_of, typed_columns, words_of
+from .arguments import Path, dict_of, extensions_of, pairs_of, paths_of, typed_columns, words_of
+from .export import export
 from .progress import Progress, finished
 from .reshard import reshard
 from .results import Built, Report
@@ -59,7 +60,7 @@ def build(
     voc: Path | None = None,
     pair: Mapping[str, str] | None = None,
     follow_links: bool = False,
-    keep_empty: Iterable[str] = (),
+    keep_empty: str | Iterable[str] = (),
     entry_points: bool = True,
     dedupe: bool = False,
     limit: int | None = None,
@@ -104,7 +105,7 @@ def build(
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `columns`: typed values that sidecars have of each sample, {"class": "u32", "split": "str"} or "class:u32": labels,
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
-    - `keep_empty`: extensions of files that may be empty, such as captions: ("txt",).
+    - `keep_empty`: extensions of files that may be empty, such as captions: "txt", or ["txt", "cls"].
     - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
       beyond it: NaN, Infinity and halves of surrogate pairs. The data set records the rules.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
@@ -162,7 +163,7 @@ def build(
         dry_run=dry_run,
         compress=compress,
         columns=typed_columns(columns),
-        keep_empty=list(keep_empty),
+        keep_empty=extensions_of(keep_empty) or [],
         json_rules=json_rules,
         storage=dict_of(storage),
         single_writer=single_writer,
@@ -240,77 +241,22 @@ def verify(
     """Verifies data sets and tars, and lists all problems.
 
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
-    is read. `level`: "quick" reads no data, "full" reads every byte, "decode"
-    also decodes every image and JSON. `require`: extensions that each sample must have; by default those that nearly
-    all samples have. `profiles`: readers whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray",
-    "wids", "datago", "spdl". `schema`: the file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for
-    `build`; by default those with which the data set was packed. `ignore_zeros`: accepts tars that
-    were joined (`cat a.tar b.tar`); without it they are a problem unless a sidecar lists all their samples. `jobs`: shards
-    verified at once. `progress`: as for `build`.
+    is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON.
+    `require`: extensions that each sample must have; by default those that nearly all samples have. `profiles`: readers
+    whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
+    file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
+    with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
+    are a problem unless a sidecar lists all their samples. `jobs`: shards verified at once. `progress`: as for `build`.
 
     Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
     """
-    words = words_of(require)
-    parts = None if words is None else [word.strip() for word in words.split(",") if word.strip()]
     schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
-    work = _core.pack_verify(paths_of(paths), level=level, require=parts, profiles=list(profiles),
+    work = _core.pack_verify(paths_of(paths), level=level, require=extensions_of(require), profiles=list(profiles),
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
-
-
-def export(
-    path: Path,
-    out: Path,
-    *,
-    to: Literal["folder", "csv", "mds", "litdata", "tfrecord", "parquet", "hf", "megatron"],
-    parts: str | Iterable[str] | None = None,
-    json: Literal["columns", "text"] | None = None,
-    numbers: Literal["exact", "text", "nearest"] = "exact",
-    json_rules: Literal["strict", "python"] | None = None,
-    encodings: Mapping[str, str] | None = None,
-    shard_size: int | str | None = None,
-    jobs: int | None = None,
-    fsync: bool = True,
-    storage: Mapping[str, object] | None = None,
-    names: Literal["path=replace", "path=refuse"] | None = None,
-    ignore_zeros: bool = False,
-    progress: Progress = None,
-) -> Built:
-    """Writes a data set, or one tar, in the format of another loader.
-
-    `out`: a new folder; for "csv" a file; for "megatron", which takes data sets of `tokens`, the path without ".bin"
-    and ".idx". `parts`: extensions to export, by default all. `json`: "columns" makes each field a column, "text" keeps
-    the part as it is. `numbers`: a JSON number that columns do not hold, such as an integer of more than 63 bits, is an
-    error with "exact"; "text" writes the numbers of its field as text, "nearest" rounds. `json_rules`: as for `build`; by
-    default those with which the data set was packed. `encodings`: declares parts, such as `{"jpg": "bytes"}`. `shard_size`: bytes of a file. `fsync`:
-    False does not wait for the disk. `storage`: of a URL in `path`, see `build`. `jobs`, `progress`: as for `build`.
-    `names`: "path=replace" cleans names such as "/a.jpg" and "a//b.jpg" in a folder; a leading "./" is always left out.
-    `ignore_zeros`: reads a tar without a sidecar on behind its end markers, for tars that were joined.
-
-    Returns `samples`, `files`, `bytes` and `shards_without_checksums`; for "megatron" `documents`, `tokens` and
-    `bytes`. `out` appears once every file is complete.
-    """
-    words = words_of(parts)
-    work = _core.pack_export(
-        paths_of(path)[0],
-        os.fspath(out),
-        to=to,
-        parts=None if words is None else [word.strip() for word in words.split(",") if word.strip()],
-        json=json,
-        numbers=numbers,
-        json_rules=json_rules,
-        encodings=list((encodings or {}).items()),
-        shard_size=shard_size,
-        jobs=jobs,
-        fsync=fsync,
-        storage=dict_of(storage),
-        names=names,
-        ignore_zeros=ignore_zeros,
-    )
-    return Built(finished(work, progress), "exported")
 
 
 def index(

@@ -15,7 +15,7 @@ from tarflume import diagnosis, errors
 
 
 class Clock:
-    """Time that passes only where it is told to."""
+    """A clock that moves only when `passes` is called."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -162,8 +162,9 @@ def test_options_of_an_export_are_checked(photographs, tmp_path):
     folder, _ = photographs
     with pytest.raises(tarflume.errors.UsageError, match='to="zip" is not known'):
         tarflume.pack.export(folder, tmp_path / "out", to="zip")
-    with pytest.raises(tarflume.errors.UsageError, match="not for to=\"megatron\""):
-        tarflume.pack.export(folder, tmp_path / "out", to="megatron", parts="jpg")
+    for option in ({"parts": "jpg"}, {"names": "path=replace"}, {"numbers": "text"}):
+        with pytest.raises(tarflume.errors.UsageError, match="not for to=\"megatron\""):
+            tarflume.pack.export(folder, tmp_path / "out", to="megatron", **option)
     with pytest.raises(tarflume.errors.PackError, match="megatron takes data sets of `pack tokens`"):
         tarflume.pack.export(folder, tmp_path / "out", to="megatron")
     assert list(tmp_path.iterdir()) == []

@@ -145,6 +145,15 @@ def test_pictures_keep_their_own_size(tmp_path):
     assert [row.shape for row in found] == shapes
 
 
+def test_without_orientation_the_pixels_are_those_as_stored(tmp_path):
+    path = folder(tmp_path / "set", {"turned.avif": UNDECODED["turned.avif"]})
+    image = tarflume.Image(tarflume.OriginalSize(1 << 12), "img", orientation=False, fallback="pillow")
+    (found,), _ = rows(path, image)
+    stored = Image.open(io.BytesIO(UNDECODED["turned.avif"])).convert("RGB")
+    assert stored.size == SIZE
+    np.testing.assert_array_equal(found, np.asarray(stored))
+
+
 def test_another_fallback_is_refused():
     with pytest.raises(tarflume.errors.UsageError, match='fallback is "pillow" or None'):
         tarflume.Image(tarflume.Resize(24), fallback="cv2")

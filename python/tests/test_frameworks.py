@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pathlib
 import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -126,7 +128,7 @@ def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once
     script = pathlib.Path(__file__).with_name("ranks.py")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script, "dealt"]
     done = subprocess.run(
-        [*map(str, command), str(shards), str(tmp_path)], capture_output=True, text=True, timeout=600, check=False
+        [*map(str, command), str(shards), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stderr
     ranks = [json.loads((tmp_path / f"dealt-{rank}-done.json").read_text()) for rank in range(2)]
@@ -156,7 +158,7 @@ def test_accelerate_deals_a_data_set_out_in_every_way_and_each_sample_comes_once
 def test_ranks_that_take_a_data_set_made_before_have_epochs_of_their_own(shards, tmp_path):
     script = pathlib.Path(__file__).with_name("ranks.py")
     command = [sys.executable, script, "started", shards, tmp_path]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     for method in ("spawn", "fork"):
         ranks = [json.loads((tmp_path / f"{method}-{rank}-done.json").read_text()) for rank in range(2)]
@@ -214,6 +216,20 @@ def test_accelerate_skips_the_first_batches_of_a_loader_without_reading_them(sha
     assert mine.ledger().samples == 70 and mine.current_epoch == 3
     assert [n_of(batch) for batch in mine] == epochs(shards, [3])
     assert [n_of(batch) for batch in skip_first_batches(mine, 9)] == epochs(shards, [4])[9:]
+
+
+def test_a_loader_that_is_dropped_ends_without_the_collector(shards):
+    mine = loader(shards)
+    steps = mine.batch_sampler
+    assert steps._batches is mine.dataset and len(steps) == len(mine)
+    next(iter(mine))
+    dropped = weakref.ref(mine)
+    gc.disable()
+    try:
+        del mine, steps
+        assert dropped() is None
+    finally:
+        gc.enable()
 
 
 def test_lightning_sets_the_epoch_of_loaders_that_are_made_for_it(shards, tmp_path):

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from conftest import ROOT, pack, picture
+from patience import PATIENCE_S
 
 #: Samples; it leaves a rest for any number of ranks and workers, and batches of 8.
 COUNT = 101
@@ -87,7 +88,7 @@ class Launch:
 def job(command: list[str], folder: pathlib.Path) -> None:
     words = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=900, check=False, env=os.environ | words, cwd=folder
+        command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=os.environ | words, cwd=folder
     )
     assert done.returncode == 0, done.stderr[-6000:]
 

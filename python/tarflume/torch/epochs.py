@@ -8,8 +8,7 @@ for all workers of an iteration, because the earlier iteration is over and a lat
 
 A table belongs to one process and its workers. Ranks that were started with a data set, by a fork or with a pickle,
 would share the table of the process that started them, and take epochs from each other. So a process that is no worker
-makes a table of its own, with the epoch of the old one: when it sets or begins an epoch, when it pickles a data set for
-its workers, and before it forks.
+of a DataLoader copies an inherited table before it uses it: it sets or begins an epoch, pickles a data set, or forks.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from operator import length_hint
 from time import perf_counter
@@ -105,11 +106,30 @@ class Loader:
         #: For Accelerate: whether the last batch of the epoch was delivered, and the rows of the last batch on all ranks
         #: together that are no repetition; 0 if all are, -1 if this is unknown.
         self.end_of_dataloader, self.remainder = False, -1
+        #: What `dataset` returned last. A reference would be a cycle, and a loader that is dropped would not end.
+        self._batches: weakref.ref[Batches] | None = None
         #: For code that asks a DataLoader for them.
-        self.dataset = Batches(self)
-        self.batch_sampler = self.sampler = Steps(self, self.dataset)
         self.batch_size, self.drop_last, self.collate_fn = None, False, only
         self.num_workers, self.prefetch_factor = 0, None
+
+    @property
+    def dataset(self) -> Batches:
+        """The batches by step, for code that asks a DataLoader for its data set."""
+        batches = None if self._batches is None else self._batches()
+        if batches is None:
+            batches = Batches(self)
+            self._batches = weakref.ref(batches)
+        return batches
+
+    @property
+    def sampler(self) -> Steps:
+        """The steps of an epoch, for code that asks a DataLoader for its sampler."""
+        return Steps(self, self.dataset)
+
+    @property
+    def batch_sampler(self) -> Steps:
+        """The same as `sampler`: each step is a batch."""
+        return self.sampler
 
     def _open(self) -> _core.Loader:
         rank, world = self._place
@@ -320,7 +340,7 @@ class Loader:
 
     def __getstate__(self) -> dict[str, Any]:
         """Unpickling makes a separate loader at the same position of the order."""
-        return self.__dict__ | {"_running": None, "_begun": None}
+        return self.__dict__ | {"_running": None, "_begun": None, "_batches": None}
 
 
 def _columns(batch: Any) -> tuple[Any, ...]:
