@@ -96,7 +96,7 @@ pub use map::{Access, FileMap, Mapped};
 pub use place::Place;
 pub use plan::Plan;
 pub use publish::Durability;
-pub use reading::{Reading, TarReader};
+pub use reading::{ReadAt, Reading, TarReader};
 pub use record::ShardRecord;
 pub use resident::is_resident;
 pub use shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};

@@ -11,6 +11,7 @@ use crate::name;
 use crate::reading::{Reading, TarReader};
 use crate::shown::ShowPath;
 use crate::tar::BLOCK;
+use crate::url::url_of;
 
 /// Rows compared beside the first and the last.
 const ROWS: u64 = 16;
@@ -119,31 +120,48 @@ fn is_joined(reader: &mut TarReader, error: &Error) -> Result<bool> {
     }
 }
 
+/// Returns true if the end marker follows the last part that the sidecar lists, and the tar ends there, as packing
+/// writes it: nothing can be behind it.
+///
+/// # Errors
+/// Returns an error if the sidecar is damaged.
+pub fn ends_at_marker(index: &Index) -> Result<bool> {
+    Ok(index.samples_end()?.checked_add(2 * BLOCK) == Some(index.tar_length()))
+}
+
 /// Checks that the sidecar of a plain tar lists its samples to the last one.
 ///
 /// # Errors
 /// Returns an error that names the command which renews the sidecar if a part or more than zeros follows, and if the
 /// operating system refuses to read.
 pub fn check_end(index: &Index, tar: &Path) -> Result<()> {
-    // What packing writes: the end marker follows the last part, and the tar ends.
-    if index.samples_end()?.checked_add(2 * BLOCK) == Some(index.tar_length()) {
+    if ends_at_marker(index)? {
         return Ok(());
     }
-    let mut reader = TarReader::open(tar, Reading::Headers)?;
-    let Some(error) = end(&mut reader, index)? else { return Ok(()) };
+    check_end_in(index, &mut TarReader::open(tar, Reading::Headers)?, tar)
+}
+
+/// As [`check_end`], of the tar that `reader` reads; errors name it `tar`.
+///
+/// # Errors
+/// As [`check_end`].
+pub fn check_end_in(index: &Index, reader: &mut TarReader, tar: &Path) -> Result<()> {
+    let Some(error) = end(reader, index)? else { return Ok(()) };
     // Samples are complete without an end marker, and behind damage that lists none.
     if !matches!(error.kind(), ErrorKind::AfterEnd | ErrorKind::Stale) {
         return Ok(());
     }
-    if error.kind() == ErrorKind::AfterEnd && !is_joined(&mut reader, &error)? {
+    if error.kind() == ErrorKind::AfterEnd && !is_joined(reader, &error)? {
         return Err(error.with_path(tar)); // It names the command that cuts the tar.
     }
     let option = if error.kind() == ErrorKind::AfterEnd { " --ignore-zeros" } else { "" };
+    // A store has a manifest, which lists the sidecar.
+    let folder = url_of(tar).and_then(|url| url.rsplit_once('/'));
+    let renewed = folder.map_or_else(|| tar.shown().to_string(), |(folder, _)| folder.into());
     let text = format!(
-        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option}{} {}`",
+        "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option}{} {renewed}`",
         error.text(),
         index.renewal_options(),
-        tar.shown()
     );
     let renewed = Error::new(error.kind(), text).with_path(tar);
     Err(match (error.place().byte, &error.place().key) {

@@ -4,7 +4,9 @@
 //! byte in order, with the digest of the whole as a by-product. Memory is one window, whatever
 //! sizes the headers declare.
 
+use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::checksum::{Crc, Digest};
@@ -28,10 +30,25 @@ pub enum Reading {
     Everything,
 }
 
+/// Bytes that can be read at any place: those of a file, or of a tar that is no file of this machine.
+pub trait ReadAt: fmt::Debug + Send + Sync {
+    /// Fills `into` with the bytes from byte `at` on.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read, `UnexpectedEof` if there are fewer.
+    fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl ReadAt for File {
+    fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        files::read_exact_at(self, into, at)
+    }
+}
+
 /// Reads a tar member by member.
 #[derive(Debug)]
 pub struct TarReader {
-    file: File,
+    file: Box<dyn ReadAt>,
     path: PathBuf,
     length: u64,
     walk: Walk,
@@ -62,7 +79,7 @@ impl TarReader {
     /// Returns an error if the operating system refuses or `path` is not a regular file.
     pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
         let (file, found) = files::open(path)?;
-        Ok(TarReader::with(file, path, found.len(), reading))
+        Ok(TarReader::of(Box::new(file), path, found.len(), reading))
     }
 
     /// Reads an open file. Errors name `path`.
@@ -71,10 +88,11 @@ impl TarReader {
     /// Returns an error if the operating system refuses to state its length.
     pub fn of_file(file: File, path: &Path, reading: Reading) -> Result<TarReader> {
         let found = file.metadata().map_err(|e| Error::io(e, "look at", path))?;
-        Ok(TarReader::with(file, path, found.len(), reading))
+        Ok(TarReader::of(Box::new(file), path, found.len(), reading))
     }
 
-    fn with(file: File, path: &Path, length: u64, reading: Reading) -> TarReader {
+    /// Reads a tar of `length` bytes. Errors name `path`.
+    pub fn of(file: Box<dyn ReadAt>, path: &Path, length: u64, reading: Reading) -> TarReader {
         TarReader {
             file,
             path: path.to_path_buf(),
@@ -330,7 +348,8 @@ impl TarReader {
         }
         let piece = &mut self.window[self.filled..end];
         let from = self.at + self.filled as u64;
-        files::read_exact_at(&self.file, piece, from)
+        self.file
+            .read_exact_at(piece, from)
             .map_err(|e| Error::io(e, "read", &self.path).with_byte(from))?;
         if let Some(hasher) = &mut self.hasher {
             let seen = self.hashed.saturating_sub(from).min(piece.len() as u64) as usize;

@@ -168,6 +168,7 @@ pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);
         let index = index.map_err(|e| e.with_path(&shard.url))?;
+        shard.check_end(&index)?;
         Ok(Shard {
             tar: shard.url,
             source: Some(shard.source),

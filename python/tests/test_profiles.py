@@ -53,11 +53,30 @@ READERS = {"webdataset": read_by_webdataset, "hf": read_by_hf}
 def test_a_profile_reports_what_the_reader_does_differently(case, reader, tmp_path):
     names, meant = CASES[case]
     tar = tmp_path / "a.tar"
-    with tarfile.open(tar, "w", format=tarfile.USTAR_FORMAT) as out:
+    tar.write_bytes(tar_of(names))
+    assert_told_if_different(reader, tar, meant)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_profile_reports_files_behind_the_first_end_marker(reader, tmp_path):
+    tar = tmp_path / "a.tar"
+    tar.write_bytes(tar_of(["a.json"]) + tar_of(["b.json"]))
+    told = assert_told_if_different(reader, tar, {"a": ["json"], "b": ["json"]})
+    assert len(told) == 1 and "b.json: it is behind an end marker" in told[0], told
+
+
+def tar_of(names: list[str]) -> bytes:
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w", format=tarfile.USTAR_FORMAT) as out:
         for name in names:
             member = tarfile.TarInfo(name)
             member.size = 2
             out.addfile(member, io.BytesIO(b"{}"))
+    return tar.getvalue()
+
+
+def assert_told_if_different(reader: str, tar: pathlib.Path, meant: dict[str, list[str]]) -> list[str]:
+    """Compares what the profile reports with what the reader delivers, and returns the report."""
     command = [PACK, "verify", "--level", "quick", "--profile", reader, "--format", "json", str(tar)]
     report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     told = [problem["reason"] for problem in report["problems"] if problem["kind"] == "misread"]
@@ -68,3 +87,4 @@ def test_a_profile_reports_what_the_reader_does_differently(case, reader, tmp_pa
         found = [("error", [str(error)])]
     wanted = [(key, sorted(parts)) for key, parts in meant.items()]
     assert bool(told) == (sorted(found) != sorted(wanted)), (told, found)
+    return told

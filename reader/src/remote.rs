@@ -30,6 +30,7 @@ use tarflume_formats::Manifest;
 use tarflume_formats::manifest::ShardEntry;
 
 use crate::error::{Error, Result};
+use crate::source::Source;
 use crate::source::open::Open;
 
 #[cfg(feature = "remote")]
@@ -45,6 +46,12 @@ pub(crate) trait SidecarFolder: fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns an error if the store does not answer, or the sidecar is not that of the manifest.
     fn fetch(&self, entry: &ShardEntry) -> Result<PathBuf>;
+
+    /// The bytes of a shard, in the state that all readers of the data set see.
+    ///
+    /// # Errors
+    /// Returns an error if the store refuses or does not answer.
+    fn tar(&self, entry: &ShardEntry) -> Result<Arc<dyn Source>>;
 }
 
 /// A data set that was found in a store.

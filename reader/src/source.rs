@@ -3,6 +3,7 @@
 //! The trait; the implementations are in the files below. A source knows nothing of samples.
 
 pub(crate) mod ahead;
+pub(crate) mod behind;
 pub(crate) mod by_url;
 pub(crate) mod cache;
 pub(crate) mod fetch_stats;
@@ -78,6 +79,15 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// of files, whose times a data set looks at by itself.
     fn modified(&self) -> Option<SystemTime> {
         None
+    }
+
+    /// Asks the store when the object was changed, unless an answer has stated it: one request, after which
+    /// [`Source::modified`] returns the time, if the store states one.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    fn learn_modified(&self) -> Result<()> {
+        Ok(())
     }
 
     /// True if the source has no bytes.

@@ -105,6 +105,17 @@ impl Object {
         self.pinned.modified.get().copied().flatten()
     }
 
+    /// Asks for one byte if no answer has stated when the object was changed, so that [`Object::modified`] returns it.
+    ///
+    /// # Errors
+    /// As [`Object::read`].
+    pub fn learn_modified(&self) -> Result<()> {
+        match self.pinned.modified.get() {
+            Some(_) => Ok(()),
+            None => self.read(0, self.length().min(1)).map(drop),
+        }
+    }
+
     /// Reads `length` bytes from `at`; waits for them.
     ///
     /// # Errors

@@ -32,6 +32,9 @@ pub use crate::simulated::hold::Held;
 use crate::simulated::hold::{Holds, LOOK};
 use crate::simulated::network::Network;
 
+/// The time of objects of which no other was set.
+const LAST_MODIFIED: &str = "Mon, 02 Nov 2026 00:00:00 GMT";
+
 type Plan = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 
 #[derive(Default)]
@@ -39,6 +42,8 @@ struct State {
     objects: BTreeMap<String, Bytes>,
     /// Tags of objects that were read, by name.
     tags: BTreeMap<String, String>,
+    /// `Last-Modified` of objects that do not have [`LAST_MODIFIED`], by name.
+    modified: BTreeMap<String, String>,
     uploads: BTreeMap<String, (String, BTreeMap<u32, Bytes>)>,
     asked: Vec<Asked>,
     plan: Option<Plan>,
@@ -110,6 +115,11 @@ impl Server {
         let (mut state, name) = (self.lock(), name.to_string());
         state.tags.remove(&name);
         state.objects.insert(name, bytes.into());
+    }
+
+    /// Sets `Last-Modified` of an object, for example `Mon, 02 Nov 2026 00:00:01 GMT`.
+    pub fn set_modified(&self, name: &str, time: &str) {
+        self.lock().modified.insert(name.to_string(), time.to_string());
     }
 
     /// The bytes of an object.
@@ -295,7 +305,10 @@ impl State {
         let mut answer = Response::builder()
             .status(if range.is_some() { 206 } else { 200 })
             .header("etag", tag)
-            .header("last-modified", "Mon, 02 Nov 2026 00:00:00 GMT")
+            .header(
+                "last-modified",
+                self.modified.get(&call.name).map_or(LAST_MODIFIED, |time| time),
+            )
             .header("content-length", length);
         if range.is_some() {
             let text = format!("bytes {at}-{}/{}", end - 1, object.len());

@@ -57,7 +57,12 @@ pub(crate) fn check(tar: Tar<'_>, profiles: &[Profile], stop: &Stop) -> Result<P
             break;
         }
         match reader.next_member() {
-            Ok(Some(member)) => walk.member(&member)?,
+            Ok(Some(member)) => {
+                walk.member(&member)?;
+                if reader.joined().is_some() && member.kind == MemberKind::File {
+                    walk.add(Row::Joined, &member);
+                }
+            }
             Ok(None) => break,
             Err(error) => {
                 kinds::of_data(error)?;

@@ -33,6 +33,21 @@ impl Dataset {
         });
     }
 
+    /// Called at each shard of a pass through sidecars: opens the sidecars of the next [`REQUESTS`] shards in stores, and
+    /// asks when their tars were changed, at the same time, because each is a request. Errors are ignored here, as by
+    /// [`Dataset::open_ahead`].
+    pub(crate) fn learn_ahead(&self, shard: usize) {
+        if !shard.is_multiple_of(REQUESTS) {
+            return;
+        }
+        let end = self.shards().len().min(shard + REQUESTS);
+        let next: Vec<usize> = (shard..end).filter(|&at| self.shard(at).is_remote()).collect();
+        _ = in_threads(&next, (REQUESTS, 1), |number| {
+            _ = self.shard(number).learn_time();
+            Ok(())
+        });
+    }
+
     /// How many threads open shards, and how many shards each has at least.
     fn openers(&self) -> (usize, usize) {
         if self.readahead().is_some() { (REQUESTS, 1) } else { LOCAL }

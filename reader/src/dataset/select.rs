@@ -1,9 +1,13 @@
-//! Selects samples to leave out, by a rule or by a list of keys, from sidecars alone. Reads no tar.
+//! Selects samples to leave out, by a rule or by a list of keys, from sidecars. Reads of a tar only what must be compared.
+
+use std::cell::RefCell;
 
 use tarflume_formats::{KeyList, index};
 
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
+use crate::dataset::shard::Shard;
+use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
 use crate::error::{Error, Result};
 
 /// The facts about a sample that its sidecar contains.
@@ -24,6 +28,33 @@ use crate::error::{Error, Result};
 pub struct SampleFacts<'a> {
     ordinal: u64,
     sample: index::Sample<'a>,
+    proofs: &'a FactProofs,
+}
+
+/// Compares the pictures whose sizes a rule asks for, if the tar may have been changed after its sidecar was made.
+#[derive(Debug)]
+struct FactProofs {
+    pass: RefCell<ProofPass>,
+    failed: RefCell<Option<Error>>,
+}
+
+impl FactProofs {
+    fn new(shard: &Shard) -> FactProofs {
+        let needs = ProofNeeds { pictures: true, ..ProofNeeds::default() };
+        FactProofs { pass: RefCell::new(ProofPass::new(shard, needs)), failed: RefCell::default() }
+    }
+
+    /// True if the size of the picture in row `row` is that of the tar. Otherwise the error is kept.
+    fn has_size(&self, row: u64) -> bool {
+        let proved = self.pass.borrow_mut().prove(row, true);
+        match proved {
+            Ok(()) => true,
+            Err(error) => {
+                self.failed.borrow_mut().get_or_insert(error);
+                false
+            }
+        }
+    }
 }
 
 impl<'a> SampleFacts<'a> {
@@ -37,9 +68,12 @@ impl<'a> SampleFacts<'a> {
         self.sample.key
     }
 
-    /// Width and height of the first image in pixels, if the sidecar has them.
+    /// Width and height of the first image in pixels, if the sidecar has them. If the tar may have been changed after its
+    /// sidecar was made, the images of the sample are read and compared first; a difference is the error of
+    /// [`Dataset::filter`].
     pub fn dimensions(&self) -> Option<(u32, u32)> {
-        self.sample.dimensions
+        let size = self.sample.dimensions?;
+        self.proofs.has_size(self.sample.row).then_some(size)
     }
 
     /// Extension and length in bytes of each part.
@@ -80,10 +114,11 @@ pub struct Excluded {
 
 impl Dataset {
     /// Returns the ordinals, ascending, of the samples for which `keep` returns false. Reads every
-    /// sidecar and no tar, about 100 ns for each sample.
+    /// sidecar, about 100 ns for each sample, and of tars what [`SampleFacts::dimensions`] must compare.
     ///
     /// # Errors
-    /// Returns an error if a sidecar cannot be opened or is damaged.
+    /// Returns an error if a sidecar cannot be opened or is damaged, or does not describe a picture whose size was asked
+    /// for.
     pub fn filter(&self, mut keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Result<Vec<u64>> {
         let mut left_out = Vec::new();
         self.each(|facts| {
@@ -174,10 +209,14 @@ impl Dataset {
     /// Calls `visit` for every sample.
     pub(super) fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
-            let index = shard.index()?;
+            let (index, proofs) = (shard.index()?, FactProofs::new(shard));
             for sample in index.iter() {
                 let sample = sample.map_err(Error::from)?;
-                visit(&SampleFacts { ordinal: start + sample.row, sample })?;
+                let ordinal = start + sample.row;
+                visit(&SampleFacts { ordinal, sample, proofs: &proofs })?;
+                if let Some(error) = proofs.failed.take() {
+                    return Err(error);
+                }
             }
             index.intact()?; // `visit` read mapped bytes, which are zeros if the file was truncated
             shard.forget();

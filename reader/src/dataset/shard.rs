@@ -2,8 +2,9 @@
 //!
 //! Knows its own files only, not its position in the data set.
 
-mod pictures;
+pub(crate) mod pictures;
 pub(crate) mod proof;
+pub(crate) mod proof_pass;
 mod trust;
 
 use std::path::{Path, PathBuf};
@@ -176,9 +177,11 @@ impl ShardFacts {
             (Some((folder, entry)), None) => open_index(folder, entry)?,
             (None, _) => open_alone(&self.path)?,
         };
-        let trust = match self.remote {
-            Some(_) => Trust::of_object(),
-            None => Trust::of_file(&self.path, &index)?,
+        let trust = match (&self.listed, &self.remote) {
+            (Some((_, entry)), Some((_, sidecars))) => {
+                Trust::of_object(&**sidecars, entry, &self.path, &index)?
+            }
+            _ => Trust::of_file(&self.path, &index)?,
         };
         self.trust.get_or_init(|| trust);
         Ok(self.index.get_or_init(|| index))

@@ -6,6 +6,7 @@ use tarflume_formats::index::{ColumnSpec, Value};
 use tarflume_formats::name;
 
 use crate::dataset::Dataset;
+use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
 use crate::error::Result;
 
 /// A typed column of all sidecars.
@@ -61,11 +62,13 @@ impl StoredValues {
     /// Those of `each`, and as [`StoredValues::of`].
     pub(crate) fn each(&self, mut each: impl FnMut(Option<Value<'_>>) -> Result<()>) -> Result<()> {
         let mut text = Vec::new();
-        for shard in self.dataset.shards() {
+        for (number, shard) in self.dataset.shards().iter().enumerate() {
+            self.dataset.learn_ahead(number);
             let (index, column) = (shard.index()?, shard.column(&self.spec)?);
+            let needs = ProofNeeds { exts: vec![self.spec.ext.clone()], ..ProofNeeds::default() };
+            let mut proofs = ProofPass::new(shard, needs);
             for row in 0..shard.samples() {
-                let proved = shard.prove(row, &[&self.spec.ext]);
-                proved.map_err(|e| e.with_path(shard.path()))?;
+                proofs.prove(row, false)?;
                 // Through the map, whose pages are released after the pass.
                 let value = index.value(column, row, &mut text)?;
                 if let Err(error) = each(value) {

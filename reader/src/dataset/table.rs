@@ -1,8 +1,10 @@
-//! `SampleTable`: what the sidecars contain about each sample, as columns, in batches of rows. Reads no tar.
+//! `SampleTable`: what the sidecars contain about each sample, as columns, in batches of rows. Reads of a tar only what
+//! must be compared, if it may have been changed after its sidecar was made.
 
 use tarflume_formats::index::ColumnSpec;
 
 use crate::dataset::Dataset;
+use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
 use crate::dataset::table_values::TableColumn;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -89,6 +91,9 @@ impl Dataset {
     /// The samples as a table: key, shard, row, offset, bytes, width, height, the bytes of each part, and the typed
     /// columns of the sidecars.
     ///
+    /// If a tar may have been changed after its sidecar was made, the pictures and the parts that typed columns were
+    /// copied from are read and compared, once in a process; `pack index` compares them once for all.
+    ///
     /// # Errors
     /// As [`Dataset::extensions`].
     pub fn table(&self) -> Result<SampleTable> {
@@ -128,20 +133,22 @@ impl SampleTable {
         while batch.len() < ROWS && self.shard < self.dataset.shards().len() {
             let dataset = self.dataset.clone();
             let shard = dataset.shard(self.shard);
+            if self.row == 0 {
+                dataset.learn_ahead(self.shard);
+            }
             let index = shard.index()?;
             let numbers = self.columns.iter().map(|spec| shard.column(spec));
             let numbers: Vec<usize> =
                 numbers.collect::<Result<_>>().map_err(|e| e.with_path(shard.path()))?;
-            let columns = dataset.typed_columns();
-            let exts: Vec<&str> = columns.iter().map(|spec| spec.ext.as_str()).collect();
+            let mut proofs = ProofPass::new(shard, self.needs());
             let end = shard.samples().min(self.row + (ROWS - batch.len()) as u64);
             while self.row < end {
                 let sample = index.sample(self.row)?.ok_or_else(|| {
                     let text = "the manifest counts more samples than the sidecar has";
                     Error::new(ErrorKind::Stale, text).with_path(shard.path())
                 })?;
-                let proved = shard.prove(self.row, &exts);
-                let pushed = proved.and_then(|()| self.push(&mut batch, &sample));
+                proofs.prove(self.row, sample.dimensions.is_some())?;
+                let pushed = self.push(&mut batch, &sample);
                 pushed.map_err(|e| e.with_path(shard.path()))?;
                 for (&number, column) in numbers.iter().zip(&mut batch.columns) {
                     column.push(index.value(number, self.row, &mut self.text)?);
@@ -155,6 +162,12 @@ impl SampleTable {
             }
         }
         Ok(batch)
+    }
+
+    /// What the table shows of a sample beside its place.
+    fn needs(&self) -> ProofNeeds {
+        let exts = self.columns.iter().map(|spec| spec.ext.clone()).collect();
+        ProofNeeds { exts, pictures: true, headers: true }
     }
 
     fn push(

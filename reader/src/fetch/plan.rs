@@ -10,6 +10,7 @@ use tarflume_jpeg::Excerpt;
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::Shard;
+use crate::dataset::shard::pictures::is_image;
 use crate::error::{Error, Result};
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::{Candidate, PartExcerpt, PictureNeeds};
@@ -319,17 +320,9 @@ fn pixels_of((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// Extensions of images, whose dimensions a sidecar may have.
-const IMAGES: [&[u8]; 11] =
-    [b"jpg", b"jpeg", b"jfif", b"jpe", b"mpo", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
-
 /// True if part `number` is the only image of its sample. A sidecar has the dimensions of the first image
 /// whose header could be read; with several images, it is unknown which one that was.
 fn is_only_image(sample: &SampleRow, number: u64) -> bool {
-    let is_image = |ext: &[u8]| {
-        let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
-        IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))
-    };
     let mut images = sample.parts().filter(|part| is_image(part.ext));
     images.next().is_some_and(|part| part.number == number) && images.next().is_none()
 }

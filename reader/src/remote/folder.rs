@@ -18,12 +18,15 @@ use crate::remote::name::is_url_list;
 use crate::remote::opener::RemoteOpener;
 use crate::remote::place::{Storage, of_store};
 use crate::remote::{RemoteDataset, SidecarFolder};
+use crate::source::Source;
+use crate::source::open::Open;
 
 /// The folder of a data set in a store.
 #[derive(Debug)]
 pub(crate) struct RemoteFolder {
     store: Store,
     sidecars: PathBuf,
+    opener: Arc<RemoteOpener>,
 }
 
 impl RemoteDataset {
@@ -36,9 +39,9 @@ impl RemoteDataset {
         let (store, manifest) = find(url, storage)?;
         let cache = storage.open_cache()?;
         let opener = RemoteOpener::new(store.clone(), &manifest.shards, storage, cache)?;
-        let url = store.url().to_string();
-        let sidecars = Arc::new(RemoteFolder { store, sidecars: storage.folder()? });
-        Ok(RemoteDataset { manifest, url, sidecars, opener: Arc::new(opener) })
+        let (url, opener) = (store.url().to_string(), Arc::new(opener));
+        let folder = RemoteFolder { store, sidecars: storage.folder()?, opener: opener.clone() };
+        Ok(RemoteDataset { manifest, url, sidecars: Arc::new(folder), opener })
     }
 }
 
@@ -104,5 +107,10 @@ impl SidecarFolder for RemoteFolder {
         create_folders(&self.sidecars)?;
         write_at(&path, &bytes, facts.modified.unwrap_or(UNIX_EPOCH))?;
         Ok(path)
+    }
+
+    fn tar(&self, entry: &ShardEntry) -> Result<Arc<dyn Source>> {
+        let url = PathBuf::from(self.store.place(&entry.name));
+        self.opener.open(&url).map(|(source, _)| source)
     }
 }

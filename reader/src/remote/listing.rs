@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tarflume_formats::Manifest;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::{Index, Manifest};
 
 use crate::error::Result;
 use crate::remote::{RemoteDataset, SidecarFolder, Storage};
-use crate::source::Source;
+use crate::source::{Source, behind};
 
 /// A shard in a store.
 #[derive(Debug)]
@@ -30,6 +30,15 @@ impl RemoteShard {
     /// Returns an error if the store does not answer, or the sidecar is not that of the manifest.
     pub fn sidecar(&self) -> Result<PathBuf> {
         self.sidecars.fetch(&self.entry)
+    }
+
+    /// Checks that the sidecar does not list the first of joined tars alone. Reads only of a tar that is padded or joined.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the place: more than zeros follows the end marker behind
+    /// the last sample. Returns an error if the store does not answer.
+    pub fn check_end(&self, index: &Index) -> Result<()> {
+        behind::check_end(&self.source, &self.url, index)
     }
 }
 

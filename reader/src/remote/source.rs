@@ -74,6 +74,10 @@ impl Source for RemoteSource {
         self.object.modified()
     }
 
+    fn learn_modified(&self) -> Result<()> {
+        self.object.learn_modified().map_err(|e| of_store(&e))
+    }
+
     fn advise(&self, at: u64, length: u64) {
         let length = length.min(self.len().saturating_sub(at));
         self.fetcher.advise(&self.file, at, length);

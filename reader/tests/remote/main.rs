@@ -5,9 +5,11 @@ mod cache;
 mod excerpts;
 mod faults;
 mod forecast;
+mod joined;
 #[path = "../patience.rs"]
 mod patience;
 mod places;
+mod replaced;
 mod stream;
 
 use std::collections::HashMap;

@@ -31,6 +31,7 @@ pub(super) enum Row {
     SplitSample,
     FirstSamples,
     Folder,
+    Joined,
 }
 
 /// What DALI does with files that are no parts.
@@ -66,6 +67,7 @@ impl Row {
             Row::SplitSample => "a.jpg b.jpg a.json",
             Row::FirstSamples => "the first five samples",
             Row::Folder => "x/a.jpg",
+            Row::Joined => "joined tars",
         }
     }
 
@@ -128,6 +130,8 @@ impl Row {
             (Row::Folder, Datago) => {
                 "folders are left out of the key: samples of two folders may get the same"
             }
+            (Row::Joined, Datago) => return None,
+            (Row::Joined, _) => "it is behind an end marker, where reading stops, so it is dropped",
             _ => return None,
         })
     }

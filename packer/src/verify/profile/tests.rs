@@ -113,3 +113,25 @@ fn a_row_is_reported_once_with_its_first_file() {
         "{found:?}"
     );
 }
+
+#[test]
+fn what_is_behind_the_first_end_marker_is_reported_with_its_first_file() {
+    let one = |name: &str| {
+        let mut tar = TarBytes::new().member(name.as_bytes(), b"x").ended();
+        tar.resize(10_240, 0);
+        tar
+    };
+    let joined = [one("a.jpg"), one("b.jpg"), one("c.jpg")].concat();
+    let told = "b.jpg, the first of 2 files: it is behind an end marker, where reading stops, so it is dropped";
+    for &reader in Profile::ALL {
+        let found = reported(&joined, &[reader]);
+        match reader {
+            Profile::Datago => assert_eq!(found, Vec::<String>::new()),
+            _ => {
+                let row = format!("{}: {told} (row `joined tars`)", reader.word());
+                assert_eq!(found, [row]);
+            }
+        }
+    }
+    assert_eq!(reported(&one("a.jpg"), Profile::ALL), Vec::<String>::new());
+}

@@ -8,6 +8,16 @@ use crate::source::Source;
 use crate::source::cache::SourceCache;
 use crate::source::identity::Identity;
 
+/// Extensions of images, whose dimensions a sidecar may have.
+const IMAGES: [&[u8]; 11] =
+    [b"jpg", b"jpeg", b"jfif", b"jpe", b"mpo", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
+
+/// True if a part with this extension may be an image whose dimensions a sidecar has.
+pub(crate) fn is_image(ext: &[u8]) -> bool {
+    let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
+    IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))
+}
+
 impl Shard {
     /// Width and height of the first image of the sample in row `row`, if the sidecar has them.
     ///

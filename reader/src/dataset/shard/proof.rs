@@ -47,57 +47,47 @@ impl Shard {
         }
     }
 
-    /// Compares the parts with these extensions of the sample in row `row`, which typed columns were made from, with the
-    /// sidecar, if that must be done.
+    /// Opens the sidecar of a tar in a store, and asks when the tar was changed, unless an answer has stated it.
     ///
     /// # Errors
-    /// [`ErrorKind::Damaged`] or [`ErrorKind::Stale`] with byte and key: the sidecar does not describe the part. Returns
-    /// an error if the tar cannot be read.
-    pub(crate) fn prove(&self, row: u64, exts: &[&str]) -> Result<()> {
-        if exts.is_empty() || !self.is_suspect() {
-            return Ok(());
+    /// As [`Shard::index`] and [`Source::learn_modified`](crate::Source::learn_modified).
+    pub(crate) fn learn_time(&self) -> Result<()> {
+        self.index()?;
+        match self.is_suspect() {
+            true => self.sources.get(self.number)?.learn_modified(),
+            false => Ok(()),
         }
-        let mut sample = SampleRow::new();
-        self.look_up(row, &mut sample)?;
-        let is_wanted = |part: &Part<'_>| exts.iter().any(|ext| ext.as_bytes() == part.ext);
-        for part in sample.parts().filter(is_wanted) {
-            if self.must_compare(part.number) {
-                let mut bytes = Vec::new();
-                let length = usize::try_from(part.length).unwrap_or(usize::MAX);
-                bytes.try_reserve_exact(length).map_err(|e| {
-                    let text = format!("not enough memory for a part of {length} bytes");
-                    Error::new(ErrorKind::Machine, text).with_source(e)
-                })?;
-                bytes.resize(length, 0);
-                self.source()?.read_at(part.offset, &mut bytes)?;
-                self.compare(&sample, &part, &bytes)?;
-            }
-        }
-        Ok(())
     }
 
     /// Compares a part of a sample, whose bytes are `bytes`, with the sidecar, if that must be done.
     ///
     /// # Errors
-    /// As [`Shard::prove`].
+    /// [`ErrorKind::Damaged`] or [`ErrorKind::Stale`] with byte and key: the sidecar does not describe the part. Returns
+    /// an error if the tar cannot be read.
     pub(crate) fn compare(&self, of: &SampleRow, part: &Part<'_>, bytes: &[u8]) -> Result<()> {
         if !self.must_compare(part.number) {
             return Ok(());
         }
+        if !self.is_remote() {
+            self.compare_header(of, part)?; // of a store, one request more for each part
+        }
         let source = self.source()?;
-        let headed = match self.is_remote() {
-            true => Ok(()), // one request more for each part
-            false => {
-                let mut header = [0; HEADER as usize];
-                source.read_at(header_before(part.offset), &mut header)?;
-                ExpectedHeader::of(part, of).compare(&header, of.key(), part.ext)
-            }
-        };
-        let found =
-            headed.and_then(|()| match_checksum(bytes, part.checksum, part.ext, || source.check()));
-        found.map_err(|e| self.stale(e.with_byte(part.offset).with_key(of.shown_key())))?;
+        match_checksum(bytes, part.checksum, part.ext, || source.check())
+            .map_err(|e| self.stale(e.with_byte(part.offset).with_key(of.shown_key())))?;
         self.set_compared(part.number);
         Ok(())
+    }
+
+    /// Compares the header of a part of a sample with the sidecar.
+    ///
+    /// # Errors
+    /// As [`Shard::compare`].
+    pub(crate) fn compare_header(&self, of: &SampleRow, part: &Part<'_>) -> Result<()> {
+        let mut header = [0; HEADER as usize];
+        self.source()?.read_at(header_before(part.offset), &mut header)?;
+        ExpectedHeader::of(part, of)
+            .compare(&header, of.key(), part.ext)
+            .map_err(|e| self.stale(e.with_byte(part.offset).with_key(of.shown_key())))
     }
 
     /// Adds to the error of a part that differs from the sidecar how the sidecar is made again.

@@ -9,9 +9,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tarflume_formats::freshness::may_be_newer;
-use tarflume_formats::{ErrorKind as Found, Index, Reading, TarReader, files, probe};
+use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::{Index, Reading, TarReader, files, probe};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::SidecarFolder;
+use crate::source::behind;
 use crate::source::identity::Identity;
 
 /// What is known of a tar beside its sidecar.
@@ -49,8 +52,26 @@ impl Trust {
         Ok(Trust { tar: Some(Identity::from(&found)), suspect, compared: OnceLock::new() })
     }
 
-    /// The trust in the sidecar of a tar in a store.
-    pub(super) fn of_object() -> Trust {
+    /// The trust in the sidecar of a tar in a store, at `url`. Reads the end of a tar that is padded or joined.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`]: the sidecar lists the first of joined tars alone. Returns an error if the tar cannot be
+    /// read.
+    pub(super) fn of_object(
+        sidecars: &dyn SidecarFolder,
+        entry: &ShardEntry,
+        url: &Path,
+        index: &Index,
+    ) -> Result<Trust> {
+        let checked = behind::check_end(&sidecars.tar(entry)?, url, index);
+        // Sidecars of large data sets do not stay in memory.
+        index.forget();
+        checked.map_err(|e| e.with_path(url))?;
+        Ok(Trust::unknown())
+    }
+
+    /// A sidecar that may describe an earlier tar.
+    fn unknown() -> Trust {
         Trust { tar: None, suspect: true, compared: OnceLock::new() }
     }
 
@@ -90,11 +111,7 @@ fn check_joined(tar: &Path, index: &Index) -> Result<()> {
     let checked = probe::check_end(index, tar);
     // Sidecars of large data sets do not stay in memory.
     index.forget();
-    match checked {
-        Err(error) if matches!(error.kind(), Found::AfterEnd | Found::Io) => Err(error.into()),
-        // A sidecar may leave out samples, and damage of the last one spoils no other.
-        _ => Ok(()),
-    }
+    behind::only_joined(checked)
 }
 
 /// The error of a part that is not the one that the sidecar of the tar at `tar` describes, with the command that makes
@@ -122,7 +139,7 @@ mod tests {
 
     #[test]
     fn each_part_is_compared_by_itself() {
-        let trust = Trust::of_object();
+        let trust = Trust::unknown();
         assert!((0..130).all(|part| !trust.has_compared(part)));
         for part in [0, 63, 64, 129] {
             trust.set_compared(part, 130);
