@@ -17,7 +17,8 @@ use crate::words::dtype_name;
 /// Columns: `ordinal`, `key`, `shard` (its number), `row` (in the shard), `offset` (the byte of the tar at which
 /// the sample begins), `bytes` (of all parts), `width` and `height` of the first image, and for each extension
 /// the bytes of the part, such as `jpg_bytes`, and the typed columns of the sidecars. Missing values are null; so is a key that is not UTF-8. Rows come
-/// from the sidecars in batches of 65,536, without a tar being read. Each stream begins with the first sample.
+/// from the sidecars in batches of 65,536, without a tar being read, unless a tar may have been changed after its sidecar was
+/// made: then the parts that values and sizes were taken from are compared first. Each stream begins with the first sample.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Table {
     dataset: tarflume::Dataset,
