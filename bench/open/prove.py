@@ -81,7 +81,8 @@ def main():
         return complete
 
     def case(what, extension):
-        state, rivals = ("fresh", ()) if extension == "index" else ("suspect", (f"{USES[what]}, fresh",))
+        state = "fresh" if extension == "index" else "suspect"
+        rivals = () if state == "fresh" else (f"{USES[what]}, fresh",)
         cmd = [x.python, HERE / "prove_cases.py", what, data]
         return Case(f"{USES[what]}, {state}", cmd, rivals, before=lambda: touch(data, extension), check=read(what))
 

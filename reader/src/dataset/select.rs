@@ -209,7 +209,8 @@ impl Dataset {
     /// Calls `visit` for every sample.
     pub(super) fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
-            let (index, proofs) = (shard.index()?, FactProofs::new(shard));
+            let index = shard.index()?;
+            let proofs = FactProofs::new(shard);
             for sample in index.iter() {
                 let sample = sample.map_err(Error::from)?;
                 let ordinal = start + sample.row;

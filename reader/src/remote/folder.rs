@@ -39,7 +39,8 @@ impl RemoteDataset {
         let (store, manifest) = find(url, storage)?;
         let cache = storage.open_cache()?;
         let opener = RemoteOpener::new(store.clone(), &manifest.shards, storage, cache)?;
-        let (url, opener) = (store.url().to_string(), Arc::new(opener));
+        let opener = Arc::new(opener);
+        let url = store.url().to_string();
         let folder = RemoteFolder { store, sidecars: storage.folder()?, opener: opener.clone() };
         Ok(RemoteDataset { manifest, url, sidecars: Arc::new(folder), opener })
     }

@@ -96,8 +96,8 @@ impl BytesBehind {
 impl ReadAt for BytesBehind {
     fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         let mut window = self.window.lock().ignore_poison();
-        let (end, have) = (at + into.len() as u64, window.at + window.bytes.len() as u64);
-        if at < window.at || end > have {
+        let have = window.at..window.at + window.bytes.len() as u64;
+        if at < have.start || at + into.len() as u64 > have.end {
             let length = WINDOW.max(into.len() as u64).min(self.source.len().saturating_sub(at));
             window.at = at;
             window.bytes.clear(); // after an error it is empty

@@ -5,9 +5,9 @@ use std::fs;
 
 use tarflume::{Dataset, Error, ErrorKind, Loader, Size, Storage};
 use tarflume_fixtures::TarBytes;
+use tarflume_formats::Manifest;
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::Manifest;
 use tarflume_store::simulated::{Fault, Server};
 
 use super::Set;

@@ -53,7 +53,7 @@ impl Shard {
     /// As [`Shard::index`] and [`Source::learn_modified`](crate::Source::learn_modified).
     pub(crate) fn learn_time(&self) -> Result<()> {
         self.index()?;
-        match self.is_suspect() {
+        match self.is_remote() && self.is_suspect() {
             true => self.sources.get(self.number)?.learn_modified(),
             false => Ok(()),
         }

@@ -45,9 +45,14 @@ pub(crate) struct ProofPass {
 
 impl ProofPass {
     pub(crate) fn new(shard: &Shard, needs: ProofNeeds) -> ProofPass {
-        let (announced, source) = (0, None);
-        let (sample, bytes) = (SampleRow::new(), Vec::new());
-        ProofPass { shard: shard.clone(), needs, announced, source, sample, bytes }
+        ProofPass {
+            shard: shard.clone(),
+            needs,
+            announced: 0,
+            source: None,
+            sample: SampleRow::new(),
+            bytes: Vec::new(),
+        }
     }
 
     /// Compares the parts of the sample in row `row` that must be compared and were not in this process. `has_size` is
@@ -96,9 +101,9 @@ impl ProofPass {
         if row + AHEAD / 2 < self.announced {
             return Ok(());
         }
-        let (from, end) = (self.announced.max(row), self.shard.samples().min(row + AHEAD));
+        let end = self.shard.samples().min(row + AHEAD);
         let mut run = Run::default();
-        for row in from..end {
+        for row in self.announced.max(row)..end {
             self.shard.look_up(row, &mut self.sample)?;
             let has_size = self.needs.pictures && self.shard.dimensions(row)?.is_some();
             for part in self.sample.parts() {
