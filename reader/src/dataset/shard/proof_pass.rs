@@ -170,8 +170,8 @@ struct Run {
 impl Run {
     fn add(&mut self, part: &Part<'_>, source: &dyn Source) {
         let is_near = part.offset >= self.end && part.offset - self.end <= GAP;
-        if !self.starts.is_empty() && !(is_near && part.end() - self.start <= MOST) {
-            self.announce(source);
+        if !is_near || part.end() - self.start > MOST {
+            self.announce(source); // of nothing before the first part
         }
         if self.starts.is_empty() {
             self.start = part.offset;
