@@ -24,7 +24,7 @@ from conftest import PACK
 
 CLASSES = [3, 1, 2, 4]
 OTHERS = [5, 6, 7, 8]
-# Seconds since 1970, of tars that are older than their sidecars.
+# Seconds since 1970, of sidecars: a server states the times of modification.
 TIME = 1_700_000_000
 
 
@@ -64,7 +64,6 @@ def is_newer(tar: pathlib.Path) -> bool:
 def rewrite(tar: pathlib.Path, data: bytes) -> None:
     """Writes the tar again, later than its sidecar by the times of a disk and by those of a server."""
     assert len(data) == tar.stat().st_size
-    os.utime(tar.with_suffix(".index"), (TIME, TIME))
     while True:
         tar.write_bytes(data)
         os.utime(tar, (TIME + 5, TIME + 5))
@@ -78,6 +77,8 @@ def indexed(folder: pathlib.Path, data: bytes, *options: str) -> pathlib.Path:
     (folder / "a.tar").write_bytes(data)
     done = subprocess.run([PACK, "index", *options, folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    os.utime(folder / "a.tar", (TIME - 5, TIME - 5))
+    os.utime(folder / "a.index", (TIME, TIME))
     return folder / "a.tar"
 
 
