@@ -178,7 +178,9 @@ fn the_header_of_an_npy_file_is_no_row_of_a_raw_file() {
     assert_eq!(array.len(), 5);
     assert_eq!(array.get(0).unwrap().elements::<f32>().unwrap(), [0.0, 1.0, 2.0]);
     for (dtype, row) in [(DType::F32, &[1][..]), (DType::U32, &[3]), (DType::F32, &[])] {
-        usage(raw(dtype, row).unwrap_err(), "rows of F32 [3]");
+        let error = raw(dtype, row).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.text().contains("rows of F32 [3]"), "{error}");
     }
     // From an offset the bytes are taken as they are.
     assert_eq!(ArrayDataset::raw(&file.path, DType::F32, &[3], 128).unwrap().len(), 5);
