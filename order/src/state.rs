@@ -4,9 +4,11 @@
 //! is, so that a state of another data set or shuffle is refused by name.
 
 use std::fmt;
+use std::result::Result as StdResult;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::epochs::Order;
 use super::fingerprint::Fingerprint;
@@ -41,7 +43,9 @@ pub(crate) const VERSION: u64 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderState {
+    #[serde(deserialize_with = "known_format")]
     format: String,
+    #[serde(deserialize_with = "known_version")]
     version: u64,
     /// `ORDER_VERSION` of the program that wrote it.
     order: u32,
@@ -224,6 +228,29 @@ impl fmt::Display for LoaderState {
     }
 }
 
+/// A format for which serde may make a state, inside another document, too.
+fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> StdResult<String, D::Error> {
+    let format = String::deserialize(deserializer)?;
+    if format == FORMAT { Ok(format) } else { Err(D::Error::custom(other_format(&format))) }
+}
+
+/// As [`known_format`], for the version.
+fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> StdResult<u64, D::Error> {
+    let version = u64::deserialize(deserializer)?;
+    if version == VERSION { Ok(version) } else { Err(D::Error::custom(other_version(version))) }
+}
+
+fn other_format(format: &str) -> String {
+    format!("this is a '{format}', no saved state ({FORMAT})")
+}
+
+fn other_version(version: u64) -> String {
+    format!(
+        "the saved state has version {version}, this program reads {VERSION}; use the program that \
+         saved it"
+    )
+}
+
 /// The fields that decide whether the others can be parsed.
 #[derive(Deserialize)]
 struct Head {
@@ -242,14 +269,10 @@ impl FromStr for LoaderState {
             wrong("this is no saved state: it was cut, or is another file".into()).with_source(e)
         })?;
         if head.format != FORMAT {
-            return Err(wrong(format!("this is a '{}', no saved state ({FORMAT})", head.format)));
+            return Err(wrong(other_format(&head.format)));
         }
         if head.version != VERSION {
-            let version = head.version;
-            return Err(wrong(format!(
-                "the saved state has version {version}, this program reads {VERSION}; use the \
-                 program that saved it"
-            )));
+            return Err(wrong(other_version(head.version)));
         }
         serde_json::from_str(text).map_err(|e| {
             wrong("the saved state has fields that are missing, damaged or unknown".into())

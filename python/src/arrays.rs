@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType};
@@ -12,6 +11,7 @@ use crate::column::Column;
 use crate::errors::{OrRaise, usage};
 use crate::failures::JobFailure;
 use crate::memory::VecMemory;
+use crate::row_index::RowIndex;
 use crate::words;
 
 /// Rows of an array in a file, read where they are: `.npy`, raw numbers, a contiguous data set of HDF5, or a
@@ -22,6 +22,7 @@ use crate::words;
 ///     rows = tarflume.ArrayDataset("table.parquet", "vector")
 ///     rows = tarflume.ArrayDataset("memmap.dat", dtype="float32", shape=(768,))
 ///     rows[5], rows[10:20], rows[[7, 3, 7]]        # views of shape [768], [10, 768], [3, 768]
+///     rows[norms > 1]                              # a mask: as many booleans as rows, as in NumPy
 #[pyclass(frozen, module = "tarflume")]
 pub struct ArrayDataset {
     array: tarflume::ArrayDataset,
@@ -51,15 +52,6 @@ impl ArrayDataset {
 
     fn shape_of(&self, rows: usize) -> Vec<usize> {
         [&[rows], self.array.row_shape()].concat()
-    }
-
-    fn row(&self, n: i64) -> PyResult<u64> {
-        let len = self.array.len();
-        let at = if n < 0 { n.checked_add_unsigned(len) } else { Some(n) };
-        match at {
-            Some(at) if at >= 0 && (at as u64) < len => Ok(at as u64),
-            _ => Err(PyIndexError::new_err(format!("row {n} of {len}"))),
-        }
     }
 }
 
@@ -108,20 +100,12 @@ impl ArrayDataset {
         words::dtype_name(self.array.dtype())
     }
 
-    /// One row, or the rows of a slice or of a list of row numbers, as a column.
+    /// One row, or the rows of a slice, of a list of row numbers, or of a mask, as a column.
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Column> {
-        if let Ok(row) = index.extract::<i64>() {
-            return self.column(py, &[self.row(row)?], self.array.row_shape());
+        match RowIndex::of(index, self.array.len())? {
+            RowIndex::One(row) => self.column(py, &[row], self.array.row_shape()),
+            RowIndex::Several(rows) => self.column(py, &rows, &self.shape_of(rows.len())),
         }
-        let rows: Vec<u64> = if let Ok(slice) = index.cast::<pyo3::types::PySlice>() {
-            let found = slice.indices(self.array.len() as isize)?;
-            let step = |n: usize| (found.start + n as isize * found.step) as u64;
-            (0..found.slicelength).map(step).collect()
-        } else {
-            let listed: Vec<i64> = index.extract()?;
-            listed.into_iter().map(|row| self.row(row)).collect::<PyResult<_>>()?
-        };
-        self.column(py, &rows, &self.shape_of(rows.len()))
     }
 
     fn __repr__(&self) -> String {

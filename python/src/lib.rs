@@ -59,6 +59,7 @@ mod parts;
 mod ragged;
 mod reshard;
 mod resident;
+mod row_index;
 mod selecting;
 mod settings;
 mod shards;

@@ -111,3 +111,27 @@ def test_an_epoch_of_a_shuffled_loader_has_every_row_once(tmp_path):
     ranks = [tarflume.ArrayLoader(x=array, batch_size=32, shuffle=True, rank=r, world_size=3) for r in range(3)]
     dealt = [row for rank in ranks for batch in rank for row in batch["row"].tolist()]
     assert sorted(dealt) == list(range(ROWS))
+
+
+def test_an_index_means_what_it_means_in_numpy(tmp_path):
+    rows = np.arange(15, dtype=np.int32).reshape(5, 3)
+    np.save(tmp_path / "x.npy", rows)
+    array = tarflume.ArrayDataset(tmp_path / "x.npy")
+    mask = rows[:, 0] % 2 == 0
+    for index in (mask, mask.tolist(), [True] * 5, [False] * 5, [], np.array([], int), np.array([4, -5]), np.int16(2),
+                  slice(None, None, -2), np.array(3), [np.int64(1), 0]):  # fmt: skip
+        assert np.array_equal(array[index], rows[index]), index
+    for index in (True, np.True_, (1, 0), (1,), 1.0, [0.5], [1, True], "1", None, rows, [[0]]):
+        with pytest.raises(TypeError):
+            array[index]
+    for index in (mask[:4], [True] * 6, 5, -6, [0, 5]):
+        with pytest.raises(IndexError):
+            array[index]
+
+
+def test_the_header_of_an_npy_file_is_not_read_as_rows(tmp_path):
+    np.save(tmp_path / "x.npy", VECTORS)
+    same = tarflume.ArrayDataset(tmp_path / "x.npy", dtype="float32", shape=(16,))
+    assert np.array_equal(same[:], VECTORS)
+    with pytest.raises(tarflume.UsageError, match="npy file with rows of"):
+        tarflume.ArrayDataset(tmp_path / "x.npy", dtype="float32", shape=(4,))

@@ -74,11 +74,12 @@ class Launch:
         (self.folder / "code" / f"{slug}.py").write_text(code)
         self.cases.append({"name": name, "module": slug, "kills": kills})
 
-    def run(self, shards: pathlib.Path) -> list[dict]:
+    def run(self, shards: pathlib.Path, *, torchrun: bool = False) -> list[dict]:
+        """What each rank saw. `torchrun`: also for one rank."""
         (self.folder / "cases.json").write_text(json.dumps(self.cases))
         (self.folder / "set").symlink_to(shards)
         command = [sys.executable, str(SCRIPT), str(self.folder)]
-        if self.ranks > 1:
+        if self.ranks > 1 or torchrun:
             start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(self.ranks)]
             command = [sys.executable, *start, *command[1:]]
         job(command, self.folder)

@@ -27,7 +27,7 @@ pub(crate) use self::block::{ExternalMemory, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
 
 use self::block::Block;
-use crate::column::{Row, RowShape};
+use crate::column::{DType, PictureShape, Row, RowShape};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Columns begin on a cache line.
@@ -342,7 +342,15 @@ pub(crate) struct RowWriter<'a> {
 
 impl RowWriter<'_> {
     /// Calls `write` with the row's part of a column.
-    pub(crate) fn write<T>(&mut self, column: usize, write: impl FnOnce(Row<'_>) -> T) -> T {
+    ///
+    /// # Errors
+    /// The error of `write`; or a variable row that it left with more bytes than there is room for, with a part of an
+    /// element, or with a picture of another size.
+    pub(crate) fn write(
+        &mut self,
+        column: usize,
+        write: impl FnOnce(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
         let (slab, row) = (self.slab, self.row);
         let place = slab.layout.places[column];
         if let Some(bytes) = slab.layout.shapes[column].bytes() {
@@ -354,9 +362,40 @@ impl RowWriter<'_> {
         // SAFETY: as above.
         let bytes = unsafe { slab.tail.write(start, end - start) };
         let result = write(Row::pictured(bytes, &mut used, &mut picture));
+        let result = result.and_then(|()| {
+            check_written(slab.layout.shapes[column].dtype(), end - start, used, picture)
+        });
         slab.pictured[place][row].set(picture);
         slab.used[place][row].store(used.min(end - start), Ordering::Release);
         result
+    }
+}
+
+/// Checks what a decoder says that it wrote to a variable row.
+fn check_written(
+    dtype: DType,
+    room: usize,
+    used: usize,
+    picture: Option<PictureShape>,
+) -> Result<()> {
+    if used > room {
+        let text = format!("the decoder declared {used} bytes of a row with room for {room}");
+        return Err(Error::new(ErrorKind::Decode, text));
+    }
+    if used % dtype.size() != 0 {
+        let text = format!(
+            "the decoder wrote {used} bytes, and elements of {dtype:?} have {}",
+            dtype.size()
+        );
+        return Err(Error::new(ErrorKind::Decode, text));
+    }
+    match picture {
+        Some(shape) if shape.elements().checked_mul(dtype.size()) != Some(used) => {
+            let text =
+                format!("the decoder wrote {used} bytes and declared a picture of {shape:?}");
+            Err(Error::new(ErrorKind::Decode, text))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -164,6 +164,28 @@ fn a_raw_file_has_its_rows_after_an_offset() {
     assert!(ArrayDataset::raw(&file.path, DType::U32, &[2], 27).unwrap().is_empty());
 }
 
+/// Without this, the header would be the first rows.
+#[test]
+fn the_header_of_an_npy_file_is_no_row_of_a_raw_file() {
+    let mut head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }".to_vec();
+    head.resize(117, b' ');
+    head.push(b'\n');
+    let length = u16::try_from(head.len()).unwrap().to_le_bytes();
+    let rows: Vec<u8> = (0..15u8).map(f32::from).flat_map(f32::to_le_bytes).collect();
+    let file = on_disk(&[b"\x93NUMPY\x01\x00", &length[..], &head, &rows].concat());
+    let raw = |dtype, row: &[usize]| ArrayDataset::raw(&file.path, dtype, row, 0);
+    let array = raw(DType::F32, &[3]).unwrap();
+    assert_eq!(array.len(), 5);
+    assert_eq!(array.get(0).unwrap().elements::<f32>().unwrap(), [0.0, 1.0, 2.0]);
+    for (dtype, row) in [(DType::F32, &[1][..]), (DType::U32, &[3]), (DType::F32, &[])] {
+        let error = raw(dtype, row).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.text().contains("rows of F32 [3]"), "{error}");
+    }
+    // From an offset the bytes are taken as they are.
+    assert_eq!(ArrayDataset::raw(&file.path, DType::F32, &[3], 128).unwrap().len(), 5);
+}
+
 /// Kilobytes of `path` that are in this process's memory.
 fn resident_kb(path: &Path) -> u64 {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();

@@ -20,11 +20,11 @@ impl Object {
     ///
     /// # Errors
     /// The errors of [`Object::read`], and [`ErrorKind::Machine`] if the file cannot be written.
-    pub fn download(&self, file: &File, stopped: &dyn Fn() -> bool) -> Result<bool> {
+    pub fn download(&self, file: &File, stopped: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
         wait(self.url(), self.copy(file, stopped))
     }
 
-    async fn copy(&self, file: &File, stopped: &dyn Fn() -> bool) -> Result<bool> {
+    async fn copy(&self, file: &File, stopped: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
         let mut next = 0;
         let mut reading = FuturesUnordered::new();
         loop {

@@ -16,7 +16,7 @@ use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
 use crate::open::{Client, is_elsewhere};
 use crate::options::Options;
-use crate::runtime::wait;
+use crate::runtime::{block, wait};
 use crate::url_list::{UrlList, shown};
 
 /// Length and tag of an object.
@@ -282,11 +282,12 @@ impl Store {
     fn put(&self, name: &str, bytes: &[u8], mode: PutMode) -> object_store::Result<Option<String>> {
         let (url, path) = (self.place(name), self.path(name));
         let payload = PutPayload::from(bytes.to_vec());
-        let runtime = crate::runtime::runtime(&url);
-        let runtime = runtime
-            .map_err(|e| object_store::Error::Generic { store: "tarflume", source: Box::new(e) })?;
         let options = PutOptions::from(mode);
-        let put = runtime.block_on(self.inner.client.objects.put_opts(&path, payload, options))?;
+        let put = block(&url, self.inner.client.objects.put_opts(&path, payload, options));
+        let put = put.map_err(|e| object_store::Error::Generic {
+            store: "tarflume",
+            source: Box::new(e),
+        })??;
         self.inner.metrics.sent(bytes.len() as u64);
         Ok(put.e_tag)
     }

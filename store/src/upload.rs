@@ -83,7 +83,11 @@ impl Upload {
     ///
     /// # Errors
     /// The errors of the store and of the file. The file must not change meanwhile.
-    pub fn send(&self, file: &FilePath, stopped: &dyn Fn() -> bool) -> Result<Option<Facts>> {
+    pub fn send(
+        &self,
+        file: &FilePath,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Facts>> {
         let (url, path) = (self.store.place(&self.name), self.store.path(&self.name));
         let parts = self.store.parts(&url)?;
         let mut source = PartReader::open(file, &url)?;
@@ -105,7 +109,7 @@ impl Upload {
         path: &Path,
         url: &str,
         source: &mut PartReader<'_>,
-        stopped: &dyn Fn() -> bool,
+        stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Vec<PartId>>> {
         let mut sent: Vec<Option<PartId>> = Vec::new();
         let mut sending = FuturesUnordered::new();

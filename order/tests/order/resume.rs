@@ -105,6 +105,14 @@ fn invalid_states_are_refused() {
     says(&text.replace("tarflume-state", "tarflume-dataset"), "tarflume-dataset");
     says(&text.replace("\"position\"", "\"place\""), "unknown");
     says(&text.replace("\"position\":7", "\"position\":-7"), "damaged");
+    // Also as a part of another document, which serde reads.
+    let inside = |from: &str, to: &str| {
+        let made = serde_json::from_str::<LoaderState>(&text.replace(from, to));
+        made.unwrap_err().to_string()
+    };
+    assert!(inside("\"version\":1", "\"version\":99").contains("version 99"));
+    assert!(inside("tarflume-state", "tarflume-dataset").contains("no saved state"));
+    assert_eq!(serde_json::from_str::<LoaderState>(&text).unwrap().to_string(), text);
     let newer: LoaderState = text.replace("\"order\":1", "\"order\":2").parse().unwrap();
     assert!(newer.check(&order, split(0, 1)).unwrap_err().text().contains("order version 2"));
 }

@@ -47,7 +47,7 @@ pub struct UploadHooks<'a> {
     /// Called with the id of an upload in parts before the first part is sent.
     pub began: &'a mut dyn FnMut(&str) -> Result<(), Failure>,
     /// Asked between parts; true ends the upload with [`Failure::interrupted`].
-    pub stopped: &'a dyn Fn() -> bool,
+    pub stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl fmt::Debug for UploadHooks<'_> {

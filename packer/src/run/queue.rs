@@ -155,7 +155,10 @@ impl<'a> Queue<'a> {
     ///
     /// # Errors
     /// Returns an error if the place of the claims does not answer.
-    pub(super) fn next(&'a self, stopped: &dyn Fn() -> bool) -> Result<Option<Work<'a>>, Failure> {
+    pub(super) fn next(
+        &'a self,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Work<'a>>, Failure> {
         while let Some(&number) = self.own.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             match &self.steal {
                 None => return Ok(Some(Work { number, claim: None })),
@@ -239,7 +242,7 @@ impl Steal<'_> {
     }
 
     /// Takes over a shard of another machine's share.
-    fn others(&self, stopped: &dyn Fn() -> bool) -> Result<Option<Work<'_>>, Failure> {
+    fn others(&self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Option<Work<'_>>, Failure> {
         let mut pause = TICK;
         while !stopped() {
             // One thread looks at a time; the others wait for it.

@@ -56,11 +56,13 @@ impl ArrayDataset {
         ArrayDataset::map(&file, length, layout, path)
     }
 
-    /// Opens a file of raw rows of shape `row`. The first row begins at byte `offset`.
+    /// Opens a file of raw rows of shape `row`. The first row begins at byte `offset`. At offset 0 of
+    /// an `.npy` file, its header decides where the rows are, and must agree with `dtype` and `row`.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, if the bytes from `offset` to its end are not a
-    /// whole number of rows, or if a row has no bytes.
+    /// whole number of rows, if a row has no bytes, or if the header of an `.npy` file names another
+    /// type or shape.
     pub fn raw(
         path: impl AsRef<Path>,
         dtype: DType,
@@ -69,8 +71,13 @@ impl ArrayDataset {
     ) -> Result<ArrayDataset> {
         let path = path.as_ref();
         let (file, length) = open_with_length(path)?;
-        let layout = ArrayLayout::raw(dtype, row, offset, length).map_err(|e| e.with_path(path))?;
-        ArrayDataset::map(&file, length, layout, path)
+        let layout = if offset == 0 && begins_as_npy(&file, length, path)? {
+            let header = read_header(&file, length, path)?;
+            ArrayLayout::of_npy(&header, length).and_then(|layout| layout.agrees(dtype, row))
+        } else {
+            ArrayLayout::raw(dtype, row, offset, length)
+        };
+        ArrayDataset::map(&file, length, layout.map_err(|e| e.with_path(path))?, path)
     }
 
     /// Opens a file in which the rows of shape `row` are at `places`, one place after the other: the
@@ -219,6 +226,17 @@ impl ArrayDataset {
 fn open_with_length(path: &Path) -> Result<(File, u64)> {
     let (file, found) = files::open(path)?;
     Ok((file, found.len()))
+}
+
+/// Whether the file begins with the magic bytes of an npy file.
+fn begins_as_npy(file: &File, length: u64, path: &Path) -> Result<bool> {
+    let mut head = [0; npy::MAGIC.len()];
+    if length < head.len() as u64 {
+        return Ok(false);
+    }
+    let read = files::read_exact_at(file, &mut head, 0);
+    read.map_err(|e| tarflume_formats::Error::io(e, "read", path))?;
+    Ok(head == npy::MAGIC)
 }
 
 /// Reads the npy header with `pread`, so that no page of the mapping is touched. The length of the

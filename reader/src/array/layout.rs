@@ -73,6 +73,19 @@ impl ArrayLayout {
         })
     }
 
+    /// This layout, if it has the type and the shape that were asked for.
+    pub(super) fn agrees(self, dtype: DType, row: &[usize]) -> Result<ArrayLayout> {
+        if self.dtype == dtype && self.row == row {
+            return Ok(self);
+        }
+        let text = format!(
+            "this is an .npy file with rows of {:?} {:?}, not of {dtype:?} {row:?}: open it without a type and \
+             a shape",
+            self.dtype, self.row
+        );
+        Err(Error::usage(text))
+    }
+
     /// The rows in a file of `length` bytes, from byte `data` to its end.
     pub(super) fn raw(dtype: DType, row: &[usize], data: u64, length: u64) -> Result<ArrayLayout> {
         let row_bytes = bytes_of(dtype, row).ok_or_else(too_large)?;

@@ -1,4 +1,4 @@
-//! Selects samples to leave out, by a rule or by a list of keys, from sidecars. Reads of a tar only what must be compared.
+//! Selects samples by a rule, or to leave out by a list of keys, from sidecars. Reads of a tar only what must be compared.
 
 use std::cell::RefCell;
 
@@ -19,8 +19,9 @@ use crate::error::{Error, Result};
 /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
 /// # let shards = made.path();
 /// let dataset = Dataset::open(shards)?;
-/// let other = dataset.filter(|facts| facts.key().ends_with(b"7"))?; // ordinals that the rule leaves out
-/// assert_eq!(other.len(), 15);
+/// let sevens = dataset.filter(|facts| facts.key().ends_with(b"7"))?; // the ordinals of these samples
+/// let loader = tarflume::Loader::builder(shards).select(sevens).bytes("txt").build()?;
+/// assert_eq!(loader.len(), 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -113,23 +114,24 @@ pub struct Excluded {
 }
 
 impl Dataset {
-    /// Returns the ordinals, ascending, of the samples for which `keep` returns false. Reads every
-    /// sidecar, about 100 ns for each sample, and of tars what [`SampleFacts::dimensions`] must compare.
+    /// Returns the ordinals, ascending, of the samples for which `keep` returns true, as
+    /// [`LoaderBuilder::select`](crate::LoaderBuilder::select) takes them. Reads every sidecar, about 100 ns for
+    /// each sample, and of tars what [`SampleFacts::dimensions`] must compare.
     ///
     /// # Errors
     /// Returns an error if a sidecar cannot be opened or is damaged, or does not describe a picture whose size was asked
     /// for.
     pub fn filter(&self, mut keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Result<Vec<u64>> {
-        let mut left_out = Vec::new();
+        let mut kept = Vec::new();
         self.each(|facts| {
             // A damaged part list must not let `keep` decide from some of the parts.
             facts.sample.parts().try_for_each(|part| part.map(|_| ()))?;
-            if !keep(facts) {
-                left_out.push(facts.ordinal);
+            if keep(facts) {
+                kept.push(facts.ordinal);
             }
             Ok(())
         })?;
-        Ok(left_out)
+        Ok(kept)
     }
 
     /// Returns the ordinals of all samples in `list`. A line without a shard excludes every sample that

@@ -193,6 +193,37 @@ fn an_unwritten_variable_row_is_empty() {
     }
 }
 
+/// A row of another length would move the elements of the rows behind it.
+#[test]
+fn a_variable_row_that_a_decoder_leaves_wrong_is_an_error_with_key_and_column() {
+    let shards = Shards::of(&[40]);
+    let part_of_an_element =
+        Own(RowShape::Variable(DType::F32), |_: &Sample<'_>, mut row: Row<'_>| {
+            row.bytes()[..3].fill(1);
+            row.set_used(3);
+            Ok(())
+        });
+    let too_much = Own(RowShape::Variable(DType::U8), |_: &Sample<'_>, mut row: Row<'_>| {
+        let room = row.bytes().len();
+        row.set_used(room + 1);
+        Ok(())
+    });
+    let loaders = [
+        (
+            shards.loader().column("own", part_of_an_element),
+            "wrote 3 bytes, and elements of F32 have 4",
+        ),
+        (shards.loader().column("own", too_much), "room for"),
+    ];
+    for (loader, says) in loaders {
+        let error = loader.build().unwrap().epoch(0).next().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Decode, "{error}");
+        let text = error.to_string();
+        assert!(text.contains(says) && text.contains("own"), "{text}");
+        assert!(error.place().key.is_some(), "{text}");
+    }
+}
+
 #[test]
 fn polling_before_each_batch_gives_the_same_batches_and_counts_as_waiting() {
     const LOOK: Duration = Duration::from_millis(1);

@@ -12,7 +12,7 @@ fn a_filter_sees_sidecar_data_and_opens_no_tar() {
     let watched = Watched::new(KINDS[0], None);
     let dataset = Dataset::open(made.path()).unwrap().with_opener(watched.clone());
     let mut seen = Vec::new();
-    let left_out = dataset.filter(|facts| {
+    let kept = dataset.filter(|facts| {
         assert_eq!(facts.dimensions(), Some((6, 7)));
         let parts: Vec<_> = facts
             .parts()
@@ -30,8 +30,8 @@ fn a_filter_sees_sidecar_data_and_opens_no_tar() {
         (*ordinal as u64, key.clone(), lengths)
     };
     assert_eq!(seen, expected.iter().map(of).collect::<Vec<_>>());
-    let short = expected.iter().filter(|(_, (_, parts))| parts["jpg"].len() < 2000);
-    assert_eq!(left_out.unwrap(), short.map(|(n, _)| *n as u64).collect::<Vec<_>>());
+    let long = expected.iter().filter(|(_, (_, parts))| parts["jpg"].len() >= 2000);
+    assert_eq!(kept.unwrap(), long.map(|(n, _)| *n as u64).collect::<Vec<_>>());
     assert_eq!(watched.opened.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 

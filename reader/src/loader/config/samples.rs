@@ -27,8 +27,9 @@ impl LoaderBuilder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(mut self, keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Self {
-        self.leave_out(|dataset| catch_panic("the filter", || dataset.filter(keep)));
+    pub fn filter(mut self, mut keep: impl FnMut(&SampleFacts<'_>) -> bool) -> Self {
+        let mut drop = |facts: &SampleFacts<'_>| !keep(facts);
+        self.leave_out(|dataset| catch_panic("the filter", || dataset.filter(&mut drop)));
         self
     }
 
