@@ -382,7 +382,7 @@ fn check_written(
         let text = format!("the decoder declared {used} bytes of a row with room for {room}");
         return Err(Error::new(ErrorKind::Decode, text));
     }
-    if used % dtype.size() != 0 {
+    if !used.is_multiple_of(dtype.size()) {
         let text = format!(
             "the decoder wrote {used} bytes, and elements of {dtype:?} have {}",
             dtype.size()
