@@ -65,6 +65,9 @@ pub struct Report {
     /// Remarks on shards that are no problems, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is unusual and does not make a shard bad: a part that nearly all samples have and some lack.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Problem>,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -153,6 +156,7 @@ fn verify_set(
         *report.extensions.entry(ext).or_default() += count;
     }
     report.add(across.problems);
+    report.warnings.extend(across.warnings);
     Ok(())
 }
 
@@ -214,6 +218,7 @@ impl Report {
             shards_without_checksums: 0,
             shards_of_append: 0,
             notes: Vec::new(),
+            warnings: Vec::new(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

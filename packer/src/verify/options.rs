@@ -38,8 +38,8 @@ impl Choice for Level {
 pub struct Options {
     /// The level.
     pub level: Level,
-    /// Extensions that each sample must have (`image` means any image); `None` expects those that
-    /// nearly all samples have.
+    /// Extensions that each sample must have (`image` means any image); `None` warns of parts that
+    /// nearly all samples have and some lack.
     pub require: Option<Vec<String>>,
     /// Readers whose misreadings are reported.
     pub profiles: Vec<Profile>,
