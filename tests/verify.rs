@@ -303,7 +303,10 @@ fn a_sample_that_lacks_a_part_is_found() {
     let report: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(report["warnings"][0]["kind"], "missing-part");
     assert_eq!(report["counts"], serde_json::json!({}));
-    place.pack("verify out --format github").succeeds().says("::warning file=out/shard-000000.tar,");
+    place
+        .pack("verify out --format github")
+        .succeeds()
+        .says("::warning file=out/shard-000000.tar,");
     place.pack("verify out --level quick").succeeds();
 }
 

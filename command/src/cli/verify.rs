@@ -24,7 +24,8 @@ Levels:
   full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
            only in case, within and across shards; samples that are split
   decode   as full, and every image and JSON is decoded: of JPEGs every Huffman code is
-           read, and entry points must be those that were found again
+           read, and entry points must be those that were found again. Pictures of kinds that are
+           not decoded here are warnings if --check structure has packed them
 
 Missing parts: --require names what each sample must have (image stands for any image). Without it a
 part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
@@ -110,6 +111,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
         json: args.json_rules,
+        check: None,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),

@@ -12,8 +12,8 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
-use super::inflate::{Codec, Forward, STREAM};
 use super::decoded::DecodedTars;
+use super::inflate::{Codec, Forward, STREAM};
 use super::sidecar::{PartFacts, SHARD, SidecarParts};
 use crate::failure::Failure;
 use crate::packed_shard::is_compressed;

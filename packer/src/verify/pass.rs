@@ -4,6 +4,7 @@
 //! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
 mod compare;
+mod undecoded;
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
+use self::undecoded::Undecoded;
 use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
@@ -46,6 +48,8 @@ pub(crate) struct Passed {
     pub other_tar: bool,
     /// Samples by class, if they are counted.
     pub classes: ClassCounts,
+    /// What is unusual and no problem.
+    pub warning: Option<Problem>,
 }
 
 struct Pass<'a> {
@@ -57,6 +61,9 @@ struct Pass<'a> {
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
+    /// Whether packing has accepted pictures that are not decoded here.
+    accepts_undecoded: bool,
+    undecoded: Undecoded,
     schemas: &'a [PartSchema],
     json: JsonRules,
     class: Option<&'a ClassField>,
@@ -90,6 +97,8 @@ pub(crate) fn over(
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
+        accepts_undecoded: options.check == Some(CheckLevel::Structure),
+        undecoded: Undecoded::default(),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
@@ -240,19 +249,25 @@ impl<'a> Pass<'a> {
         points: Option<&'a [u8]>,
     ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let wrong =
-            match content.check(data, CheckLevel::Decode, self.json).map(|found| found.codes) {
-                Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
-                Ok(None) if points.is_some() => {
-                    vec![PointFault::points(
-                        member.data,
-                        key,
-                        "a JPEG of this kind has no entry points",
-                    )]
-                }
-                Ok(None) => Vec::new(),
-                Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
-            };
+        let mut found = content.check(data, CheckLevel::Decode, self.json);
+        if self.accepts_undecoded
+            && let Err(fault) = &found
+            && let Ok(accepted) = content.check(data, CheckLevel::Structure, self.json)
+        {
+            let problem =
+                Problem::new(fault.kind, self.tar.display().to_string(), fault.reason.clone());
+            self.undecoded.add(problem.at(member.data + fault.byte).of(name::shown(key)));
+            found = Ok(accepted);
+        }
+        let wrong = match found.map(|found| found.codes) {
+            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+            Ok(None) if points.is_some() => {
+                let text = "a JPEG of this kind has no entry points";
+                vec![PointFault::points(member.data, key, text)]
+            }
+            Ok(None) => Vec::new(),
+            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
+        };
         wrong.into_iter().for_each(|wrong| self.wrong(wrong));
         Ok(())
     }
@@ -407,6 +422,7 @@ impl<'a> Pass<'a> {
             ended,
             other_tar,
             classes: self.classes,
+            warning: self.undecoded.warning(),
         })
     }
 

@@ -58,6 +58,7 @@ fn options(level: Level) -> Options {
         schemas: Vec::new(),
         class: None,
         json: None,
+        check: None,
         ignore_zeros: false,
         jobs: 2,
         stop: Stop::new(),
