@@ -161,7 +161,7 @@ fn pictures_of_kinds_that_are_not_decoded_are_warnings_where_packing_has_taken_t
     let run = place.pack("verify --level decode out").succeeds();
     run.says("warning: bad-jpeg: out/shard-000000.tar: byte 512: key a: ")
         .says("coded arithmetically")
-        .says("; 1 others of this shard are not decoded")
+        .says("; 1 other picture of this shard, too")
         .says("whole; 1 warning");
     place.pack("reshard out -o again").succeeds();
     place.pack("build src -o no --check decode").exits(1).says("coded arithmetically");

@@ -20,12 +20,12 @@ impl Undecoded {
     /// Returns one warning for all of them.
     pub(super) fn warning(self) -> Option<Problem> {
         let Problem { reason, .. } = self.first.as_ref()?;
-        let others = match self.pictures {
-            1 => String::new(),
-            _ => format!(
-                "; {} others of this shard are not decoded",
-                units::count(self.pictures - 1)
-            ),
+        let others = match self.pictures - 1 {
+            0 => String::new(),
+            others => {
+                let others = units::counted(others, "other picture", "other pictures");
+                format!("; {others} of this shard, too")
+            }
         };
         let reason = format!("{reason}{others}. `pack build --check decode` refuses such pictures");
         self.first.map(|first| Problem { reason, ..first })
