@@ -26,7 +26,7 @@ const OF_NAMES: [&str; 2] = ["bad-name", "case-collision"];
 /// Options of `pack index` that a verification needs, too.
 const ALSO_OF_VERIFY: [&str; 2] = ["--ignore-zeros", "--json-rules"];
 /// Options of `pack index` with a value.
-const WITH_VALUE: [&str; 3] = ["--columns", "--json-rules", "--jobs"];
+const WITH_VALUE: [&str; 4] = ["--columns", "--json-rules", "--jobs", "--export"];
 
 /// Verifies what a command has published.
 #[track_caller]
