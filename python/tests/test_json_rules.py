@@ -8,6 +8,7 @@ import pathlib
 
 import pytest
 import tarflume
+from conftest import picture
 from tarflume.webdataset import TarWriter
 
 
@@ -93,6 +94,13 @@ def test_a_writer_takes_what_its_rules_accept_and_records_them(tmp_path):
     for sample in tarflume.Dataset(tmp_path / "python"):
         assert json.loads(sample["json"])["name"] == "Zoë" and math.isnan(json.loads(sample["json"])["nan"])
     tarflume.pack.reshard(tmp_path / "python", tmp_path / "again", progress=False)
+    # Later builds follow the rules.
+    (tmp_path / "more").mkdir()
+    picture(1).save(tmp_path / "more" / "c.jpg")
+    (tmp_path / "more" / "c.json").write_text(json.dumps(value))
+    assert tarflume.pack.append(tmp_path / "more", tmp_path / "python", progress=False)["samples"] == 3
+    with pytest.raises(tarflume.errors.PackError, match="NaN"):
+        tarflume.pack.append(tmp_path / "more", tmp_path / "strict", progress=False)
     with pytest.raises(tarflume.errors.UsageError, match="json_rules"):
         tarflume.ShardWriter(tmp_path / "lax", json_rules="lax")
 

@@ -21,6 +21,7 @@ use crate::plan::naming::Base;
 use crate::present::Present;
 use crate::scan::exts::Require;
 use crate::scan::pair::Side;
+use crate::unplanned::check_of;
 use crate::workdir::quarantine::Policy;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{lacks_entry_points, manifest_digest, published};
@@ -80,6 +81,7 @@ impl AppendOptions {
         (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
         (options.pair, options.exclude) = (self.pair, self.exclude);
         options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
+        options.check = check_of(&manifest);
         if let Some(shape) = &shape {
             follow(&mut options, shape, &manifest)?;
         }
