@@ -45,7 +45,7 @@ impl Inputs {
     }
 
     fn options(&mut self) -> Options {
-        let names = self.one(&["", "space=allow,nonascii=allow"]);
+        let names = self.one(&["", "nonascii=allow"]);
         let columns = self.one(&[None, Some("class:u32"), Some("class:i64,caption:str")]);
         Options {
             shard_samples: Some(1 + self.below(20) as u64),
