@@ -13,14 +13,15 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
-use self::undecoded::Undecoded;
+use self::compare::differs;
+use self::undecoded::{Picture, Undecoded};
 use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault};
 use super::values::StoredValues;
-use crate::check::{CheckLevel, Content};
+use crate::check::Content;
 use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
 use crate::packed_shard;
@@ -61,8 +62,6 @@ struct Pass<'a> {
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
-    /// Whether packing has accepted pictures that are not decoded here.
-    accepts_undecoded: bool,
     undecoded: Undecoded,
     schemas: &'a [PartSchema],
     json: JsonRules,
@@ -97,8 +96,7 @@ pub(crate) fn over(
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
-        accepts_undecoded: options.check == Some(CheckLevel::Structure),
-        undecoded: Undecoded::default(),
+        undecoded: Undecoded::new(options.check),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
@@ -249,16 +247,8 @@ impl<'a> Pass<'a> {
         points: Option<&'a [u8]>,
     ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let mut found = content.check(data, CheckLevel::Decode, self.json);
-        if self.accepts_undecoded
-            && let Err(fault) = &found
-            && let Ok(accepted) = content.check(data, CheckLevel::Structure, self.json)
-        {
-            let problem =
-                Problem::new(fault.kind, self.tar.display().to_string(), fault.reason.clone());
-            self.undecoded.add(problem.at(member.data + fault.byte).of(name::shown(key)));
-            found = Ok(accepted);
-        }
+        let tar = self.tar;
+        let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
         let wrong = match found.map(|found| found.codes) {
             Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
             Ok(None) if points.is_some() => {
@@ -447,11 +437,4 @@ impl<'a> Pass<'a> {
             self.reported = done;
         }
     }
-}
-
-fn differs(ext: &[u8], found: u32, expected: u32) -> String {
-    format!(
-        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
-        name::shown(ext)
-    )
 }
