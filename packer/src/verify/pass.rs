@@ -13,7 +13,6 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
-use self::compare::differs;
 use self::undecoded::{Picture, Undecoded};
 use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
@@ -437,4 +436,11 @@ impl<'a> Pass<'a> {
             self.reported = done;
         }
     }
+}
+
+fn differs(ext: &[u8], found: u32, expected: u32) -> String {
+    format!(
+        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
+        name::shown(ext)
+    )
 }

@@ -1,10 +1,10 @@
 //! Compares a part's bytes with what the sidecar states about them: checksum, entry points, strips, typed columns.
 
+use tarflume_formats::Result;
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
-use tarflume_formats::{Result, name};
 
-use super::{Pass, WHOLE};
+use super::{Pass, WHOLE, differs};
 use crate::check::is_jpeg;
 use crate::problem::ProblemKind;
 use crate::verify::cursor::Listed;
@@ -66,12 +66,4 @@ impl<'a> Pass<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns how the checksum of a part differs from that of the sidecar.
-pub(super) fn differs(ext: &[u8], found: u32, expected: u32) -> String {
-    format!(
-        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
-        name::shown(ext)
-    )
 }
