@@ -174,11 +174,44 @@ fn damaged_pictures_of_every_format_are_problems_by_default() {
     place.pack("build photos -o unchecked --check none").succeeds();
     let run = place.pack("verify unchecked --level decode").exits(1);
     OTHERS.iter().fold(run, |run, ext| run.says(&format!("key cut_{ext}: ")));
-    // Parts that their checksums confirm are not decoded again, unless that is asked for.
+}
+
+#[test]
+fn reshard_decodes_pictures_that_no_command_has_decoded() {
+    let place = Place::new();
+    for ext in OTHERS {
+        let whole = encoded(&place, ext);
+        place.file(format!("photos/cut_{ext}.{ext}"), &whole[..whole.len() * 3 / 4]);
+        place.file(format!("photos/whole_{ext}.{ext}"), &whole);
+    }
+    place.pack("build photos -o unchecked --check none --require image").succeeds();
+    let tar = std::fs::read(place.at("unchecked/shard-000000.tar")).unwrap();
+    for folder in ["bare", "indexed", "alone"] {
+        place.file(format!("{folder}/shard-000000.tar"), &tar);
+    }
+    place.pack("index indexed").succeeds();
+    place.pack("index alone/shard-000000.tar").succeeds();
+    // The manifest of an older state beside a tar that was replaced and indexed.
+    place.pack("build photos -o replaced --on-problem skip --require image").succeeds();
+    std::fs::write(place.at("replaced/shard-000000.tar"), &tar).unwrap();
+    place.pack("index --force replaced/shard-000000.tar").succeeds();
+    for source in ["unchecked", "bare", "indexed", "alone", "replaced"] {
+        let run = place.pack(&format!("reshard {source} -o {source}-no")).exits(1);
+        OTHERS.iter().fold(run, |run, ext| run.says(&format!("key cut_{ext}: ")));
+        place.pack(&format!("reshard {source} -o {source}-new --on-problem skip")).succeeds();
+        place.pack(&format!("verify {source}-new --level decode")).succeeds();
+        assert_eq!(place.members(&format!("{source}-new")).len(), OTHERS.len());
+        place.pack(&format!("reshard {source} -o {source}-all --check none")).succeeds();
+    }
+    // What packing has decoded, as the manifest states and a checksum confirms, is decoded again by --check decode alone.
+    let manifest = std::fs::read_to_string(place.at("unchecked/dataset.json")).unwrap();
+    let stated = manifest.replace("\"check\": \"none\"", "\"check\": \"structure\"");
+    assert_ne!(stated, manifest);
+    std::fs::write(place.at("unchecked/dataset.json"), stated).unwrap();
     place.file("keys", "cut_png\ncut_webp\nwhole_gif\n");
-    place.pack("reshard unchecked -o again --keys keys").succeeds();
-    let run = place.pack("reshard unchecked -o strict --keys keys --check decode").exits(1);
-    run.says("key cut_png: ").says("key cut_webp: ");
+    let trusted = place.start("reshard unchecked -o trusted --keys keys").ended();
+    assert_eq!(trusted.exit, 0, "{trusted:#?}");
+    place.pack("reshard unchecked -o strict --check decode").exits(1).says("key cut_png: ");
 }
 
 #[test]

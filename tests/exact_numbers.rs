@@ -212,3 +212,70 @@ fn typed_columns_and_the_loader_do_not_round_whole_numbers() {
         }
     }
 }
+
+/// Texts of numbers, and the float of 32 bits that each is read as; `None` where it is refused.
+const SINGLES: [(&str, Option<f32>); 16] = [
+    ("16777216", Some(16_777_216.0)),
+    ("16777217", None),
+    ("16777218", Some(16_777_218.0)),
+    // With a point or an exponent it is the text of a float, which names the nearest one.
+    ("16777216.0", Some(16_777_216.0)),
+    ("16777217.0", Some(16_777_216.0)),
+    ("16777217e0", Some(16_777_216.0)),
+    ("16777219.0", Some(16_777_220.0)),
+    ("1.6777217E7", Some(16_777_216.0)),
+    ("-16777217.0", Some(-16_777_216.0)),
+    ("123456790.0", Some(123_456_792.0)),
+    ("3.4028234663852886e38", Some(f32::MAX)),
+    ("3.4028235e38", Some(f32::MAX)),
+    // The largest float of 32 bits and half a step: from here on all become infinite.
+    ("3.4028235677973366e38", None),
+    ("1e300", None),
+    ("-1e300", None),
+    ("1e400", None),
+];
+
+#[test]
+fn the_text_of_a_float_names_the_nearest_float_and_none_becomes_infinite() {
+    let place = Place::new();
+    for (number, (text, single)) in SINGLES.into_iter().enumerate() {
+        let set = format!("set{number}");
+        packed(&place, &set, &format!("{{\"n\": {text}}}"));
+        let read = |set: &str| {
+            let column = Json::new("json", "/n").dtype(DType::F32);
+            let loader = Loader::builder(place.at(set)).column("n", column).batch(1).build()?;
+            let batch = loader.epoch(0).next().unwrap()?;
+            Ok::<Vec<u8>, tarflume::Error>(batch.column("n")?.bytes().to_vec())
+        };
+        let columns = format!("build {set}-src -o {set}-typed --columns n:f32");
+        match single {
+            Some(single) => {
+                assert_eq!(read(&set).unwrap(), single.to_ne_bytes(), "{text}");
+                place.pack(&columns).succeeds();
+                assert_eq!(read(&format!("{set}-typed")).unwrap(), single.to_ne_bytes(), "{text}");
+            }
+            None => {
+                let error = read(&set).unwrap_err();
+                let why = ["outside the range of float32", "would be rounded in float32"];
+                assert!(why.iter().any(|why| error.text().contains(why)), "{text}: {error}");
+                place.pack(&columns).exits(1).says(&format!("{set}-src/a.json"));
+            }
+        }
+    }
+    // Python reads the texts of floats so.
+    let floats: Vec<String> = SINGLES
+        .iter()
+        .filter(|(text, single)| text.contains(['.', 'e', 'E']) && single.is_some())
+        .filter_map(|(text, single)| Some(format!("('{text}', {:?})", f64::from((*single)?))))
+        .collect();
+    let program = format!(
+        "
+import json, struct
+for text, want in [{}]:
+    found, = struct.unpack('f', struct.pack('f', json.loads(text)))
+    assert found == want, (text, found, want)
+",
+        floats.join(", ")
+    );
+    python(&place, &program, &[]).succeeds();
+}

@@ -142,3 +142,31 @@ fn a_jpeg_named_as_another_picture_has_entry_points() {
     let sidecar = |folder: &str| fs::read(place.at(folder).join("shard-000000.index")).unwrap();
     assert_eq!(sidecar("out"), sidecar("t"));
 }
+
+/// A JPEG with arithmetic coding, by its header: no code of it is read.
+fn arithmetic() -> Vec<u8> {
+    let mut bytes = Photo::new(60, 40, PhotoKind::Yuv420).encode(1).unwrap();
+    let frame = bytes.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+    bytes[frame + 1] = 0xc9;
+    bytes
+}
+
+#[test]
+fn pictures_of_kinds_that_are_not_decoded_are_warnings_where_packing_has_taken_them() {
+    let place = Place::new();
+    for key in ["src/a", "src/b"] {
+        place.file(format!("{key}.jpg"), arithmetic()).file(format!("{key}.json"), "{}");
+    }
+    place.pack("build src -o out").succeeds();
+    let run = place.pack("verify --level decode out").succeeds();
+    run.says("warning: bad-jpeg: out/shard-000000.tar: byte 512: key a: ")
+        .says("coded arithmetically")
+        .says("; 1 other picture of this shard, too")
+        .says("whole; 1 warning");
+    place.pack("reshard out -o again").succeeds();
+    place.pack("build src -o no --check decode").exits(1).says("coded arithmetically");
+    // Nothing says that anyone has accepted those of another program's tar.
+    place.file("t/a.tar", fs::read(place.at("out/shard-000000.tar")).unwrap());
+    place.pack("index t").succeeds();
+    place.pack("verify --level decode t").exits(1).says("2 problems (bad-jpeg 2)");
+}

@@ -292,8 +292,22 @@ fn a_sample_that_lacks_a_part_is_found() {
     place.pack("build photos -o out --require jpg").succeeds();
     assert_eq!(verify(&place, "out --require ''"), (0, vec![]));
     let missing = (1, vec!["missing-part shard-000000.tar@76800 lonely".to_string()]);
-    assert_eq!(verify(&place, "out"), missing);
     assert_eq!(verify(&place, "out --require jpg,json"), missing);
+    // Packing did not require it, so it is a warning.
+    assert_eq!(verify(&place, "out"), (0, vec![]));
+    let run = place.pack("verify out").succeeds();
+    run.says("warning: missing-part: out/shard-000000.tar: byte 76800: key lonely: ")
+        .says("no part 'json'; the rest of the 31 samples have it. --require json")
+        .says("whole; 1 warning");
+    let json = place.pack("verify out --format json").succeeds();
+    let report: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(report["warnings"][0]["kind"], "missing-part");
+    assert_eq!(report["counts"], serde_json::json!({}));
+    place
+        .pack("verify out --format github")
+        .succeeds()
+        .says("::warning file=out/shard-000000.tar,");
+    place.pack("verify out --level quick").succeeds();
 }
 
 /// Lookups in a sample are made once per part, not once per pair of parts: with 40,000 of them a

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `junit` | Jenkins, GitLab, Azure Pipelines, Buildkite: a test case for each shard |
 //! | `sarif` | GitHub code scanning and editors: SARIF 2.1.0 |
-//! | `github` | GitHub Actions: an annotation for each problem |
+//! | `github` | GitHub Actions: an annotation for each problem and warning |
 //! | `markdown` | the summary of a job, a comment in a pull request |
 
 mod github;

@@ -50,6 +50,12 @@ pub struct Manifest {
     /// The typed columns that all sidecars have, as `--columns` takes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sidecar_columns: Vec<String>,
+    /// Which texts are JSON (`python`), for a data set without `options`; absent for the strict rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_rules: Option<String>,
+    /// The level at which its parts were checked, for a data set without `options`; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     /// The shards in the order that determines ordinals.
     pub shards: Vec<ShardEntry>,
 }
@@ -104,6 +110,8 @@ impl Manifest {
             appended: Vec::new(),
             about: About::default(),
             sidecar_columns: Vec::new(),
+            json_rules: None,
+            check: None,
             shards,
         }
     }

@@ -89,7 +89,7 @@ impl Content {
         Ok(Found { dimensions, codes: None })
     }
 
-    /// Checks bytes that were checked when they were packed first, as a checksum confirms: level
+    /// Checks bytes that were decoded when they were packed first, as a checksum confirms: level
     /// structure does not decode them again.
     ///
     /// # Errors

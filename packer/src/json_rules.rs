@@ -30,8 +30,28 @@ pub(crate) fn of_options(options: &serde_json::Value) -> JsonRules {
 
 /// Returns the rules with which a data set was packed; the strict ones if it records none.
 pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
-    let options = manifest.and_then(|manifest| manifest.options.as_ref());
-    options.map(of_options).unwrap_or_default()
+    let Some(manifest) = manifest else { return JsonRules::Strict };
+    match (&manifest.options, &manifest.json_rules) {
+        (Some(options), _) => of_options(options),
+        (None, Some(word)) => JsonRules::from_word(word).unwrap_or_default(),
+        (None, None) => JsonRules::Strict,
+    }
+}
+
+/// Returns the word of rules for a manifest or a plan; the strict rules have none.
+pub(crate) fn planned(rules: JsonRules) -> Option<String> {
+    (rules != JsonRules::Strict).then(|| rules.word().into())
+}
+
+/// Records the rules in a manifest: in its options, if it has some.
+pub(crate) fn record(rules: JsonRules, manifest: &mut Manifest) {
+    match manifest.options.as_mut().and_then(serde_json::Value::as_object_mut) {
+        Some(options) if rules == JsonRules::Python => {
+            options.insert(OPTION.into(), rules.word().into());
+        }
+        Some(_) => {}
+        None => manifest.json_rules = planned(rules),
+    }
 }
 
 /// Returns the rules with which the data set in a folder was packed; the strict ones if no manifest there can be read.

@@ -101,6 +101,7 @@ mod table;
 pub mod text_column;
 pub mod units;
 pub mod unpack;
+mod unplanned;
 pub mod verify;
 pub mod view;
 mod work_folder;

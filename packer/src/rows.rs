@@ -4,12 +4,13 @@
 //! A source is listed once, while planning; the plan then holds the location of each part: a range
 //! of bytes of a source file, or a row and column that the source's [`CellReader`] decodes. Texts
 //! made from values are in the plan itself. Floors: `url` and `find` resolve names of sources,
-//! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts;
-//! each other file lists one kind of source.
+//! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts,
+//! and `decoded` knows which pictures need not be decoded again; each other file lists one kind of source.
 
 mod assign;
 mod bytes;
 mod data_set;
+mod decoded;
 mod find;
 #[cfg(feature = "hdf5")]
 mod hdf5;

@@ -65,6 +65,10 @@ pub struct Report {
     /// Remarks on shards that are no problems, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What is unusual and does not make a shard bad: a part that nearly all samples have and some lack, pictures that
+    /// are not decoded here and that packing has accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Problem>,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -114,8 +118,9 @@ fn verify_set(
     on_bytes: &(dyn Fn(u64) + Sync),
     (report, found): (&mut Report, &mut FoundSamples),
 ) -> Result<(), Failure> {
-    let Set { targets, problems, json, shards_of_append } = set;
-    let options = &Options { json: Some(options.json.unwrap_or(json)), ..options.clone() };
+    let Set { targets, problems, json, check, shards_of_append } = set;
+    let json = Some(options.json.unwrap_or(json));
+    let options = &Options { json, check: options.check.or(check), ..options.clone() };
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
@@ -132,7 +137,8 @@ fn verify_set(
     }
     let mut shards = Vec::with_capacity(proved.len());
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, classes, problems } = proved?;
+        let Proved { path, bytes, without_checksums, index, classes, problems, warning } = proved?;
+        report.warnings.extend(warning);
         found.classes.merge(classes);
         report.shards += 1;
         report.bytes += bytes;
@@ -153,6 +159,7 @@ fn verify_set(
         *report.extensions.entry(ext).or_default() += count;
     }
     report.add(across.problems);
+    report.warnings.extend(across.warnings);
     Ok(())
 }
 
@@ -214,6 +221,7 @@ impl Report {
             shards_without_checksums: 0,
             shards_of_append: 0,
             notes: Vec::new(),
+            warnings: Vec::new(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

@@ -12,7 +12,6 @@ mod place;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Manifest, ShardRecord, ShardWriter, name, tar};
 
 pub use self::merge::merge;
@@ -111,7 +110,8 @@ impl DatasetWriter {
         Ok(DatasetWriter::at(place, options))
     }
 
-    fn at(place: Place, options: Options) -> DatasetWriter {
+    fn at(place: Place, mut options: Options) -> DatasetWriter {
+        options.columns = options.columns.with_rules(options.json);
         DatasetWriter {
             place,
             options,
@@ -250,7 +250,7 @@ impl DatasetWriter {
             self.place.remove()?;
             return Err(Failure::usage(format!("no sample was written to {}", self.place.shown())));
         }
-        self.place.publish_all(std::mem::take(&mut self.records), &self.options.columns)
+        self.place.publish_all(std::mem::take(&mut self.records), &self.options.unplanned())
     }
 
     /// Abandons the data set: publishes nothing. Finished shards stay in the working folder or in the store; without such a
@@ -314,7 +314,7 @@ impl Packing<'_> {
         if bytes.is_empty() {
             return Err(refused(ProblemKind::Empty, None, "the part is empty".into()));
         }
-        let check = Content::of(ext).check(bytes, self.options.check, JsonRules::Strict);
+        let check = Content::of(ext).check(bytes, self.options.check, self.options.json);
         let found = check.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
         self.shard.part(ext, bytes.len() as u64)?.copy_from_slice(bytes);
         let columns = &self.options.columns;

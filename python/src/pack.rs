@@ -246,6 +246,7 @@ pub(crate) fn pack_verify(
             .map_err(|failure| JobFailure::failure(failure).raised(py))?,
         class: None,
         json: json_words(py, json_rules)?,
+        check: None,
         ignore_zeros,
         jobs: self::jobs(threads(py, jobs)?),
         stop: Stop::new(),

@@ -17,7 +17,7 @@ use crate::json::from_json;
 use crate::numbers::Number;
 use crate::pack::{bucket, bytes, choice};
 use crate::packing_words::{compression, typed_columns};
-use crate::url;
+use crate::{url, words};
 use tarflume_formats::IgnorePoison;
 
 /// Writes shards from the samples of a program to a folder or an object store; one writer for each data set.
@@ -46,7 +46,7 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (out, *, shard_size=None, max_samples=None, prefix="shard", names="",
-           check="structure", entry_points=true, fsync=true, fresh=false, compress=None, columns=None, storage=None,
+           check="structure", json_rules="strict", entry_points=true, fsync=true, fresh=false, compress=None, columns=None, storage=None,
            single_writer=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn new(
@@ -57,6 +57,7 @@ impl Writer {
         prefix: &str,
         names: &str,
         check: &str,
+        json_rules: &str,
         entry_points: bool,
         fsync: bool,
         fresh: bool,
@@ -81,6 +82,7 @@ impl Writer {
             names: NameRules::parse(names)
                 .map_err(|error| usage(py, format!("names=: {error}")))?,
             check,
+            json: words::json_rules(py, "json_rules", json_rules)?,
             entry_points: entry_points && check != CheckLevel::None,
             durability: if fsync { Durability::Synced } else { Durability::Cached },
             fresh,

@@ -588,6 +588,7 @@ class Writer:
         prefix: str = "shard",
         names: str = "",
         check: str = "structure",
+        json_rules: str = "strict",
         entry_points: bool = True,
         fsync: bool = True,
         fresh: bool = False,

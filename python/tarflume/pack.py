@@ -242,7 +242,7 @@ def verify(
 
     `paths`: folders of shards, and single tars, local or URLs (`storage`: see `build`); of a shard in a store every byte
     is read. `level`: "quick" reads no data, "full" reads every byte, "decode" also decodes every image and JSON.
-    `require`: extensions that each sample must have; by default those that nearly all samples have. `profiles`: readers
+    `require`: extensions that each sample must have; by default a part that few samples lack is a warning. `profiles`: readers
     whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they

@@ -12,7 +12,7 @@ class Report(dict[str, Any]):
     """The result of `verify`, which prints as text.
 
     Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
-    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `notes` (remarks that are no problems, if there are any), `counts` (problems by kind),
+    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `notes` (remarks that are no problems, if there are any), `warnings` (what is unusual and no problem, if there is anything: dicts as in `problems`), `counts` (problems by kind),
     `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
     that did not fit into the list).
     """

@@ -14,7 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from . import _core
 from .arguments import dict_of, typed_columns
@@ -51,6 +51,8 @@ class ShardWriter:
     - `prefix`: the names of shards are PREFIX-000000.tar.
     - `names`: allows keys that some reader misreads, as "space=allow" or {"dot": "allow"}.
     - `check`: the depth of the check of parts: "none", "structure" or "decode".
+    - `json_rules`: which texts are JSON: "strict", or "python", which also accepts NaN, Infinity and halves of surrogate
+      pairs. The data set records the rules: see `tarflume.pack.build`.
     - `entry_points`: stores places in JPEGs from which decoding can start; every Huffman code is read for them.
     - `quality`: of JPEG and WebP encoded from arrays and pictures. `encoders`: `{"ext": callable}`, which convert parts
       with these extensions to bytes.
@@ -72,6 +74,7 @@ class ShardWriter:
         prefix: str = "shard",
         names: str | Mapping[str, str] = "",
         check: str = "structure",
+        json_rules: Literal["strict", "python"] = "strict",
         entry_points: bool = True,
         quality: int = 90,
         encoders: Mapping[str, Callable[[Any], bytes]] | None = None,
@@ -87,6 +90,7 @@ class ShardWriter:
         self._out = os.fspath(out)
         self._quality = quality
         self._encoders = dict(encoders or {})
+        self._json_rules = json_rules
         self._manifest: dict[str, Any] | None = None
         self._writer: _core.Writer | None = _core.Writer(
             out,
@@ -95,6 +99,7 @@ class ShardWriter:
             prefix=prefix,
             names=names,
             check=check,
+            json_rules=json_rules,
             entry_points=entry_points,
             fsync=fsync,
             fresh=fresh,
@@ -186,7 +191,7 @@ class ShardWriter:
             return value.encode()
         last = ext.rsplit(".", 1)[-1]
         if last == "json":
-            return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+            return _json(value, self._json_rules)
         if last == "npy":
             return _npy(value)
         if last in _PICTURES:
@@ -210,6 +215,16 @@ class ShardWriter:
         if getattr(self, "_writer", None) is not None:
             text = f"a ShardWriter was neither closed nor used with `with`: {self._out} is not published"
             _warn(text, ResourceWarning, stacklevel=2, source=self)
+
+
+def _json(value: Any, rules: str) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:  # a UnicodeEncodeError for half of a surrogate pair, too
+        text = json.dumps(value)  # raises if the rules are not the reason
+        if rules == "python":
+            return text.encode()
+        raise ValueError(f'{error}; json_rules="python" writes it as Python\'s json does') from error
 
 
 def _npy(value: Any) -> bytes:

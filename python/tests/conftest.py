@@ -8,9 +8,14 @@ import pathlib
 import signal
 import subprocess
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
+
+import tarflume
 
 from photographs import Parts
 from photographs import pairs as lay
@@ -76,3 +81,50 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def n_of(batch) -> list[int]:
     """Which samples a batch holds, by their keys."""
     return [int(key) for key in batch["key"]]
+
+
+# Tests that publish what `verify` rejects, each with its reason.
+NOT_WHOLE: dict[str, str] = {}
+
+
+def expect_whole(out: object) -> None:
+    """Asserts that no level finds a problem in a data set that was just published."""
+    if "://" in str(out):
+        return  # test_remote.py verifies those in stores
+    manifest = json.loads((pathlib.Path(str(out)) / "dataset.json").read_text())
+    check = (manifest.get("options") or manifest).get("check")
+    # Without a check, contents were not read.
+    for level in ["quick", "full"] if check == "none" else ["quick", "full", "decode"]:
+        report = tarflume.pack.verify(str(out), level=level, progress=False)
+        assert report.whole, f"{out} at {level}: {report}"
+
+
+@pytest.fixture(autouse=True)
+def whole(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Verifies each data set that this process writes in a test, as soon as it is published."""
+    if getattr(request.node, "originalname", None) in NOT_WHOLE:
+        yield
+        return
+
+    def publishing(publish: Callable[..., Any]) -> Callable[..., Any]:
+        def published(src: object, out: object, *args: Any, **options: Any) -> Any:
+            built = publish(src, out, *args, **options)
+            if not options.get("dry_run"):
+                expect_whole(out)
+            return built
+
+        return published
+
+    close = tarflume.ShardWriter.close
+
+    def closed(writer: tarflume.ShardWriter) -> dict[str, Any]:
+        was_open = writer._writer is not None
+        manifest = close(writer)
+        if was_open:
+            expect_whole(writer._out)
+        return manifest
+
+    for name in ["build", "append", "reshard"]:
+        monkeypatch.setattr(tarflume.pack, name, publishing(getattr(tarflume.pack, name)))
+    monkeypatch.setattr(tarflume.ShardWriter, "close", closed)
+    yield

@@ -22,13 +22,14 @@ const AFTER: &str = "\
 Levels:
   quick    lengths, end markers and sidecars, and some headers of each tar; reads no data
   full     one pass over every byte: all headers, checksums and digests; keys that repeat or differ
-           only in case, within and across shards; samples that are split or lack a part
+           only in case, within and across shards; samples that are split
   decode   as full, and every image and JSON is decoded: of JPEGs every Huffman code is
-           read, and entry points must be those that were found again
+           read, and entry points must be those that were found again. Pictures of kinds that are
+           not decoded here are warnings if --check structure has packed them
 
 Missing parts: --require names what each sample must have (image stands for any image). Without it a
-part is expected of every sample if most samples have it and at most a tenth of them, or a single
-one, lack it; optional captions are no problem then. --require '' expects nothing.
+part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
+code; optional captions are none. --require '' expects nothing and warns of nothing.
 
 Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
 SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
@@ -110,6 +111,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
         json: args.json_rules,
+        check: None,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),

@@ -51,6 +51,7 @@ pub(crate) fn junit(report: &Report) -> String {
     if let Some(more) = unlisted(report) {
         out.push_str(&format!("\n{more}"));
     }
+    out.extend(report.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
     text.push_str(&format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
         escaped(&out)

@@ -8,10 +8,12 @@ use super::texts::{place_and_reason, unlisted};
 /// Rows of the table: a summary of a job has at most 1 MiB, a comment 64 KiB.
 const ROWS: usize = 200;
 
-/// Makes the totals, and a table of the first problems.
+/// Makes the totals, the warnings, and a table of the first problems.
 pub(crate) fn markdown(report: &Report) -> String {
     let mark = if report.whole { "✅" } else { "❌" };
     let mut text = format!("{mark} {}\n", cell(&report.summary()));
+    let warning = |warning: &Problem| format!("\n⚠️ {}\n", cell(&warning.to_string()));
+    text.extend(report.warnings.iter().map(warning));
     if report.problems.is_empty() {
         return text;
     }

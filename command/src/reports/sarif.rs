@@ -11,11 +11,14 @@ use super::texts::{place_and_reason, unlisted};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const HOME: &str = "https://github.com/tarflume/tarflume";
 
-/// Makes a log with one run: a rule for each kind of problem, a result for each problem.
+/// Makes a log with one run: a rule for each kind of problem, a result for each problem and warning.
 pub(crate) fn sarif(report: &Report) -> String {
-    let kinds: BTreeSet<ProblemKind> = report.problems.iter().map(|problem| problem.kind).collect();
+    let all = || report.problems.iter().chain(&report.warnings);
+    let kinds: BTreeSet<ProblemKind> = all().map(|problem| problem.kind).collect();
     let rules: Vec<Value> = kinds.iter().map(|kind| rule(*kind)).collect();
-    let results: Vec<Value> = report.problems.iter().map(result).collect();
+    let errors = report.problems.iter().map(|problem| result(problem, "error"));
+    let warnings = report.warnings.iter().map(|warning| result(warning, "warning"));
+    let results: Vec<Value> = errors.chain(warnings).collect();
     let mut invocation = json!({"executionSuccessful": true});
     if let Some(more) = unlisted(report) {
         let note = json!({"level": "warning", "message": {"text": more}});
@@ -38,7 +41,7 @@ fn rule(kind: ProblemKind) -> Value {
     json!({"id": id, "shortDescription": {"text": text}})
 }
 
-fn result(problem: &Problem) -> Value {
+fn result(problem: &Problem, level: &str) -> Value {
     let mut place = json!({"artifactLocation": {"uri": uri(&problem.path)}});
     if let Some(byte) = problem.byte {
         place["region"] = json!({"byteOffset": byte});
@@ -48,7 +51,7 @@ fn result(problem: &Problem) -> Value {
         location["logicalLocations"] = json!([{"name": key, "kind": "member"}]);
     }
     json!({
-        "ruleId": problem.kind.to_string(), "level": "error",
+        "ruleId": problem.kind.to_string(), "level": level,
         "message": {"text": place_and_reason(problem)}, "locations": [location],
     })
 }

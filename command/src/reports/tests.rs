@@ -19,6 +19,7 @@ fn report(problems: Vec<Problem>) -> Report {
         shards_without_checksums: 0,
         shards_of_append: 0,
         notes: Vec::new(),
+        warnings: Vec::new(),
         found: tarflume_packer::expect::Expect::default(),
         counts: counts(&problems),
         unlisted: 0,
@@ -112,4 +113,23 @@ fn junit_has_a_failed_case_for_each_file_and_one_for_the_others() {
         whole.contains("tests=\"1\" failures=\"0\"") && whole.contains("name=\"3 other shards\""),
         "{whole}"
     );
+}
+
+#[test]
+fn warnings_are_in_each_form_and_fail_nothing() {
+    let text = "no part 'json'; --require json makes this a problem";
+    let warning = Problem::new(ProblemKind::MissingPart, "a.tar", text).at(512).of("k");
+    let report = Report { warnings: vec![warning], ..report(Vec::new()) };
+    let annotations = github(&report);
+    let first = annotations.lines().next().unwrap();
+    assert_eq!(first, format!("::warning file=a.tar,title=missing-part::byte 512: key k: {text}"));
+    assert!(markdown(&report).starts_with("✅") && markdown(&report).contains("no part 'json'"));
+    let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
+    let run = &log["runs"][0];
+    assert_eq!(run["results"][0]["level"], "warning");
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], run["results"][0]["ruleId"]);
+    let suite = junit(&report);
+    assert!(suite.contains("failures=\"0\"") && suite.contains("warning: missing-part: a.tar"));
+    assert!(report.to_string().contains(": whole; 1 warning"), "{report}");
+    assert!(report.to_string().starts_with("warning: missing-part: a.tar: byte 512: key k: "));
 }

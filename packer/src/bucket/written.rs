@@ -7,8 +7,8 @@ use super::objects::Put;
 use super::uploads::{Leftovers, attempt};
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
-use crate::columns::Columns;
 use crate::failure::Failure;
+use crate::unplanned::Unplanned;
 
 impl Bucket {
     /// Begins a data set whose first shard is called `first`. Returns a word that no other writer has, and the uploads of a
@@ -78,12 +78,12 @@ impl Bucket {
     pub(crate) fn publish_written(
         &self,
         records: Vec<ShardRecord>,
-        columns: &Columns,
+        unplanned: &Unplanned,
     ) -> Result<Manifest, Failure> {
         let whole = records.par_iter().map(|record| self.expect_written(record));
         whole.collect::<Result<(), Failure>>()?;
         let mut written = manifest_of(records, None);
-        written.sidecar_columns = columns.texts();
+        unplanned.state(&mut written);
         if self.objects.create(manifest::FILE_NAME, &written.to_json())? == Put::Exists {
             return Err(self.other_data_set());
         }

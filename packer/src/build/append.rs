@@ -13,6 +13,7 @@ use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::compress::Compress;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::label::ClassList;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
@@ -20,6 +21,7 @@ use crate::plan::naming::Base;
 use crate::present::Present;
 use crate::scan::exts::Require;
 use crate::scan::pair::Side;
+use crate::unplanned::check_of;
 use crate::workdir::quarantine::Policy;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{lacks_entry_points, manifest_digest, published};
@@ -78,6 +80,8 @@ impl AppendOptions {
         (options.join, options.coco, options.voc) = (self.join, self.coco, self.voc);
         (options.yolo, options.yolo_names) = (self.yolo, self.yolo_names);
         (options.pair, options.exclude) = (self.pair, self.exclude);
+        options.json_rules = Some(json_rules::of_manifest(Some(&manifest)));
+        options.check = check_of(&manifest);
         if let Some(shape) = &shape {
             follow(&mut options, shape, &manifest)?;
         }
@@ -132,7 +136,6 @@ fn follow(options: &mut BuildOptions, shape: &Shape, manifest: &Manifest) -> Res
         Cut::Shards(_) => (manifest.shards.iter().map(|shard| shard.bytes).max(), None),
     };
     options.prefix.clone_from(&shape.prefix);
-    options.json_rules = Some(shape.json_rules());
     options.keep_empty.clone_from(&shape.keep_empty);
     options.shuffle = shape.shuffle;
     options.require = Some(shape.require.clone());

@@ -15,6 +15,7 @@ use crate::choice::Choice;
 use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
+use crate::json_rules;
 use crate::label::{ClassList, FolderRule, LabelRule};
 use crate::pictures::Preparation;
 use crate::plan::Shape;
@@ -232,7 +233,7 @@ impl BuildOptions {
             drop,
             columns: columns.planned(),
             keep_empty: self.keep_empty.clone(),
-            json_rules: (json_rules != JsonRules::Strict).then(|| json_rules.word().into()),
+            json_rules: json_rules::planned(json_rules),
         };
         let roots = if sources.is_empty() { self.roots()? } else { rows::roots(&sources) };
         let scan = ScanOptions {

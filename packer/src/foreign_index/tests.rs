@@ -245,6 +245,7 @@ fn found(folder: &Path) -> Vec<String> {
         schemas: Vec::new(),
         class: None,
         json: None,
+        check: None,
         ignore_zeros: false,
         jobs: 2,
         stop: Stop::new(),

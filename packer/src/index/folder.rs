@@ -15,6 +15,7 @@ use super::shard::Indexed;
 use crate::columns::Columns;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::json_rules;
 
 /// The field `tool` of a manifest made here.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -100,17 +101,23 @@ pub(crate) fn publish_manifest(
     if let Some(found) = &found {
         order_as(found, &mut manifest.shards);
     }
-    if let Some(found) = found.clone().filter(|found| same(found, &manifest)) {
+    // The rules of JSON are those of the manifest, or given ones that accept more.
+    let rules = options.columns.rules();
+    let widens = found.as_ref().is_some_and(|found| json_rules::of_manifest(Some(found)) != rules);
+    let kept = found.clone().filter(|found| !widens && same(found, &manifest));
+    if let Some(found) = kept {
         return Ok(MadeManifest { path, manifest: found, kept: true });
     }
     // The tars are unchanged, so what the manifest states about their samples stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
-    let adds = options.entry_points || !options.columns.is_empty();
+    let adds = options.entry_points || !options.columns.is_empty() || widens;
     let added = adds && found.is_some();
     if let Some(found) = found {
         (manifest.plan, manifest.options) = (found.plan, found.options);
         (manifest.appended, manifest.about) = (found.appended, found.about);
+        manifest.check = found.check;
     }
+    json_rules::record(rules, &mut manifest);
     if !options.force && !added && files::exists(&path)? {
         let text = format!(
             "{}: this manifest does not describe the tars that are here; replace it with --force",

@@ -12,6 +12,7 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
+use super::decoded::DecodedTars;
 use super::inflate::{Codec, Forward, STREAM};
 use super::sidecar::{PartFacts, SHARD, SidecarParts};
 use crate::failure::Failure;
@@ -63,6 +64,7 @@ pub(crate) struct SourceReader<'a> {
     stream: Option<(u32, Forward)>,
     /// The sidecars used last, the latest at the end.
     sidecars: Vec<(u32, SidecarParts)>,
+    decoded: DecodedTars,
     open_cells: OpenCells,
 }
 
@@ -82,6 +84,7 @@ impl<'a> SourceReader<'a> {
             cells: None,
             stream: None,
             sidecars: Vec::new(),
+            decoded: DecodedTars::default(),
             open_cells,
         }
     }
@@ -161,7 +164,8 @@ impl<'a> SourceReader<'a> {
                     self.sidecars.remove(0);
                 }
                 let path = self.path(source);
-                self.sidecars.push((source, SidecarParts::open(&path)?));
+                let sidecar = SidecarParts::open(&path, &mut self.decoded)?;
+                self.sidecars.push((source, sidecar));
             }
         }
         let last = self.sidecars.len() - 1;

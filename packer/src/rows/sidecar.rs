@@ -7,6 +7,7 @@ use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Result, files, index_path, name};
 
+use super::decoded::DecodedTars;
 use crate::failure::Failure;
 use crate::index::proof;
 use crate::packed_shard::FrameReader;
@@ -33,6 +34,8 @@ pub(crate) struct SidecarParts {
     /// The row that was found last: parts are usually read in the order of the tar.
     row: u64,
     frames: FrameReader,
+    /// Whether pictures were decoded when the tar was packed.
+    was_decoded: bool,
 }
 
 /// What a sidecar says about a part.
@@ -42,6 +45,8 @@ pub(crate) struct PartFacts<'a> {
     pub(crate) checksum: Option<u32>,
     /// Its entry points; empty if it has none.
     pub(crate) entry_points: &'a [u8],
+    /// Whether pictures were decoded when the tar was packed.
+    pub(crate) was_decoded: bool,
 }
 
 impl SidecarParts {
@@ -50,8 +55,10 @@ impl SidecarParts {
     /// # Errors
     /// Returns an error if there is none, it is damaged or belongs to another tar, or the operating system
     /// refuses.
-    pub(crate) fn open(tar: &Path) -> Result<SidecarParts, Failure> {
-        Ok(SidecarParts { index: open_sidecar(tar)?, row: 0, frames: FrameReader::default() })
+    pub(super) fn open(tar: &Path, decoded: &mut DecodedTars) -> Result<SidecarParts, Failure> {
+        let index = open_sidecar(tar)?;
+        let was_decoded = decoded.has(tar, &index)?;
+        Ok(SidecarParts { index, row: 0, frames: FrameReader::default(), was_decoded })
     }
 
     /// Fills `space` with the bytes of the tar from `at`, if the tar is compressed; returns false if it is not.
@@ -91,7 +98,8 @@ impl SidecarParts {
         };
         self.row = row;
         let points = self.index.entry_points(number).map_err(damaged)?;
-        Ok(PartFacts { checksum, entry_points: points.unwrap_or_default() })
+        let (entry_points, was_decoded) = (points.unwrap_or_default(), self.was_decoded);
+        Ok(PartFacts { checksum, entry_points, was_decoded })
     }
 
     /// Returns the row, number and checksum of a part.

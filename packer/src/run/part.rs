@@ -257,11 +257,12 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns true if [`Parts::fill`] compares a part with a checksum.
-    fn is_compared(&mut self, part: &PlannedPart) -> Result<bool, Refused> {
+    /// Returns true if a picture was decoded when its source was packed, and [`Parts::fill`] has compared it with the
+    /// checksum of that time.
+    fn was_decoded(&mut self, part: &PlannedPart) -> Result<bool, Refused> {
         let Location::Range { source, at } = part.location else { return Ok(false) };
         let facts = self.sources.facts(source, at).map_err(Refused::Failure)?;
-        Ok(facts.is_some_and(|facts| facts.checksum.is_some()))
+        Ok(facts.is_some_and(|facts| facts.checksum.is_some() && facts.was_decoded))
     }
 
     /// Returns the entry points that the sidecar of the part's source has; `None` if they are to be found.
@@ -307,7 +308,7 @@ impl<'a> Parts<'a> {
     ) -> Result<Found, Refused> {
         let file = self.fill(sample, part, space)?;
         let content = self.content(part);
-        let is_known = content == Content::Image && self.is_compared(part)?;
+        let is_known = content == Content::Image && self.was_decoded(part)?;
         let check = if is_known { Content::check_again } else { Content::check };
         let found = check(content, space, self.checks.level, self.checks.json);
         let found = found.map_err(|fault| self.fault(sample, part, fault))?;

@@ -32,7 +32,11 @@ pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
         }
         Rule::Space => "its name has blanks or control characters, which some readers split".into(),
         Rule::NonAscii => "its name is not ASCII, which some readers can't read".into(),
-        Rule::Hidden => "its name begins with a dot, so readers leave it out".into(),
+        Rule::Hidden => {
+            let text = "its name begins with a dot, so readers leave it out; rename it, or give --names \
+                        hidden=replace or hidden=skip";
+            return text.into();
+        }
         Rule::Dunder => "its name begins with '__', which readers take for metadata".into(),
         Rule::Long => {
             format!("its name in the shard is longer than {MAX_NAME} bytes, which some readers cut")

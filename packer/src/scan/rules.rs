@@ -235,6 +235,8 @@ impl NameRules {
             match self.action(rule) {
                 Action::Refuse => return Verdict::Refuse(rule),
                 Action::Skip => return Verdict::Skip,
+                // No reader takes a file whose base name begins with a dot.
+                Action::Allow if rule == Rule::Hidden && dots => return Verdict::Refuse(rule),
                 Action::Allow => {}
                 Action::Replace => {
                     let old = name.as_deref().unwrap_or(component);
@@ -315,6 +317,13 @@ mod tests {
 
     fn replace_all() -> NameRules {
         NameRules::parse("replace,hidden=replace").unwrap()
+    }
+
+    #[test]
+    fn a_hidden_file_is_never_allowed_but_its_folder_may_be_hidden() {
+        let rules = NameRules::parse("hidden=allow").unwrap();
+        assert_eq!(rules.judge(b".x", true), Verdict::Refuse(Rule::Hidden));
+        assert_eq!(rules.judge(b".x", false), Verdict::Keep);
     }
 
     #[test]

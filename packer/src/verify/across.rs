@@ -13,6 +13,7 @@ use super::options::{Level, Options};
 use crate::check::{Content, IMAGE_EXTS};
 use crate::collide::{self, Clash, Keys, Pair};
 use crate::problem::{Problem, ProblemKind, Problems};
+use crate::units;
 
 /// The word for any image in `--require`.
 const IMAGE: &str = "image";
@@ -32,6 +33,8 @@ pub(crate) struct Found {
     pub extensions: BTreeMap<String, u64>,
     /// The problems found.
     pub problems: Problems,
+    /// What is unusual and no problem.
+    pub warnings: Vec<Problem>,
 }
 
 /// Checks all keys and parts of a set, as `options` require.
@@ -45,8 +48,10 @@ pub(crate) fn prove(shards: &Shards, options: &Options) -> Result<Found> {
         if options.level > Level::Quick {
             clashes(shards, &mut found.problems)?;
         }
-        if options.level > Level::Quick || options.require.is_some() {
-            missing_parts(shards, options.require.as_deref(), &mut found.problems)?;
+        match &options.require {
+            Some(require) => missing_parts(shards, require, &mut found.problems)?,
+            None if options.level > Level::Quick => found.warnings = rarely_missing(shards)?,
+            None => {}
         }
         Ok(())
     });
@@ -194,18 +199,13 @@ fn class(ext: &[u8]) -> &[u8] {
     if plain_image { IMAGE.as_bytes() } else { ext }
 }
 
-fn missing_parts(
-    shards: &Shards,
-    require: Option<&[String]>,
-    problems: &mut Problems,
-) -> Result<()> {
-    let wanted: Vec<Vec<u8>> = match require {
-        Some(require) => require.iter().map(|ext| ext.to_ascii_lowercase().into_bytes()).collect(),
-        None => expected(shards)?,
-    };
-    if wanted.is_empty() {
+/// Adds a problem for each required part that a sample lacks.
+fn missing_parts(shards: &Shards, require: &[String], problems: &mut Problems) -> Result<()> {
+    if require.is_empty() {
         return Ok(());
     }
+    let wanted: Vec<Vec<u8>> =
+        require.iter().map(|ext| ext.to_ascii_lowercase().into_bytes()).collect();
     for (shard, (_, index)) in shards.shards.iter().enumerate() {
         let mut have = Have::default();
         for sample in index.iter() {
@@ -251,8 +251,53 @@ fn lacks(path: String, sample: &Sample<'_>, want: &[u8]) -> Problem {
     Problem::new(ProblemKind::MissingPart, path, text).at(sample.first).of(sample.shown_key())
 }
 
-/// Returns the parts that samples of this set are expected to have by default; see [`is_expected`].
-fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
+/// Samples that lack a part.
+#[derive(Debug, Default)]
+struct Lacking {
+    samples: u64,
+    /// The first one.
+    first: Option<Problem>,
+}
+
+/// Returns a warning for each part that nearly all samples have and some lack. Packing does not expect such a part of
+/// each sample, so its absence is no problem unless it is required.
+fn rarely_missing(shards: &Shards) -> Result<Vec<Problem>> {
+    let wanted = usual(shards)?;
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut lacking: Vec<Lacking> = wanted.iter().map(|_| Lacking::default()).collect();
+    for (shard, (_, index)) in shards.shards.iter().enumerate() {
+        let mut have = Have::default();
+        for sample in index.iter() {
+            let sample = sample?;
+            have.gather(&sample)?;
+            for (want, found) in wanted.iter().zip(&mut lacking) {
+                if !have.has(want) {
+                    found.samples += 1;
+                    found.first.get_or_insert_with(|| lacks(shards.path(shard), &sample, want));
+                }
+            }
+        }
+    }
+    let told = wanted.iter().zip(lacking).filter_map(|(want, Lacking { samples, first })| {
+        let Problem { reason, .. } = first.as_ref()?;
+        let (all, others) = (units::count(shards.count()), units::count(samples - 1));
+        let others = match samples {
+            1 => String::new(),
+            _ => format!(", nor have {others} others"),
+        };
+        let reason = format!(
+            "{reason}{others}; the rest of the {all} samples have it. --require {} makes this a problem",
+            name::shown(want)
+        );
+        first.map(|first| Problem { reason, ..first })
+    });
+    Ok(told.collect())
+}
+
+/// Returns the parts that nearly all samples of this set have and some lack; see [`is_usual`].
+fn usual(shards: &Shards) -> Result<Vec<Vec<u8>>> {
     // Number of samples with each class, and the last one that was counted.
     let mut having: HashMap<&[u8], (u64, u64)> = HashMap::new();
     let mut number = 0;
@@ -267,20 +312,19 @@ fn expected(shards: &Shards) -> Result<Vec<Vec<u8>>> {
         }
     }
     let samples = shards.count();
-    let mut expected: Vec<_> = having
+    let mut usual: Vec<_> = having
         .into_iter()
-        .filter(|(_, (n, _))| is_expected(*n, samples))
+        .filter(|(_, (n, _))| is_usual(*n, samples))
         .map(|(ext, _)| ext.to_vec())
         .collect();
-    expected.sort_unstable();
-    Ok(expected)
+    usual.sort_unstable();
+    Ok(usual)
 }
 
-/// Returns true if a part is expected of every sample: most have it, and at most a tenth of them,
-/// or a single one, lack it.
-fn is_expected(having: u64, samples: u64) -> bool {
+/// Returns true if most samples have a part, and at most a tenth of them, or a single one, lack it.
+fn is_usual(having: u64, samples: u64) -> bool {
     let lacking = samples - having;
-    having > lacking && lacking <= (samples / 10).max(1)
+    lacking > 0 && having > lacking && lacking <= (samples / 10).max(1)
 }
 
 #[cfg(test)]
@@ -288,9 +332,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_nearly_all_samples_are_expected() {
+    fn parts_of_nearly_all_samples_are_usual() {
         for (having, samples, want) in [
-            (1, 1, true),
+            (1, 1, false),
+            (100, 100, false),
             (1, 2, false),
             (2, 3, true),
             (1, 3, false),
@@ -299,7 +344,7 @@ mod tests {
             (90, 100, true),
             (89, 100, false),
         ] {
-            assert_eq!(is_expected(having, samples), want, "{having} of {samples}");
+            assert_eq!(is_usual(having, samples), want, "{having} of {samples}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A report as text: one line per problem, then the totals.
+//! A report as text: one line per problem and warning, then the totals.
 
 use std::fmt;
 
@@ -13,6 +13,7 @@ impl fmt::Display for Report {
         if self.unlisted > 0 {
             writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
         }
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
         f.write_str(&self.summary())?;
         self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
     }
@@ -38,6 +39,10 @@ impl Report {
                 .collect();
             let total = units::counted(self.problems.len() as u64, "problem", "problems");
             line.push_str(&format!("{total} ({})", kinds.join(", ")));
+        }
+        if !self.warnings.is_empty() {
+            let warnings = units::counted(self.warnings.len() as u64, "warning", "warnings");
+            line.push_str(&format!("; {warnings}"));
         }
         if self.shards_without_checksums > 0 && self.level > Level::Quick {
             let shards = units::counted(self.shards_without_checksums, "shard has", "shards have");

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tarflume_formats::json::JsonRules;
 
 use super::profile::Profile;
+use crate::check::CheckLevel;
 use crate::choice::Choice;
 use crate::class_field::ClassField;
 use crate::schema::PartSchema;
@@ -38,8 +39,8 @@ impl Choice for Level {
 pub struct Options {
     /// The level.
     pub level: Level,
-    /// Extensions that each sample must have (`image` means any image); `None` expects those that
-    /// nearly all samples have.
+    /// Extensions that each sample must have (`image` means any image); `None` warns of parts that
+    /// nearly all samples have and some lack.
     pub require: Option<Vec<String>>,
     /// Readers whose misreadings are reported.
     pub profiles: Vec<Profile>,
@@ -49,6 +50,9 @@ pub struct Options {
     pub class: Option<ClassField>,
     /// Which texts are JSON; `None` for the rules with which the data set was packed.
     pub json: Option<JsonRules>,
+    /// How parts were checked when they were packed; `None` for what the data set states. After
+    /// [`CheckLevel::Structure`], pictures of kinds and sizes that are not decoded here are warnings.
+    pub check: Option<CheckLevel>,
     /// Reads on behind end markers, for tars that were joined.
     pub ignore_zeros: bool,
     /// Number of shards processed at the same time.

@@ -4,6 +4,7 @@
 //! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
 mod compare;
+mod undecoded;
 
 use std::path::Path;
 
@@ -12,13 +13,14 @@ use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
 
+use self::undecoded::{Picture, Undecoded};
 use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault};
 use super::values::StoredValues;
-use crate::check::{CheckLevel, Content};
+use crate::check::Content;
 use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
 use crate::packed_shard;
@@ -46,6 +48,8 @@ pub(crate) struct Passed {
     pub other_tar: bool,
     /// Samples by class, if they are counted.
     pub classes: ClassCounts,
+    /// What is unusual and no problem.
+    pub warning: Option<Problem>,
 }
 
 struct Pass<'a> {
@@ -57,6 +61,7 @@ struct Pass<'a> {
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
+    undecoded: Undecoded,
     schemas: &'a [PartSchema],
     json: JsonRules,
     class: Option<&'a ClassField>,
@@ -90,6 +95,7 @@ pub(crate) fn over(
         reader,
         cursor: sidecar.map(Cursor::new).transpose()?,
         decode: options.level == Level::Decode,
+        undecoded: Undecoded::new(options.check),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
@@ -240,19 +246,17 @@ impl<'a> Pass<'a> {
         points: Option<&'a [u8]>,
     ) -> Result<()> {
         let data = self.reader.data(member)?;
-        let wrong =
-            match content.check(data, CheckLevel::Decode, self.json).map(|found| found.codes) {
-                Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
-                Ok(None) if points.is_some() => {
-                    vec![PointFault::points(
-                        member.data,
-                        key,
-                        "a JPEG of this kind has no entry points",
-                    )]
-                }
-                Ok(None) => Vec::new(),
-                Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
-            };
+        let tar = self.tar;
+        let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
+        let wrong = match found.map(|found| found.codes) {
+            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+            Ok(None) if points.is_some() => {
+                let text = "a JPEG of this kind has no entry points";
+                vec![PointFault::points(member.data, key, text)]
+            }
+            Ok(None) => Vec::new(),
+            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
+        };
         wrong.into_iter().for_each(|wrong| self.wrong(wrong));
         Ok(())
     }
@@ -407,6 +411,7 @@ impl<'a> Pass<'a> {
             ended,
             other_tar,
             classes: self.classes,
+            warning: self.undecoded.warning(),
         })
     }
 

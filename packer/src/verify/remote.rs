@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::json_rules;
 use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
+use crate::unplanned::check_of;
 
 /// Finds the shards of the data set at `url`.
 ///
@@ -53,6 +54,7 @@ fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
     match read_manifest(&remote.copy_of(FILE_NAME)) {
         Ok(manifest) => {
             set.json = json_rules::of_manifest(Some(&manifest));
+            set.check = check_of(&manifest);
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
                 let tar = remote.copy_of(&entry.name);
@@ -98,7 +100,7 @@ pub(super) fn prove(
     let mut proved = shard::prove(target, options, on_bytes)
         .map_err(|error| remote.failure(Failure::from(error)))?;
     proved.path = remote.place(&tar);
-    for problem in &mut proved.problems.listed {
+    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
         *problem = shown(&remote, problem.clone());
     }
     Ok(proved)

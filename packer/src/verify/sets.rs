@@ -10,12 +10,14 @@ use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::{files, read_manifest};
 
 use super::kinds;
+use crate::check::CheckLevel;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
 use crate::json_rules;
 use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
+use crate::unplanned::check_of;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::shards_of_append;
 
@@ -39,6 +41,8 @@ pub(crate) struct Set {
     pub problems: Vec<Problem>,
     /// Which texts are JSON by the rules with which the data set was packed.
     pub json: JsonRules,
+    /// How its parts were checked when they were packed; `None` if that is not known.
+    pub check: Option<CheckLevel>,
     /// Number of shards beside them that an interrupted append has moved here.
     pub shards_of_append: usize,
 }
@@ -87,6 +91,7 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
         }
     };
     set.json = json_rules::of_manifest(manifest.as_ref());
+    set.check = manifest.as_ref().and_then(check_of);
     let has_manifest = manifest.is_some();
     // Beside a manifest they are not part of the data set, and no reader of it opens them.
     for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {

@@ -32,6 +32,8 @@ pub(crate) struct Proved {
     pub classes: ClassCounts,
     /// The problems found.
     pub problems: Problems,
+    /// What is unusual and no problem.
+    pub warning: Option<Problem>,
 }
 
 /// Verifies one shard.
@@ -51,6 +53,7 @@ pub(crate) fn prove(
         index: None,
         classes: ClassCounts::default(),
         problems: Problems::default(),
+        warning: None,
     };
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
@@ -164,13 +167,13 @@ fn full(
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
-    let Passed { problems, facts, rows, ended, other_tar, classes } =
+    let Passed { problems, facts, rows, ended, other_tar, classes, warning } =
         pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
     for problem in problems.listed {
         proved.problems.push(problem);
     }
     proved.problems.unlisted += problems.unlisted;
-    proved.classes = classes;
+    (proved.classes, proved.warning) = (classes, warning);
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {

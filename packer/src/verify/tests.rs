@@ -58,6 +58,7 @@ fn options(level: Level) -> Options {
         schemas: Vec::new(),
         class: None,
         json: None,
+        check: None,
         ignore_zeros: false,
         jobs: 2,
         stop: Stop::new(),
@@ -238,7 +239,7 @@ fn keys_clash_within_and_across_shards() {
 }
 
 #[test]
-fn a_part_that_nearly_all_samples_have_is_reported_as_missing() {
+fn a_part_that_nearly_all_samples_have_is_a_warning_unless_it_is_required() {
     let dir = set();
     let mut tar = TarBytes::new();
     tar.member(b"b0.jpg", b"").member(b"b1.png", b"").member(b"b1.json", b"{}");
@@ -249,7 +250,13 @@ fn a_part_that_nearly_all_samples_have_is_reported_as_missing() {
     .unwrap();
     index(dir.path());
     let without = report(dir.path(), Level::Full);
-    assert_eq!(found(&without), [(ProblemKind::MissingPart, "b.tar".into(), Some(0), Some("b0"))]);
+    assert!(without.whole, "{without}");
+    let [warning] = without.warnings.as_slice() else { panic!("{without}") };
+    assert_eq!((warning.byte, warning.key.as_deref()), (Some(0), Some("b0")));
+    assert!(warning.path.ends_with("b.tar"), "{warning}");
+    for text in ["no part 'json'", "the rest of the 8 samples have it", "--require json"] {
+        assert!(warning.reason.contains(text), "{warning}");
+    }
     for (require, problems) in [(vec![], 0), (vec!["json".into(), "jpg".into()], 2)] {
         let options = Options { require: Some(require), ..options(Level::Quick) };
         let report = verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();

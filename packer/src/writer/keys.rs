@@ -116,7 +116,7 @@ fn reason_of(rule: Rule) -> String {
         Rule::Dot => "a dot in the last component, at which readers end the key".to_string(),
         Rule::Space => "blanks or control characters".into(),
         Rule::NonAscii => "characters that are not ASCII".into(),
-        Rule::Hidden => "a component that begins with a dot".into(),
+        Rule::Hidden => return "the key has a component that begins with a dot; change it".into(),
         Rule::Dunder => "a component that begins with '__', which readers take for metadata".into(),
         Rule::Long => format!("with its part more than {MAX_NAME} bytes, which some readers cut"),
         Rule::Case => "the letters of another key in another case".into(),

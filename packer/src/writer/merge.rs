@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::index::shard::ext_counts;
 use crate::plan::naming::shard_name;
 use crate::problem::Problems;
+use crate::unplanned::Unplanned;
 use crate::verify::across::{Shards, clashes};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::published;
@@ -44,7 +45,7 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
         let text = format!("{} holds a data set already; choose another folder", out.shown());
         return Err(Failure::usage(text));
     }
-    let shards = found(parts, prefix)?;
+    let Parts { shards, mut unplanned } = found(parts, prefix)?;
     for Shard { tar, record, .. } in &shards {
         let place = staging.shards().join(&record.entry.name);
         for (from, to) in [(tar.clone(), place.clone()), (index_path(tar), index_path(&place))] {
@@ -57,10 +58,10 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
         }
     }
     sync_folder(&staging.shards())?;
-    let columns = Columns::shared(shards.iter().map(|shard| &shard.columns));
+    unplanned.columns = Columns::shared(shards.iter().map(|shard| &shard.columns));
     let mut manifest =
         move_all(&staging, shards.into_iter().map(|shard| shard.record).collect(), None)?;
-    manifest.sidecar_columns = columns.texts();
+    unplanned.state(&mut manifest);
     write_whole(&staging.manifest_path(), &manifest.to_json())?;
     // What is left of the parts: their manifests.
     parts.iter().for_each(|part| drop(fs::remove_dir_all(part)));
@@ -69,16 +70,24 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
     Ok(manifest)
 }
 
+/// The shards of all parts, and what holds for all of them but the columns.
+struct Parts {
+    shards: Vec<Shard>,
+    unplanned: Unplanned,
+}
+
 /// Returns the shards of all parts with their new names, after the check of their keys.
-fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
+fn found(parts: &[PathBuf], prefix: &str) -> Result<Parts, Failure> {
     let (mut shards, mut indexes) = (Vec::new(), Vec::new());
+    let mut manifests = Vec::with_capacity(parts.len());
     for part in parts {
         let path = part.join(tarflume_formats::manifest::FILE_NAME);
         if !files::exists(&path)? {
             let text = format!("{} holds no data set", part.shown());
             return Err(Failure::usage(text));
         }
-        for mut entry in read_manifest(&path)?.shards {
+        let manifest = read_manifest(&path)?;
+        for mut entry in manifest.shards.clone() {
             let tar = part.join(&entry.name);
             let index = Index::open(&index_path(&tar))?;
             let number = shards.len() as u64;
@@ -98,6 +107,7 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
             indexes.push((tar.clone(), index));
             shards.push(Shard { tar, record, columns });
         }
+        manifests.push(manifest);
     }
     if shards.is_empty() {
         return Err(Failure::usage("no part has a sample"));
@@ -105,7 +115,7 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Vec<Shard>, Failure> {
     let mut problems = Problems::default();
     clashes(&Shards::new(indexes), &mut problems)?;
     match problems.listed.first() {
-        None => Ok(shards),
+        None => Ok(Parts { shards, unplanned: Unplanned::shared(&manifests) }),
         Some(first) => Err(Failure::bad_data(format!(
             "{} samples have keys that other samples have, too, such as {first}; give each sample a key of its own",
             problems.listed.len() as u64 + problems.unlisted

@@ -1,12 +1,14 @@
 //! `Options`: how a writer divides and checks what it writes.
 
 use tarflume_formats::Durability;
+use tarflume_formats::json::JsonRules;
 
 use crate::build::options::SHARD_SIZE;
 use crate::check::CheckLevel;
 use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::scan::rules::NameRules;
+use crate::unplanned::Unplanned;
 
 /// The options of a writer.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub struct Options {
     pub names: NameRules,
     /// The level of the content checks.
     pub check: CheckLevel,
+    /// Which texts are JSON. The data set records the rules.
+    pub json: JsonRules,
     /// How shards are compressed, if they are.
     pub compress: Option<Compress>,
     /// Whether JPEGs get entry points.
@@ -41,11 +45,19 @@ impl Default for Options {
             shard_samples: None,
             names: NameRules::default(),
             check: CheckLevel::Structure,
+            json: JsonRules::Strict,
             compress: None,
             entry_points: true,
             columns: Columns::default(),
             durability: Durability::Synced,
             fresh: false,
         }
+    }
+}
+
+impl Options {
+    /// Returns what the manifest states.
+    pub(super) fn unplanned(&self) -> Unplanned {
+        Unplanned { columns: self.columns.clone(), json: self.json, check: Some(self.check) }
     }
 }

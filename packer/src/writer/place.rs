@@ -9,12 +9,12 @@ use tarflume_formats::{Durability, Manifest, ShardRecord, WrittenShard, files, i
 use super::options::Options;
 use crate::bucket::Bucket;
 use crate::build::finalize::move_all;
-use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::run::destination::PackedShard;
 use crate::stop::Stop;
+use crate::unplanned::Unplanned;
 use crate::work_folder::WorkFolder;
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::published;
@@ -147,19 +147,19 @@ impl Place {
         }
     }
 
-    /// Publishes all shards, whose sidecars have these columns. The manifest comes last, so that it never names a file
+    /// Publishes all shards, which were written so. The manifest comes last, so that it never names a file
     /// that is not in place.
     pub(super) fn publish_all(
         &self,
         records: Vec<ShardRecord>,
-        columns: &Columns,
+        unplanned: &Unplanned,
     ) -> Result<Manifest, Failure> {
         let staging = match self {
-            Place::Bucket { bucket, .. } => return bucket.publish_written(records, columns),
+            Place::Bucket { bucket, .. } => return bucket.publish_written(records, unplanned),
             Place::Folder { staging, .. } => staging,
         };
         let mut manifest = move_all(staging, records, None)?;
-        manifest.sidecar_columns = columns.texts();
+        unplanned.state(&mut manifest);
         staging.sweep()?;
         write_whole(&staging.manifest_path(), &manifest.to_json())?;
         staging.remove()?;

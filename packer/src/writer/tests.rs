@@ -1,6 +1,8 @@
 //! Data sets written sample by sample: what is published, what is refused, what remains.
 #![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 
+mod odd_inputs;
+
 use std::fs;
 
 use tarflume_fixtures::{Photo, PhotoKind};
@@ -50,22 +52,27 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
     assert_eq!((manifest.samples, samples), (8, vec![3, 3, 2]));
     assert_eq!(visible(), 7);
     assert!(!dir.path().join(".pack").exists());
+    let report = verified(dir.path(), Level::Decode);
+    assert!(report.whole, "{report}");
+    let again = DatasetWriter::create(dir.path(), small()).unwrap_err();
+    assert!(again.text.contains("holds a data set already") && again.exit == Exit::Usage);
+}
+
+fn verified(folder: &Path, level: Level) -> verify::Report {
     let options = verify::Options {
-        level: Level::Decode,
+        level,
         require: None,
         profiles: Vec::new(),
         ignore_zeros: false,
         schemas: Vec::new(),
         class: None,
         json: None,
+        check: None,
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),
     };
-    let report = verify::verify(&[dir.path().to_path_buf()], &options, &|_| {}).unwrap();
-    assert!(report.whole, "{report}");
-    let again = DatasetWriter::create(dir.path(), small()).unwrap_err();
-    assert!(again.text.contains("holds a data set already") && again.exit == Exit::Usage);
+    verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap()
 }
 
 #[test]

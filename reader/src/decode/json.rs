@@ -108,7 +108,7 @@ impl Json {
     }
 
     /// Sets the element type. A number outside its range is an error, and so is a whole number that a float type would
-    /// round. A fraction becomes the nearest float. `true` is 1.
+    /// round. A number with a point or an exponent becomes the nearest float, `16777217.0` too. `true` is 1.
     #[must_use]
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
