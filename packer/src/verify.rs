@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
+use tarflume_formats::{Index, IrregularJpegs};
 
 use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
@@ -65,6 +65,9 @@ pub struct Report {
     /// Remarks on shards that are no problems, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// JPEGs that break rules of their format without losing a pixel. Level decode finds them.
+    #[serde(skip_serializing_if = "IrregularJpegs::is_empty")]
+    pub irregular_jpegs: IrregularJpegs,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -132,7 +135,9 @@ fn verify_set(
     }
     let mut shards = Vec::with_capacity(proved.len());
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, classes, problems } = proved?;
+        let Proved { path, bytes, without_checksums, index, classes, irregular, problems } =
+            proved?;
+        report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
         report.shards += 1;
         report.bytes += bytes;
@@ -214,6 +219,7 @@ impl Report {
             shards_without_checksums: 0,
             shards_of_append: 0,
             notes: Vec::new(),
+            irregular_jpegs: IrregularJpegs::default(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Level, Report};
+use crate::irregular::irregular_note;
 use crate::units;
 
 impl fmt::Display for Report {
@@ -14,7 +15,8 @@ impl fmt::Display for Report {
             writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
         }
         f.write_str(&self.summary())?;
-        self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
+        let irregular = irregular_note(&self.irregular_jpegs);
+        self.notes.iter().chain(&irregular).try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 

@@ -10,7 +10,9 @@ use std::path::Path;
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
-use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
+use tarflume_formats::{
+    Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
+};
 
 use super::bad_name::bad_name;
 use super::cursor::{Cursor, Listed};
@@ -46,6 +48,8 @@ pub(crate) struct Passed {
     pub other_tar: bool,
     /// Samples by class, if they are counted.
     pub classes: ClassCounts,
+    /// JPEGs that break rules of their format without losing a pixel, if their codes were read.
+    pub irregular: IrregularJpegs,
 }
 
 struct Pass<'a> {
@@ -101,7 +105,7 @@ pub(crate) fn over(
         stop: &options.stop,
         rows: Rows::new(),
         problems: Problems::default(),
-        jpegs: Jpegs::default(),
+        jpegs: Jpegs::of(tar.display().to_string()),
         on_bytes,
         reported: 0,
     };
@@ -407,6 +411,7 @@ impl<'a> Pass<'a> {
             ended,
             other_tar,
             classes: self.classes,
+            irregular: self.jpegs.irregular,
         })
     }
 
