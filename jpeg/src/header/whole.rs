@@ -125,7 +125,7 @@ mod tests {
         assert!(scans.len() > gaps);
         let mut bytes = jpeg.to_vec();
         for &scan in scans[1..=gaps].iter().rev() {
-            // Behind the tables of the scan, which precede it, so that no code is meant.
+            // Between the tables of the scan and its marker, where no code is.
             bytes.splice(scan..scan, std::iter::repeat_n(0x55, each));
         }
         bytes
