@@ -42,7 +42,7 @@ fn a_build_counts_them_and_names_the_first() {
     let place = place();
     let run = place.pack("build photos -o out").succeeds().says(TWO);
     run.says("the first is PLACE/photos/b.jpg: byte 2: key b: ").says("4 samples");
-    let found = counted(&place.pack("build photos -o json --progress json").succeeds());
+    let found = counted(&place.pack("build photos -o json --format json").succeeds());
     assert_eq!(found["count"], 2, "{found}");
     assert_eq!((&found["first"]["key"], &found["first"]["byte"]), (&"b".into(), &2.into()));
     let quiet = place.pack("build photos -o quiet --quiet").succeeds();

@@ -149,10 +149,6 @@ def test_the_pixels_of_arithmetic_and_lossless_jpegs_are_those_of_pillow(tmp_pat
     for name, one, other in zip(files, found, upright, strict=True):
         np.testing.assert_array_equal(one, other, err_msg=name)
     assert loader.stats()["functions"]["calls"] == len(files)
-    stream = tarflume.Loader(tarflume.Stream(str(path / "0.tar")), batch_size=4, columns={"image": image})
-    [streamed] = [[np.asarray(row) for row in batch["image"]] for batch in stream]
-    for name, one, other in zip(files, streamed, upright, strict=True):
-        np.testing.assert_array_equal(one, other, err_msg=name)
 
 
 def test_the_dataset_for_torch_takes_it_too(tmp_path):
