@@ -346,7 +346,7 @@ impl Header {
             None if self.progressive => Some("it is progressive"),
             None if self.several => Some("its components are in separate scans"),
             None => self.unpointed,
-            known => known,
+            Some(kind) => Some(kind.why()),
         }
     }
 }
