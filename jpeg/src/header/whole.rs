@@ -112,6 +112,7 @@ pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
 mod tests {
     use tarflume_fixtures::{Photo, PhotoKind};
 
+    use super::super::markers::COM;
     use super::*;
 
     /// Inserts stray bytes before each of the first `gaps` scans but the first.
@@ -125,8 +126,9 @@ mod tests {
         assert!(scans.len() > gaps);
         let mut bytes = jpeg.to_vec();
         for &scan in scans[1..=gaps].iter().rev() {
-            // Between the tables of the scan and its marker, where no code is.
-            bytes.splice(scan..scan, std::iter::repeat_n(0x55, each));
+            // Behind an empty comment: bytes behind codes are taken for codes.
+            let strays = std::iter::repeat_n(0x55, each);
+            bytes.splice(scan..scan, [0xff, COM, 0, 2].into_iter().chain(strays));
         }
         bytes
     }
