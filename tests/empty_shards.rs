@@ -33,7 +33,7 @@ fn a_tar_of_zeros_is_a_shard_without_samples_for_every_command() {
         place
             .pack(command)
             .succeeds()
-            .says("tars have no file and give no sample; the first is t/b.tar");
+            .says("tars have no file and give no sample; the first is PLACE/t/b.tar");
         assert!(place.names(out).len() > 1, "{command}");
     }
     place.pack("export t --to folder -o e").succeeds();
