@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn frames_follow_each_other_with_or_without_padding() {
         let skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec();
-        let long: Vec<u8> = (0..200_000u32).map(|n| (n * n >> 7) as u8).collect();
+        let long: Vec<u8> = (0..200_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
         let parts = [
             skippable,
             frame(b"one "),

@@ -9,7 +9,7 @@ use crate::harness::Shards;
 use crate::truth::batches;
 
 /// Ordinals of all batches of all ranks, one list for each rank.
-fn of_ranks(shards: &Shards, shuffle: &Shuffle, world: u32) -> Vec<Vec<u64>> {
+fn of_ranks(shards: &Shards, shuffle: &Shuffle, world: u64) -> Vec<Vec<u64>> {
     let of = |rank| {
         let loader = shards.loader().shuffle(shuffle.clone()).remainder(Remainder::Uneven);
         let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
