@@ -9,9 +9,9 @@ use crate::harness::Shards;
 use crate::truth::batches;
 
 /// Ordinals of all batches of all ranks, one list for each rank.
-fn of_ranks(shards: &Shards, shuffle: &Shuffle, world: u64) -> Vec<Vec<u64>> {
+fn of_ranks(shards: &Shards, shuffle: Shuffle, world: u64) -> Vec<Vec<u64>> {
     let of = |rank| {
-        let loader = shards.loader().shuffle(shuffle.clone()).remainder(Remainder::Uneven);
+        let loader = shards.loader().shuffle(shuffle).remainder(Remainder::Uneven);
         let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
         batches(&loader, 1).unwrap().concat()
     };
@@ -24,8 +24,8 @@ fn every_rank_gets_the_samples_of_the_same_set_without_empty_shards() {
     let without = Shards::of(&[7, 10, 3]);
     for shuffle in [Shuffle::None, Shuffle::Full { seed: 4 }] {
         for world in [1, 2, 3, 5] {
-            let found = of_ranks(&with, &shuffle, world);
-            assert_eq!(found, of_ranks(&without, &shuffle, world), "{shuffle:?} {world}");
+            let found = of_ranks(&with, shuffle, world);
+            assert_eq!(found, of_ranks(&without, shuffle, world), "{shuffle:?} {world}");
             let mut all = found.concat();
             all.sort_unstable();
             assert_eq!(all, (0..20).collect::<Vec<_>>(), "{shuffle:?} {world}");
