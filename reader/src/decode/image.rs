@@ -112,12 +112,8 @@ impl Image {
     ) -> Result<()> {
         let DrawBuffers { decoder, finish } = kept;
         if let Some(ahead) = decoder.take(self.owner(sample)) {
-            let is_undecoded = |error: &Error| error.kind() == ErrorKind::Unsupported;
-            // A kind that is found behind the header is opened again below, with the fallback if there is one.
-            if !ahead.as_ref().is_err_and(is_undecoded) {
-                let (drawn, pixels) = ahead?;
-                return self.write(drawn, pixels, row, finish);
-            }
+            let (drawn, pixels) = ahead?;
+            return self.write(drawn, pixels, row, finish);
         }
         let opened = self.open(sample)?;
         scratch.reserve(opened.memory.saturating_add(opened.finishing))?;
