@@ -29,12 +29,17 @@ fn a_tar_of_zeros_is_a_shard_without_samples_for_every_command() {
     place.pack("info t").succeeds();
     place.pack("stats t").succeeds();
     place.pack("unpack t/c.tar -o u").succeeds();
-    for (command, out) in
-        [("reshard t -o r", "r"), ("build tar:t -o b", "b"), ("export t --to folder -o e", "e")]
-    {
-        place.pack(command).succeeds();
+    for (command, out) in [("reshard t -o r", "r"), ("build tar:t -o b", "b")] {
+        place
+            .pack(command)
+            .succeeds()
+            .says("tars have no file and give no sample; the first is PLACE/t/b.tar");
         assert!(place.names(out).len() > 1, "{command}");
     }
+    place.pack("export t --to folder -o e").succeeds();
+    assert!(place.names("e").len() > 1);
+    place.pack("index --export dali t").succeeds().says("t/b.tar: it has no samples");
+    assert!(place.at("t/a.idx").exists() && !place.at("t/b.idx").exists());
     assert_eq!(place.members("r"), place.members("b"));
     assert_eq!(place.members("r").len(), 10);
 }
@@ -45,7 +50,7 @@ fn tars_of_zeros_without_a_sidecar_are_sources() {
     place.file("t/d.tar", [0; 10_240]);
     tool(&place, "gzip", &["t/d.tar"]).succeeds();
     place.file("t/e.tar.zst", zstd::encode_all(&[0; 10_240][..], 1).unwrap());
-    place.pack("build tar:t -o b").succeeds().says("5 samples");
-    place.pack("reshard t -o r").succeeds().says("5 samples");
+    place.pack("build tar:t -o b").succeeds().says("5 samples").says("4 tars have no file");
+    place.pack("reshard t -o r").succeeds().says("4 tars have no file");
     place.pack("verify t/b.tar").exits(1).says("there is no sidecar");
 }

@@ -15,6 +15,7 @@
 //! - `foreign`: GNU tar, bsdtar, Python's tarfile and webdataset read the output;
 //! - `faults`: one fault at each system call on a file, and power failures;
 //! - `disk_failures`: full disks, disks that cannot be written, sources that change during a run;
+//! - `irregular`: JPEGs that break rules of their format without losing a pixel;
 //! - `dedupe`: images that occur twice or look alike;
 //! - `prepare`: images that are resized, turned, converted or made smaller while they are packed;
 //! - `diff`: samples that two data sets do not have in common;
@@ -73,6 +74,7 @@ mod foreign;
 mod harness;
 mod hostile;
 mod inspect;
+mod irregular;
 mod join;
 mod joined_tars;
 mod json_rules;

@@ -61,6 +61,42 @@ fn other_shards_have_the_bytes_that_a_build_of_the_files_gives() {
     same_shards(&place, "headers", "new0");
 }
 
+/// GNU's tools, bzip2 and xz (multiples of four) take zeros for padding; `zstd -dc` writes all data and complains.
+#[test]
+fn zeros_behind_compressed_tars_are_padding() {
+    let place = packed();
+    let program = "import bz2, gzip, lzma, pathlib\n\
+                   data = pathlib.Path('old', 'shard-000000.tar').read_bytes()\n\
+                   pathlib.Path('p').mkdir()\n\
+                   for pack, end in [(gzip, 'gz'), (bz2, 'bz2'), (lzma, 'xz')]:\n    \
+                       pathlib.Path('p', f'a.tar.{end}').write_bytes(pack.compress(data))\n";
+    tool(&place, "python3", &["-c", program]).succeeds();
+    let tar = fs::read(place.at("old/shard-000000.tar")).unwrap();
+    place.file("p/a.tar.zst", zstd::encode_all(&tar[..], 3).unwrap());
+    place.pack("reshard old/shard-000000.tar -o plain").succeeds();
+    for end in ["gz", "bz2", "xz", "zst"] {
+        let whole = fs::read(place.at(format!("p/a.tar.{end}"))).unwrap();
+        for zeros in [4, 7, 10_240] {
+            let (source, out) =
+                (format!("{end}-{zeros}/a.tar.{end}"), format!("out-{end}-{zeros}"));
+            place.file(&source, [&whole[..], &vec![0; zeros]].concat());
+            place.pack(&format!("reshard {source} -o {out}")).succeeds();
+            same_shards(&place, &out, "plain");
+        }
+        let bad = format!("bad-{end}/a.tar.{end}");
+        place.file(&bad, [&whole[..], b"\0\0\0\0other bytes".as_slice()].concat());
+        place.pack(&format!("reshard {bad} -o bad-out")).exits(65).says("data is damaged");
+        // A second compressed tar behind the padding is read on, or refused, as one without padding.
+        let two = format!("two-{end}/a.tar.{end}");
+        place.file(&two, [&whole[..], &[0; 512], &whole].concat());
+        place.pack(&format!("reshard {two} -o two-out")).exits(65).says("--ignore-zeros");
+    }
+    // The oracle: what zstd writes of a padded file.
+    let found =
+        tool(&place, "sh", &["-c", "zstd -dc zst-7/a.tar.zst 2>err | cmp - old/shard-000000.tar"]);
+    found.succeeds();
+}
+
 #[test]
 fn compressed_tars_give_the_shards_of_plain_ones() {
     let place = packed();

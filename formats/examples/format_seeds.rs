@@ -11,7 +11,7 @@ use tarflume_formats::manifest::{Manifest, ShardEntry};
 use tarflume_formats::plan::{
     Location, PlanWriter, PlannedExt, PlannedPart, PlannedSample, PlannedSource,
 };
-use tarflume_formats::{ShardRecord, crc32c, npy, tar};
+use tarflume_formats::{IrregularJpegs, ShardRecord, crc32c, npy, tar};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args().nth(1).ok_or("usage: format_seeds DIR")?;
@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         unsynced: false,
         extensions: BTreeMap::from([("jpg".into(), 2)]),
         problems: vec![serde_json::json!({"kind": "orphan"})],
+        irregular_jpegs: IrregularJpegs::default(),
     };
     let manifest = Manifest::new("pack", None, record.extensions.clone(), vec![entry]);
     put("manifest", "manifest", &[], &manifest.to_json())?;

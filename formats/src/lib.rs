@@ -50,6 +50,7 @@ mod error;
 pub mod foreign;
 pub mod frames;
 pub mod index;
+mod irregular;
 #[doc(hidden)]
 pub mod json;
 mod key_list;
@@ -90,6 +91,7 @@ pub use content::Content;
 pub use dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
 pub use error::{Error, ErrorKind, Result};
 pub use index::Index;
+pub use irregular::{IrregularJpeg, IrregularJpegs};
 pub use key_list::{KeyLine, KeyList};
 pub use manifest::Manifest;
 pub use map::{Access, FileMap, Mapped};

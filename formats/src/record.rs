@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::irregular::IrregularJpegs;
 use crate::manifest::ShardEntry;
 
 /// A finished shard.
@@ -29,6 +30,9 @@ pub struct ShardRecord {
     pub extensions: BTreeMap<String, u64>,
     /// The problems found and left out, one JSON object each, in the order of the plan.
     pub problems: Vec<serde_json::Value>,
+    /// The packed JPEGs that break rules of their format without losing a pixel; omitted if there are none.
+    #[serde(default, skip_serializing_if = "IrregularJpegs::is_empty")]
+    pub irregular_jpegs: IrregularJpegs,
 }
 
 impl ShardRecord {

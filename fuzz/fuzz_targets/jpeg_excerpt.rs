@@ -1,11 +1,14 @@
 //! Excerpts with false entry points and false rows, both with valid checksums: no panic, and with the right entry
-//! points the same pixels. The input chooses a region and a scale, and changes bytes of the entry points.
+//! points the same pixels; the same result if damaged pictures are kept, since the bytes beside an excerpt are unspecified.
+//! The input chooses a region and a scale, and changes bytes of the entry points.
 #![no_main]
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_jpeg::{Decoder, EntryPoints, Error, Excerpt, Header, Job, Region, Scale, Scanner};
+use tarflume_jpeg::{
+    Decoder, EntryPoints, Error, Excerpt, Header, Job, OnDamage, Region, Scale, Scanner,
+};
 
 /// 97 x 61 pixels, 4:2:0; from fuzz/seeds.
 const JPEG: &[u8] = include_bytes!("../seeds/jpeg_header/yuv420");
@@ -45,13 +48,14 @@ fn decode(
     points: &[u8],
     (region, scale): (Region, Scale),
     excerpt: Option<Excerpt<'_>>,
+    on_damage: OnDamage,
 ) -> Result<Vec<u8>, Error> {
     let header = Header::parse(bytes)?;
     let stride = 3 * region.width as usize;
     let mut output = vec![0; stride * region.height as usize];
     let job = Job::new(bytes, &header, &mut output);
     let entry_points = Some(points);
-    let job = Job { region: Some(region), scale, stride, entry_points, excerpt, ..job };
+    let job = Job { region: Some(region), scale, stride, entry_points, excerpt, on_damage, ..job };
     Decoder::new().decode(job)?;
     Ok(output)
 }
@@ -84,9 +88,11 @@ fuzz_target!(|input: &[u8]| {
             to.copy_from_slice(from);
         }
     }
-    let found = decode(&read, &blob, wanted, Some(excerpt));
+    let found = decode(&read, &blob, wanted, Some(excerpt), OnDamage::Refuse);
+    let kept = decode(&read, &blob, wanted, Some(excerpt), OnDamage::Keep);
+    assert_eq!(found, kept, "what an excerpt does not hold is no damage to keep");
     if blob == good() {
-        let whole = decode(JPEG, &blob, wanted, None);
+        let whole = decode(JPEG, &blob, wanted, None, OnDamage::Refuse);
         assert_eq!(found.expect("a good excerpt"), whole.expect("a good JPEG"));
     }
 });

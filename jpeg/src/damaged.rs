@@ -17,7 +17,7 @@ use self::scans::Scans;
 use self::smoothing::Smoothing;
 use self::store::{Store, last_of};
 use self::walk::Walk;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{Header, STRAYS};
 use crate::job::{Damage, Job, OnDamage, Report};
 use crate::simd::Simd;
@@ -36,9 +36,11 @@ impl Header {
     /// Returns an upper bound on the bytes that decoding takes beside those of [`Header::memory`] if
     /// damaged pictures are kept.
     pub fn memory_to_keep(&self) -> u64 {
+        if !self.has_several_scans() {
+            return 0; // such a picture is read again in any case: all its pixels may be there
+        }
         let (columns, rows) = self.mcus();
-        let held = if self.has_several_scans() { rows } else { 1 };
-        Store::bytes(self, held) + u64::from(columns) * self.components.blocks() as u64 * 129
+        Store::bytes(self, rows) + u64::from(columns) * self.components.blocks() as u64 * 129
     }
 }
 
@@ -68,6 +70,7 @@ impl Damaged {
         }
         let entry_points = slot.report.entry_points;
         slot.open_damaged(job)?;
+        self.reserve(slot.layout.columns.len() * header.components.blocks())?;
         let several = header.has_several_scans();
         let lost = if several {
             self.decode_scans(slot, simd, job)?;
@@ -80,6 +83,18 @@ impl Damaged {
         slot.report.decoded = slot.report.blocks;
         slot.report.damage = if lost { Damage::Lost } else { Damage::Harmless };
         Ok(slot.report)
+    }
+
+    /// Reserves room for a row of this many blocks, and no more: [`Header::memory`] counts it.
+    fn reserve(&mut self, blocks: usize) -> Result<()> {
+        let Damaged { row, last, .. } = self;
+        row.clear();
+        last.clear();
+        let reserved = row.try_reserve_exact(blocks).and_then(|()| last.try_reserve_exact(blocks));
+        reserved.map_err(|_| {
+            let text = format!("no memory for a row of {blocks} blocks");
+            Error::new(ErrorKind::Limit, text)
+        })
     }
 
     /// Decodes a picture of one scan, one row of MCUs after the other. Returns true if pixels are

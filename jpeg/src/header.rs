@@ -23,6 +23,7 @@ pub use self::whole::whole;
 pub(crate) use self::whole::{STRAYS, finish, scan_end};
 
 use self::frame::Frame;
+use self::kind::Undecoded;
 use self::markers::{APP0, APP1, APP14, DAC, DHT, DQT, DRI, SOS, Walk, is_frame, is_segment};
 use self::tables::Tables;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,7 +51,7 @@ pub struct Header {
     /// Number of blocks of all components.
     blocks: u64,
     /// Why it is not decoded; `None` if it is.
-    unsupported: Option<&'static str>,
+    unsupported: Option<Undecoded>,
     /// Whether its coefficients come in more than one scan.
     several: bool,
     /// Why a picture of one scan has no entry points.
@@ -150,7 +151,7 @@ impl Header {
         marks: &Marks<'_>,
     ) -> Result<Header> {
         let mut components = Components::of(frame);
-        let mut unsupported = kind::unsupported(frame);
+        let mut unsupported = Undecoded::of(frame);
         let mut several = false;
         if unsupported.is_none() {
             several = frame.is_progressive() || !components.set_tables(scan, at)?;
@@ -158,9 +159,9 @@ impl Header {
                 components.numbers(scan, at)?; // those of all components are in order
             }
             if !components.divide() {
-                unsupported = Some("its components are sampled at rates that do not divide");
+                unsupported = Some(Undecoded::Rates);
             } else if !several && components.blocks() > MCU_BLOCKS {
-                unsupported = Some("it has more than ten blocks to an MCU");
+                unsupported = Some(Undecoded::Mcus);
             }
         }
         if unsupported.is_none() && !frame.is_progressive() {
@@ -230,8 +231,8 @@ impl Header {
     pub(crate) fn check_supported(&self) -> Result<()> {
         match self.unsupported {
             None => Ok(()),
-            Some(why) => {
-                let way_on = kind::way_on(why);
+            Some(kind) => {
+                let (why, way_on) = (kind.why(), kind.way_on());
                 let text = format!("{why}: this kind is not decoded; {way_on}");
                 Err(Error::new(ErrorKind::Unsupported, text))
             }
@@ -330,12 +331,12 @@ impl Header {
 
     /// Returns why it is not decoded; `None` if it is.
     pub fn unsupported(&self) -> Option<&'static str> {
-        self.unsupported
+        self.unsupported.map(Undecoded::why)
     }
 
     /// Returns what a user can do with a picture that is not decoded; `None` if it is decoded.
     pub fn way_on(&self) -> Option<&'static str> {
-        self.unsupported.map(kind::way_on)
+        self.unsupported.map(Undecoded::way_on)
     }
 
     /// Returns why a picture of its kind has no entry points; `None` if it has them. Kinds that are
@@ -345,7 +346,7 @@ impl Header {
             None if self.progressive => Some("it is progressive"),
             None if self.several => Some("its components are in separate scans"),
             None => self.unpointed,
-            known => known,
+            Some(kind) => Some(kind.why()),
         }
     }
 }

@@ -32,7 +32,10 @@ impl Header {
             let coefficients = Grid::kept(self, &layout.rows, &layout.columns).bytes();
             return Ok(Planes::bytes(&layout) + coefficients + lines + data(0) + restarts);
         }
-        let row = u64::from(layout.mcus.0) * layout.blocks as u64 * 130;
-        Ok(Planes::bytes(&layout) + MOST_LANES as u64 * row + lines + data(mcus))
+        let blocks = |mcus: u32| u64::from(mcus) * layout.blocks as u64;
+        let row = blocks(layout.mcus.0) * 130;
+        // A picture that seems to be damaged is read again, one whole row of MCUs at a time.
+        let again = blocks(self.mcus().0) * 128 + row;
+        Ok(Planes::bytes(&layout) + MOST_LANES as u64 * row + again + lines + data(mcus))
     }
 }

@@ -14,7 +14,7 @@ use tarflume_jpeg::Header;
 
 pub use self::fault::CheckLevel;
 pub(crate) use self::fault::{Dimensions, Fault};
-pub(crate) use self::tray::{LARGE, Tray, strips_of};
+pub(crate) use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
 
 /// The type of content that an extension implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -192,13 +192,23 @@ impl Job<'_> {
             shard::read(&tar, &entry.name, contents, &self.options.stop, self.on_bytes)?;
         let (mut files, mut notes) = (Vec::new(), Vec::new());
         if self.has(IndexFormat::Dali) {
-            let index = dali::index(&shard).map_err(|why| at(&tar, &why))?;
-            files.push(self.put(&dali::file_name(&entry.name), &index.bytes)?);
-            if index.is_without_names {
-                notes.push(format!(
-                    "{}: a name contains a blank, which ends a name in DALI's index; version 1.1, without names, was written",
+            let name = dali::file_name(&entry.name);
+            match dali::index(&shard).map_err(|why| at(&tar, &why))? {
+                None => notes.push(format!(
+                    "{}: it has no samples, and DALI refuses an index without samples: {name} was not written; leave \
+                     the tar out of `paths`",
                     tar.shown()
-                ));
+                )),
+                Some(index) => {
+                    files.push(self.put(&name, &index.bytes)?);
+                    notes.extend(index.is_without_names.then(|| {
+                        format!(
+                            "{}: a name contains a blank, which ends a name in DALI's index; version 1.1, without \
+                             names, was written",
+                            tar.shown()
+                        )
+                    }));
+                }
             }
         }
         if self.has(IndexFormat::Energon) {

@@ -73,6 +73,7 @@ mod gzip;
 pub mod index;
 #[doc(hidden)]
 pub mod internal;
+mod irregular;
 mod join;
 mod json_rules;
 mod label;
@@ -113,6 +114,7 @@ pub use choice::Choice;
 pub use compress::Compress;
 pub use exit::Exit;
 pub use failure::{Failure, Outcome};
+pub use irregular::irregular_note;
 pub use problem::{Problem, ProblemKind, Problems, counts};
 pub use rows::files_named;
 pub use schema::PartSchema;

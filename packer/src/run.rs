@@ -33,7 +33,7 @@ use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
-    Durability, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
+    Durability, IrregularJpegs, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };
 
 use self::images::Images;
@@ -79,6 +79,9 @@ pub struct RunReport {
     pub refused: u64,
     /// What preparation did to the images of the shards packed by this run.
     pub pictures: PictureTotals,
+    /// The JPEGs of all shards, including skipped ones, that break rules of their format without losing a pixel. They are
+    /// found where Huffman codes are read.
+    pub irregular_jpegs: IrregularJpegs,
 }
 
 /// Result of one shard.
@@ -88,11 +91,27 @@ enum Outcome {
     Refused,
 }
 
+/// What was found in the samples of one shard.
+#[derive(Debug, Default)]
+struct Findings {
+    /// Problems of samples that were left out.
+    problems: Vec<Problem>,
+    /// Of samples that were packed.
+    irregular: IrregularJpegs,
+}
+
+/// A shard with its result.
+struct Done {
+    number: usize,
+    outcome: Outcome,
+    findings: Findings,
+}
+
 /// A packed shard to be published.
 struct Finished<'a> {
     number: usize,
     written: WrittenShard,
-    problems: Vec<Problem>,
+    findings: Findings,
     /// Removed once the shard is published.
     claim: Option<Claim<'a>>,
 }
@@ -161,20 +180,29 @@ pub fn run(
     }
     let mut results = job.results.into_inner().ignore_poison();
     // Threads finish in any order; reports are in the order of the plan.
-    results.sort_by_key(|(number, ..)| *number);
+    results.sort_by_key(|done| done.number);
     let durability = options.durability;
     let stolen = job.stolen.into_inner();
     let problems = Vec::new();
     let pictures = job.pictures.into_inner().ignore_poison();
-    let mut ran =
-        RunReport { durability, packed: 0, stolen, skipped: 0, problems, refused: 0, pictures };
-    for (_, outcome, problems) in results {
+    let mut ran = RunReport {
+        durability,
+        packed: 0,
+        stolen,
+        skipped: 0,
+        problems,
+        refused: 0,
+        pictures,
+        irregular_jpegs: IrregularJpegs::default(),
+    };
+    for Done { outcome, findings, .. } in results {
         match outcome {
             Outcome::Skipped => ran.skipped += 1,
             Outcome::Packed => ran.packed += 1,
             Outcome::Refused => ran.refused += 1,
         }
-        ran.problems.extend(problems);
+        ran.problems.extend(findings.problems);
+        ran.irregular_jpegs.join(findings.irregular);
     }
     Ok(ran)
 }
@@ -195,7 +223,7 @@ struct Job<'a> {
     counter: &'a RunCounter,
     stop: AtomicBool,
     stolen: AtomicU64,
-    results: Mutex<Vec<(usize, Outcome, Vec<Problem>)>>,
+    results: Mutex<Vec<Done>>,
     failure: Mutex<Option<Failure>>,
     pictures: Mutex<PictureTotals>,
 }
@@ -211,12 +239,12 @@ impl Job<'_> {
         self.failure.lock().ignore_poison().get_or_insert(failure);
     }
 
-    fn done(&self, number: usize, outcome: Outcome, problems: Vec<Problem>) {
+    fn done(&self, number: usize, outcome: Outcome, findings: Findings) {
         if !matches!(outcome, Outcome::Refused) {
             self.counter.shards.fetch_add(1, Ordering::Relaxed);
         }
         let mut results = self.results.lock().ignore_poison();
-        results.push((number, outcome, problems));
+        results.push(Done { number, outcome, findings });
     }
 
     /// Packs shards until the queue is empty or the run ends.
@@ -247,22 +275,22 @@ impl Job<'_> {
             None => ShardWriter::create(&folder, name)?,
         };
         writer.set_columns(self.options.columns.specs().to_vec());
-        let mut problems = Vec::new();
-        if !self.fill(number, &mut writer, &mut problems, claim.as_ref())? {
+        let mut findings = Findings::default();
+        if !self.fill(number, &mut writer, &mut findings, claim.as_ref())? {
             drop(writer); // which removes the temporary file
             return match self.finished(number)? {
                 Some(record) if !self.stopped() => self.skip(number, record),
                 _ => Ok(()),
             };
         }
-        if self.options.policy == Policy::Fail && !problems.is_empty() {
+        if self.options.policy == Policy::Fail && !findings.problems.is_empty() {
             if let Some(claim) = &claim {
                 claim.refuse();
             }
-            self.done(number, Outcome::Refused, problems);
+            self.done(number, Outcome::Refused, findings);
             return Ok(());
         }
-        let finished = Finished { number, written: writer.finish()?, problems, claim };
+        let finished = Finished { number, written: writer.finish()?, findings, claim };
         // Publishers outlive the packers, so the channel is open unless a publisher has failed.
         let _ = send.send(finished);
         Ok(())
@@ -284,7 +312,7 @@ impl Job<'_> {
         // An attempt with another policy may have left samples out.
         let refused = self.options.policy == Policy::Fail && !problems.is_empty();
         let outcome = if refused { Outcome::Refused } else { Outcome::Skipped };
-        self.done(number, outcome, problems);
+        self.done(number, outcome, Findings { problems, irregular: record.irregular_jpegs });
         Ok(())
     }
 
@@ -294,7 +322,7 @@ impl Job<'_> {
         &self,
         number: usize,
         writer: &mut ShardWriter,
-        problems: &mut Vec<Problem>,
+        findings: &mut Findings,
         claim: Option<&Claim<'_>>,
     ) -> Result<bool, Failure> {
         let foot = self.plan.foot();
@@ -315,8 +343,14 @@ impl Job<'_> {
                 let planned = ahead.sample(n);
                 let images = images.as_mut();
                 let columns = &self.options.columns;
-                let packing =
-                    Packing { writer, parts: &mut parts, ahead: &mut ahead, images, columns };
+                let packing = Packing {
+                    writer,
+                    parts: &mut parts,
+                    ahead: &mut ahead,
+                    images,
+                    columns,
+                    irregular: &mut findings.irregular,
+                };
                 match sample::pack(packing, n, &planned) {
                     Ok(bytes) => {
                         absences.read();
@@ -327,7 +361,7 @@ impl Job<'_> {
                     Err(Wrong::Problems(of_sample)) => {
                         absences.refused(&roots[planned.root as usize], &of_sample)?;
                         self.leave_out(&planned, &of_sample, &mut parts)?;
-                        problems.extend(of_sample);
+                        findings.problems.extend(of_sample);
                     }
                 }
                 ahead.give_back(n, planned);
@@ -400,7 +434,7 @@ impl Job<'_> {
     }
 
     fn publish(&self, finished: Finished<'_>) -> Result<(), Failure> {
-        let Finished { number, written, problems, claim } = finished;
+        let Finished { number, written, findings, claim } = finished;
         let foot = self.plan.foot();
         let PlannedShard { name, split, .. } = &foot.shards[number];
         let extensions = written.extensions.clone();
@@ -413,7 +447,8 @@ impl Job<'_> {
             entry_points: foot.entry_points,
             unsynced: self.options.durability == Durability::Cached,
             extensions,
-            problems: problems.iter().map(Problem::to_value).collect(),
+            problems: findings.problems.iter().map(Problem::to_value).collect(),
+            irregular_jpegs: findings.irregular.clone(),
         };
         match &self.options.destination {
             None => {
@@ -432,7 +467,7 @@ impl Job<'_> {
         if claim.is_some_and(|claim| claim.stolen) {
             self.stolen.fetch_add(1, Ordering::Relaxed);
         }
-        self.done(number, Outcome::Packed, problems);
+        self.done(number, Outcome::Packed, findings);
         Ok(())
     }
 }

@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tarflume_formats::Index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
+use tarflume_formats::{Index, IrregularJpegs};
 
 use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
@@ -69,6 +69,9 @@ pub struct Report {
     /// are not decoded here and that packing has accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Problem>,
+    /// JPEGs that break rules of their format without losing a pixel. Level decode finds them.
+    #[serde(skip_serializing_if = "IrregularJpegs::is_empty")]
+    pub irregular_jpegs: IrregularJpegs,
     /// What the data set contains, for `pack verify --expect`.
     #[serde(skip)]
     pub found: Expect,
@@ -137,8 +140,10 @@ fn verify_set(
     }
     let mut shards = Vec::with_capacity(proved.len());
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, classes, problems, warning } = proved?;
+        let Proved { path, bytes, without_checksums, index, classes, irregular, problems, warning } =
+            proved?;
         report.warnings.extend(warning);
+        report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
         report.shards += 1;
         report.bytes += bytes;
@@ -222,6 +227,7 @@ impl Report {
             shards_of_append: 0,
             notes: Vec::new(),
             warnings: Vec::new(),
+            irregular_jpegs: IrregularJpegs::default(),
             found: Expect::default(),
             counts: BTreeMap::new(),
             unlisted: 0,

@@ -12,7 +12,9 @@ mod place;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use tarflume_formats::{Manifest, ShardRecord, ShardWriter, name, tar};
+use tarflume_formats::{
+    IrregularJpeg, IrregularJpegs, Manifest, ShardRecord, ShardWriter, name, tar,
+};
 
 pub use self::merge::merge;
 pub use self::options::Options;
@@ -80,6 +82,9 @@ pub struct DatasetWriter {
     lost: Option<String>,
     keys: Keys,
     tray: Tray,
+    /// The irregular JPEGs of finished shards, and those of the shard in work.
+    irregular: IrregularJpegs,
+    irregular_here: IrregularJpegs,
 }
 
 impl DatasetWriter {
@@ -122,6 +127,8 @@ impl DatasetWriter {
             lost: None,
             keys: Keys::default(),
             tray: Tray::default(),
+            irregular: IrregularJpegs::default(),
+            irregular_here: IrregularJpegs::default(),
         }
     }
 
@@ -153,12 +160,16 @@ impl DatasetWriter {
             self.begun += 1;
         }
         let Some(shard) = &mut self.shard else { return Ok(()) };
-        let mut packing = Packing { shard, tray: &mut self.tray, options: &self.options };
+        let irregular = &mut self.irregular_here;
+        let known = irregular.count;
+        let mut packing =
+            Packing { shard, tray: &mut self.tray, options: &self.options, irregular };
         match packing.all(key, &parts) {
             Ok(dimensions) => {
                 shard.commit(dimensions).inspect_err(|e| self.lost = Some(e.to_string()))?
             }
             Err(rejected) => {
+                self.irregular_here.cut(known);
                 shard.abandon().inspect_err(|e| self.lost = Some(e.to_string()))?;
                 return Err(rejected);
             }
@@ -179,6 +190,14 @@ impl DatasetWriter {
              again with --fresh",
             self.place.shown()
         )))
+    }
+
+    /// Returns the JPEGs of written samples that break rules of their format without losing a pixel. They are found where
+    /// Huffman codes are read: with entry points, or at level decode.
+    pub fn irregular_jpegs(&self) -> IrregularJpegs {
+        let mut all = self.irregular.clone();
+        all.join(self.irregular_here.clone());
+        all
     }
 
     /// Returns the number of samples written.
@@ -219,7 +238,9 @@ impl DatasetWriter {
         let written = shard.finish()?;
         let number = self.begun - 1;
         let (target, options) = (self.place.target(), self.options.clone());
-        let publish = move || target.publish(&options, number, written);
+        let irregular = std::mem::take(&mut self.irregular_here);
+        self.irregular.join(irregular.clone());
+        let publish = move || target.publish(&options, number, written, irregular);
         self.publishing = Some(
             std::thread::Builder::new()
                 .name("tarflume-publish".into())
@@ -282,6 +303,7 @@ struct Packing<'a> {
     shard: &'a mut ShardWriter,
     tray: &'a mut Tray,
     options: &'a Options,
+    irregular: &'a mut IrregularJpegs,
 }
 
 impl Packing<'_> {
@@ -324,11 +346,20 @@ impl Packing<'_> {
         }
         let decode = self.options.check == CheckLevel::Decode;
         if let Some(header) = found.codes.filter(|_| self.options.entry_points || decode) {
-            let points = self.tray.read_one(bytes, &header);
-            let points = points.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
+            let read = self.tray.read_one(bytes, &header);
+            let read = read.map_err(|f| refused(f.kind, Some(f.byte), f.reason))?;
             if self.options.entry_points {
-                self.shard.entry_points(points);
-                self.shard.strips(&strips_of(bytes, points));
+                self.shard.entry_points(read.entry_points);
+                self.shard.strips(&strips_of(bytes, read.entry_points));
+            }
+            if let Some(fault) = read.irregular {
+                let (byte, reason) = (fault.byte, fault.reason.clone());
+                self.irregular.add(|| {
+                    let mut member = Vec::new();
+                    name::join(&mut member, key, ext);
+                    let (path, key) = (name::shown(&member), name::shown(key));
+                    IrregularJpeg { path, byte, key, reason }
+                });
             }
         }
         Ok(found.dimensions)

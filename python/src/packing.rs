@@ -284,7 +284,7 @@ fn already(manifest: &Manifest) -> Value {
 fn published(ready: &Ready, manifest: &Manifest, ran: &RunReport) -> Value {
     json!({"manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
            "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
-           "warnings": warnings(ready.plan.foot())})
+           "irregular_jpegs": ran.irregular_jpegs, "warnings": warnings(ready.plan.foot())})
 }
 
 /// A plan to pack, or the result of a build that ends before.

@@ -135,6 +135,13 @@ impl Writer {
         py.detach(|| self.held().as_ref().map(DatasetWriter::notices)).unwrap_or_default()
     }
 
+    /// The JPEGs of written samples that break rules of their format without losing a pixel.
+    #[getter]
+    fn irregular_jpegs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let jpegs = py.detach(|| self.held().as_ref().map(DatasetWriter::irregular_jpegs));
+        from_json(py, &jpegs.ok_or_else(|| self.closed(py))?)
+    }
+
     #[getter]
     fn is_closed(&self, py: Python<'_>) -> bool {
         py.detach(|| self.held().is_none())

@@ -121,8 +121,9 @@ def build(
       events: dicts with `phase`, `seconds`, and `names`, or `bytes`, `total_bytes`, `samples`, `shards`, ...
 
     Returns the manifest (`samples`, `bytes`, `extensions`, `shards`: dicts of `name`, `samples`, `bytes`, ...), with
-    `packed` and `skipped` (shards made by this call, and by an earlier one), `problems` (of samples that were left out)
-    and `warnings` (such as samples larger than a shard, and very small shards).
+    `packed` and `skipped` (shards made by this call, and by an earlier one), `problems` (of samples that were left out),
+    `irregular_jpegs` (how many JPEGs break rules of their format without losing a pixel, `count`, and the `first`; not
+    where the data set was published before), and `warnings` (such as samples larger than a shard, and very small shards).
 
     Raises `UsageError` for arguments that are impossible (`MissingSourceError`, also a `FileNotFoundError`, for a folder
     that does not exist), `PackError` for bad data (with `problems`) and if the operating system refuses until something

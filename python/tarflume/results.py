@@ -12,7 +12,10 @@ class Report(dict[str, Any]):
     """The result of `verify`, which prints as text.
 
     Keys: `whole`, `level`, `shards`, `samples`, `bytes` (of tars), `extensions` (parts by extension),
-    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `notes` (remarks that are no problems, if there are any), `warnings` (what is unusual and no problem, if there is anything: dicts as in `problems`), `counts` (problems by kind),
+    `shards_without_checksums`, `shards_of_append` (moved by an interrupted `append`), `notes` (remarks that are no
+    problems, if there are any), `warnings` (what is unusual and no problem, if there is anything: dicts as in `problems`),
+    `irregular_jpegs` (how many JPEGs break rules of their format without losing a pixel, `count`, and the `first`, if there
+    are any, at level decode), `counts` (problems by kind),
     `problems` (dicts of `kind`, `path`, `reason` and, if known, `byte` and `key`), `unlisted` (the number of problems
     that did not fit into the list).
     """
@@ -55,6 +58,9 @@ class Built(dict[str, Any]):
         made = f"{_counted(self['samples'], 'sample')}, {_counted(len(self['shards']), 'shard')}"
         made += f", {self['bytes'] / 1e6:,.1f} MB"
         told = f"; {_counted(len(self['problems']), 'problem')}, listed in ['problems']" if self["problems"] else ""
+        irregular = self.get("irregular_jpegs", {}).get("count", 0)
+        if irregular:
+            told += f"; {_counted(irregular, 'irregular JPEG')}, see ['irregular_jpegs']"
         return f"{self._what} {made}{told}"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -92,6 +92,7 @@ class ShardWriter:
         self._encoders = dict(encoders or {})
         self._json_rules = json_rules
         self._manifest: dict[str, Any] | None = None
+        self._irregular: dict[str, Any] | None = None
         self._writer: _core.Writer | None = _core.Writer(
             out,
             shard_size=shard_size,
@@ -139,6 +140,13 @@ class ShardWriter:
         return self._open().samples
 
     @property
+    def irregular_jpegs(self) -> dict[str, Any]:
+        """The JPEGs so far that break rules of their format without losing a pixel (stray bytes, a missing end): their
+        number `count`, and the `first` with `path`, `byte`, `key` and `reason`. They are no problem. They are found where
+        all codes are read: with `entry_points`, or `check="decode"`."""
+        return self._irregular if self._irregular is not None else self._open().irregular_jpegs
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """The manifest after `close()`: `samples`, `bytes`, `extensions`, `shards`."""
         if self._manifest is None:
@@ -152,6 +160,7 @@ class ShardWriter:
         """
         if self._manifest is None:
             writer, self._writer = self._open(), None
+            self._irregular = writer.irregular_jpegs
             self._manifest = writer.finish()
         return self._manifest
 

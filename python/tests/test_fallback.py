@@ -33,6 +33,36 @@ def turned(orientation: int) -> Image.Exif:
     return exif
 
 
+# Made by `cjpeg -arithmetic -quality 90 [-progressive]` of `drawn()`: Pillow decodes such files and writes none.
+ARITHMETIC = (Path(__file__).parent / "pictures" / "arithmetic.jpg").read_bytes()
+PROGRESSIVE = (Path(__file__).parent / "pictures" / "arithmetic-progressive.jpg").read_bytes()
+
+
+def with_exif(jpeg: bytes, orientation: int) -> bytes:
+    exif = turned(orientation).tobytes()
+    return jpeg[:2] + b"\xff\xe1" + (len(exif) + 2).to_bytes(2, "big") + exif + jpeg[2:]
+
+
+def lossless(rows: list[list[int]]) -> bytes:
+    """A lossless JPEG (SOF3) of gray rows: differences to the left neighbor, in nine categories of four bits each."""
+    bits = ""
+    for y, row in enumerate(rows):
+        for x, value in enumerate(row):
+            before = row[x - 1] if x else (rows[y - 1][0] if y else 128)
+            difference = value - before
+            category = abs(difference).bit_length()
+            bits += f"{category:04b}"
+            if category:
+                bits += f"{difference if difference > 0 else difference + (1 << category) - 1:0{category}b}"
+    bits += "1" * (-len(bits) % 8)
+    codes = bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8)).replace(b"\xff", b"\xff\0")
+    frame = bytes([8]) + len(rows).to_bytes(2, "big") + len(rows[0]).to_bytes(2, "big") + bytes([1, 1, 0x11, 0])
+    table = bytes([0, 0, 0, 0, 9]) + bytes(12) + bytes(range(9))
+    segments = [(0xC3, frame), (0xC4, table), (0xDA, bytes([1, 1, 0, 1, 0, 0]))]
+    head = b"".join(bytes([0xFF, kind]) + (len(body) + 2).to_bytes(2, "big") + body for kind, body in segments)
+    return b"\xff\xd8" + head + codes + b"\xff\xd9"
+
+
 # Files of kinds that are not decoded, by their extension.
 UNDECODED = {
     "avif": encoded("AVIF", drawn(), quality=90),
@@ -42,6 +72,10 @@ UNDECODED = {
     "tif": encoded("TIFF", drawn("P")),
     "lab.tif": encoded("TIFF", drawn("LAB")),
     "ppm": encoded("PPM", drawn()),
+    "jpg": ARITHMETIC,
+    "progressive.jpg": PROGRESSIVE,
+    "turned.jpg": with_exif(ARITHMETIC, 6),
+    "lossless.jpg": lossless(np.asarray(drawn("L")).tolist()),
 }
 
 
@@ -103,6 +137,42 @@ def test_it_is_asked_for_nothing_else(tmp_path):
     image = tarflume.Image(tarflume.Resize(24), "img", fallback="pillow")
     found, loader = rows(folder(tmp_path / "set", decoded), image)
     assert len(found) == len(decoded) and loader.stats()["functions"]["calls"] == 0
+
+
+def test_the_pixels_of_arithmetic_and_lossless_jpegs_are_those_of_pillow(tmp_path):
+    files = {name: data for name, data in UNDECODED.items() if name.endswith("jpg")}
+    path = folder(tmp_path / "set", files)
+    upright = [np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")) for data in files.values()]
+    np.testing.assert_array_equal(upright[3], np.asarray(drawn("L").convert("RGB")))
+    image = tarflume.Image(tarflume.OriginalSize(1 << 12), "img", fallback="pillow")
+    found, loader = rows(path, image)
+    for name, one, other in zip(files, found, upright, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=name)
+    assert loader.stats()["functions"]["calls"] == len(files)
+
+
+def test_the_dataset_for_torch_takes_it_too(tmp_path):
+    torch = pytest.importorskip("torch")
+    import tarflume.torch
+
+    path = folder(tmp_path / "set", {"jpg": ARITHMETIC, "turned.jpg": with_exif(ARITHMETIC, 3)})
+    image = tarflume.Image(tarflume.Resize((29, 41)), "img", fallback="pillow")
+    data = tarflume.torch.Dataset(path, columns={"image": image}, batch_size=2)
+    [batch] = list(torch.utils.data.DataLoader(data, batch_size=None))
+    stored = np.asarray(Image.open(io.BytesIO(ARITHMETIC)))
+    np.testing.assert_array_equal(np.asarray(batch["image"]), [stored, stored[::-1, ::-1]])
+
+
+def test_a_jpeg_that_pillow_cannot_decode_is_named(tmp_path):
+    frame = ARITHMETIC.index(b"\xff\xc9")
+    hierarchical = ARITHMETIC[: frame + 1] + b"\xcd" + ARITHMETIC[frame + 2 :]
+    path = folder(tmp_path / "set", {"a": ARITHMETIC, "b": hierarchical})
+    image = tarflume.Image(tarflume.Resize(24), "img", fallback="pillow")
+    with pytest.raises(tarflume.errors.DecodeError, match="Pillow cannot decode this picture") as told:
+        rows(path, image)
+    assert told.value.key == "001" and str(told.value.path).endswith("0.tar")
+    with pytest.raises(tarflume.errors.DecodeError, match="it is coded arithmetically.*jpegtran"):
+        rows(path, tarflume.Image(tarflume.Resize(24), "img"))
 
 
 def test_without_it_the_error_names_the_kind_and_what_to_write(tmp_path):

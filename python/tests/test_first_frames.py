@@ -131,3 +131,16 @@ def test_a_frame_of_a_webp_lies_on_an_empty_canvas(tmp_path):
         np.testing.assert_array_equal(opaque[name], np.asarray(image.convert("RGB")), name)
     # A canvas without opacity is black where the frame does not cover it.
     assert found["opaque"][0, 0].tolist() == [0, 0, 0, 255]
+
+
+def test_an_animated_png_gives_its_default_image(tmp_path):
+    pictures = [Image.fromarray(np.full((5, 7, 3), shade, np.uint8)) for shade in (10, 90, 200)]
+    files = {}
+    for name, words in {"first": {}, "beside": {"default_image": True}}.items():
+        out = io.BytesIO()
+        pictures[0].save(out, "PNG", save_all=True, append_images=pictures[1:], **words)
+        assert b"acTL" in out.getvalue()
+        files[name] = out.getvalue()
+    for name, found in load(tmp_path, files, "png").items():
+        np.testing.assert_array_equal(found, np.asarray(Image.open(io.BytesIO(files[name])).convert("RGB")), name)
+        assert (found == 10).all()

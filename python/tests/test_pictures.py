@@ -112,6 +112,7 @@ def test_damaged_pictures_are_kept_on_request(tmp_path, monkeypatch):
         np.testing.assert_array_equal(row, np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB")))
     stats = loader.stats()
     assert (stats["jpegs_damaged"], stats["jpegs_irregular"]) == (1, 1)
+    assert "JPEGs: 1 break rules of their format without losing a pixel; 1 are damaged" in repr(stats)
     with pytest.raises(Exception, match="0001"):
         list(tarflume.Loader(tmp_path / "shards", batch_size=3, columns=whole()))
     with pytest.raises(Exception, match="damaged"):

@@ -171,3 +171,29 @@ def test_threads_share_a_writer(tmp_path):
         for thread in threads:
             thread.join()
     assert len({sample["__key__"] for sample in tarflume.Dataset(tmp_path)}) == 400
+
+
+def test_irregular_jpegs_are_counted_and_no_problem(tmp_path):
+    out = io.BytesIO()
+    picture(1).save(out, "JPEG")
+    whole = out.getvalue()
+    stray = whole[:2] + b"\x55\x55" + whole[2:]
+    with tarflume.ShardWriter(tmp_path / "set", max_samples=2) as writer:
+        writer.write({"__key__": "a", "jpg": whole, "json": {}})
+        assert writer.irregular_jpegs == {"count": 0}
+        with pytest.raises(errors.PackError):
+            writer.write({"__key__": "bad", "jpg": stray, "png": b"no picture"})
+        for key in "bcd":
+            writer.write({"__key__": key, "jpg": stray, "json": {}})
+    found = writer.irregular_jpegs
+    assert (found["count"], found["first"]["key"], found["first"]["byte"]) == (3, "b", 2)
+    report = tarflume.pack.verify(tmp_path / "set", level="decode")
+    assert report.whole and report["irregular_jpegs"]["count"] == 3
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for key, data in {"a": whole, "b": stray}.items():
+        (folder / f"{key}.jpg").write_bytes(data)
+        (folder / f"{key}.json").write_text("{}")
+    built = tarflume.pack.build(folder, tmp_path / "built", progress=False)
+    assert built["irregular_jpegs"]["first"]["key"] == "b" and built["problems"] == []
+    assert "1 irregular JPEG" in str(built)

@@ -25,3 +25,4 @@ pub use crate::stream::Next;
 #[cfg(feature = "remote")]
 pub use crate::stream::Stores;
 pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
+pub use crate::stream::zstd_frames::ZstdFrames;

@@ -76,11 +76,20 @@ pub(crate) struct Accelerator {
 pub(crate) struct Account {
     /// The stages, in the order in which a sample passes through them.
     pub(crate) stages: Vec<Stage>,
+    /// JPEGs that break rules of their format without losing a pixel, if there are some.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) jpegs_irregular: u64,
     /// The limiting stage, and what would help.
     pub(crate) verdict: String,
     /// Both as a table for people.
     #[serde(skip)]
     pub(crate) table: String,
+}
+
+/// Returns true for a number that is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// One stage. Times of stages that run in several threads are their sum, in seconds.
@@ -113,6 +122,7 @@ impl Account {
         };
         Account {
             stages: stats.stages.iter().map(stage).collect(),
+            jpegs_irregular: stats.blocks.irregular,
             verdict: as_flags(&stats.verdict()),
             table: as_flags(&stats.to_string()),
         }

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use serde_json::json;
-use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
+use tarflume_formats::{IrregularJpegs, Manifest};
 use tarflume_order::rank::Rank;
 use tarflume_packer::build::{Ready, Scanned};
 use tarflume_packer::run::RunReport;
-use tarflume_packer::{Problem, build, counts, units};
+use tarflume_packer::{Problem, build, counts, irregular_note, units};
 
 use super::out;
 use super::pictures;
@@ -156,6 +156,22 @@ fn notes(scanned: &Scanned, show: ShowArgs) {
     }
 }
 
+/// Prints that JPEGs break rules of their format without losing a pixel, which changes no exit code.
+fn irregular(jpegs: &IrregularJpegs, show: ShowArgs) {
+    let Some(text) = irregular_note(jpegs).filter(|_| !show.quiet && !show.is_json()) else {
+        return;
+    };
+    out::print_wrapped(format!("notice: {text}"));
+}
+
+/// Adds the irregular JPEGs to the event of a result, if there are some.
+fn with_irregular(mut event: serde_json::Value, jpegs: &IrregularJpegs) -> serde_json::Value {
+    if !jpegs.is_empty() {
+        event["irregular_jpegs"] = json!(jpegs);
+    }
+    event
+}
+
 pub(super) fn refused_scan(out: &Path, scanned: &Scanned, show: ShowArgs) {
     absent(scanned, show);
     notes(scanned, show);
@@ -263,6 +279,7 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
         problems(&ran.problems, None, show);
     }
     pictures::prepared(&ran.pictures, show);
+    irregular(&ran.irregular_jpegs, show);
     let mut text = format!(
         "packed {}, skipped {} that {} finished",
         units::counted(ran.packed, "shard", "shards"),
@@ -277,8 +294,9 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
         text.push_str(&format!(", refused {} with problems", units::count(ran.refused)));
     }
     print_either(show, &text, || {
-        json!({"event": "ran", "packed": ran.packed, "stolen": ran.stolen, "skipped": ran.skipped, "refused": ran.refused,
-               "problems": ran.problems.len()})
+        let event = json!({"event": "ran", "packed": ran.packed, "stolen": ran.stolen, "skipped": ran.skipped,
+                           "refused": ran.refused, "problems": ran.problems.len()});
+        with_irregular(event, &ran.irregular_jpegs)
     });
 }
 
@@ -296,13 +314,20 @@ pub(super) fn published(
     renames(scanned, show);
     present(scanned, show);
     pictures::prepared(&ran.pictures, show);
-    finalized(out, manifest, show);
+    irregular(&ran.irregular_jpegs, show);
+    let event = || with_irregular(published_event(manifest), &ran.irregular_jpegs);
+    print_either(show, &published_text(out, manifest), event);
 }
 
 pub(super) fn finalized(out: &Path, manifest: &Manifest, show: ShowArgs) {
-    let text = format!("{}: published {}", out.shown(), size(manifest));
-    print_either(show, &text, || {
-        json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
-               "bytes": manifest.bytes, "plan": manifest.plan})
-    });
+    print_either(show, &published_text(out, manifest), || published_event(manifest));
+}
+
+fn published_text(out: &Path, manifest: &Manifest) -> String {
+    format!("{}: published {}", out.shown(), size(manifest))
+}
+
+fn published_event(manifest: &Manifest) -> serde_json::Value {
+    json!({"event": "published", "samples": manifest.samples, "shards": manifest.shards.len(),
+           "bytes": manifest.bytes, "plan": manifest.plan})
 }

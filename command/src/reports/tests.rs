@@ -20,6 +20,7 @@ fn report(problems: Vec<Problem>) -> Report {
         shards_of_append: 0,
         notes: Vec::new(),
         warnings: Vec::new(),
+        irregular_jpegs: Default::default(),
         found: tarflume_packer::expect::Expect::default(),
         counts: counts(&problems),
         unlisted: 0,

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 
 /// Walks over all segments and scans of a JPEG of any kind and returns the byte after the end of
 /// the image. Reads no Huffman code. Bytes after the end are common (previews, camera data) and
-/// ignored, and so are stray bytes between segments, unless so many follow a scan that they may be
-/// blocks.
+/// ignored, and so are stray bytes between segments, unless so many follow the scans that they may
+/// be blocks.
 ///
 /// # Errors
 /// Returns [`crate::ErrorKind::Damaged`] with the byte if it is not a JPEG, is truncated, or has an
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 pub fn whole(bytes: &[u8]) -> Result<usize> {
     let mut walk = Walk::start(bytes)?;
     let (mut frames, mut scans) = (0, 0);
-    let mut before = 0;
+    let mut before = 0; // stray bytes before the first scan, which cannot be blocks
     loop {
         let (marker, at) = walk.marker()?;
         if scans > 0 && walk.strays - before > STRAYS {
@@ -46,15 +46,17 @@ pub fn whole(bytes: &[u8]) -> Result<usize> {
             if frames == 0 {
                 return Err(Error::damaged(at, "a scan begins before the frame header"));
             }
+            if scans == 0 {
+                before = walk.strays;
+            }
             scans += 1;
-            before = walk.strays;
             walk.go_to(scan_end(bytes, walk.at())?);
         }
     }
 }
 
-/// Limit on the bytes that belong to nothing after a scan, if its blocks may be unread: more of them
-/// could be blocks.
+/// Limit on the bytes of a file that belong to nothing, after its first scan, if its blocks may be
+/// unread: more of them could be blocks.
 pub(crate) const STRAYS: usize = 8;
 
 /// Walks from the end of the only scan to the end of the image. Returns the first byte that breaks a
@@ -104,4 +106,39 @@ pub(crate) fn scan_end(bytes: &[u8], start: usize) -> Result<usize> {
     }
     let text = "the file ends inside a scan, before its end-of-image marker: it was cut";
     Err(Error::damaged(bytes.len(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use tarflume_fixtures::{Photo, PhotoKind};
+
+    use super::super::markers::COM;
+    use super::*;
+
+    /// Inserts stray bytes before each of the first `gaps` scans but the first.
+    fn with_strays(jpeg: &[u8], gaps: usize, each: usize) -> Vec<u8> {
+        let scans: Vec<usize> = jpeg
+            .windows(2)
+            .enumerate()
+            .filter(|(_, w)| *w == [0xff, SOS])
+            .map(|(at, _)| at)
+            .collect();
+        assert!(scans.len() > gaps);
+        let mut bytes = jpeg.to_vec();
+        for &scan in scans[1..=gaps].iter().rev() {
+            // Behind an empty comment: bytes behind codes are taken for codes.
+            let strays = std::iter::repeat_n(0x55, each);
+            bytes.splice(scan..scan, [0xff, COM, 0, 2].into_iter().chain(strays));
+        }
+        bytes
+    }
+
+    #[test]
+    fn stray_bytes_count_over_the_whole_file() {
+        let jpeg = Photo::new(320, 240, PhotoKind::Progressive).encode(7).unwrap();
+        assert!(whole(&with_strays(&jpeg, 1, STRAYS)).is_ok());
+        assert!(whole(&with_strays(&jpeg, 2, STRAYS / 2)).is_ok());
+        let error = whole(&with_strays(&jpeg, 3, STRAYS / 2)).unwrap_err();
+        assert!(error.text().contains("12 bytes before this marker"), "{error}");
+    }
 }

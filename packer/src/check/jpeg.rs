@@ -64,6 +64,12 @@ pub(super) fn fault(error: &Error) -> Fault {
     Fault { kind: ProblemKind::BadJpeg, byte: error.byte().unwrap_or(0), reason }
 }
 
+/// Converts what the jpeg crate finds irregular to the form of a fault.
+pub(super) fn irregular(error: &Error) -> Fault {
+    let Fault { kind, byte, .. } = fault(error);
+    Fault { kind, byte, reason: error.text().to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use tarflume_fixtures::{Photo, PhotoKind};

@@ -8,7 +8,7 @@ use std::ops::Range;
 use tarflume_jpeg::{Header, ScanJob, Scanner, strips};
 
 use super::fault::Fault;
-use super::jpeg::fault;
+use super::jpeg::{fault, irregular};
 
 /// JPEGs with more bytes are read alone: they gain nothing from company.
 pub(crate) const LARGE: u64 = 8 << 20;
@@ -28,9 +28,26 @@ pub(crate) struct Tray {
     filled: usize,
     jpegs: Vec<Loaded>,
     blobs: Vec<u8>,
-    found: Vec<Result<Range<usize>, Fault>>,
-    /// Entry points of the last JPEG that was read alone.
+    found: Vec<Result<Found, Fault>>,
+    /// Entry points of the last JPEG that was read alone, and what is irregular in it.
     alone: Vec<u8>,
+    irregular: Option<Fault>,
+}
+
+/// What was found in a JPEG of the tray: the place of its entry points, and what is irregular in it.
+#[derive(Debug, Clone, Default)]
+struct Found {
+    points: Range<usize>,
+    irregular: Option<Fault>,
+}
+
+/// A JPEG all codes of which were read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadJpeg<'a> {
+    /// Empty if its kind has none, or if it is irregular.
+    pub entry_points: &'a [u8],
+    /// What breaks a rule of the format without losing a pixel.
+    pub irregular: Option<&'a Fault>,
 }
 
 /// A JPEG on a tray.
@@ -104,49 +121,58 @@ impl Tray {
         let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
         blobs.clear();
         found.clear();
-        found.resize(jpegs.len(), Ok(0..0));
+        found.resize(jpegs.len(), Ok(Found::default()));
         let group: Vec<ScanJob<'_>> = jpegs.iter().map(|jpeg| jpeg.job(bytes)).collect();
         scanner.scan_group(&group, |number, result| {
             found[number] = match result {
                 Ok(scanned) => {
                     let start = blobs.len();
                     blobs.extend_from_slice(scanned.entry_points);
-                    Ok(start..blobs.len())
+                    let irregular = scanned.irregular.as_ref().map(irregular);
+                    Ok(Found { points: start..blobs.len(), irregular })
                 }
                 Err(error) => Err(fault(&error)),
             };
         });
     }
 
-    /// Returns the entry points of JPEG `number`, after [`Tray::read`].
+    /// Returns what was found in JPEG `number`, after [`Tray::read`].
     ///
     /// # Errors
     /// Returns its fault: an invalid code, or data that end before the last block or continue after
     /// it.
-    pub(crate) fn entry_points(&self, number: usize) -> Result<&[u8], Fault> {
+    pub(crate) fn found(&self, number: usize) -> Result<ReadJpeg<'_>, Fault> {
         match self.found.get(number) {
-            Some(Ok(blob)) => Ok(&self.blobs[blob.clone()]),
+            Some(Ok(Found { points, irregular })) => Ok(ReadJpeg {
+                entry_points: &self.blobs[points.clone()],
+                irregular: irregular.as_ref(),
+            }),
             Some(Err(fault)) => Err(fault.clone()),
-            None => Ok(&[]),
+            None => Ok(ReadJpeg { entry_points: &[], irregular: None }),
         }
     }
 
-    /// Reads the codes of one JPEG that is not on the tray and returns its entry points.
+    /// Reads the codes of one JPEG that is not on the tray.
     ///
     /// # Errors
-    /// Returns the errors of [`Tray::entry_points`].
-    pub(crate) fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<&[u8], Fault> {
+    /// Returns the errors of [`Tray::found`].
+    pub(crate) fn read_one(
+        &mut self,
+        bytes: &[u8],
+        header: &Header,
+    ) -> Result<ReadJpeg<'_>, Fault> {
         self.read_job(ScanJob::new(bytes, header))
     }
 
     /// Reads the codes of one JPEG as [`Tray::read_one`] does, with its own step.
     ///
     /// # Errors
-    /// Returns the errors of [`Tray::entry_points`].
-    pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<&[u8], Fault> {
+    /// Returns the errors of [`Tray::found`].
+    pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<ReadJpeg<'_>, Fault> {
         self.alone.clear();
-        let read = self.scanner.scan_job(jpeg, &mut self.alone);
-        read.map(|_| self.alone.as_slice()).map_err(|e| fault(&e))
+        let read = self.scanner.scan_job(jpeg, &mut self.alone).map_err(|e| fault(&e))?;
+        self.irregular = read.as_ref().map(irregular);
+        Ok(ReadJpeg { entry_points: &self.alone, irregular: self.irregular.as_ref() })
     }
 
     /// Removes everything.
@@ -185,9 +211,10 @@ mod tests {
         }
         tray.read();
         let found = (0..tray.len()).map(|n| {
-            let points = tray.entry_points(n).map(<[u8]>::to_vec);
+            let points = tray.found(n).map(|read| read.entry_points.to_vec());
             let header = Header::parse(&jpegs[n]).unwrap();
-            let alone = Tray::default().read_one(&jpegs[n], &header).map(<[u8]>::to_vec);
+            let mut alone = Tray::default();
+            let alone = alone.read_one(&jpegs[n], &header).map(|read| read.entry_points.to_vec());
             assert_eq!(points, alone, "together as alone");
             if let Ok(points) = &points {
                 let fit = EntryPoints::read(points).is_ok_and(|points| points.fit(&jpegs[n]));

@@ -20,13 +20,13 @@ pub(super) fn file_name(tar: &str) -> String {
     format!("{stem}.idx")
 }
 
-/// Makes the index of a shard.
+/// Makes the index of a shard; `None` for a shard without samples: DALI refuses an index that states none.
 ///
 /// # Errors
-/// Returns what the format cannot contain: a shard without samples, an extension that is empty or contains a blank.
-pub(super) fn index(shard: &ReadShard) -> Result<DaliIndex, String> {
+/// Returns what the format cannot contain: an extension that is empty or contains a blank.
+pub(super) fn index(shard: &ReadShard) -> Result<Option<DaliIndex>, String> {
     if shard.samples == 0 {
-        return Err("it has no samples, and DALI refuses an index without samples".into());
+        return Ok(None);
     }
     let parts = || shard.samples().flatten();
     if let Some((key, ext, _)) = parts().find(|(_, ext, _)| ext.is_empty() || has_blank(ext)) {
@@ -53,7 +53,7 @@ pub(super) fn index(shard: &ReadShard) -> Result<DaliIndex, String> {
         }
         bytes.push(b'\n');
     }
-    Ok(DaliIndex { bytes, is_without_names })
+    Ok(Some(DaliIndex { bytes, is_without_names }))
 }
 
 fn has_blank(text: &[u8]) -> bool {

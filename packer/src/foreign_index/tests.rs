@@ -181,6 +181,19 @@ fn names_that_dali_cannot_read_are_left_out_or_refused() {
 }
 
 #[test]
+fn a_shard_without_samples_has_no_index_of_dali_and_all_others() {
+    let dir = folder(&tar_of(&["a.jpg"]));
+    fs::write(dir.path().join("b.tar"), [0; 10_240]).unwrap();
+    indexed(dir.path());
+    let made = written(dir.path(), &ALL);
+    assert!(made.notes.iter().any(|note| note.contains("b.idx was not written")), "{made:?}");
+    assert!(dir.path().join("a.idx").exists() && !dir.path().join("b.idx").exists());
+    for name in ["b.tar.idx", "b.json", "shardindex.json"] {
+        assert!(dir.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
 fn a_second_run_keeps_every_byte_and_other_files_stay() {
     let dir = folder(GOLDEN[0].tar);
     let made = written(dir.path(), &ALL);

@@ -5,12 +5,15 @@ use std::path::Path;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::Member;
-use tarflume_formats::{Error, ErrorKind, Reading, Result, TarReader, crc32c, name};
+use tarflume_formats::{
+    Error, ErrorKind, IrregularJpeg, IrregularJpegs, Reading, Result, TarReader, crc32c, name,
+};
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
-use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, Tray, is_jpeg};
+use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, ReadJpeg, Tray, is_jpeg};
 use crate::columns::Columns;
+use crate::irregular::irregular_note;
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces. JPEGs that are to
@@ -59,6 +62,7 @@ pub(crate) fn read_tar(
         has_image: false,
         waiting: Vec::new(),
         damaged: Problems::default(),
+        irregular: IrregularJpegs::default(),
     };
     let mut warnings = Vec::new();
     let mut reported = 0;
@@ -85,6 +89,7 @@ pub(crate) fn read_tar(
         }
     }
     making.settle();
+    warnings.extend(irregular_note(&making.irregular));
     warnings.extend(making.reader.joined().map(|at| {
         format!(
             "byte {at}: another tar begins here, behind an end marker: readers without this sidecar stop \
@@ -107,6 +112,7 @@ struct Making<'a> {
     /// The JPEGs on the tray.
     waiting: Vec<Waiting>,
     damaged: Problems,
+    irregular: IrregularJpegs,
 }
 
 /// A JPEG whose codes will be read later.
@@ -211,7 +217,10 @@ impl Making<'_> {
         {
             Ok(None) => {}
             Ok(Some(header)) if large => match self.tray.read_one(data, &header) {
-                Ok(points) => self.rows.entry_points(jpeg.part, data, points),
+                Ok(read) => {
+                    count_irregular(self.tar, &jpeg, read, &mut self.irregular);
+                    self.rows.entry_points(jpeg.part, data, read.entry_points);
+                }
                 Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             },
             Ok(Some(header)) => {
@@ -227,9 +236,11 @@ impl Making<'_> {
     fn settle(&mut self) {
         self.tray.read();
         for (number, jpeg) in self.waiting.drain(..).enumerate() {
-            match self.tray.entry_points(number) {
-                Ok(points) => {
-                    self.rows.entry_points(jpeg.part, self.tray.jpeg(number), points);
+            match self.tray.found(number) {
+                Ok(read) => {
+                    count_irregular(self.tar, &jpeg, read, &mut self.irregular);
+                    let data = self.tray.jpeg(number);
+                    self.rows.entry_points(jpeg.part, data, read.entry_points);
                 }
                 Err(fault) => self.damaged.push(bad_jpeg(self.tar, &jpeg, fault)),
             }
@@ -256,6 +267,16 @@ impl Making<'_> {
         self.damaged.listed.sort_by_key(|problem| problem.byte);
         Ok(Read { bytes, extensions, skipped, unsorted, warnings, damaged: self.damaged })
     }
+}
+
+fn count_irregular(tar: &Path, jpeg: &Waiting, read: ReadJpeg<'_>, counted: &mut IrregularJpegs) {
+    let Some(fault) = read.irregular else { return };
+    counted.add(|| IrregularJpeg {
+        path: tar.display().to_string(),
+        byte: jpeg.at + fault.byte,
+        key: name::shown(&jpeg.key),
+        reason: fault.reason.clone(),
+    });
 }
 
 fn bad_jpeg(tar: &Path, jpeg: &Waiting, fault: Fault) -> Problem {

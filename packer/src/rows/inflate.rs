@@ -11,7 +11,7 @@ use tarflume_formats::files::{self, Patient};
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
-use crate::gzip::{GzipMembers, MemberDecoder, Members};
+use crate::gzip::{GzipMembers, MemberDecoder, Members, ZstdFrames};
 
 /// The kind of a compressed source, in plans.
 pub(super) const STREAM: &str = "stream";
@@ -158,13 +158,10 @@ fn open(path: &Path, codec: Codec) -> Result<Box<dyn Read + Send>, Failure> {
     Ok(match codec {
         Codec::Gzip => Box::new(GzipMembers::new(file)),
         Codec::Bzip2 => Box::new(Members::<_, Bzip2Member<_>>::new(file)),
-        Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_KIB)),
+        Codec::Xz => Box::new(Members::<_, XzMember<_>>::new(file)),
         Codec::Zstd => {
-            let decoder = zstd::Decoder::with_buffer(file).and_then(|mut decoder| {
-                decoder.window_log_max(WINDOW_LOG)?;
-                Ok(decoder)
-            });
-            Box::new(decoder.map_err(|e| Failure::io(e, "decompress", path))?)
+            let frames = ZstdFrames::new(file, WINDOW_LOG);
+            Box::new(frames.map_err(|e| Failure::io(e, "decompress", path))?)
         }
     })
 }
@@ -185,6 +182,29 @@ impl<R: BufRead> MemberDecoder<R> for Bzip2Member<R> {
 
     fn reader(&mut self) -> &mut R {
         self.0.get_mut()
+    }
+
+    fn into_reader(self) -> R {
+        self.0.into_inner()
+    }
+}
+
+/// A decoder of one stream of an xz file.
+struct XzMember<R: Read>(lzma_rust2::XzReader<R>);
+
+impl<R: BufRead> Read for XzMember<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl<R: BufRead> MemberDecoder<R> for XzMember<R> {
+    fn begin(reader: R) -> Self {
+        XzMember(lzma_rust2::XzReader::new_mem_limit(reader, false, XZ_KIB))
+    }
+
+    fn reader(&mut self) -> &mut R {
+        self.0.inner_mut()
     }
 
     fn into_reader(self) -> R {

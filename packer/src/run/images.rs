@@ -2,7 +2,7 @@
 
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{ShardWriter, TarReader};
+use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 use tarflume_jpeg::Header;
 
 use super::part::{Parts, Refused};
@@ -20,9 +20,10 @@ pub(super) const JSON: &[u8] = b"json";
 pub(super) struct Images {
     preparer: Preparer,
     pub(super) totals: PictureTotals,
-    /// The part that is packed, as it is in its source, and its entry points.
+    /// The part that is packed, as it is in its source, its entry points, and what is irregular in it.
     source: Vec<u8>,
     points: Vec<u8>,
+    irregular: Option<Fault>,
     /// Of the current sample: whether a part became its `jpg`, and the sizes of its first image.
     has_jpg: bool,
     sizes: Option<ImageSizes>,
@@ -33,6 +34,8 @@ pub(super) struct Target<'a, 'b> {
     pub(super) writer: &'a mut ShardWriter,
     pub(super) parts: &'a mut Parts<'b>,
     pub(super) ahead: &'a mut Ahead,
+    /// Counts JPEGs that break rules without losing a pixel, and that are packed as they are.
+    pub(super) irregular: &'a mut IrregularJpegs,
 }
 
 impl Images {
@@ -42,6 +45,7 @@ impl Images {
             totals: PictureTotals::default(),
             source: Vec::new(),
             points: Vec::new(),
+            irregular: None,
             has_jpg: false,
             sizes: None,
         }
@@ -75,7 +79,7 @@ impl Images {
         place: (usize, usize),
         (sample, part): (&PlannedSample, &PlannedPart),
     ) -> Result<Option<Dimensions>, Refused> {
-        let Target { writer, parts, ahead } = target;
+        let Target { writer, parts, ahead, irregular } = target;
         let found = self.load(place, (sample, part), parts, ahead)?;
         let ext = parts.shard_ext(part);
         let prepared = self.preparer.prepare(ext, &self.source, !self.has_jpg);
@@ -85,7 +89,8 @@ impl Images {
                 let ext = new.ext.map_or(ext, str::as_bytes);
                 self.has_jpg |= ext == b"jpg";
                 put(writer, ext, &new.bytes)?;
-                self.note_points(new, (sample, part), writer, parts, ahead)?;
+                let target = Target { writer, parts, ahead, irregular };
+                self.note_points(new, (sample, part), target)?;
                 Some(new.after)
             }
             None => {
@@ -94,6 +99,7 @@ impl Images {
                     writer.entry_points(&self.points);
                     writer.strips(&strips_of(&self.source, &self.points));
                 }
+                parts.count_irregular(sample, part, self.irregular.as_ref(), irregular);
                 found
             }
         };
@@ -114,7 +120,7 @@ impl Images {
         place: (usize, usize),
         (sample, part): (&PlannedSample, Option<&PlannedPart>),
     ) -> Result<(), Refused> {
-        let Target { writer, parts, ahead } = target;
+        let Target { writer, parts, ahead, .. } = target;
         if let Some(part) = part {
             self.load(place, (sample, part), parts, ahead)?;
         }
@@ -143,17 +149,20 @@ impl Images {
     ) -> Result<Option<Dimensions>, Refused> {
         self.source.clear();
         self.points.clear();
+        self.irregular = None;
         if let Some(read) = ahead.part(place, sample, part, parts)? {
             self.source.extend_from_slice(read.bytes);
             self.points.extend_from_slice(read.entry_points);
+            self.irregular = read.irregular.cloned();
             return Ok(read.dimensions);
         }
         self.source.resize(part.size as usize, 0);
         let found = parts.read(sample, part, &mut self.source)?;
         if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
             let read = ahead.tray().read_one(&self.source, &header);
-            let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
-            self.points.extend_from_slice(points);
+            let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
+            self.points.extend_from_slice(read.entry_points);
+            self.irregular = read.irregular.cloned();
         }
         Ok(found.dimensions)
     }
@@ -163,19 +172,19 @@ impl Images {
         &self,
         new: &Prepared,
         (sample, part): (&PlannedSample, &PlannedPart),
-        writer: &mut ShardWriter,
-        parts: &Parts<'_>,
-        ahead: &mut Ahead,
+        target: Target<'_, '_>,
     ) -> Result<(), Refused> {
+        let Target { writer, parts, ahead, irregular } = target;
         if !parts.notes_entry_points() {
             return Ok(());
         }
         let Ok(header) = Header::parse(&new.bytes) else { return Ok(()) }; // a PNG
         if header.unsupported().is_none() {
             let read = ahead.tray().read_one(&new.bytes, &header);
-            let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
-            writer.entry_points(points);
-            writer.strips(&strips_of(&new.bytes, points));
+            let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
+            writer.entry_points(read.entry_points);
+            writer.strips(&strips_of(&new.bytes, read.entry_points));
+            parts.count_irregular(sample, part, read.irregular, irregular);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
-use tarflume_formats::{Blame, Crc, TarReader, crc32c, name};
+use tarflume_formats::{Blame, Crc, IrregularJpeg, IrregularJpegs, TarReader, crc32c, name};
 
 use super::folders::Folders;
 use super::options::Checks;
@@ -333,6 +333,23 @@ impl<'a> Parts<'a> {
         self.problem(sample, part, fault.kind, Some(fault.byte), fault.reason)
     }
 
+    /// Counts a JPEG that breaks a rule of its format without losing a pixel, if this one does.
+    pub(super) fn count_irregular(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        irregular: Option<&Fault>,
+        counted: &mut IrregularJpegs,
+    ) {
+        let Some(Fault { kind, byte, reason }) = irregular else { return };
+        counted.add(|| {
+            let found = self.placed(sample, part, *kind, Some(*byte), reason.clone());
+            let Problem { path, byte, key, reason, .. } = found;
+            let (byte, key) = (byte.unwrap_or(0), key.unwrap_or_default());
+            IrregularJpeg { path, byte, key, reason }
+        });
+    }
+
     /// Returns the refusal for a part that cannot be checked because it exceeds the memory limit.
     pub(super) fn too_large(&self, sample: &PlannedSample, part: &PlannedPart) -> Refused {
         let reason = format!("{} bytes are too many to be checked; give --check none", part.size);
@@ -366,6 +383,18 @@ impl<'a> Parts<'a> {
         byte: Option<u64>,
         reason: String,
     ) -> Refused {
+        Refused::Problem(Box::new(self.placed(sample, part, kind, byte, reason)))
+    }
+
+    /// Returns what was found in a part, with its place.
+    fn placed(
+        &self,
+        sample: &PlannedSample,
+        part: &PlannedPart,
+        kind: ProblemKind,
+        byte: Option<u64>,
+        reason: String,
+    ) -> Problem {
         let path = shown_path(&self.path(sample, part));
         let byte = match part.location {
             Location::Range { at, .. } => byte.map(|byte| at + byte), // of the source
@@ -379,8 +408,7 @@ impl<'a> Parts<'a> {
             }
             _ => reason,
         };
-        let problem = Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key));
-        Refused::Problem(Box::new(problem))
+        Problem::new(kind, path, reason).at(byte).of(name::shown(&sample.key))
     }
 
     /// Returns true if a cell's reader has named the row, member or sample.

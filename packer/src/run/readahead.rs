@@ -9,7 +9,7 @@ use std::ops::Range;
 use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
 
 use super::part::{Parts, Refused};
-use crate::check::{Content, Dimensions, LARGE, Tray};
+use crate::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
 use crate::failure::Failure;
 use crate::problem::Problem;
 
@@ -47,6 +47,8 @@ pub(super) struct ReadAhead<'a> {
     pub(super) dimensions: Option<Dimensions>,
     /// Empty for kinds without entry points.
     pub(super) entry_points: &'a [u8],
+    /// What is irregular in a JPEG.
+    pub(super) irregular: Option<&'a Fault>,
 }
 
 impl Ahead {
@@ -132,13 +134,14 @@ impl Ahead {
         let Ok(at) = at else { return Ok(None) };
         let Jpeg { room, found, .. } = &self.jpegs[at];
         let looked = found.as_ref().map_err(|problem| Refused::Problem(problem.clone()))?;
-        let entry_points = match looked.number.map(|number| self.tray.entry_points(number)) {
-            Some(Ok(points)) => points,
-            Some(Err(fault)) => return Err(parts.fault(sample, part, fault)),
-            None => &[],
-        };
+        let ReadJpeg { entry_points, irregular } =
+            match looked.number.map(|number| self.tray.found(number)) {
+                Some(Ok(read)) => read,
+                Some(Err(fault)) => return Err(parts.fault(sample, part, fault)),
+                None => ReadJpeg { entry_points: &[], irregular: None },
+            };
         let bytes = self.tray.bytes(room.clone());
-        Ok(Some(ReadAhead { bytes, dimensions: looked.dimensions, entry_points }))
+        Ok(Some(ReadAhead { bytes, dimensions: looked.dimensions, entry_points, irregular }))
     }
 
     /// Returns the tray, to read the codes of one JPEG alone.

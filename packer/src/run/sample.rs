@@ -2,7 +2,7 @@
 //! for JPEGs that were read ahead, which are copied.
 
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
-use tarflume_formats::{ShardWriter, TarReader};
+use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
 use super::images::{self, Images, Target};
 use super::part::{Parts, Refused};
@@ -21,6 +21,8 @@ pub(super) struct Packing<'a, 'b> {
     pub(super) images: Option<&'a mut Images>,
     /// The typed columns of the sidecar.
     pub(super) columns: &'a Columns,
+    /// Counts the JPEGs of packed samples that break rules without losing a pixel.
+    pub(super) irregular: &'a mut IrregularJpegs,
 }
 
 /// Why a sample is left out of its shard: problems of its parts, or a failure of the machine.
@@ -43,12 +45,14 @@ pub(super) fn pack(
     sample: &PlannedSample,
 ) -> Result<u64, Wrong> {
     packing.writer.begin(&sample.key);
+    let known = packing.irregular.count;
     match packing.all(number, sample) {
         Ok(dimensions) => {
             packing.writer.commit(dimensions)?;
             Ok(sample.parts.iter().map(|part| part.size).sum())
         }
         Err(wrong) => {
+            packing.irregular.cut(known);
             packing.writer.abandon()?;
             Err(wrong)
         }
@@ -86,12 +90,12 @@ impl Packing<'_, '_> {
         sample: &PlannedSample,
         json: Option<(usize, &PlannedPart)>,
     ) -> Result<(), Wrong> {
-        let Packing { writer, parts, ahead, images, columns } = self;
+        let Packing { writer, parts, ahead, images, columns, irregular } = self;
         let Some(images) = images.as_mut().filter(|images| images.notes_sizes()) else {
             return Ok(());
         };
         let n = json.map_or(0, |(n, _)| n);
-        let target = Target { writer, parts, ahead };
+        let target = Target { writer, parts, ahead, irregular };
         let json = json.map(|(_, part)| part);
         let packed = images.pack_sizes(target, (number, n), (sample, json));
         // A new JSON has the sizes alone; a fault of its values is one of the sample's first part.
@@ -137,9 +141,10 @@ impl Packing<'_, '_> {
         sample: &PlannedSample,
         part: &PlannedPart,
     ) -> Result<Option<Dimensions>, Refused> {
-        let Packing { writer, parts, ahead, images, columns } = self;
+        let Packing { writer, parts, ahead, images, columns, irregular } = self;
         if let Some(images) = images.as_mut().filter(|images| images.takes(part, parts)) {
-            return images.pack(Target { writer, parts, ahead }, place, (sample, part));
+            let target = Target { writer, parts, ahead, irregular };
+            return images.pack(target, place, (sample, part));
         }
         let ext = parts.shard_ext(part);
         let is_whole = parts.is_looked_at(part) || columns.is_in(ext);
@@ -150,6 +155,7 @@ impl Packing<'_, '_> {
                 writer.entry_points(read.entry_points);
                 writer.strips(&strips_of(read.bytes, read.entry_points));
             }
+            parts.count_irregular(sample, part, read.irregular, irregular);
             Ok(read.dimensions)
         } else if part.size <= ShardWriter::STREAM_ABOVE || in_memory {
             let space = writer.part(ext, part.size)?;
@@ -160,12 +166,13 @@ impl Packing<'_, '_> {
                 writer.strips(&strips);
             } else if let Some(header) = found.codes.filter(|_| parts.reads_codes()) {
                 let read = ahead.tray().read_one(space, &header);
-                let points = read.map_err(|fault| parts.fault(sample, part, fault))?;
+                let read = read.map_err(|fault| parts.fault(sample, part, fault))?;
                 if parts.notes_entry_points() {
-                    let strips = strips_of(space, points);
-                    writer.entry_points(points);
+                    let strips = strips_of(space, read.entry_points);
+                    writer.entry_points(read.entry_points);
                     writer.strips(&strips);
                 }
+                parts.count_irregular(sample, part, read.irregular, irregular);
             }
             Ok(found.dimensions)
         } else if is_whole {

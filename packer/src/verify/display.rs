@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Level, Report};
+use crate::irregular::irregular_note;
 use crate::units;
 
 impl fmt::Display for Report {
@@ -15,7 +16,8 @@ impl fmt::Display for Report {
         }
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
         f.write_str(&self.summary())?;
-        self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
+        let irregular = irregular_note(&self.irregular_jpegs);
+        self.notes.iter().chain(&irregular).try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 

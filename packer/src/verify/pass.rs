@@ -11,7 +11,9 @@ use std::path::Path;
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
-use tarflume_formats::{Error, ErrorKind, Index, Reading, Result, TarReader, crc32c, files, name};
+use tarflume_formats::{
+    Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
+};
 
 use self::undecoded::{Picture, Undecoded};
 use super::bad_name::bad_name;
@@ -50,6 +52,8 @@ pub(crate) struct Passed {
     pub classes: ClassCounts,
     /// What is unusual and no problem.
     pub warning: Option<Problem>,
+    /// JPEGs that break rules of their format without losing a pixel, if their codes were read.
+    pub irregular: IrregularJpegs,
 }
 
 struct Pass<'a> {
@@ -107,7 +111,7 @@ pub(crate) fn over(
         stop: &options.stop,
         rows: Rows::new(),
         problems: Problems::default(),
-        jpegs: Jpegs::default(),
+        jpegs: Jpegs::of(tar.display().to_string()),
         on_bytes,
         reported: 0,
     };
@@ -412,6 +416,7 @@ impl<'a> Pass<'a> {
             other_tar,
             classes: self.classes,
             warning: self.undecoded.warning(),
+            irregular: self.jpegs.irregular,
         })
     }
 

@@ -1,10 +1,10 @@
 //! Compares the entry points in a sidecar with their JPEGs, and reads the Huffman codes of JPEGs,
 //! some dozens at a time.
 
-use tarflume_formats::{Index, Result, name};
+use tarflume_formats::{Index, IrregularJpeg, IrregularJpegs, Result, name};
 use tarflume_jpeg::{EntryPoints, Excerpt, Header, ScanJob, strips_fit};
 
-use crate::check::{Fault, LARGE, Tray};
+use crate::check::{Fault, LARGE, ReadJpeg, Tray};
 use crate::problem::{Problem, ProblemKind, Problems};
 
 /// A fault of a JPEG or of its entry points.
@@ -109,10 +109,12 @@ pub(crate) fn quick(path: &str, index: &Index, problems: &mut Problems) -> Resul
 /// JPEGs whose codes will be read.
 #[derive(Debug, Default)]
 pub(crate) struct Jpegs<'a> {
+    /// The shard, for reports.
+    path: String,
     tray: Tray,
     waiting: Vec<Waiting<'a>>,
-    /// Faults found since the last call that returned them.
-    wrong: Vec<PointFault>,
+    /// JPEGs that break rules of their format without losing a pixel.
+    pub(crate) irregular: IrregularJpegs,
 }
 
 #[derive(Debug)]
@@ -123,6 +125,11 @@ struct Waiting<'a> {
 }
 
 impl<'a> Jpegs<'a> {
+    /// Takes the JPEGs of the shard at `path`.
+    pub(crate) fn of(path: String) -> Jpegs<'a> {
+        Jpegs { path, ..Jpegs::default() }
+    }
+
     /// Takes a JPEG whose data begin at byte `at` of the tar, with its entry points from the
     /// sidecar. Returns the faults known by then, of this JPEG or earlier ones.
     pub(crate) fn take(
@@ -135,30 +142,48 @@ impl<'a> Jpegs<'a> {
         // Older sidecars have fewer entry points in wide rows.
         let step = points.and_then(|blob| EntryPoints::read(blob).ok()).map(|points| points.step());
         if data.len() as u64 > LARGE {
-            let read = self.tray.read_job(ScanJob { bytes: data, header: &header, step });
-            self.wrong.extend(compared(jpeg, read));
-        } else {
-            self.tray.put(data, header, step);
-            self.waiting.push(jpeg);
+            let mut wrong = self.settle(); // findings are in the order of the tar
+            let Jpegs { path, tray, irregular, .. } = self;
+            let read = tray.read_job(ScanJob { bytes: data, header: &header, step });
+            wrong.extend(compared(path, jpeg, read, irregular));
+            return wrong;
         }
-        if self.tray.is_full() { self.settle() } else { std::mem::take(&mut self.wrong) }
+        self.tray.put(data, header, step);
+        self.waiting.push(jpeg);
+        if self.tray.is_full() { self.settle() } else { Vec::new() }
     }
 
     /// Reads the codes of all waiting JPEGs and returns their faults.
     pub(crate) fn settle(&mut self) -> Vec<PointFault> {
-        self.tray.read();
-        for (number, jpeg) in self.waiting.drain(..).enumerate() {
-            self.wrong.extend(compared(jpeg, self.tray.entry_points(number)));
+        let Jpegs { path, tray, waiting, irregular } = self;
+        tray.read();
+        let mut wrong = Vec::new();
+        for (number, jpeg) in waiting.drain(..).enumerate() {
+            wrong.extend(compared(path, jpeg, tray.found(number), irregular));
         }
-        self.tray.clear();
-        std::mem::take(&mut self.wrong)
+        tray.clear();
+        wrong
     }
 }
 
-/// Returns the fault of a JPEG whose codes were read, or of its entry points.
-fn compared(jpeg: Waiting<'_>, read: std::result::Result<&[u8], Fault>) -> Option<PointFault> {
+/// Returns the fault of a JPEG of the shard at `path` whose codes were read, or of its entry points; counts it if it is
+/// irregular.
+fn compared(
+    path: &str,
+    jpeg: Waiting<'_>,
+    read: std::result::Result<ReadJpeg<'_>, Fault>,
+    irregular: &mut IrregularJpegs,
+) -> Option<PointFault> {
     let Waiting { at, key, points } = jpeg;
-    match read {
+    if let Ok(ReadJpeg { irregular: Some(fault), .. }) = &read {
+        irregular.add(|| IrregularJpeg {
+            path: path.to_string(),
+            byte: at + fault.byte,
+            key: name::shown(&key),
+            reason: fault.reason.clone(),
+        });
+    }
+    match read.map(|read| read.entry_points) {
         Err(fault) => Some(PointFault::jpeg(at, &key, fault)),
         Ok(found) if points.is_some_and(|points| points != found) => {
             let step = |blob| EntryPoints::read(blob).ok().map(|points| points.step());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{
-    Error, ErrorKind, Index, Reading, Result, TarReader, files, index_path, probe,
+    Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
 };
 
 use super::kinds;
@@ -30,6 +30,8 @@ pub(crate) struct Proved {
     pub index: Option<Index>,
     /// Samples by class, if they are counted.
     pub classes: ClassCounts,
+    /// JPEGs that break rules of their format without losing a pixel, if their codes were read.
+    pub irregular: IrregularJpegs,
     /// The problems found.
     pub problems: Problems,
     /// What is unusual and no problem.
@@ -52,6 +54,7 @@ pub(crate) fn prove(
         without_checksums: false,
         index: None,
         classes: ClassCounts::default(),
+        irregular: IrregularJpegs::default(),
         problems: Problems::default(),
         warning: None,
     };
@@ -167,13 +170,15 @@ fn full(
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
-    let Passed { problems, facts, rows, ended, other_tar, classes, warning } =
+    let Passed { problems, facts, rows, ended, other_tar, classes, irregular, warning } =
         pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
     for problem in problems.listed {
         proved.problems.push(problem);
     }
     proved.problems.unlisted += problems.unlisted;
-    (proved.classes, proved.warning) = (classes, warning);
+    proved.classes = classes;
+    proved.irregular = irregular;
+    proved.warning = warning;
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {

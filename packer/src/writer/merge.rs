@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Index, Manifest, ShardRecord, files, index_path, read_manifest};
+use tarflume_formats::{
+    Index, IrregularJpegs, Manifest, ShardRecord, files, index_path, read_manifest,
+};
 
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
@@ -102,6 +104,7 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Parts, Failure> {
                 unsynced: false,
                 extensions: ext_counts(&index)?,
                 problems: Vec::new(),
+                irregular_jpegs: IrregularJpegs::default(),
             };
             let columns = Columns::of(&index)?;
             indexes.push((tar.clone(), index));

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Durability, Manifest, ShardRecord, WrittenShard, files, index_path};
+use tarflume_formats::{
+    Durability, IrregularJpegs, Manifest, ShardRecord, WrittenShard, files, index_path,
+};
 
 use super::options::Options;
 use crate::bucket::Bucket;
@@ -180,6 +182,7 @@ impl Target {
         options: &Options,
         number: u64,
         written: WrittenShard,
+        irregular_jpegs: IrregularJpegs,
     ) -> Result<ShardRecord, Failure> {
         let name = shard_name(&options.prefix, number, Compress::ending(options.compress));
         let (folder, durability, plan) = match &self {
@@ -196,6 +199,7 @@ impl Target {
             unsynced: durability == Durability::Cached,
             extensions,
             problems: Vec::new(),
+            irregular_jpegs,
         };
         match &self {
             Target::Folder(staging) => {

@@ -48,6 +48,23 @@ impl Blocks {
         if self.all == 0 { 0.0 } else { 1.0 - self.decoded as f64 / self.all as f64 }
     }
 
+    /// Returns a line about JPEGs that break rules of their format, and about those that lose pixels; `None` if all are
+    /// whole.
+    pub(crate) fn irregular_line(&self) -> Option<String> {
+        let irregular = match self.irregular {
+            0 => None,
+            n => Some(format!("{n} break rules of their format without losing a pixel")),
+        };
+        let damaged = match self.damaged {
+            0 => None,
+            n => {
+                Some(format!("{n} are damaged, and their pixels are kept as far as they are there"))
+            }
+        };
+        let found: Vec<String> = irregular.into_iter().chain(damaged).collect();
+        (!found.is_empty()).then(|| format!("JPEGs: {}", found.join("; ")))
+    }
+
     /// The counts of one picture.
     pub(super) fn of(report: &tarflume_jpeg::Report) -> Blocks {
         use tarflume_jpeg::{Damage, Use};
@@ -74,5 +91,24 @@ impl AddAssign for Blocks {
         self.several_scans += other.several_scans;
         self.irregular += other.irregular;
         self.damaged += other.damaged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn irregular_and_damaged_jpegs_are_named_where_there_are_some() {
+        let line = |irregular, damaged| {
+            Blocks { irregular, damaged, ..Blocks::default() }.irregular_line()
+        };
+        assert_eq!(line(0, 0), None);
+        assert_eq!(
+            line(2, 0).unwrap(),
+            "JPEGs: 2 break rules of their format without losing a pixel"
+        );
+        let both = line(2, 3).unwrap();
+        assert!(both.contains("; 3 are damaged"), "{both}");
     }
 }

@@ -10,7 +10,7 @@ use super::calls::Calls;
 use super::jpeg::convert_error;
 use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::picture::geometry::Placement;
 use crate::picture::orientation::Turn;
 use crate::picture::pixels::{Channels, Pixels, Wanted};
@@ -122,11 +122,15 @@ impl PictureDecoder {
         }
     }
 
-    /// The result of decoding ahead for `owner`, if there is one.
+    /// The result of decoding ahead for `owner`, if there is one. A picture of a kind that is not decoded here has none: it
+    /// is opened again, so that a fallback can take it.
     pub(super) fn take(&mut self, owner: Owner) -> Option<Result<(Decoded, &Pixels)>> {
         let is_its = |slot: &Option<(Owner, _)>| slot.as_ref().is_some_and(|(o, _)| *o == owner);
         let place = self.ahead.iter().position(is_its)?;
         let (_, result) = self.ahead[place].take()?;
+        if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unsupported) {
+            return None;
+        }
         let pixels = &self.ahead_pixels[place];
         Some(result.map(|drawn| (drawn, pixels)))
     }

@@ -5,10 +5,9 @@
 
 use std::io::{self, BufRead, Read};
 
-use zstd::stream::read::Decoder as Zstd;
-
 use super::members::GzipMembers;
 use super::raw::RawReader;
+use super::zstd_frames::ZstdFrames;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Packed bytes read at a time.
@@ -24,7 +23,7 @@ pub(super) struct Unpack {
 enum Compression {
     Plain(PeekReader),
     Gzip(Box<GzipMembers<PeekReader>>),
-    Zstd(Zstd<'static, PeekReader>),
+    Zstd(ZstdFrames<PeekReader>),
 }
 
 impl Unpack {
@@ -43,10 +42,8 @@ impl Unpack {
             // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
             // write first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-                let mut decoder = Zstd::with_buffer(front).map_err(unreadable)?;
                 let log = most_window.max(1).ilog2().clamp(10, 31);
-                decoder.window_log_max(log).map_err(unreadable)?;
-                Compression::Zstd(decoder)
+                Compression::Zstd(ZstdFrames::new(front, log).map_err(unreadable)?)
             }
             _ => Compression::Plain(front),
         };

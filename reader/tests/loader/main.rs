@@ -4,6 +4,7 @@
 mod bad;
 mod causes;
 mod columns;
+mod empty_shards;
 mod endings;
 mod excerpts;
 mod fallback;

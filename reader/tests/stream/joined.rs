@@ -7,6 +7,8 @@ use tarflume_fixtures::TarBytes;
 
 use super::{Plain, gzip, plain, read, zstd};
 
+type Pack = fn(&[u8]) -> Vec<u8>;
+
 fn tar(key: &str) -> Vec<u8> {
     let txt = format!("{key}.txt");
     let json = format!("{key}.json");
@@ -61,11 +63,13 @@ fn bytes_of_no_tar_are_refused_with_and_without_the_option() {
 }
 
 #[test]
-fn padding_behind_gzip_members_is_passed_over() {
-    let padded = |key: &str| [gzip(&tar(key)), vec![0; 300]].concat();
-    let single = read(&padded("a"));
-    assert!(single.len() == 1 && single[0].is_ok(), "{single:?}");
-    assert_eq!(keys(&[padded("a"), padded("b")].concat()), ["a", "b"]);
-    let garbage = [gzip(&tar("a")), b"\0\0x".to_vec()].concat();
-    assert!(read(&garbage).pop().unwrap().is_err());
+fn padding_behind_compressed_members_is_passed_over() {
+    for pack in [gzip as Pack, zstd] {
+        let padded = |key: &str| [pack(&tar(key)), vec![0; 300]].concat();
+        let single = read(&padded("a"));
+        assert!(single.len() == 1 && single[0].is_ok(), "{single:?}");
+        assert_eq!(keys(&[padded("a"), padded("b")].concat()), ["a", "b"]);
+        let garbage = [pack(&tar("a")), b"\0\0x".to_vec()].concat();
+        assert!(read(&garbage).pop().unwrap().is_err());
+    }
 }

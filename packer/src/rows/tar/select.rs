@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::json::{Value as Json, parse};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
@@ -64,6 +65,11 @@ pub(super) struct Sink<'a, 'o> {
     /// Pieces of samples that were joined to earlier ones.
     rejoined: u64,
     samples: u64,
+    /// The open tar, as long as no file of it was met.
+    unmet: Option<PathBuf>,
+    /// Tars without files: their number, and the first.
+    empty: u64,
+    first_empty: Option<PathBuf>,
 }
 
 impl<'a, 'o> Sink<'a, 'o> {
@@ -78,6 +84,9 @@ impl<'a, 'o> Sink<'a, 'o> {
             places: HashMap::new(),
             rejoined: 0,
             samples: 0,
+            unmet: None,
+            empty: 0,
+            first_empty: None,
         }
     }
 
@@ -93,11 +102,21 @@ impl<'a, 'o> Sink<'a, 'o> {
         options: serde_json::Value,
     ) -> Result<(), Failure> {
         self.flush()?;
+        self.close();
+        self.unmet = Some(place.1.to_path_buf());
         self.source = self.builder.source(place, "", kind, options)?;
         let reads = !self.options().filters.is_empty();
         self.packed = None;
         self.file = if reads { Some(files::open(place.1)?.0) } else { None };
         Ok(())
+    }
+
+    /// Counts the tar that ends if it has no file.
+    fn close(&mut self) {
+        if let Some(path) = self.unmet.take() {
+            self.empty += 1;
+            self.first_empty.get_or_insert(path);
+        }
     }
 
     /// States that the tar is compressed, and the sidecar with its frames.
@@ -107,6 +126,9 @@ impl<'a, 'o> Sink<'a, 'o> {
 
     /// Counts members that belong to no sample.
     pub(super) fn skip(&mut self, members: u64) {
+        if members > 0 {
+            self.unmet = None;
+        }
         self.builder.skip(members);
     }
 
@@ -120,6 +142,7 @@ impl<'a, 'o> Sink<'a, 'o> {
     /// Adds a sample to the batch, or its parts to an earlier sample of the same key that lacks them. The batch is then the
     /// whole tar. Returns the place of the earlier one.
     fn add(&mut self, sample: TarSample) -> Option<usize> {
+        self.unmet = None;
         if self.options().rejoins {
             match self.places.get(&sample.key) {
                 Some(&place) if self.batch[place].completes(&sample) => {
@@ -241,6 +264,16 @@ impl<'a, 'o> Sink<'a, 'o> {
     /// Adds the samples that are left.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
+        self.close();
+        if let Some(first) = &self.first_empty {
+            let tars = units::counted(
+                self.empty,
+                "tar has no file and gives",
+                "tars have no file and give",
+            );
+            let note = format!("{tars} no sample; the first is {}", first.shown());
+            self.builder.notes.push(note);
+        }
         if self.rejoined > 0 {
             let pieces = units::counted(self.rejoined, "piece", "pieces");
             let note = format!("{pieces} of samples joined to earlier parts of the same key");

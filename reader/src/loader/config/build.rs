@@ -215,6 +215,10 @@ fn take_stored_values(dataset: &Dataset, columns: &mut Columns) {
 
 /// Returns an error if a column needs a part that no sample of the data set has.
 fn check_parts(dataset: &Dataset, columns: &ColumnSet) -> Result<()> {
+    if dataset.is_empty() {
+        let text = "the data set has no samples: its shards are empty";
+        return Err(Error::usage(text));
+    }
     let known = dataset.extensions()?;
     for n in 0..columns.wanted.len() {
         let alternatives = columns.wanted.alternatives(n);

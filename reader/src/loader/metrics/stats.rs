@@ -262,6 +262,9 @@ impl fmt::Display for Stats {
             write!(f, "JPEG blocks: {skipped:.1} % skipped, {drawn:.1} % drawn; ")?;
             writeln!(f, "{entered} pictures entered by entry points, {refused} refused")?;
         }
+        if let Some(line) = self.blocks.irregular_line() {
+            writeln!(f, "{line}")?;
+        }
         if self.calls.count > 0 {
             let Calls { count, busy, waiting } = self.calls;
             let of_threads = 100.0 * share(self.calls.time().as_secs_f64(), self.threads_time());

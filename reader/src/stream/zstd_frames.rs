@@ -1,0 +1,112 @@
+//! `ZstdFrames`: the data of a zstd file of several frames, one behind the other. Zeros behind a frame are padding, as
+//! behind the members of other compressions: no frame begins with a zero.
+
+use std::io::{self, BufRead, Read};
+
+use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
+
+use super::members::pass_zeros;
+
+/// The data of all frames.
+pub struct ZstdFrames<R> {
+    reader: R,
+    decoder: Decoder<'static>,
+    /// The next byte begins a frame, or is padding.
+    between: bool,
+}
+
+impl<R: BufRead> ZstdFrames<R> {
+    /// Creates a reader of the frames in `reader`, whose windows may have 2^`window_log` bytes.
+    ///
+    /// # Errors
+    /// Returns an error if memory is exhausted.
+    pub fn new(reader: R, window_log: u32) -> io::Result<ZstdFrames<R>> {
+        let mut decoder = Decoder::new()?;
+        decoder.set_parameter(DParameter::WindowLogMax(window_log))?;
+        Ok(ZstdFrames { reader, decoder, between: true })
+    }
+
+    /// Returns the compressed bytes.
+    pub fn get_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+}
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while !into.is_empty() {
+            if self.between && !pass_zeros(&mut self.reader)? {
+                break;
+            }
+            let bytes = self.reader.fill_buf()?;
+            let at_end = bytes.is_empty();
+            let (mut from, mut to) = (InBuffer::around(bytes), OutBuffer::around(into));
+            let left = self.decoder.run(&mut from, &mut to)?;
+            let (taken, made) = (from.pos(), to.pos());
+            self.reader.consume(taken);
+            self.between = left == 0;
+            if made > 0 {
+                return Ok(made);
+            }
+            if at_end && !self.between {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "incomplete frame"));
+            }
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    fn frame(data: &[u8]) -> Vec<u8> {
+        zstd::encode_all(data, 3).unwrap()
+    }
+
+    fn read(packed: &[u8]) -> io::Result<Vec<u8>> {
+        // Small buffers, so that frames and padding begin and end in all places of them.
+        let mut frames = ZstdFrames::new(BufReader::with_capacity(7, packed), 27)?;
+        let (mut data, mut piece) = (Vec::new(), [0; 5]);
+        loop {
+            match frames.read(&mut piece)? {
+                0 => return Ok(data),
+                bytes => data.extend_from_slice(&piece[..bytes]),
+            }
+        }
+    }
+
+    #[test]
+    fn frames_follow_each_other_with_or_without_padding() {
+        let skippable = b"\x50\x2a\x4d\x18\x03\0\0\0abc".to_vec();
+        let long: Vec<u8> = (0..200_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        let parts = [
+            skippable,
+            frame(b"one "),
+            frame(b""),
+            vec![0; 10],
+            frame(b"two"),
+            frame(&long),
+            vec![0; 512],
+        ];
+        assert_eq!(read(&parts.concat()).unwrap(), [b"one two".as_slice(), &long].concat());
+        assert_eq!(read(&frame(b"alone")).unwrap(), b"alone");
+        // Zeros at the end of a frame are its own: a block of zeros, stored as they are.
+        let header = [0x28, 0xb5, 0x2f, 0xfd, 0, 0];
+        let block = [1 | 8 << 3, 0, 0]; // the last one, of eight bytes
+        assert_eq!(read(&[&header[..], &block, &[0; 8]].concat()).unwrap(), [0; 8]);
+    }
+
+    #[test]
+    fn damage_and_other_bytes_are_errors() {
+        let good = frame(b"some data that is compressed");
+        for cut in 1..good.len() {
+            let error = read(&good[..cut]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
+        }
+        assert!(read(&[&good[..], b"\0\0x"].concat()).is_err());
+        assert!(read(&[&good[..], b"\0\0xabcdefg"].concat()).is_err());
+    }
+}

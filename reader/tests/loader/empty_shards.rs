@@ -1,0 +1,66 @@
+//! Shards without samples, which downloaders leave: beside others they change nothing for any rank; alone they are a data
+//! set without batches.
+
+use std::fs;
+
+use tarflume::{Loader, Remainder, Shuffle, Split};
+
+use crate::harness::Shards;
+use crate::truth::batches;
+
+/// Ordinals of all batches of all ranks, one list for each rank.
+fn of_ranks(shards: &Shards, shuffle: Shuffle, world: u64) -> Vec<Vec<u64>> {
+    let of = |rank| {
+        let loader = shards.loader().shuffle(shuffle).remainder(Remainder::Uneven);
+        let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
+        batches(&loader, 1).unwrap().concat()
+    };
+    (0..world).map(of).collect()
+}
+
+#[test]
+fn every_rank_gets_the_samples_of_the_same_set_without_empty_shards() {
+    let with = Shards::of(&[0, 7, 0, 0, 10, 3, 0]);
+    let without = Shards::of(&[7, 10, 3]);
+    for shuffle in [Shuffle::None, Shuffle::Full { seed: 4 }] {
+        for world in [1, 2, 3, 5] {
+            let found = of_ranks(&with, shuffle, world);
+            assert_eq!(found, of_ranks(&without, shuffle, world), "{shuffle:?} {world}");
+            let mut all = found.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..20).collect::<Vec<_>>(), "{shuffle:?} {world}");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_share_whole_shards_get_each_sample_once() {
+    let shards = Shards::of(&[0, 7, 0, 0, 10, 3, 0]);
+    for world in [1, 2, 3, 5] {
+        let of = |rank| {
+            let loader = shards.loader().shuffle(Shuffle::Buffer { seed: 2, size: 5 });
+            let loader = loader.remainder(Remainder::Uneven);
+            let loader = loader.split(Split::new(rank, world).unwrap()).build().unwrap();
+            batches(&loader, 0).unwrap().concat()
+        };
+        let mut all: Vec<u64> = (0..world).flat_map(of).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..20).collect::<Vec<_>>(), "{world}");
+    }
+}
+
+#[test]
+fn empty_shards_alone_are_an_error_that_says_so() {
+    let shards = Shards::of(&[0, 0]);
+    for (rank, world) in [(0, 1), (0, 2), (1, 2)] {
+        let split = Split::new(rank, world).unwrap();
+        let error = shards.loader().split(split).build().unwrap_err();
+        assert!(error.to_string().contains("no samples"), "{error}");
+    }
+    let data = tarflume::Dataset::open(shards.path()).unwrap();
+    assert!(data.is_empty());
+    // Without an index, a tar of zeros is a missing sidecar, not a damaged tar.
+    fs::write(shards.path().join("zeros.tar"), [0; 10_240]).unwrap();
+    let error = Loader::builder(shards.path()).bytes("bin").build().unwrap_err();
+    assert!(error.to_string().contains("pack index"), "{error}");
+}
