@@ -12,6 +12,7 @@ pub(crate) mod options;
 mod part;
 mod queue;
 mod readahead;
+mod report;
 mod sample;
 mod share;
 mod sources;
@@ -20,6 +21,7 @@ mod steal;
 pub use destination::{Destination, PackedShard};
 pub use options::{Checks, RunOptions};
 pub use queue::Stealing;
+pub use report::{RunCounter, RunReport};
 pub use share::share;
 
 use std::path::Path;
@@ -48,41 +50,6 @@ use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
 use crate::workdir::staging::Staging;
 use tarflume_formats::IgnorePoison;
-
-/// Counters of a run for the progress display.
-#[derive(Debug, Default)]
-pub struct RunCounter {
-    /// Bytes of source files packed.
-    pub bytes: AtomicU64,
-    /// Samples packed.
-    pub samples: AtomicU64,
-    /// Shards finished, including those finished before.
-    pub shards: AtomicU64,
-    /// Problems found.
-    pub problems: AtomicU64,
-}
-
-/// Result of a run.
-#[derive(Debug)]
-pub struct RunReport {
-    /// Whether its shards survive a power failure.
-    pub durability: Durability,
-    /// Shards packed by this run.
-    pub packed: u64,
-    /// Shards packed by this run that are of other machines' shares.
-    pub stolen: u64,
-    /// Shards that were finished before, or by another machine meanwhile.
-    pub skipped: u64,
-    /// Problems in the order of the plan, including those of skipped shards.
-    pub problems: Vec<Problem>,
-    /// Shards that are not finished because they have problems and the policy is to fail.
-    pub refused: u64,
-    /// What preparation did to the images of the shards packed by this run.
-    pub pictures: PictureTotals,
-    /// The JPEGs of all shards, including skipped ones, that break rules of their format without losing a pixel. They are
-    /// found where Huffman codes are read.
-    pub irregular_jpegs: IrregularJpegs,
-}
 
 /// Result of one shard.
 enum Outcome {

@@ -65,23 +65,6 @@ fn good(text: &str) -> Parts {
 }
 
 #[test]
-fn empty_shards_change_no_batch_and_alone_give_none() {
-    let (with, without) = (Shards::of(&[0, 20, 0, 1, 33, 0]), Shards::of(&[20, 1, 33]));
-    fs::write(with.shard(6), [0; 10_240]).unwrap(); // as downloaders leave it
-    let keys = |shards: &Shards, number| -> Vec<Vec<u8>> {
-        let loader = wanting(open(shards)).build().unwrap();
-        rows(&loader, number).into_iter().map(|(key, _)| key).collect()
-    };
-    for number in 0..2 {
-        assert_eq!(keys(&with, number), keys(&without, number), "epoch {number}");
-    }
-    let alone = Shards::of(&[0, 0]);
-    let loader = wanting(open(&alone)).build().unwrap();
-    assert_eq!(epoch(&loader, 0).unwrap().len(), 0);
-    assert!(open(&alone).samples(0).unwrap().next().is_none());
-}
-
-#[test]
 fn the_columns_are_those_of_the_indexed_loader_in_the_same_order() {
     let shards = Shards::of(&[20, 1, 33]);
     let indexed = Loader::builder(shards.path()).bytes("bin").text("txt").label("json", "/class");

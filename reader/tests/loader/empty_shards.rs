@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use tarflume::{Loader, Remainder, Shuffle, Split};
+use tarflume::{Loader, Remainder, Shuffle, Split, Stream};
 
 use crate::harness::Shards;
 use crate::truth::batches;
@@ -63,4 +63,27 @@ fn empty_shards_alone_are_an_error_that_says_so() {
     fs::write(shards.path().join("zeros.tar"), [0; 10_240]).unwrap();
     let error = Loader::builder(shards.path()).bytes("bin").build().unwrap_err();
     assert!(error.to_string().contains("pack index"), "{error}");
+}
+
+fn stream(shards: &Shards) -> Stream {
+    Stream::open(shards.path().join("*.tar").to_str().unwrap()).unwrap()
+}
+
+#[test]
+fn streams_pass_over_empty_shards_and_give_nothing_of_them_alone() {
+    let (with, without) = (Shards::of(&[0, 20, 0, 1, 33, 0]), Shards::of(&[20, 1, 33]));
+    fs::write(with.shard(6), [0; 10_240]).unwrap(); // as downloaders leave it
+    let keys = |shards: &Shards, number| -> Vec<Vec<u8>> {
+        let loader = Loader::stream(stream(shards)).text("txt").batch(7).build().unwrap();
+        let batches = loader.epoch(number).map(Result::unwrap);
+        batches.flat_map(|b| (0..b.len()).map(|n| b.key(n).to_vec()).collect::<Vec<_>>()).collect()
+    };
+    for number in 0..2 {
+        let found = keys(&with, number);
+        assert_eq!(found.len(), 54);
+        assert_eq!(found, keys(&without, number), "epoch {number}");
+    }
+    let alone = Shards::of(&[0, 0]);
+    assert!(keys(&alone, 0).is_empty());
+    assert!(stream(&alone).samples(0).unwrap().next().is_none());
 }
