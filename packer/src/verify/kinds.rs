@@ -66,3 +66,11 @@ fn key_of(shown: String) -> String {
         None => shown,
     }
 }
+
+/// Why a part is not the one that the sidecar describes.
+pub(crate) fn differs(ext: &[u8], found: u32, expected: u32) -> String {
+    format!(
+        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
+        name::shown(ext)
+    )
+}

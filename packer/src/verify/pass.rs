@@ -329,7 +329,7 @@ impl<'a> Pass<'a> {
             problem.reason += &if found == expected {
                 format!("; the data of part '{ext}' is whole")
             } else {
-                format!("; {}", differs(part.ext, found, expected))
+                format!("; {}", kinds::differs(part.ext, found, expected))
             };
         }
         self.problems.push(problem);
@@ -441,11 +441,4 @@ impl<'a> Pass<'a> {
             self.reported = done;
         }
     }
-}
-
-fn differs(ext: &[u8], found: u32, expected: u32) -> String {
-    format!(
-        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
-        name::shown(ext)
-    )
 }

@@ -4,10 +4,11 @@ use tarflume_formats::Result;
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
 
-use super::{Pass, WHOLE, differs};
+use super::{Pass, WHOLE};
 use crate::check::is_jpeg;
 use crate::problem::ProblemKind;
 use crate::verify::cursor::Listed;
+use crate::verify::kinds;
 use crate::verify::points::{PointFault, misfit, wrong_strips};
 
 impl<'a> Pass<'a> {
@@ -19,7 +20,7 @@ impl<'a> Pass<'a> {
         found: u32,
     ) -> Result<Option<&'a [u8]>> {
         if let Some(expected) = part.checksum.filter(|&expected| expected != found) {
-            let text = differs(part.ext, found, expected);
+            let text = kinds::differs(part.ext, found, expected);
             self.push(ProblemKind::Checksum, part.offset, key, &text);
             return Ok(None); // of other bytes, nothing else is to be expected
         }
