@@ -81,9 +81,10 @@ impl fmt::Debug for BytesBehind {
 
 impl BytesBehind {
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let read = match self.is_again {
-            true => self.source.read_again(at, into),
-            false => self.source.read_at(at, into),
+        let read = if self.is_again {
+            self.source.read_again(at, into)
+        } else {
+            self.source.read_at(at, into)
         };
         read.map_err(|error| {
             let text = error.text().to_string();

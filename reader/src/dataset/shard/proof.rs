@@ -53,10 +53,10 @@ impl Shard {
     /// As [`Shard::index`] and [`Source::learn_modified`](crate::Source::learn_modified).
     pub(crate) fn learn_time(&self) -> Result<()> {
         self.index()?;
-        match self.is_remote() && self.is_suspect() {
-            true => self.sources.get(self.number)?.learn_modified(),
-            false => Ok(()),
+        if self.is_remote() && self.is_suspect() {
+            self.sources.get(self.number)?.learn_modified()?;
         }
+        Ok(())
     }
 
     /// Compares a part of a sample, whose bytes are `bytes`, with the sidecar, if that must be done.
