@@ -133,5 +133,5 @@ def test_the_header_of_an_npy_file_is_not_read_as_rows(tmp_path):
     np.save(tmp_path / "x.npy", VECTORS)
     same = tarflume.ArrayDataset(tmp_path / "x.npy", dtype="float32", shape=(16,))
     assert np.array_equal(same[:], VECTORS)
-    with pytest.raises(tarflume.UsageError, match="npy file with rows of"):
+    with pytest.raises(tarflume.errors.UsageError, match="npy file with rows of"):
         tarflume.ArrayDataset(tmp_path / "x.npy", dtype="float32", shape=(4,))
