@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 /// let dataset = Dataset::open(shards)?;
 /// let sevens = dataset.filter(|facts| facts.key().ends_with(b"7"))?; // the ordinals of these samples
 /// let loader = tarflume::Loader::builder(shards).select(sevens).bytes("txt").build()?;
-/// assert_eq!(loader.len(), 1);
+/// assert_eq!(loader.steps()?, 1);
 /// # Ok(())
 /// # }
 /// ```
