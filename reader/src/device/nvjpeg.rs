@@ -124,7 +124,7 @@ impl Nvjpeg {
                     Ok(made) => made,
                     Err(why) => {
                         refusals.push(format!("{backend}: {why}"));
-                        break; // no flag changes this
+                        continue;
                     }
                 };
                 if !backend.has_engines()
@@ -158,12 +158,7 @@ impl Nvjpeg {
             _ => status.to_string(),
         };
         let functions = library.functions;
-        let without = |status| match flags {
-            0 => Err(status),
-            _ => Handle::new(functions, backend, 0, context),
-        };
-        let handle =
-            Handle::new(functions, backend, flags, context).or_else(without).map_err(describe)?;
+        let handle = Handle::new(functions, backend, flags, context).map_err(describe)?;
         let engines = handle.engines().unwrap_or((0, 0));
         if hardware && engines.0 == 0 {
             return Err(VIDEO.into());
