@@ -1,4 +1,9 @@
-//! Recognizes a file type by its first bytes, so that a message can name what was found ("a PNG").
+//! The extensions of images; and recognizes a file type by its first bytes, so that a message can name what was found ("a PNG").
+
+/// Extensions of the images that are packed as such: the requirement `image` counts them, and a sidecar may have their
+/// dimensions.
+pub const IMAGE_EXTS: [&str; 11] =
+    ["jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// First bytes, the type's name with its article, and its usual extension.
 const KNOWN: [(&[u8], &str, &str); 31] = [

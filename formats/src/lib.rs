@@ -87,7 +87,7 @@ pub mod varint;
 pub use about::{About, ClassTable, Column};
 pub use blame::Blame;
 pub use checksum::{Crc, Digest, crc32c};
-pub use content::Content;
+pub use content::{Content, IMAGE_EXTS};
 pub use dataset::{Dataset, KeySearch, check_index, open_index, read_manifest};
 pub use error::{Error, ErrorKind, Result};
 pub use index::Index;

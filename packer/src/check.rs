@@ -29,10 +29,6 @@ pub enum Content {
     Other,
 }
 
-/// Extensions that count as an image for the requirement `image`.
-pub(crate) const IMAGE_EXTS: [&str; 11] =
-    ["jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff"];
-
 /// The result of a check of one part.
 #[derive(Debug)]
 pub struct Found {

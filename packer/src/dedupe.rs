@@ -20,9 +20,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{name, read_manifest};
 
-use crate::check::IMAGE_EXTS;
 use crate::failure::Failure;
 use crate::stop::Stop;
+use tarflume_formats::IMAGE_EXTS;
 
 pub use self::near::MOST as MOST_DISTANCE;
 

@@ -16,11 +16,11 @@ use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
 use super::staging::Staging;
-use crate::check::IMAGE_EXTS;
 use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::unpack::settle::WriteCheck;
 use crate::unpack::tree::{Created, Tree};
+use tarflume_formats::IMAGE_EXTS;
 
 /// The table of a folder.
 const METADATA: &str = "metadata.jsonl";

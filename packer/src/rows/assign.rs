@@ -8,8 +8,9 @@ use tarflume_formats::Column as Described;
 use tarflume_formats::name;
 
 use super::url::SourceUrl;
-use crate::check::{IMAGE_EXTS, sniff};
+use crate::check::sniff;
 use crate::failure::Failure;
+use tarflume_formats::IMAGE_EXTS;
 
 /// A column of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]

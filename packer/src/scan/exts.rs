@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
-use crate::check::IMAGE_EXTS;
+use tarflume_formats::IMAGE_EXTS;
 use tarflume_formats::IgnorePoison;
 
 /// The map from source extensions to shard extensions.

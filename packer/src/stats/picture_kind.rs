@@ -4,8 +4,9 @@ use tarflume_formats::index::Part;
 use tarflume_jpeg::Header;
 
 use super::shard_parts::ShardParts;
-use crate::check::{Content, IMAGE_EXTS};
+use crate::check::Content;
 use crate::failure::Failure;
+use tarflume_formats::IMAGE_EXTS;
 
 /// Bytes that are read first, and then if the header is longer: APP segments can precede it.
 const FIRST: u64 = 4096;

@@ -10,10 +10,11 @@ use tarflume_formats::{Index, Result, name};
 
 use super::kinds;
 use super::options::{Level, Options};
-use crate::check::{Content, IMAGE_EXTS};
+use crate::check::Content;
 use crate::collide::{self, Clash, Keys, Pair};
 use crate::problem::{Problem, ProblemKind, Problems};
 use crate::units;
+use tarflume_formats::IMAGE_EXTS;
 
 /// The word for any image in `--require`.
 const IMAGE: &str = "image";

@@ -81,10 +81,12 @@ impl Dataset {
         });
         let points = points.collect::<Result<Vec<Option<Box<[u8]>>>>>();
         let points = points.map_err(|e| e.with_path(shard.path()).with_key(found.shown_key()))?;
-        let bytes = read(&shard.source()?, &parts).map_err(|e| e.with_path(shard.path()));
+        let source = shard.source()?;
+        let bytes = read(&source, &parts).map_err(|e| e.with_path(shard.path()));
         let bytes = bytes.map_err(|e| e.with_key(found.shown_key()))?;
         for (part, bytes) in parts.iter().zip(&bytes) {
-            shard.compare(&found, part, bytes).map_err(|e| e.with_path(shard.path()))?;
+            let compared = shard.compare(&*source, &found, part, bytes);
+            compared.map_err(|e| e.with_path(shard.path()))?;
         }
         let parts =
             parts.iter().zip(bytes).zip(points).map(|((part, bytes), entry_points)| SamplePart {

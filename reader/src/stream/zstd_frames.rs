@@ -40,9 +40,11 @@ impl<R: BufRead> Read for ZstdFrames<R> {
             }
             let bytes = self.reader.fill_buf()?;
             let at_end = bytes.is_empty();
-            let (mut from, mut to) = (InBuffer::around(bytes), OutBuffer::around(into));
+            let mut from = InBuffer::around(bytes);
+            let mut to = OutBuffer::around(into);
             let left = self.decoder.run(&mut from, &mut to)?;
-            let (taken, made) = (from.pos(), to.pos());
+            let made = to.pos();
+            let taken = from.pos();
             self.reader.consume(taken);
             self.between = left == 0;
             if made > 0 {
@@ -69,7 +71,8 @@ mod tests {
     fn read(packed: &[u8]) -> io::Result<Vec<u8>> {
         // Small buffers, so that frames and padding begin and end in all places of them.
         let mut frames = ZstdFrames::new(BufReader::with_capacity(7, packed), 27)?;
-        let (mut data, mut piece) = (Vec::new(), [0; 5]);
+        let mut data = Vec::new();
+        let mut piece = [0; 5];
         loop {
             match frames.read(&mut piece)? {
                 0 => return Ok(data),

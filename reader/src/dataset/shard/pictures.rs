@@ -1,6 +1,6 @@
 //! What a sidecar has of pictures: dimensions, entry points, checksums of strips.
 
-use tarflume_formats::Index;
+use tarflume_formats::{IMAGE_EXTS, Index};
 
 use super::Shard;
 use crate::error::Result;
@@ -8,14 +8,10 @@ use crate::source::Source;
 use crate::source::cache::SourceCache;
 use crate::source::identity::Identity;
 
-/// Extensions of images, whose dimensions a sidecar may have.
-const IMAGES: [&[u8]; 11] =
-    [b"jpg", b"jpeg", b"jfif", b"jpe", b"mpo", b"png", b"webp", b"gif", b"bmp", b"tif", b"tiff"];
-
 /// True if a part with this extension may be an image whose dimensions a sidecar has.
 pub(crate) fn is_image(ext: &[u8]) -> bool {
     let last = ext.rsplit(|&byte| byte == b'.').next().unwrap_or(ext);
-    IMAGES.iter().any(|image| last.eq_ignore_ascii_case(image))
+    IMAGE_EXTS.iter().any(|image| last.eq_ignore_ascii_case(image.as_bytes()))
 }
 
 impl Shard {

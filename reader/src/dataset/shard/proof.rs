@@ -10,6 +10,7 @@ use super::Shard;
 use super::trust::{Trust, stale};
 use crate::dataset::sample::match_checksum;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
 
 impl Shard {
     /// True if the tar is in a store.
@@ -59,19 +60,24 @@ impl Shard {
         Ok(())
     }
 
-    /// Compares a part of a sample, whose bytes are `bytes`, with the sidecar, if that must be done.
+    /// Compares a part of a sample, whose bytes are `bytes` of `source`, with the sidecar, if that must be done.
     ///
     /// # Errors
     /// [`ErrorKind::Damaged`] or [`ErrorKind::Stale`] with byte and key: the sidecar does not describe the part. Returns
     /// an error if the tar cannot be read.
-    pub(crate) fn compare(&self, of: &SampleRow, part: &Part<'_>, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn compare(
+        &self,
+        source: &dyn Source,
+        of: &SampleRow,
+        part: &Part<'_>,
+        bytes: &[u8],
+    ) -> Result<()> {
         if !self.must_compare(part.number) {
             return Ok(());
         }
         if !self.is_remote() {
-            self.compare_header(of, part)?; // of a store, one request more for each part
+            self.compare_header(source, of, part)?; // of a store, one request more for each part
         }
-        let source = self.source()?;
         match_checksum(bytes, part.checksum, part.ext, || source.check())
             .map_err(|e| self.stale(e.with_byte(part.offset).with_key(of.shown_key())))?;
         self.set_compared(part.number);
@@ -82,9 +88,14 @@ impl Shard {
     ///
     /// # Errors
     /// As [`Shard::compare`].
-    pub(crate) fn compare_header(&self, of: &SampleRow, part: &Part<'_>) -> Result<()> {
+    pub(crate) fn compare_header(
+        &self,
+        source: &dyn Source,
+        of: &SampleRow,
+        part: &Part<'_>,
+    ) -> Result<()> {
         let mut header = [0; HEADER as usize];
-        self.source()?.read_at(header_before(part.offset), &mut header)?;
+        source.read_at(header_before(part.offset), &mut header)?;
         ExpectedHeader::of(part, of)
             .compare(&header, of.key(), part.ext)
             .map_err(|e| self.stale(e.with_byte(part.offset).with_key(of.shown_key())))

@@ -90,7 +90,7 @@ impl ProofPass {
             if needs.has(&part, sample, has_size) {
                 shard.read_and_compare(&*source, sample, &part, bytes)?;
             } else if needs.headers && !shard.is_remote() {
-                shard.compare_header(sample, &part)?;
+                shard.compare_header(&*source, sample, &part)?;
             }
         }
         Ok(())
@@ -149,10 +149,10 @@ impl Shard {
         })?;
         bytes.resize(length, 0);
         source.read_at(part.offset, bytes)?;
-        match self.compare(sample, part, bytes) {
+        match self.compare(source, sample, part, bytes) {
             Err(error) if self.is_remote() && !error.is_machine() => {
                 source.read_again(part.offset, bytes)?;
-                self.compare(sample, part, bytes)
+                self.compare(source, sample, part, bytes)
             }
             compared => compared,
         }
