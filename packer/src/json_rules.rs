@@ -28,7 +28,8 @@ pub(crate) fn of_options(options: &serde_json::Value) -> JsonRules {
     word.and_then(JsonRules::from_word).unwrap_or_default()
 }
 
-/// Returns the rules with which a data set was packed; the strict ones if it records none.
+/// Returns the rules with which a data set was packed; the strict ones, which accept least, if it records none or a word
+/// of a later version.
 pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
     let Some(manifest) = manifest else { return JsonRules::Strict };
     match (&manifest.options, &manifest.json_rules) {
@@ -66,7 +67,7 @@ pub(crate) fn of_folder(folder: &Path) -> Result<JsonRules> {
     match read_manifest(&path) {
         Ok(manifest) => Ok(of_manifest(Some(&manifest))),
         Err(error) if error.blame().is_machine() => Err(error),
-        Err(_) => Ok(JsonRules::Strict), // whoever needs the manifest reports it
+        Err(_) => Ok(JsonRules::Strict), // reading the data set reports it
     }
 }
 

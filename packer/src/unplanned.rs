@@ -30,7 +30,8 @@ impl Unplanned {
     /// Returns what holds for several data sets, of which these are the manifests: the rules that accept more, and the
     /// check that all of them had. The columns are left to the caller, who has the sidecars.
     pub(crate) fn shared<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Unplanned {
-        let (mut json, mut checks) = (JsonRules::Strict, Vec::new());
+        let mut json = JsonRules::Strict;
+        let mut checks = Vec::new();
         for manifest in manifests {
             if json_rules::of_manifest(Some(manifest)) == JsonRules::Python {
                 json = JsonRules::Python;

@@ -86,7 +86,9 @@ fn levels(manifest: &Value, words: &[&str]) -> [&'static str; 2] {
 
 #[track_caller]
 fn expect_right_sidecars(place: &Place, words: &[&str]) {
-    let (mut options, mut tars, mut rest) = (Vec::new(), Vec::new(), words.iter());
+    let mut options = Vec::new();
+    let mut tars = Vec::new();
+    let mut rest = words.iter();
     while let Some(&word) = rest.next() {
         let value = rest.clone().next().filter(|_| WITH_VALUE.contains(&word));
         if value.is_some() {

@@ -124,7 +124,7 @@ fn first_difference(tar: &Path, index: &Index) -> Result<Error> {
 
 /// Compares all headers of a tar with a sidecar that was made from headers alone.
 fn compare_headers(tar: &Path, index: &Index) -> Result<()> {
-    // Whoever made the sidecar may have accepted the tar without an end marker.
+    // The sidecar may have been made with --allow-missing-end.
     let options = Options { allow_missing_end: true, ..Options::of_headers() };
     let read = read_tar(tar, &options, index.samples_end()?, &|_| {})?;
     let found = Index::from_bytes(read.bytes)?;

@@ -334,6 +334,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Counts a JPEG that breaks a rule of its format without losing a pixel, if this one does.
+    #[allow(clippy::expect_used)] // `placed` keeps byte and key
     pub(super) fn count_irregular(
         &self,
         sample: &PlannedSample,
@@ -344,9 +345,12 @@ impl<'a> Parts<'a> {
         let Some(Fault { kind, byte, reason }) = irregular else { return };
         counted.add(|| {
             let found = self.placed(sample, part, *kind, Some(*byte), reason.clone());
-            let Problem { path, byte, key, reason, .. } = found;
-            let (byte, key) = (byte.unwrap_or(0), key.unwrap_or_default());
-            IrregularJpeg { path, byte, key, reason }
+            IrregularJpeg {
+                path: found.path,
+                byte: found.byte.expect("it was placed with a byte"),
+                key: found.key.expect("it was placed with the key of the sample"),
+                reason: found.reason,
+            }
         });
     }
 
