@@ -1,12 +1,14 @@
 """Part `engines`: libnvjpeg alone, without the loader: what decoding costs by the number of pictures in a call, what a
 call costs beside decoding, and which pixels it gives at reduced scales.
 
-Reduced pictures are compared with three ways to reduce: libjpeg's smaller inverse transform (Pillow's `draft`), the mean
-of each block of the picture in full size, and every second, fourth or eighth pixel of it.
+Reduced pictures are compared with four ways to reduce: libjpeg's smaller inverse transform (Pillow's `draft`), the mean
+of each block of the picture in full size, and every second, fourth or eighth pixel of it, from the first or the middle
+one on.
 """
 import ctypes
 import io
 import pathlib
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +18,7 @@ import torch
 from data import photographs
 
 #: Numbers of nvjpeg.h.
-BACKENDS = {"HARDWARE": 3}
+HARDWARE = 3
 FLAGS = {"interpolated": 1 << 5, "plain": 0}
 FORMATS = {"RGBI": 5, "RGB": 3}
 COUNTS = (64, 256)
@@ -54,9 +56,9 @@ class Library:
 class Decoder:
     """One handle with one state."""
 
-    def __init__(self, library, backend, flags, form="RGBI"):
+    def __init__(self, library, flags, form):
         self.library, self.form = library, form
-        self.handle = library.made("nvjpegCreateEx", BACKENDS[backend], None, None, ctypes.c_uint(flags))
+        self.handle = library.made("nvjpegCreateEx", HARDWARE, None, None, ctypes.c_uint(flags))
         self.state = library.made("nvjpegJpegStateCreate", self.handle)
         self.params = [library.made("nvjpegDecodeParamsCreate", self.handle) for _ in range(4)]
         for scale, params in enumerate(self.params):
@@ -95,7 +97,6 @@ class Decoder:
 
 def libraries():
     """Files of libnvjpeg: of packages on the path of Python, and of the system."""
-    import sys
     found = [path for folder in sys.path if folder for path in pathlib.Path(folder).glob("nvidia/*/lib/libnvjpeg.so.*")]
     found += sorted(pathlib.Path("/usr/local").glob("cuda/targets/*/lib/libnvjpeg.so.1?"))
     return found
@@ -222,7 +223,7 @@ def part(x, say):
             for form in FORMATS:
                 name = f"{library.version}, HARDWARE, {word}, {form}"
                 try:
-                    decoder = Decoder(library, "HARDWARE", flags, form)
+                    decoder = Decoder(library, flags, form)
                     speeds(say, name, decoder, jpegs)
                     full_size(say, name, decoder, trials)
                     if form == "RGBI":
