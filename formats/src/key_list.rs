@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::shown::Quoted;
 
 /// A list of samples, each by its key and optionally its shard.
 ///
@@ -27,12 +29,19 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct KeyList(Vec<KeyLine>);
 
 /// One sample of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeyLine {
     /// The key.
     pub key: Box<[u8]>,
     /// The path of the tar, or the end of that path.
     shard: Option<PathBuf>,
+}
+
+impl fmt::Debug for KeyLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("KeyLine");
+        shown.field("key", &Quoted(&self.key)).field("shard", &self.shard).finish()
+    }
 }
 
 /// The fields that are used of a report's line: `pack`'s `problems.jsonl` or a loader's list of bad samples.

@@ -45,6 +45,23 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// Bytes that are usually text, such as keys: `{:?}` writes them in quotes, on one line.
+///
+/// ```
+/// use tarflume_formats::shown::Quoted;
+///
+/// assert_eq!(format!("{:?}", Quoted(b"photo/001")), "\"photo/001\"");
+/// assert_eq!(format!("{:?}", Quoted(b"\xff\n")), r#""\xff\u{a}""#);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Quoted<'a>(pub &'a [u8]);
+
+impl fmt::Debug for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", Shown(self.0))
+    }
+}
+
 /// The counterpart of `Path::display` for messages.
 pub trait ShowPath {
     /// Displays the path as one line of text.

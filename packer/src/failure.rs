@@ -9,7 +9,6 @@ use tarflume_formats::{Blame, Error, ErrorKind, manifest};
 use crate::exit::Exit;
 
 /// A command's failure. Faults of the data are a [`crate::problem::Problem`] instead.
-#[derive(Debug)]
 pub struct Failure {
     /// The exit code of the process.
     pub exit: Exit,
@@ -134,8 +133,8 @@ impl From<tarflume::Error> for Failure {
             // The given memory limit is too small, unless one sample exceeds the limit by itself.
             K::Limit if error.place().key.is_none() => Exit::Usage,
             K::Usage => Exit::Usage,
-            K::Io => Exit::Barred,
-            K::Machine => Exit::TryAgain,
+            K::Io | K::Refused => Exit::Barred,
+            K::Machine | K::Network => Exit::TryAgain,
             _ => Exit::BadData,
         };
         let (mut exit, mut text) = (exit, error.to_string());
@@ -200,6 +199,19 @@ impl fmt::Display for Failure {
         write!(f, "{}", message(&self.text))
     }
 }
+
+/// Writes the line that [`fmt::Display`] writes, for `main` and `unwrap`. `{:#?}` writes the fields.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let Failure { exit, text } = self;
+            return f.debug_struct("Failure").field("exit", exit).field("text", text).finish();
+        }
+        write!(f, "{self}")
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// `EMFILE`: this process has too many open files.
 const EMFILE: i32 = 24;

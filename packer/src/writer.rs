@@ -9,6 +9,7 @@ mod merge;
 mod options;
 mod place;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
@@ -30,13 +31,30 @@ use crate::plan::naming::shard_name;
 use crate::problem::{Problem, ProblemKind};
 
 /// Why a sample was not written.
-#[derive(Debug)]
 pub enum Rejected {
     /// The sample has a fault; others can still be written.
     Problem(Box<Problem>),
     /// The machine failed.
     Failure(Failure),
 }
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejected::Problem(problem) => problem.fmt(f),
+            Rejected::Failure(failure) => failure.fmt(f),
+        }
+    }
+}
+
+/// Writes one line, for `main` and `unwrap`.
+impl fmt::Debug for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Rejected {}
 
 impl From<Box<Problem>> for Rejected {
     fn from(problem: Box<Problem>) -> Rejected {
@@ -68,6 +86,30 @@ pub struct Abandoned {
 }
 
 /// Writes a data set sample by sample.
+///
+/// ```
+/// use tarflume_packer::writer::{DatasetWriter, Options, Rejected};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let out = folder.path().join("numbers");
+/// let options = Options { prefix: "train".into(), shard_samples: Some(1000), ..Options::default() };
+/// let mut writer = DatasetWriter::create(&out, options)?;
+/// for number in 0..2500 {
+///     let text = format!("{{\"number\": {number}}}");
+///     writer.write(format!("{number:06}").as_bytes(), &[(b"json", text.as_bytes())])?;
+/// }
+/// // A sample with a fault is left out, and the writer goes on.
+/// match writer.write(b"002500", &[(b"json", b"{ no JSON")]) {
+///     Err(Rejected::Problem(problem)) => assert!(problem.to_string().contains("002500")),
+///     other => panic!("{other:?}"),
+/// }
+/// let manifest = writer.finish()?; // nothing is published before
+/// assert_eq!((manifest.samples, manifest.shards.len()), (2500, 3));
+/// assert_eq!(tarflume::Dataset::open(out.as_path())?.len(), 2500);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct DatasetWriter {
     place: Place,
@@ -187,7 +229,7 @@ impl DatasetWriter {
         let Some(cause) = &self.lost else { return Ok(()) };
         Err(Failure::try_again(format!(
             "{}: samples that were written before are lost, so nothing can be published ({cause}); write the data set \
-             again with --fresh",
+             again, with `fresh` set to true",
             self.place.shown()
         )))
     }

@@ -18,6 +18,8 @@ fn class(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "UsageError",
         ErrorKind::Io | ErrorKind::Machine => "ReadError",
+        ErrorKind::Network => "NetworkError",
+        ErrorKind::Refused => "PermissionDeniedError",
         ErrorKind::Truncated => "TruncatedError",
         ErrorKind::Damaged => "DamagedError",
         ErrorKind::WrongFormat => "FormatError",
@@ -57,7 +59,7 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 
 /// The operating system's error that caused an error of reading.
 fn of_the_system(error: &Error) -> Option<&io::Error> {
-    let asked = matches!(error.kind(), ErrorKind::Io | ErrorKind::Machine);
+    let asked = matches!(error.kind(), ErrorKind::Io | ErrorKind::Machine | ErrorKind::Refused);
     let mut cause = error.source().filter(|_| asked);
     while let Some(next) = cause {
         if let Some(found) = next.downcast_ref::<io::Error>() {

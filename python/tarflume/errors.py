@@ -22,6 +22,7 @@ __all__ = [
     "MissingFileError",
     "MissingPartError",
     "MissingSourceError",
+    "NetworkError",
     "PackError",
     "PermissionDeniedError",
     "ReadError",
@@ -109,6 +110,10 @@ class MissingFileError(ReadError, FileNotFoundError):
 
 class PermissionDeniedError(ReadError, PermissionError):
     """This user may not read a file or folder."""
+
+
+class NetworkError(ReadError, ConnectionError):
+    """A store or the network failed. A later try may succeed."""
 
 
 class MissingSourceError(UsageError, MissingFileError):

@@ -291,7 +291,7 @@ def test_a_program_writes_samples_to_a_bucket(
     # An upload that is in progress is ended.
     assert re.search("[12] samples are in s3://data/half; start again with fresh=True", broken.value.__notes__[0])
     assert "dataset.json" not in names(s3, "half")
-    with pytest.raises(tarflume.errors.UsageError, match="unfinished data set; give fresh=True"):
+    with pytest.raises(tarflume.errors.UsageError, match="unfinished data set; set `fresh` to true"):
         tarflume.ShardWriter("s3://data/half", storage=s3)
     with tarflume.ShardWriter("s3://data/half", storage=s3, fresh=True) as writer:
         writer.write({"__key__": "0", "json": {}})

@@ -242,6 +242,9 @@ impl Batch {
     }
 
     /// The key of the sample in row `row`.
+    ///
+    /// # Panics
+    /// Panics if the row does not exist.
     pub fn key(&self, row: usize) -> &[u8] {
         let slab = &self.content().slab;
         let (bytes, Some(offsets)) = (slab.column(0), slab.offsets(0)) else { return &[] };
@@ -343,6 +346,9 @@ impl<'a> Column<'a> {
     }
 
     /// The bytes of row `row`.
+    ///
+    /// # Panics
+    /// Panics if the row does not exist.
     pub fn row(&self, row: usize) -> &'a [u8] {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         match (self.offsets, self.shape.bytes()) {
@@ -366,6 +372,9 @@ impl<'a> Column<'a> {
 
     /// The shape of the picture in row `row`, if rows are pictures of different sizes. The elements are
     /// in [`Column::row`].
+    ///
+    /// # Panics
+    /// Panics if the row does not exist.
     pub fn picture(&self, row: usize) -> Option<PictureShape> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         self.pictured?[row].get()

@@ -11,6 +11,7 @@ pub(crate) mod braces;
 pub(crate) mod check;
 pub(crate) mod exclude;
 mod fingerprint;
+mod from_bytes;
 pub(crate) mod get;
 pub(crate) mod key_set;
 mod lone_tar;
@@ -27,7 +28,7 @@ pub(crate) mod table_values;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tarflume_formats::ClassTable;
@@ -44,7 +45,7 @@ use crate::order::Fingerprint;
 use crate::remote::RemoteDataset;
 #[cfg(feature = "remote")]
 use crate::remote::Storage;
-use crate::source::cache::SourceCache;
+use crate::source::cache::{CacheFile, SourceCache};
 use crate::source::fetch_stats::FetchStats;
 use crate::source::open::{Open, SourceKind};
 
@@ -207,8 +208,8 @@ impl Dataset {
         (access, numbers): (FileAccess, KnownNumbers),
     ) -> Dataset {
         let counts = facts.iter().map(|shard| shard.samples()).collect();
-        let paths: Vec<PathBuf> = facts.iter().map(|shard| shard.path().to_path_buf()).collect();
-        let sources = Arc::new(SourceCache::new(access.opener(), paths, access.cap));
+        let files: Vec<CacheFile> = facts.iter().map(|shard| shard.tar_file()).collect();
+        let sources = Arc::new(SourceCache::new(access.opener(), files, access.cap));
         let sidecars = to_be_read(&facts, access.mapped_sidecars).map(Arc::new);
         let shard = |(number, facts)| Shard::new(facts, sources.clone(), sidecars.clone(), number);
         let shards = facts.into_iter().enumerate().map(shard).collect();
@@ -227,6 +228,10 @@ impl Dataset {
 
     fn with_access(&self, access: FileAccess) -> Dataset {
         let facts = self.shards().iter().map(|shard| shard.facts().clone()).collect();
+        self.with_facts(facts, access)
+    }
+
+    fn with_facts(&self, facts: Vec<Arc<ShardFacts>>, access: FileAccess) -> Dataset {
         let DatasetFields { starts, about, numbers, .. } = &*self.0;
         Dataset::counted(facts, starts.clone(), about.clone(), (access, numbers.clone()))
     }
@@ -240,16 +245,21 @@ impl Dataset {
         self.0.numbers.lock().ignore_poison().insert(part.to_string(), numbers.clone());
     }
 
-    /// The same data set, whose tars on local disks are opened as `kind`. Open sidecars stay open.
+    /// The same data set, whose tars on local disks are opened as `kind`, but not those that an opener of the program
+    /// opens. Open sidecars stay open.
     #[must_use]
     pub fn with_source(&self, kind: SourceKind) -> Dataset {
-        self.with_access(FileAccess { opener: kind.opener(), ..self.0.access.clone() })
+        self.with_access(FileAccess { files: kind.opener(), ..self.0.access.clone() })
     }
 
-    /// The same data set, whose tars are opened by `opener`, those in stores, too.
+    /// The same data set, whose tars are opened by `opener`, those in stores, too. The tars need not exist as files:
+    /// `opener` tells their lengths. [`Dataset::from_bytes`] needs no files at all.
     #[must_use]
     pub fn with_opener(&self, opener: Arc<dyn Open>) -> Dataset {
-        self.with_access(FileAccess { opener, remotes: Vec::new(), ..self.0.access.clone() })
+        let facts: Vec<Arc<ShardFacts>> =
+            self.shards().iter().map(|shard| shard.facts().opened_by(&opener)).collect();
+        let access = self.0.access.by(&opener, &facts);
+        self.with_facts(facts, access)
     }
 
     /// True if bytes of shards come over a network.

@@ -379,6 +379,9 @@ pub struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// The bytes of the `n`th needed part.
+    ///
+    /// # Panics
+    /// Panics if [`Decode::parts`] has no `n`th part.
     pub fn part(&self, n: usize) -> &'a [u8] {
         self.parts[n].1
     }
@@ -395,6 +398,9 @@ impl<'a> Sample<'a> {
     }
 
     /// The extension of the `n`th needed part.
+    ///
+    /// # Panics
+    /// Panics if [`Decode::parts`] has no `n`th part.
     pub fn ext(&self, n: usize) -> &'a str {
         self.parts[n].0
     }

@@ -19,7 +19,7 @@ use tarflume_order as order;
 /// use tarflume::{Error, ErrorKind};
 ///
 /// fn is_worth_a_retry(error: &Error) -> bool {
-///     error.kind() == ErrorKind::Machine
+///     matches!(error.kind(), ErrorKind::Machine | ErrorKind::Network)
 /// }
 /// ```
 #[non_exhaustive]
@@ -32,6 +32,11 @@ pub enum ErrorKind {
     /// The machine failed (I/O error, stale handle, too many open files, out of memory, no thread). The data
     /// may be intact, so no policy for bad samples applies.
     Machine,
+    /// A store or the network failed: no connection, no answer, or one that the protocol does not allow. As
+    /// [`ErrorKind::Machine`], a later try may succeed.
+    Network,
+    /// A store refuses: credentials or permissions. No policy for bad samples applies.
+    Refused,
     /// A file ends before the bytes that it declares.
     Truncated,
     /// Stored bytes do not match their checksum or contradict each other.
@@ -148,14 +153,22 @@ impl Error {
         self
     }
 
-    /// True if the machine failed, not the data. An [`ErrorKind::Io`] without a cause, as a custom source may
-    /// return it, counts as the machine's, because nothing proves that the data is bad.
+    /// True if the machine or the network failed, not the data: a later try may succeed. An [`ErrorKind::Io`] without
+    /// a cause, as a custom source may return it, counts as the machine's, because nothing proves that the data is bad.
     pub fn is_machine(&self) -> bool {
         match self.0.kind {
-            ErrorKind::Machine => true,
+            ErrorKind::Machine | ErrorKind::Network => true,
             ErrorKind::Io => self.0.source.is_none(),
             _ => false,
         }
+    }
+
+    /// True if the error proves nothing about a sample: the machine failed, a store refuses, or a whole shard is
+    /// missing. No policy for bad samples applies.
+    pub(crate) fn spares_samples(&self) -> bool {
+        let cause = self.0.source.as_ref().and_then(|cause| cause.downcast_ref::<io::Error>());
+        let is_missing = cause.is_some_and(|cause| cause.kind() == io::ErrorKind::NotFound);
+        self.is_machine() || is_missing || self.0.kind == ErrorKind::Refused
     }
 
     /// The kind.

@@ -440,5 +440,6 @@ fn impossible_options_are_refused_before_anything_is_read() {
     said(Loader::stream(stream()), "name the columns");
     said(wanting(stream()).batch(0), "at least one row");
     said(wanting(stream()).threads(0), "needs a thread");
+    said(wanting(stream()).prefetch(usize::MAX), "65536 at most");
     said(wanting(stream().split(0, 2)), "cannot be split among 2 ranks");
 }

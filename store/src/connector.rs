@@ -14,14 +14,11 @@ use object_store::client::{
 };
 use object_store::{ClientOptions, RetryConfig};
 
+use crate::client::{OwnClients, Redirects};
 use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;
 use crate::options::Options;
 
-/// A connection is made within this time, or tried again.
-pub(crate) const CONNECT: Duration = Duration::from_secs(3);
-/// A body that brings nothing for so long is asked for again, from where it stopped.
-pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 /// Credentials must stay valid over all tries of a request.
 const ALL_TRIES: Duration = Duration::from_secs(180);
 
@@ -39,30 +36,10 @@ pub(crate) fn direct(
     allow_http: bool,
     metrics: &Arc<Metrics>,
 ) -> object_store::Result<HttpClient> {
-    let inner = options.connector().unwrap_or_else(|| Arc::new(DirectConnector { allow_http }));
-    CountingConnector::new(inner, metrics.clone()).connect(&ClientOptions::new())
-}
-
-/// Makes clients that follow no redirect.
-#[derive(Debug)]
-struct DirectConnector {
-    allow_http: bool,
-}
-
-impl HttpConnector for DirectConnector {
-    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
-            .https_only(!self.allow_http)
-            .http1_only()
-            .user_agent(concat!("tarflume/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let client = client
-            .map_err(|e| object_store::Error::Generic { store: "tarflume", source: Box::new(e) })?;
-        Ok(HttpClient::new(client))
-    }
+    let own = OwnClients { redirects: Redirects::Return };
+    let inner = options.connector().unwrap_or_else(|| Arc::new(own));
+    let asked = ClientOptions::new().with_allow_http(allow_http);
+    CountingConnector::new(inner, metrics.clone()).connect(&asked)
 }
 
 /// Wraps the clients of another connector.

@@ -108,8 +108,7 @@ impl Error {
         let (kind, advice) = if METADATA.iter().any(|host| text.contains(host)) {
             (ErrorKind::Refused, NO_CREDENTIALS)
         } else if [UNREACHABLE, "client error (Connect)"].iter().any(|words| text.contains(words)) {
-            let advice = "; check endpoint= (AWS_ENDPOINT_URL), and the network of this machine";
-            (ErrorKind::Machine, advice)
+            (ErrorKind::Machine, unreachable_advice(url))
         } else if text.contains("without LOCATION") {
             (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
         } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w))
@@ -129,6 +128,16 @@ impl Error {
             (ErrorKind::Machine, "")
         };
         Error::new(kind, url, format!("cannot {doing}: {text}{advice}"))
+    }
+}
+
+/// What to check if no server answers.
+fn unreachable_advice(url: &str) -> &'static str {
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        Some("s3") => "; check endpoint= (AWS_ENDPOINT_URL), and the network of this machine",
+        Some("gs" | "az") => "; check endpoint=, and the network of this machine",
+        Some("hf") => "; check HF_ENDPOINT, and the network of this machine",
+        _ => "; check the URL, and the network of this machine",
     }
 }
 
@@ -217,6 +226,22 @@ mod tests {
             "\"http://a/b\" and http://c"
         );
         assert_eq!(without_queries("no url"), "no url");
+    }
+
+    #[test]
+    fn advice_for_a_server_that_does_not_answer_names_what_its_scheme_has() {
+        let said = |url: &str| Error::other("read", url, UNREACHABLE).text().to_string();
+        for (url, names) in [
+            ("http://host/set/a.tar", "check the URL"),
+            ("https://host/a.tar", "check the URL"),
+            ("hf://datasets/lab/photos", "HF_ENDPOINT"),
+            ("s3://bucket/set", "AWS_ENDPOINT_URL"),
+            ("gs://bucket/set", "check endpoint="),
+        ] {
+            let text = said(url);
+            assert!(text.contains(names), "{url}: {text}");
+            assert_eq!(text.contains("AWS"), url.starts_with("s3"), "{url}: {text}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! ```
 #![warn(missing_docs)]
 
+mod client;
 mod connector;
 mod credentials;
 mod download;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
-use object_store::client::{HttpConnector, ReqwestConnector};
+use object_store::client::HttpConnector;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore};
 
-use crate::connector::{CONNECT, CountingConnector, SILENCE, retries};
+use crate::client::{CONNECT, OwnClients, Redirects, SILENCE};
+use crate::connector::{CountingConnector, retries};
 use crate::credentials;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hub::Hub;
@@ -84,8 +85,8 @@ fn client_options(allow_http: bool) -> ClientOptions {
 }
 
 fn connector(options: &Options, metrics: &Arc<Metrics>) -> CountingConnector {
-    let inner: Arc<dyn HttpConnector> =
-        options.connector().unwrap_or_else(|| Arc::new(ReqwestConnector::default()));
+    let own = OwnClients { redirects: Redirects::Follow };
+    let inner: Arc<dyn HttpConnector> = options.connector().unwrap_or_else(|| Arc::new(own));
     CountingConnector::new(inner, metrics.clone())
 }
 

@@ -20,8 +20,6 @@ static RUNTIME: OnceLock<(u32, Runtime)> = OnceLock::new();
 /// Returns the runtime.
 pub(crate) fn runtime(url: &str) -> Result<&'static Runtime> {
     if RUNTIME.get().is_none() {
-        // Ring signs and encrypts. Another library of this process may have chosen a provider before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let made = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("tarflume-store")

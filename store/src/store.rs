@@ -80,7 +80,7 @@ impl Store {
             let text = "a URL with a query names one object; give the URL of a folder";
             return Err(Error::new(ErrorKind::Usage, url, text));
         }
-        crate::runtime::runtime(url)?; // chooses the provider of TLS, too
+        crate::runtime::runtime(url)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::open(&at, url, options, &metrics)?;
         let url = url.trim_end_matches('/').to_string();
@@ -104,7 +104,7 @@ impl Store {
     /// # Errors
     /// Returns an error if no client can be made.
     pub fn of_list(place: &str, list: UrlList, options: &Options) -> Result<Store> {
-        crate::runtime::runtime(place)?; // chooses the provider of TLS, too
+        crate::runtime::runtime(place)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::reading(list.open(place, options, &metrics)?);
         let (url, prefix) = (shown(place).to_string(), String::new());

@@ -4,6 +4,7 @@
 //! large data set leave all of its sidecars there. A lookup by reads costs some system calls and
 //! leaves nothing. Both make the same checks. The caller opens the file and chooses the way.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::body::{Body, Part, make_room};
@@ -12,10 +13,11 @@ use super::view::Index;
 use crate::error::{Error, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
+use crate::shown::Quoted;
 
 /// A copy of a sample's description. Reusable for row after row: once its vectors have grown, a
 /// lookup allocates nothing.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SampleRow {
     first: u64,
     key: Vec<u8>,
@@ -33,6 +35,14 @@ struct FoundPart {
     offset: u64,
     length: u64,
     checksum: Option<u32>,
+}
+
+impl fmt::Debug for SampleRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SampleRow");
+        shown.field("key", &Quoted(&self.key)).field("first", &self.first);
+        shown.field("parts", &self.parts.len()).finish()
+    }
 }
 
 impl SampleRow {

@@ -1,11 +1,14 @@
 //! A sample and its parts as borrowed from a sidecar: the result of lookups.
 
+use std::fmt;
+
 use super::body::{Body, Part};
 use crate::error::Result;
 use crate::name;
+use crate::shown::Quoted;
 
 /// One sample of a shard, as its sidecar describes it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Sample<'a> {
     pub(super) body: &'a Body,
     /// Its row in the shard.
@@ -18,6 +21,18 @@ pub struct Sample<'a> {
     pub dimensions: Option<(u32, u32)>,
     pub(super) first_part: u64,
     pub(super) end_part: u64,
+}
+
+impl fmt::Debug for Sample<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sample")
+            .field("row", &self.row)
+            .field("key", &Quoted(self.key))
+            .field("first", &self.first)
+            .field("dimensions", &self.dimensions)
+            .field("parts", &self.end_part.saturating_sub(self.first_part))
+            .finish()
+    }
 }
 
 impl<'a> Sample<'a> {

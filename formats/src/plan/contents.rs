@@ -1,8 +1,11 @@
 //! The contents of a plan (shards, samples, parts) and the constants of the format.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::about::About;
+use crate::shown::Quoted;
 
 /// The first eight bytes of a plan, and the last.
 pub const MAGIC: [u8; 8] = *b"\x89TFPLN\r\n";
@@ -22,7 +25,7 @@ pub(super) const NAME_MAX: usize = 64 * 1024;
 pub(super) const TRAILER: usize = 32;
 
 /// A planned sample.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct PlannedSample {
     /// The number of the root that holds its files.
     pub root: u32,
@@ -48,6 +51,18 @@ impl PlannedSample {
     pub fn path_of(&self, part: &PlannedPart) -> Option<&[u8]> {
         let Location::Path { at, length, .. } = part.location else { return None };
         self.text.get(at as usize..(at as usize).checked_add(length as usize)?)
+    }
+}
+
+impl fmt::Debug for PlannedSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlannedSample")
+            .field("root", &self.root)
+            .field("source", &Quoted(&self.source))
+            .field("key", &Quoted(&self.key))
+            .field("parts", &self.parts)
+            .field("text", &Quoted(&self.text))
+            .finish()
     }
 }
 

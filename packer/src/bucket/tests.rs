@@ -240,7 +240,7 @@ fn a_writer_disturbs_no_other_attempt() {
     let objects = Arc::new(MemoryObjects::default());
     build(source.path(), &objects, &[0]).unwrap_err();
     let refused = write_in(&objects, false).unwrap_err();
-    assert!(refused.text.contains("unfinished data set; give --fresh"), "{}", refused.text);
+    assert!(refused.text.contains("unfinished data set; set `fresh` to true"), "{}", refused.text);
     let other = Arc::new(MemoryObjects::default());
     other.set("shard-000000.tar", b"somebody's");
     let refused = write_in(&other, true).unwrap_err();

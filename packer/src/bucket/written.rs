@@ -35,7 +35,7 @@ impl Bucket {
         }
         if !self.objects.list(layout::WORK)?.is_empty() {
             return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; give --fresh to discard it, or choose another prefix",
+                "{} holds an unfinished data set; set `fresh` to true to discard it, or choose another prefix",
                 self.url()
             )));
         }

@@ -24,8 +24,8 @@ impl Keys {
                 Err(problem(ProblemKind::RepeatedKey, key, "this key was written before".into()))
             }
             Some(_) if rules.action(Rule::Case) != Action::Allow => {
-                let reason = "this key differs from an earlier one only in case; change it, or give \
-                              --names case=allow";
+                let reason = "this key differs from an earlier one only in case; change it, or allow \
+                              it in `names` (case=allow)";
                 Err(problem(ProblemKind::CaseCollision, key, reason.into()))
             }
             _ if self.met.contains_key(&!digest(key)) => {
@@ -87,7 +87,9 @@ pub(super) fn check(
             Verdict::Skip => return refused(reason_of(Rule::Hidden)),
             Verdict::Becomes(other) => {
                 let other = name::shown(&other);
-                return refused(format!("'{other}' is its name by --names; give it that one"));
+                return refused(format!(
+                    "'{other}' is its name by the rules of `names`; give it that one"
+                ));
             }
         }
     }
@@ -122,5 +124,5 @@ fn reason_of(rule: Rule) -> String {
         Rule::Case => "the letters of another key in another case".into(),
         Rule::Path => return "the key is no clean path; change it".into(),
     };
-    format!("the key has {what}; change it, or give --names {}=allow", rule.word())
+    format!("the key has {what}; change it, or allow it in `names` ({}=allow)", rule.word())
 }

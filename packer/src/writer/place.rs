@@ -59,14 +59,14 @@ impl Place {
             staging.forget_plan()?;
         } else if staging.is_begun()? {
             return Err(Failure::usage(format!(
-                "{} holds an unfinished data set; give --fresh to discard it, or choose another folder",
+                "{} holds an unfinished data set; set `fresh` to true to discard it, or choose another folder",
                 there()
             )));
         }
         let first = out.join(shard_name(&options.prefix, 0, Compress::ending(options.compress)));
         if files::exists(&first)? {
             return Err(Failure::usage(format!(
-                "{} exists and belongs to no data set; choose another folder or --prefix",
+                "{} exists and belongs to no data set; choose another folder or prefix",
                 first.shown()
             )));
         }

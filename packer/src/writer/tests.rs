@@ -169,7 +169,11 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
     };
     assert!(again.text.contains("are lost, so nothing can be published"), "{}", again.text);
     let refused = writer.finish().unwrap_err();
-    assert!(refused.text.contains("write the data set again with --fresh"), "{}", refused.text);
+    assert!(
+        refused.text.contains("write the data set again, with `fresh` set to true"),
+        "{}",
+        refused.text
+    );
     assert!(!out.path().join("dataset.json").exists());
 }
 

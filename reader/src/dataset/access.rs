@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::dataset::shard::ShardFacts;
 use crate::dataset::sidecars::MAPPED_SIDECARS;
 use crate::source::by_url::OpenByUrl;
 use crate::source::cache::SourceCache;
@@ -17,7 +18,10 @@ const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 /// How the files of a data set are opened.
 #[derive(Debug, Clone)]
 pub(super) struct FileAccess {
-    pub(super) opener: Arc<dyn Open>,
+    /// What opens local files.
+    pub(super) files: Arc<dyn Open>,
+    /// Openers of the program, which shards know by themselves.
+    pub(super) own: Vec<Arc<dyn Open>>,
     /// The URLs of stores, and what opens the shards below them.
     pub(super) remotes: Vec<(String, Arc<dyn Open>)>,
     /// Maximum number of open tars.
@@ -28,23 +32,44 @@ pub(super) struct FileAccess {
 
 impl Default for FileAccess {
     fn default() -> FileAccess {
-        let (opener, cap) = (Arc::new(DEFAULT_SOURCE), SourceCache::default_cap());
-        FileAccess { opener, remotes: Vec::new(), cap, mapped_sidecars: MAPPED_SIDECARS }
+        FileAccess {
+            files: Arc::new(DEFAULT_SOURCE),
+            own: Vec::new(),
+            remotes: Vec::new(),
+            cap: SourceCache::default_cap(),
+            mapped_sidecars: MAPPED_SIDECARS,
+        }
     }
 }
 
 impl FileAccess {
     /// What opens the shards.
     pub(super) fn opener(&self) -> Arc<dyn Open> {
-        match self.remotes.is_empty() {
-            true => self.opener.clone(),
-            false => Arc::new(OpenByUrl::new(self.opener.clone(), self.remotes.clone())),
+        match self.remotes.is_empty() && self.own.is_empty() {
+            true => self.files.clone(),
+            false => {
+                let (remotes, own) = (self.remotes.clone(), self.own.clone());
+                Arc::new(OpenByUrl::new(self.files.clone(), remotes, own))
+            }
         }
     }
 
-    /// Adds the stores of another data set.
+    /// The same with `opener` for the tars `facts`, of which it opens some as files or none.
+    pub(super) fn by(&self, opener: &Arc<dyn Open>, facts: &[Arc<ShardFacts>]) -> FileAccess {
+        let is_for_files = facts.iter().any(|shard| shard.opener().is_none());
+        let files = if is_for_files { opener } else { &self.files };
+        let own = if is_for_files { Vec::new() } else { vec![opener.clone()] };
+        FileAccess { files: files.clone(), own, remotes: Vec::new(), ..self.clone() }
+    }
+
+    /// Adds the stores and openers of another data set.
     pub(super) fn and(mut self, other: &FileAccess) -> FileAccess {
         self.remotes.extend(other.remotes.iter().cloned());
+        for opener in &other.own {
+            if !self.own.iter().any(|known| Arc::ptr_eq(known, opener)) {
+                self.own.push(opener.clone());
+            }
+        }
         self
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use tarflume_formats::shown::Quoted;
 use tarflume_formats::{crc32c, name};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -102,7 +103,7 @@ impl fmt::Debug for SampleBytes {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SamplePart {
     pub(crate) ext: Box<[u8]>,
     pub(crate) bytes: SampleBytes,
@@ -110,6 +111,15 @@ pub struct SamplePart {
     pub(crate) at: u64,
     pub(crate) checksum: Option<u32>,
     pub(crate) entry_points: Option<Box<[u8]>>,
+}
+
+impl fmt::Debug for SamplePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SamplePart");
+        shown.field("ext", &Quoted(&self.ext)).field("at", &self.at).field("bytes", &self.bytes);
+        let points = self.entry_points.as_ref().map(|points| points.len());
+        shown.field("checksum", &self.checksum).field("bytes_of_entry_points", &points).finish()
+    }
 }
 
 impl SamplePart {
@@ -174,12 +184,23 @@ pub(crate) fn match_checksum(
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct DatasetSample {
     pub(crate) key: Box<[u8]>,
     pub(crate) ordinal: u64,
     pub(crate) parts: Vec<SamplePart>,
     pub(crate) path: Arc<std::path::Path>,
+}
+
+impl fmt::Debug for DatasetSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatasetSample")
+            .field("key", &Quoted(&self.key))
+            .field("ordinal", &self.ordinal)
+            .field("path", &self.path)
+            .field("parts", &self.parts)
+            .finish()
+    }
 }
 
 impl DatasetSample {

@@ -1,7 +1,9 @@
 //! Selects samples by a rule, or to leave out by a list of keys, from sidecars. Reads of a tar only what must be compared.
 
 use std::cell::RefCell;
+use std::fmt;
 
+use tarflume_formats::shown::Quoted;
 use tarflume_formats::{KeyList, index};
 
 use crate::dataset::Dataset;
@@ -25,7 +27,7 @@ use crate::error::{Error, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct SampleFacts<'a> {
     ordinal: u64,
     sample: index::Sample<'a>,
@@ -55,6 +57,13 @@ impl FactProofs {
                 false
             }
         }
+    }
+}
+
+impl fmt::Debug for SampleFacts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SampleFacts");
+        shown.field("ordinal", &self.ordinal).field("key", &Quoted(self.sample.key)).finish()
     }
 }
 

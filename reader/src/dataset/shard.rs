@@ -20,9 +20,10 @@ use crate::dataset::lone_tar::open_alone;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remote::SidecarFolder;
 use crate::source::Source;
-use crate::source::cache::SourceCache;
+use crate::source::cache::{CacheFile, SourceCache};
 use crate::source::framed::{FramedSource, Sidecar};
 use crate::source::identity::Identity;
+use crate::source::open::Open;
 
 /// One tar of a data set.
 ///
@@ -56,7 +57,11 @@ pub(crate) struct ShardFacts {
     listed: Option<(Arc<Path>, ShardEntry)>,
     /// Where the sidecar of a shard in a store is on this machine, and what brings it there.
     remote: Option<(PathBuf, Arc<dyn SidecarFolder>)>,
-    index: OnceLock<Index>,
+    /// What opens the tar, if it is neither a file nor an object of the store with the sidecar.
+    opener: Option<Arc<dyn Open>>,
+    /// A sidecar that was opened before, or is in memory alone.
+    known_index: Option<Arc<Index>>,
+    index: OnceLock<Arc<Index>>,
     /// Whether the sidecar may describe an earlier tar; set before `index`.
     trust: OnceLock<Trust>,
     /// Tells compressed shards of this process apart; set on first use.
@@ -73,6 +78,8 @@ impl ShardFacts {
             samples: entry.samples,
             listed: Some((folder.clone(), entry)),
             remote: None,
+            opener: None,
+            known_index: None,
             index: OnceLock::new(),
             trust: OnceLock::new(),
             number: OnceLock::new(),
@@ -94,11 +101,55 @@ impl ShardFacts {
         Ok(ShardFacts { remote, ..facts })
     }
 
-    /// The path of the sidecar. Of a shard in a store, it may not exist yet.
-    pub(crate) fn sidecar_path(&self) -> PathBuf {
-        match &self.remote {
-            Some((path, _)) => path.clone(),
-            None => index_path(&self.path),
+    /// A shard that a manifest lists, whose sidecar is in memory.
+    ///
+    /// # Errors
+    /// Returns an error if the sidecar is not that of the manifest.
+    pub(crate) fn in_memory(
+        folder: &Arc<Path>,
+        entry: ShardEntry,
+        index: Index,
+    ) -> Result<ShardFacts> {
+        let index = Arc::new(check_index(index, &entry)?);
+        Ok(ShardFacts { known_index: Some(index), ..ShardFacts::listed(folder, entry) })
+    }
+
+    /// The tar, for a cache of open ones.
+    pub(crate) fn tar_file(&self) -> CacheFile {
+        CacheFile { path: self.path.clone(), opener: self.opener.clone() }
+    }
+
+    /// What opens the tar, if it is neither a file nor an object of the store with the sidecar.
+    pub(crate) fn opener(&self) -> Option<&Arc<dyn Open>> {
+        self.opener.as_ref()
+    }
+
+    /// The same shard, whose tar is opened by `opener`; by its path, if `opener` opens files.
+    pub(crate) fn opened_by(self: &Arc<ShardFacts>, opener: &Arc<dyn Open>) -> Arc<ShardFacts> {
+        let opener = Some(opener).filter(|opener| !opener.opens_files(&self.path));
+        if opener.is_none() && self.opener.is_none() {
+            return self.clone();
+        }
+        Arc::new(ShardFacts {
+            path: self.path.clone(),
+            samples: self.samples,
+            listed: self.listed.clone(),
+            remote: self.remote.clone(),
+            opener: opener.cloned(),
+            known_index: self.index.get().or(self.known_index.as_ref()).cloned(),
+            index: OnceLock::new(),
+            trust: OnceLock::new(),
+            number: OnceLock::new(),
+            recheck: RecheckTimer::due(),
+        })
+    }
+
+    /// The path of the sidecar. Of a shard in a store, it may not exist yet. `None` if the sidecar is in memory.
+    pub(crate) fn sidecar_path(&self) -> Option<PathBuf> {
+        match (&self.remote, &self.known_index) {
+            (Some((path, _)), _) => Some(path.clone()),
+            (None, Some(index)) if index.metadata().is_none() => None,
+            (None, _) => Some(index_path(&self.path)),
         }
     }
 
@@ -109,14 +160,18 @@ impl ShardFacts {
     pub(crate) fn alone(path: PathBuf) -> Result<ShardFacts> {
         let index = open_alone(&path)?;
         let trust = OnceLock::from(Trust::of_file(&path, &index)?);
-        let (samples, recheck) = (index.samples(), RecheckTimer::due());
-        let (remote, index) = (None, OnceLock::from(index));
-        let number = OnceLock::new();
-        Ok(ShardFacts { path, samples, listed: None, remote, index, trust, number, recheck })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+        Ok(ShardFacts {
+            path,
+            samples: index.samples(),
+            listed: None,
+            remote: None,
+            opener: None,
+            known_index: None,
+            index: OnceLock::from(Arc::new(index)),
+            trust,
+            number: OnceLock::new(),
+            recheck: RecheckTimer::due(),
+        })
     }
 
     pub(crate) fn samples(&self) -> u64 {
@@ -155,7 +210,7 @@ impl ShardFacts {
     /// Size of the sidecar in bytes. Opens nothing.
     pub(crate) fn sidecar_bytes(&self) -> u64 {
         let listed = self.listed.as_ref().map(|(_, entry)| entry.index_bytes);
-        listed.or_else(|| self.index.get().map(Index::length)).unwrap_or(0)
+        listed.or_else(|| self.index.get().map(|index| index.length())).unwrap_or(0)
     }
 
     /// Releases the resident pages of the sidecar, if it is open.
@@ -169,22 +224,44 @@ impl ShardFacts {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
+        let index = self.find_index()?;
+        let trust = self.first_trust(&index)?;
+        self.trust.get_or_init(|| trust);
+        Ok(self.index.get_or_init(|| index))
+    }
+
+    /// The sidecar, compared with the manifest and, if the tar is a file, with its length.
+    fn find_index(&self) -> Result<Arc<Index>> {
+        if let Some(known) = &self.known_index {
+            return Ok(known.clone());
+        }
         let index = match (&self.listed, &self.remote) {
             (Some((_, entry)), Some((_, sidecars))) => {
-                check_index(Index::open(&sidecars.fetch(entry)?)?, entry)
-                    .map_err(|e| Error::from(e).with_path(&self.path))?
+                self.listed_index(&sidecars.fetch(entry)?, entry)?
+            }
+            (Some((_, entry)), None) if self.opener.is_some() => {
+                self.listed_index(&index_path(&self.path), entry)?
             }
             (Some((folder, entry)), None) => open_index(folder, entry)?,
             (None, _) => open_alone(&self.path)?,
         };
-        let trust = match (&self.listed, &self.remote) {
-            (Some((_, entry)), Some((_, sidecars))) => {
-                Trust::of_object(&**sidecars, entry, &self.path, &index)?
+        Ok(Arc::new(index))
+    }
+
+    fn listed_index(&self, path: &Path, entry: &ShardEntry) -> Result<Index> {
+        let checked = check_index(Index::open(path)?, entry);
+        checked.map_err(|e| Error::from(e).with_path(&self.path))
+    }
+
+    /// The trust in a sidecar of which nothing was compared yet.
+    fn first_trust(&self, index: &Index) -> Result<Trust> {
+        match (&self.opener, &self.listed, &self.remote) {
+            (Some(_), ..) => Ok(Trust::of_own(&self.path, index)),
+            (None, Some((_, entry)), Some((_, sidecars))) => {
+                Trust::of_source(&sidecars.tar(entry)?, &self.path, index)
             }
-            _ => Trust::of_file(&self.path, &index)?,
-        };
-        self.trust.get_or_init(|| trust);
-        Ok(self.index.get_or_init(|| index))
+            _ => Trust::of_file(&self.path, index),
+        }
     }
 
     /// The length of the tar in bytes, and a digest of its content: its own, or that of its sidecar.
@@ -378,6 +455,12 @@ impl Shard {
                 source.len()
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));
+        }
+        if self.facts.opener.is_some()
+            && let (Some(trust), Some(index)) = (self.facts.trust.get(), self.facts.index.get())
+        {
+            let identity = self.sources.identity(self.number);
+            trust.learn_own(identity, &source, &self.facts.path, index)?;
         }
         if self.facts.is_compressed() {
             return Ok(Arc::new(FramedSource::new(source, self.facts.clone())?));

@@ -10,6 +10,7 @@
 //! through maps, 89 MB by reads. Releasing mapped pages repeatedly is no alternative: a lookup touches
 //! five pages and each fault brings sixteen, so the release would be due every fifty lookups or so.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::dataset::shard::ShardFacts;
@@ -27,6 +28,8 @@ pub(crate) fn to_be_read(facts: &[Arc<ShardFacts>], mapped: u64) -> Option<Sourc
     if bytes <= mapped {
         return None;
     }
-    let paths = facts.iter().map(|facts| facts.sidecar_path());
+    // Sidecars in memory stay there.
+    let paths: Vec<PathBuf> =
+        facts.iter().map(|facts| facts.sidecar_path()).collect::<Option<_>>()?;
     Some(SourceCache::new(Arc::new(SourceKind::File), paths, SourceCache::default_cap()))
 }

@@ -81,6 +81,9 @@ impl TableBatch {
     }
 
     /// The key of row `row`.
+    ///
+    /// # Panics
+    /// Panics if the row does not exist.
     pub fn key(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).map_or(0, |before| self.key_ends[before]);
         &self.keys[start..self.key_ends[row]]

@@ -50,11 +50,11 @@ impl RunBytes {
         while let Some(item) = items.next() {
             let Err(error) = self.read_item(dataset, run, item, Source::read_at) else { continue };
             let error = item.place(dataset, error);
-            let machine = error.is_machine();
+            let spares = error.spares_samples();
             let (slot, ordinal) = (item.row(), item.ordinal());
             bad.push(UnreadableSample { slot, ordinal, error, excerpt: false });
             self.lost.push(item.number());
-            if machine {
+            if spares {
                 self.lost.extend(items.map(ItemView::number));
                 return;
             }

@@ -11,7 +11,11 @@ use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use crate::loader::shared::LoaderShared;
 
-/// The batches of one epoch, in order. Dropping it cancels the epoch.
+/// The batches of one epoch, in order.
+///
+/// Dropping it cancels the epoch, and does not wait: no further sample is begun, and calls of decoders and of user code
+/// that run at that time end later in the threads of the loader. The same is true when the loader is dropped. The threads
+/// end when no loader of the process uses them.
 ///
 /// ```
 /// use tarflume::Loader;

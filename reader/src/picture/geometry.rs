@@ -246,6 +246,9 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
             Extent::Fixed(size) if size.pixels() == 0 => Err(Error::usage(format!(
                 "the output size {size} has no pixels; pass sides of 1 or more"
             ))),
+            Extent::UpTo(0) => {
+                Err(Error::usage("the limit of 0 pixels refuses every picture; pass 1 or more"))
+            }
             _ => Ok(()),
         }
     }

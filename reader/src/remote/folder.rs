@@ -3,6 +3,7 @@
 //! A sidecar is named by its digest, so it is never out of date and data sets can share it. Its time is that of the object
 //! in the store, so that it can be compared with the time of the tar.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -78,7 +79,8 @@ fn no_manifest(store: &Store) -> Error {
     };
     let text =
         format!("there is no dataset.json, so its samples cannot be counted or found; {remedy}");
-    Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME))
+    let cause = io::Error::from(io::ErrorKind::NotFound);
+    Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME)).with_source(cause)
 }
 
 impl SidecarFolder for RemoteFolder {

@@ -1,5 +1,6 @@
 //! `Storage`: how a program reaches a store, and what it may use here.
 
+use std::io;
 use std::path::PathBuf;
 
 use tarflume_cache::{Cache, Settings};
@@ -248,14 +249,22 @@ pub(crate) fn of_cache(error: &tarflume_cache::Error) -> Error {
     Error::new(kind, error.text()).with_path(error.path())
 }
 
-/// Converts an error of a store. Nothing that a store says is the fault of a sample.
+/// Converts an error of a store. Nothing that a store says is the fault of a sample. Its causes are those of the same
+/// errors of files.
 pub(crate) fn of_store(error: &tarflume_store::Error) -> Error {
+    use std::io::ErrorKind as Cause;
     use tarflume_store::ErrorKind as K;
-    let kind = match error.kind() {
-        K::Usage => ErrorKind::Usage,
-        K::Changed => ErrorKind::Stale,
-        K::Machine => ErrorKind::Machine,
-        _ => ErrorKind::Io,
+    let (kind, cause) = match error.kind() {
+        K::Usage => (ErrorKind::Usage, None),
+        K::Changed => (ErrorKind::Stale, None),
+        K::Missing => (ErrorKind::Io, Some(Cause::NotFound)),
+        K::Refused => (ErrorKind::Refused, Some(Cause::PermissionDenied)),
+        // `Machine` and `Answer`.
+        _ => (ErrorKind::Network, None),
     };
-    Error::new(kind, error.text()).with_path(error.url())
+    let made = Error::new(kind, error.text()).with_path(error.url());
+    match cause {
+        Some(cause) => made.with_source(io::Error::from(cause)),
+        None => made,
+    }
 }

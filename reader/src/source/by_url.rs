@@ -1,4 +1,5 @@
-//! `OpenByUrl`: chooses what opens a shard by the beginning of its path. Opens nothing by itself.
+//! `OpenByUrl`: chooses what opens a shard by the beginning of its path, and speaks for all openers of a data set. Opens
+//! nothing by itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,16 +10,27 @@ use crate::source::fetch_stats::FetchStats;
 use crate::source::identity::Identity;
 use crate::source::open::Open;
 
-/// Openers of stores by URL, and the opener of local files.
+/// Openers of stores by URL, the opener of local files, and openers of a program, which shards know by themselves.
 #[derive(Debug)]
 pub(crate) struct OpenByUrl {
     local: Arc<dyn Open>,
     remotes: Vec<(String, Arc<dyn Open>)>,
+    own: Vec<Arc<dyn Open>>,
 }
 
 impl OpenByUrl {
-    pub(crate) fn new(local: Arc<dyn Open>, remotes: Vec<(String, Arc<dyn Open>)>) -> OpenByUrl {
-        OpenByUrl { local, remotes }
+    pub(crate) fn new(
+        local: Arc<dyn Open>,
+        remotes: Vec<(String, Arc<dyn Open>)>,
+        own: Vec<Arc<dyn Open>>,
+    ) -> OpenByUrl {
+        OpenByUrl { local, remotes, own }
+    }
+
+    /// All openers.
+    fn all(&self) -> impl Iterator<Item = &Arc<dyn Open>> {
+        let remotes = self.remotes.iter().map(|(_, remote)| remote);
+        remotes.chain(&self.own).chain([&self.local])
     }
 
     fn opener_of(&self, path: &Path) -> &dyn Open {
@@ -37,24 +49,24 @@ impl Open for OpenByUrl {
     }
 
     fn begin_epoch(&self) {
-        self.remotes.iter().for_each(|(_, remote)| remote.begin_epoch());
+        self.all().for_each(|opener| opener.begin_epoch());
     }
 
     fn is_remote(&self) -> bool {
-        !self.remotes.is_empty()
+        self.all().any(|opener| opener.is_remote())
     }
 
     fn readahead(&self) -> Option<u64> {
-        self.remotes.iter().filter_map(|(_, remote)| remote.readahead()).min()
+        self.all().filter_map(|opener| opener.readahead()).min()
     }
 
     fn hole(&self) -> Option<u64> {
-        self.remotes.iter().filter_map(|(_, remote)| remote.hole()).min()
+        self.all().filter_map(|opener| opener.hole()).min()
     }
 
     /// The sum of all stores. Quantiles are the largest ones.
     fn fetch_stats(&self) -> Option<FetchStats> {
-        let stats = self.remotes.iter().filter_map(|(_, remote)| remote.fetch_stats());
+        let stats = self.all().filter_map(|opener| opener.fetch_stats());
         stats.reduce(|a, b| FetchStats {
             requests: a.requests + b.requests,
             retries: a.retries + b.retries,

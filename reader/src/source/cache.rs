@@ -27,9 +27,24 @@ pub struct SourceCache {
     clock: AtomicU64,
 }
 
+/// A file that a cache opens.
+#[derive(Debug)]
+pub struct CacheFile {
+    /// Its path, as openers get it.
+    pub path: PathBuf,
+    /// What opens it, if not the opener of the cache.
+    pub opener: Option<Arc<dyn Open>>,
+}
+
+impl From<PathBuf> for CacheFile {
+    fn from(path: PathBuf) -> CacheFile {
+        CacheFile { path, opener: None }
+    }
+}
+
 #[derive(Debug)]
 struct CacheEntry {
-    path: PathBuf,
+    file: CacheFile,
     source: RwLock<Option<Arc<dyn Source>>>,
     /// The identity of the file when it was first opened.
     identity: OnceLock<Identity>,
@@ -38,21 +53,21 @@ struct CacheEntry {
 }
 
 impl SourceCache {
-    /// A cache for the shards at `paths` with at most `cap` open ones. Opens nothing.
+    /// A cache for `files` with at most `cap` open ones. Opens nothing.
     pub fn new(
         opener: Arc<dyn Open>,
-        paths: impl IntoIterator<Item = PathBuf>,
+        files: impl IntoIterator<Item: Into<CacheFile>>,
         cap: usize,
     ) -> SourceCache {
-        let entry = |path| CacheEntry {
-            path,
+        let entry = |file| CacheEntry {
+            file,
             source: RwLock::new(None),
             identity: OnceLock::new(),
             used: AtomicU64::new(0),
         };
         SourceCache {
             opener,
-            entries: paths.into_iter().map(entry).collect(),
+            entries: files.into_iter().map(Into::into).map(entry).collect(),
             open: Mutex::new(Vec::new()),
             cap: cap.max(1),
             clock: AtomicU64::new(1),
@@ -104,6 +119,11 @@ impl SourceCache {
         Ok(source)
     }
 
+    /// The identity of shard `number`, if it was opened.
+    pub(crate) fn identity(&self, number: usize) -> Option<Identity> {
+        self.entries.get(number)?.identity.get().copied()
+    }
+
     /// Number of open shards in the cache.
     pub fn open_count(&self) -> usize {
         self.open.lock().ignore_poison().len()
@@ -120,12 +140,12 @@ impl SourceCache {
     }
 
     fn open(&self, entry: &CacheEntry, was: Option<Identity>) -> Result<Arc<dyn Source>> {
-        let (source, identity) = self.opener.open(&entry.path).map_err(|error| {
-            // The error of a user's opener may lack the path.
-            if error.place().path.is_some() { error } else { error.with_path(&entry.path) }
-        })?;
-        let was = was.filter(|_| self.opener.opens_files(&entry.path));
-        entry.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, &entry.path)?;
+        let CacheFile { path, opener } = &entry.file;
+        let opener = opener.as_ref().unwrap_or(&self.opener);
+        // The error of a user's opener may lack the path.
+        let (source, identity) = opener.open(path).map_err(|error| error.with_path(path))?;
+        let was = was.filter(|_| opener.opens_files(path));
+        entry.identity.get_or_init(|| was.unwrap_or(identity)).expect(&identity, path)?;
         Ok(source)
     }
 

@@ -11,7 +11,8 @@ use tarflume_formats::files;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Identifies one state of one file: device, inode, length, modification time.
+/// Identifies one state of one file: device, inode, length, modification time. [`Identity::of_object`] makes one of bytes
+/// that are no file.
 ///
 /// ```
 /// use tarflume::Identity;
@@ -58,10 +59,18 @@ impl Identity {
         }
     }
 
-    /// The identity of an object in a store, which is pinned to its state by other means.
-    #[cfg(feature = "remote")]
-    pub(crate) fn of_object(url: &str, length: u64) -> Identity {
-        let hash = blake3::hash(url.as_bytes());
+    /// The identity of `length` bytes that are no file. `state` names them: two states of the same object have
+    /// different names, for example its URL with its ETag.
+    ///
+    /// ```
+    /// use tarflume::Identity;
+    ///
+    /// let first = Identity::of_object("memory/000.tar, state 1", 4096);
+    /// let second = Identity::of_object("memory/000.tar, state 2", 4096);
+    /// assert!(first.expect(&second, "000.tar".as_ref()).is_err());
+    /// ```
+    pub fn of_object(state: &str, length: u64) -> Identity {
+        let hash = blake3::hash(state.as_bytes());
         let word =
             |at: usize| hash.as_bytes()[at..at + 8].iter().fold(0, |n, b| n << 8 | u64::from(*b));
         Identity { device: word(0), inode: word(8), length, modified: (0, 0) }

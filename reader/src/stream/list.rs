@@ -155,6 +155,11 @@ impl FindRemote for NoStores {
 pub(super) fn shards(patterns: &[&str], remote: &mut dyn FindRemote) -> Result<Vec<StreamShard>> {
     let mut all = Vec::new();
     for pattern in patterns {
+        if pattern.is_empty() {
+            return Err(Error::usage(
+                "the name of a shard is empty; name a tar, a folder, a pattern or a URL",
+            ));
+        }
         all.extend(names(pattern)?);
     }
     remote.expect(&all)?;

@@ -3,7 +3,7 @@
 use half::f16;
 use tarflume::{
     Batch, Class, DType, ErrorKind, Image, Json, Layout, Loader, LoaderBuilder, Normalize, Npy,
-    Raw, Remainder, Resize, Result, Row, RowShape, Sample, Sequence, Shuffle, Split,
+    Raw, Remainder, Resize, Result, Row, RowShape, Sample, Sequence, Shuffle, Split, Whole,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
@@ -213,6 +213,8 @@ fn impossible_options_are_refused_in_one_sentence() {
         (loader().global_batch(10).split(split(0, 4)), "evenly"),
         (loader().threads(0), "needs a thread"),
         (loader().threads(100_000), "4,096 at most"),
+        (loader().prefetch(usize::MAX), "65536 at most"),
+        (loader().image("jpg", Whole::up_to(0)), "pass 1 or more"),
         (loader().memory_limit("1MiB".parse().unwrap()), "give .memory_limit() at least"),
         (loader().image("jpg", Resize::exact(9000)).batch(20_000), "give .memory_limit() at least"),
         (loader().image("jpg", Resize::exact(0)), "column 'image'"),

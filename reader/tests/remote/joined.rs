@@ -110,5 +110,5 @@ fn a_store_that_fails_is_no_fault_of_the_tar() {
     let set = joined();
     set.server.plan(|asked| asked.range.map(|_| Fault::Refused(403, "ExpiredToken")));
     let error = set.remote().open_all().unwrap_err();
-    assert!(error.is_machine(), "{error:?}");
+    assert_eq!(error.kind(), ErrorKind::Refused, "{error:?}");
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cache;
+mod errors;
 mod excerpts;
 mod faults;
 mod forecast;
@@ -261,8 +262,9 @@ fn a_refusal_is_never_the_fault_of_a_sample() {
     let built = loader(set.remote(), Shuffle::None).on_bad(OnBad::Skip).build().unwrap();
     set.server.plan(|asked| asked.range.map(|_| Fault::Refused(403, "ExpiredToken")));
     let error = built.epoch(0).find_map(Result::err).unwrap();
-    assert!(error.is_machine(), "{error:?}");
+    assert_eq!((error.kind(), error.is_machine()), (ErrorKind::Refused, false), "{error:?}");
     assert!(error.to_string().contains("has expired"), "{error}");
+    assert!(built.bad_samples().is_empty());
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod fetching;
 mod harness;
 mod lookups;
 mod naming;
+mod own_source;
 mod points;
 mod samples;
 mod selecting;

@@ -138,3 +138,21 @@ fn a_tar_without_checksums_is_read_and_has_a_fingerprint() {
     assert_eq!(&**sample.part("txt").unwrap(), b"hello");
     sample.verify().unwrap();
 }
+
+#[test]
+fn debug_of_samples_shows_keys_as_text() {
+    let made = Made::new(&[3]);
+    let dataset = Dataset::open(made.path()).unwrap();
+    let sample = format!("{:?}", dataset.get(1).unwrap());
+    assert!(sample.contains("key: \"k00001\"") && sample.contains("ext: \"jpg\""), "{sample}");
+    let facts = std::cell::RefCell::new(String::new());
+    dataset
+        .filter(|sample| {
+            *facts.borrow_mut() = format!("{sample:?}");
+            true
+        })
+        .unwrap();
+    assert_eq!(facts.take(), "SampleFacts { ordinal: 2, key: \"k00002\" }");
+    let index = format!("{:?}", dataset.shard(0).index().unwrap().sample(0).unwrap());
+    assert!(index.contains("key: \"k00000\""), "{index}");
+}

@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 
 use tarflume_formats::index::{Part, SampleRow};
+use tarflume_formats::name;
 use tarflume_formats::tar::{BLOCK, Header};
-use tarflume_formats::{Index, name};
 
 use super::Shard;
 use super::trust::{Trust, stale};
@@ -13,9 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 impl Shard {
-    /// True if the tar is in a store.
+    /// True if the bytes of the tar come over a network.
     pub(crate) fn is_remote(&self) -> bool {
-        self.facts.remote.is_some()
+        match &self.facts.opener {
+            Some(opener) => opener.is_remote(),
+            None => self.facts.remote.is_some(),
+        }
     }
 
     /// True if the tar may have been changed after its sidecar, which is open, was made.
@@ -28,7 +31,7 @@ impl Shard {
     fn is_known_to_be_older(&self) -> bool {
         let source = self.sources.get(self.number).ok();
         let tar = source.and_then(|source| source.modified());
-        let sidecar = self.facts.index.get().and_then(Index::metadata);
+        let sidecar = self.facts.index.get().and_then(|index| index.metadata());
         // Stores state whole seconds. A sidecar that an earlier version kept has the time of its download.
         let sidecar = sidecar.filter(|found| found.mtime_nsec() == 0);
         let sidecar = sidecar.and_then(|found| found.modified().ok());
@@ -104,7 +107,7 @@ impl Shard {
     /// Adds to the error of a part that differs from the sidecar how the sidecar is made again.
     pub(crate) fn stale(&self, found: Error) -> Error {
         match self.facts.index.get() {
-            Some(index) if !found.is_machine() => stale(found, self.path(), index),
+            Some(index) if !found.spares_samples() => stale(found, self.path(), index),
             _ => found,
         }
     }

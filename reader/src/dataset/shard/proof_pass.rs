@@ -150,7 +150,7 @@ impl Shard {
         bytes.resize(length, 0);
         source.read_at(part.offset, bytes)?;
         match self.compare(source, sample, part, bytes) {
-            Err(error) if self.is_remote() && !error.is_machine() => {
+            Err(error) if self.is_remote() && !error.spares_samples() => {
                 source.read_again(part.offset, bytes)?;
                 self.compare(source, sample, part, bytes)
             }

@@ -4,26 +4,30 @@
 //! no shard is refused for its times. A part is compared with the sidecar before it, or a value that was copied from it
 //! into the sidecar, is used; once in a process.
 
+use std::fs::Metadata;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::freshness::may_be_newer;
-use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Index, Reading, TarReader, files, probe};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::SidecarFolder;
+use crate::source::Source;
 use crate::source::behind;
 use crate::source::identity::Identity;
 
 /// What is known of a tar beside its sidecar.
 #[derive(Debug)]
 pub(super) struct Trust {
-    /// The tar when the sidecar was opened; `None` of a tar in a store.
+    /// The tar when the sidecar was opened; `None` of a tar that is no file.
     tar: Option<Identity>,
-    /// True if the tar may have been changed after the sidecar was made; of a tar in a store until its time is known.
+    /// True if the tar may have been changed after the sidecar was made; of a tar that is no file until its time is known.
     suspect: bool,
+    /// True once a program's opener was found to open another tar.
+    is_of_another: AtomicBool,
+    /// True once the end of a tar that a program's opener opens was checked.
+    is_end_checked: AtomicBool,
     /// One bit for each part, set once it was compared.
     compared: OnceLock<Box<[AtomicU64]>>,
 }
@@ -49,30 +53,47 @@ impl Trust {
         if is_plain {
             check_joined(tar, index)?;
         }
-        Ok(Trust { tar: Some(Identity::from(&found)), suspect, compared: OnceLock::new() })
+        Ok(Trust { tar: Some(Identity::from(&found)), suspect, ..Trust::unknown() })
     }
 
-    /// The trust in the sidecar of a tar in a store, at `url`. Reads the end of a tar that is padded or joined.
+    /// The trust in the sidecar of a tar that a program's opener opens, which may be the file at `path`. Opens nothing:
+    /// [`Trust::learn_own`] finds out whether it is.
+    pub(super) fn of_own(path: &Path, index: &Index) -> Trust {
+        let found = files::metadata(path, "find the shard").ok();
+        let found = found.filter(|found| found.len() == index.tar().length);
+        let is_newer =
+            |tar: &Metadata| index.metadata().is_none_or(|sidecar| may_be_newer(tar, sidecar));
+        match found {
+            Some(tar) if !is_newer(&tar) => {
+                Trust { tar: Some(Identity::from(&tar)), suspect: false, ..Trust::unknown() }
+            }
+            _ => Trust::unknown(),
+        }
+    }
+
+    /// The trust in the sidecar of a tar in a store, whose URL is `name`. Reads the end of a tar that is padded or
+    /// joined.
     ///
     /// # Errors
     /// [`ErrorKind::Damaged`]: the sidecar lists the first of joined tars alone. Returns an error if the tar cannot be
     /// read.
-    pub(super) fn of_object(
-        sidecars: &dyn SidecarFolder,
-        entry: &ShardEntry,
-        url: &Path,
-        index: &Index,
-    ) -> Result<Trust> {
-        let checked = behind::check_end(&sidecars.tar(entry)?, url, index);
+    pub(super) fn of_source(tar: &Arc<dyn Source>, name: &Path, index: &Index) -> Result<Trust> {
+        let checked = behind::check_end(tar, name, index);
         // Sidecars of large data sets do not stay in memory.
         index.forget();
-        checked.map_err(|e| e.with_path(url))?;
+        checked.map_err(|e| e.with_path(name))?;
         Ok(Trust::unknown())
     }
 
     /// A sidecar that may describe an earlier tar.
     fn unknown() -> Trust {
-        Trust { tar: None, suspect: true, compared: OnceLock::new() }
+        Trust {
+            tar: None,
+            suspect: true,
+            is_of_another: AtomicBool::new(false),
+            is_end_checked: AtomicBool::new(false),
+            compared: OnceLock::new(),
+        }
     }
 
     /// The tar when the sidecar was opened.
@@ -81,7 +102,28 @@ impl Trust {
     }
 
     pub(super) fn is_suspect(&self) -> bool {
-        self.suspect
+        self.suspect || self.is_of_another.load(Ordering::Relaxed)
+    }
+
+    /// Learns what a program's opener has opened: its identity, and the source.
+    ///
+    /// # Errors
+    /// As [`Trust::of_source`].
+    pub(super) fn learn_own(
+        &self,
+        identity: Option<Identity>,
+        tar: &Arc<dyn Source>,
+        name: &Path,
+        index: &Index,
+    ) -> Result<()> {
+        if identity.is_none_or(|identity| self.tar != Some(identity)) {
+            self.is_of_another.store(true, Ordering::Relaxed);
+        }
+        if !self.is_end_checked.load(Ordering::Relaxed) {
+            behind::check_end(tar, name, index).map_err(|e| e.with_path(name))?;
+            self.is_end_checked.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// True if part number `part` was compared with the sidecar.

@@ -78,7 +78,7 @@ impl LoaderBuilder {
         check_parts(&dataset, &columns)?;
         let (order, position) = self.resumed(&dataset)?;
         let share = Share::new(&order, self.split)?;
-        let (threads, prefetch) = (self.common.threads()?, self.common.prefetch);
+        let (threads, prefetch) = (self.common.threads()?, self.common.prefetch()?);
         let fixed = columns.batch_bytes();
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
         let budget = MemoryBudget::beside_slots((memory, slabs), fixed, prefetch, threads)?;
@@ -121,7 +121,7 @@ impl LoaderBuilder {
             stream: false,
             copies: columns.copies(),
             mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
-            requested: self.common.prefetch.max(1),
+            requested: self.common.requested_prefetch(),
             depth: budget.depth,
         };
         let writer = self.common.writer(columns, threads, budget, setting);

@@ -351,7 +351,8 @@ impl LoaderBuilder {
         self
     }
 
-    /// Batches in preparation at once; 4 by default, fewer if the memory limit has no room for them.
+    /// Batches in preparation at once; 4 by default, fewer if the memory limit has no room for them. 0 counts as 1; more
+    /// than 65,536 are an error of `build`.
     ///
     /// ```
     /// # use tarflume::*;
@@ -363,7 +364,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.common.prefetch = batches;
+        self.common.set_prefetch(batches);
         self
     }
 

@@ -14,6 +14,8 @@ use crate::size::Size;
 
 /// Batches in preparation at once, by default.
 const PREFETCH: usize = 4;
+/// More batches in preparation are an error: they would never all be needed.
+const MOST_PREFETCH: usize = 65_536;
 /// The most bad samples under `Skip` and `Substitute`, by default.
 const BAD_BUDGET: u64 = 1000;
 
@@ -25,7 +27,7 @@ pub(crate) struct CommonOptions {
     pub(crate) bad_budget: u64,
     memory: Option<Size>,
     threads: Option<usize>,
-    pub(crate) prefetch: usize,
+    prefetch: usize,
 }
 
 impl Default for CommonOptions {
@@ -57,6 +59,28 @@ impl CommonOptions {
 
     pub(crate) fn set_threads(&mut self, threads: usize) {
         self.threads = Some(threads);
+    }
+
+    pub(crate) fn set_prefetch(&mut self, batches: usize) {
+        self.prefetch = batches;
+    }
+
+    /// Batches in preparation at once.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(crate) fn prefetch(&self) -> Result<usize> {
+        match self.prefetch {
+            batches @ 0..=MOST_PREFETCH => Ok(batches),
+            batches => Err(Error::usage(format!(
+                "a prefetch of {batches} batches; {MOST_PREFETCH} at most"
+            ))),
+        }
+    }
+
+    /// Batches that statistics compare with: at least one is in preparation.
+    pub(crate) fn requested_prefetch(&self) -> usize {
+        self.prefetch.max(1)
     }
 
     /// The memory limit, or `default`, in bytes.

@@ -28,10 +28,10 @@ pub(super) fn single(entry_points: u64) -> Limits {
     Limits { entry_points, ..Limits::default() }
 }
 
-/// The first error of the machine among those of samples. Other errors mean that a substitute is bad itself, and the next
+/// The first error that proves nothing about a sample. Other errors mean that a substitute is bad itself, and the next
 /// one is tried.
-fn machine_error(bad: impl Iterator<Item = UnreadableSample>) -> Result<()> {
-    bad.map(|bad| bad.error).find(Error::is_machine).map_or(Ok(()), Err)
+fn sparing_error(bad: impl Iterator<Item = UnreadableSample>) -> Result<()> {
+    bad.map(|bad| bad.error).find(Error::spares_samples).map_or(Ok(()), Err)
 }
 
 impl IndexedSource {
@@ -57,7 +57,7 @@ impl IndexedSource {
                 &columns.wanted,
                 single(0),
             )?;
-            machine_error(plan.take_bad())?;
+            sparing_error(plan.take_bad())?;
             if plan.items().is_empty() {
                 continue;
             }
@@ -91,7 +91,7 @@ impl IndexedSource {
             let draw = [RowDraw { slot: row, ordinal, pass }];
             let wanted = &self.columns().wanted;
             let planned = plan.fill(&self.dataset, &draw, wanted, single(ENTRY_POINTS));
-            let planned = planned.and_then(|()| machine_error(plan.take_bad()));
+            let planned = planned.and_then(|()| sparing_error(plan.take_bad()));
             let written = planned.and_then(|()| self.write_substitute(batch, &plan, worker));
             worker.buffers.substitute = plan;
             if written? {
@@ -120,14 +120,14 @@ impl IndexedSource {
         let fetched = &mut fetched[0];
         let mut bad = Vec::new();
         let granted = self.fetch(plan.run(0), fetched, &mut bad)?;
-        machine_error(bad.drain(..))?;
+        sparing_error(bad.drain(..))?;
         let pass = batch.planned(item.row()).pass;
         let sample = FetchedSample { source: self, item, fetched, pass };
         let written = fetched.has(0).then(|| self.writer.write(batch, &sample, scratch));
         let misused = scratch.take_misuse();
         check_unchanged(fetched, granted.is_some())?;
         match written {
-            Some(Err(error)) if misused || error.is_machine() => Err(error),
+            Some(Err(error)) if misused || error.spares_samples() => Err(error),
             written => Ok(matches!(written, Some(Ok(())))),
         }
     }

@@ -143,8 +143,8 @@ impl<B: Default> SampleWriter<B> {
     ) {
         let UnreadableSample { slot: row, ordinal, error, .. } = bad;
         match self.on_bad {
-            // The machine failed, so the sample itself may be good: no policy applies.
-            _ if error.is_machine() => batch.fail(row, error),
+            // The sample itself may be good: no policy applies.
+            _ if error.spares_samples() => batch.fail(row, error),
             OnBad::Error => batch.fail(row, error),
             OnBad::Skip => batch.replace_row(row, error, None),
             OnBad::Substitute => match substitute(row, ordinal) {

@@ -237,7 +237,8 @@ impl StreamLoaderBuilder {
         self
     }
 
-    /// Batches in preparation at once; 4 by default, fewer if memory has no room.
+    /// Batches in preparation at once; 4 by default, fewer if memory has no room. 0 counts as 1; more than 65,536 are an
+    /// error of `build`.
     ///
     /// ```
     /// # use tarflume::*;
@@ -250,7 +251,7 @@ impl StreamLoaderBuilder {
     /// # }
     /// ```
     pub fn prefetch(mut self, batches: usize) -> Self {
-        self.common.prefetch = batches;
+        self.common.set_prefetch(batches);
         self
     }
 
@@ -264,7 +265,7 @@ impl StreamLoaderBuilder {
         let rows = usize::try_from(self.batch).unwrap_or(usize::MAX);
         let StreamLoaderBuilder { stream, common, .. } = &mut self;
         let columns = Arc::new(ColumnSet::new(std::mem::take(&mut common.columns), rows)?);
-        let (threads, prefetch) = (common.threads()?, common.prefetch);
+        let (threads, prefetch) = (common.threads()?, common.prefetch()?);
         let (fixed, of_stream) = (columns.batch_bytes(), stream.memory_set());
         let default = default_beside_stream(fixed, prefetch, threads, of_stream);
         let memory = (common.memory_or(default), of_stream);
