@@ -1,12 +1,15 @@
 //! `Dataset`: open shards with their sidecars, and samples by number and by key.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
 use tarflume::{ClassTable, Shards};
+use tarflume_formats::IgnorePoison;
 
 use crate::batch::{key_bytes, key_text};
 use crate::column::{Column, own};
@@ -36,7 +39,11 @@ use crate::url;
 /// this machine share; its folder is `TARFLUME_CACHE`, or `"cache_folder"` of `storage`.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Dataset {
-    pub(crate) dataset: tarflume::Dataset,
+    /// As it was opened; see [`Dataset::here`].
+    dataset: tarflume::Dataset,
+    /// The process that has opened it, and the data set in a process that was forked from that one.
+    process: u32,
+    forked: Mutex<Option<(u32, tarflume::Dataset)>>,
     /// The paths that it was opened with, for pickling.
     named: Option<Vec<PathBuf>>,
     part: DataPart,
@@ -93,7 +100,7 @@ pub(crate) fn open(
     storage: &[(String, String)],
 ) -> PyResult<tarflume::Dataset> {
     if let Ok(dataset) = shards.cast::<Dataset>() {
-        return Ok(dataset.get().dataset.clone());
+        return dataset.get().here(py).map(Cow::into_owned);
     }
     let (paths, storage) = (paths(py, shards)?, storage::storage(py, storage)?);
     py.detach(|| tarflume::Dataset::open_with(Shards::from(paths), &storage)).or_raise(py)
@@ -113,6 +120,46 @@ fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
 }
 
 impl Dataset {
+    /// The data set for the calling process. Connections to a store belong to the process that has opened them, so a
+    /// forked child opens the data set again.
+    ///
+    /// # Errors
+    /// In a forked child: the store refuses or does not answer, or has other data now.
+    pub(crate) fn here(&self, py: Python<'_>) -> PyResult<Cow<'_, tarflume::Dataset>> {
+        let process = std::process::id();
+        if process == self.process || !self.dataset.is_remote() {
+            return Ok(Cow::Borrowed(&self.dataset));
+        }
+        let known = self.forked.lock().ignore_poison().clone();
+        if let Some((_, dataset)) = known.filter(|(owner, _)| *owner == process) {
+            return Ok(Cow::Owned(dataset));
+        }
+        let dataset = self.again(py)?;
+        let older = self.forked.lock().ignore_poison().replace((process, dataset.clone()));
+        std::mem::forget(older); // what another process has opened is not closed here
+        Ok(Cow::Owned(dataset))
+    }
+
+    /// Opens the data set again, which must be the same.
+    fn again(&self, py: Python<'_>) -> PyResult<tarflume::Dataset> {
+        let Some(named) = self.named.clone() else {
+            let text = "this data set was made from another one before the process was forked, and cannot be opened \
+                        again: open it from its URL";
+            return Err(usage(py, text));
+        };
+        let storage = storage::storage(py, &self.storage)?;
+        let open = || {
+            let opened = tarflume::Dataset::open_with(Shards::from(named), &storage)?;
+            let opened = self.part.of(&opened)?;
+            if opened.fingerprint()? == self.dataset.fingerprint()? {
+                return Ok(opened);
+            }
+            let text = "the data set is not the one that the parent process has opened; open it in the child";
+            Err(tarflume::Error::new(tarflume::ErrorKind::Stale, text))
+        };
+        py.detach(open).or_raise(py)
+    }
+
     fn ordinal(&self, n: isize) -> PyResult<u64> {
         let len = self.dataset.len();
         let at = if n < 0 { (n as i64).checked_add_unsigned(len) } else { Some(n as i64) };
@@ -124,13 +171,15 @@ impl Dataset {
 
     fn numbered<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyDict>> {
         let ordinal = self.ordinal(n)?;
-        let sample = py.detach(|| self.dataset.get(ordinal)).or_raise(py)?;
+        let data = self.here(py)?;
+        let sample = py.detach(|| data.get(ordinal)).or_raise(py)?;
         self.sample(py, &sample)
     }
 
     fn keyed<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let (py, bytes) = (key.py(), key_bytes(key)?);
-        let found = py.detach(|| self.dataset.get_key(&bytes)).or_raise(py)?;
+        let data = self.here(py)?;
+        let found = py.detach(|| data.get_key(&bytes)).or_raise(py)?;
         let sample = found.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))?;
         self.sample(py, &sample)
     }
@@ -166,7 +215,8 @@ impl Dataset {
         let part = DataPart { split, version: version.map(|n| n.0) };
         let storage = storage::pairs_with_cache(py, storage, cache)?;
         let dataset = part.of(&open(py, shards, &storage)?).or_raise(py)?;
-        Ok(Dataset { dataset, named, part, storage })
+        let (process, forked) = (std::process::id(), Mutex::default());
+        Ok(Dataset { dataset, process, forked, named, part, storage })
     }
 
     /// The classes, names by id, or None: those that `pack build --label` found.
@@ -190,7 +240,8 @@ impl Dataset {
     /// The number of samples and the bytes of the tar of each shard.
     #[getter]
     fn shard_sizes(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
-        let sizes = self.dataset.shards().iter().map(|shard| Ok((shard.samples(), shard.bytes()?)));
+        let data = self.here(py)?;
+        let sizes = data.shards().iter().map(|shard| Ok((shard.samples(), shard.bytes()?)));
         sizes.collect::<tarflume::Result<Vec<_>>>().or_raise(py)
     }
 
@@ -231,7 +282,8 @@ impl Dataset {
             return Ok(false);
         }
         let (py, bytes) = (key.py(), key_bytes(key)?);
-        Ok(py.detach(|| self.dataset.find(&bytes)).or_raise(py)?.is_some())
+        let data = self.here(py)?;
+        Ok(py.detach(|| data.find(&bytes)).or_raise(py)?.is_some())
     }
 
     /// Sample `n` with these parts only; the others are not read.
@@ -243,7 +295,8 @@ impl Dataset {
     ) -> PyResult<Bound<'py, PyDict>> {
         let ordinal = self.ordinal(n)?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let sample = py.detach(|| self.dataset.get_parts(ordinal, &parts)).or_raise(py)?;
+        let data = self.here(py)?;
+        let sample = py.detach(|| data.get_parts(ordinal, &parts)).or_raise(py)?;
         self.sample(py, &sample)
     }
 
@@ -254,13 +307,13 @@ impl Dataset {
 
     /// The key of sample `n`.
     fn key<'py>(&self, py: Python<'py>, n: isize) -> PyResult<Bound<'py, PyAny>> {
-        key_text(py, &self.dataset.key(self.ordinal(n)?).or_raise(py)?)
+        key_text(py, &self.here(py)?.key(self.ordinal(n)?).or_raise(py)?)
     }
 
     /// Each extension, and the number of samples that have it.
     fn extensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made = PyDict::new(py);
-        for (ext, samples) in self.dataset.extensions().or_raise(py)? {
+        for (ext, samples) in self.here(py)?.extensions().or_raise(py)? {
             made.set_item(ext, samples)?;
         }
         Ok(made)
@@ -269,20 +322,22 @@ impl Dataset {
     /// The samples as a table, for Arrow: see `Table`. `polars.DataFrame(dataset.table())`,
     /// `pyarrow.table(dataset.table())`, or `duckdb.sql("select key from table")` with a variable `table`.
     fn table(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::new(py, &self.dataset)
+        Table::new(py, &*self.here(py)?)
     }
 
     /// The samples that a table selects: one of polars, DuckDB, pandas, pyarrow or others with a column
     /// `ordinal` or `key`, a list or an array of keys or of ordinals, or an array of booleans.
     fn select(&self, table: &Bound<'_, PyAny>) -> PyResult<Selection> {
-        let subset = selecting::selected(&self.dataset, table, "select()")?;
+        let data = self.here(table.py())?;
+        let subset = selecting::selected(&data, table, "select()")?;
         Ok(Selection { subset })
     }
 
     /// The whole number of each sample in `part`, a pointer into the JSON part such as "/class", or a part that
     /// contains the number, such as "cls": int64. The first call reads these parts of all samples.
     fn numbers(&self, py: Python<'_>, part: &str) -> PyResult<Column> {
-        let numbers = py.detach(|| self.dataset.numbers(part)).or_raise(py)?;
+        let data = self.here(py)?;
+        let numbers = py.detach(|| data.numbers(part)).or_raise(py)?;
         let shape = [numbers.len()];
         Ok(own(numbers.to_vec(), tarflume::DType::I64, &shape))
     }

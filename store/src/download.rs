@@ -7,7 +7,6 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Object;
-use crate::runtime::wait;
 
 /// Bytes of a range.
 const RANGE: u64 = 8 << 20;
@@ -21,7 +20,7 @@ impl Object {
     /// # Errors
     /// The errors of [`Object::read`], and [`ErrorKind::Machine`] if the file cannot be written.
     pub fn download(&self, file: &File, stopped: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
-        wait(self.url(), self.copy(file, stopped))
+        self.home().wait(self.url(), self.copy(file, stopped))
     }
 
     async fn copy(&self, file: &File, stopped: &(dyn Fn() -> bool + Sync)) -> Result<bool> {

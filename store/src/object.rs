@@ -8,7 +8,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange};
 
 use crate::error::{CHANGED, Error, ErrorKind, Result};
-use crate::runtime::{runtime, wait};
+use crate::runtime::Home;
 use crate::store::{Facts, Inner, Store, cut, facts};
 
 /// A range that was cut off without a tag to go on by is read again so often.
@@ -64,7 +64,7 @@ impl Store {
             let facts = store.facts_later(&name).await;
             done(facts.map(|facts| Object::new(&store, &name, facts)));
         };
-        runtime(self.url())?.spawn(task);
+        self.inner.home.runtime(self.url())?.spawn(task);
         Ok(())
     }
 
@@ -88,6 +88,11 @@ impl Object {
         let (path, url) = (store.path(name), store.place(name));
         let (store, modified) = (store.inner.clone(), OnceLock::new());
         Object { pinned: Arc::new(Pinned { store, path, url, length, tag, modified }) }
+    }
+
+    /// The process that has opened it.
+    pub(crate) fn home(&self) -> Home {
+        self.pinned.store.home
     }
 
     /// The URL.
@@ -122,7 +127,7 @@ impl Object {
     /// [`ErrorKind::Changed`] if the object has another state now; [`ErrorKind::Usage`] for a range
     /// past its end; the errors of the store.
     pub fn read(&self, at: u64, length: u64) -> Result<Bytes> {
-        wait(self.url(), self.pinned.read(at, length))
+        self.pinned.store.home.wait(self.url(), self.pinned.read(at, length))
     }
 
     /// As [`Object::read`], without waiting.
@@ -143,8 +148,9 @@ impl Object {
         done: impl FnOnce(Result<Bytes>) + Send + 'static,
     ) -> Result<()> {
         let pinned = self.pinned.clone();
+        let home = pinned.store.home;
         let task = async move { done(pinned.read(at, length).await) };
-        runtime(self.url())?.spawn(task);
+        home.runtime(self.url())?.spawn(task);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The one runtime of a process: two threads that wait for answers of stores.
 //!
-//! Made on first use. A forked child inherits it without its threads, so using it there is an error.
+//! Made on first use. A forked child inherits it without its threads, so it makes one of its own. What was opened in the
+//! parent shares its connections, so using it in the child is an error.
 
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -14,30 +15,93 @@ use crate::error::{Error, ErrorKind, Result};
 /// Threads that move bytes between sockets and memory.
 const THREADS: usize = 2;
 
-/// The runtime with the process that made it.
-static RUNTIME: OnceLock<(u32, Runtime)> = OnceLock::new();
+/// The runtime of one process. It is never dropped: its threads are missing in a forked child.
+struct OfProcess {
+    pid: u32,
+    runtime: Runtime,
+    /// That of a process that was forked from this one, in that process.
+    next: OnceLock<Box<OfProcess>>,
+}
 
-/// Returns the runtime.
+static FIRST: OnceLock<Box<OfProcess>> = OnceLock::new();
+
+/// Returns the runtime of this process.
 pub(crate) fn runtime(url: &str) -> Result<&'static Runtime> {
-    if RUNTIME.get().is_none() {
+    let mut place = &FIRST;
+    loop {
+        match place.get() {
+            Some(found) if found.pid == process::id() => return Ok(&found.runtime),
+            Some(of_parent) => place = &of_parent.next,
+            None => {
+                if let Err(second) = place.set(Box::new(OfProcess::start(url)?)) {
+                    second.runtime.shutdown_background(); // another thread was faster
+                }
+            }
+        }
+    }
+}
+
+impl OfProcess {
+    fn start(url: &str) -> Result<OfProcess> {
         let made = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("tarflume-store")
             .enable_all()
             .build();
-        let made = made.map_err(|e| {
+        let runtime = made.map_err(|e| {
             let text = format!("cannot start the threads of the store: {e}; raise `ulimit -u`");
             Error::new(ErrorKind::Machine, url, text)
         })?;
-        let _ = RUNTIME.set((process::id(), made)); // another thread may have been faster
+        Ok(OfProcess { pid: process::id(), runtime, next: OnceLock::new() })
     }
-    match RUNTIME.get() {
-        Some((pid, runtime)) if *pid == process::id() => Ok(runtime),
-        _ => {
-            let text = "the store was opened before this process was forked; open the data set in the \
-                        child, or start workers with 'spawn' or 'forkserver'";
-            Err(Error::new(ErrorKind::Usage, url, text))
+}
+
+/// The process in which a store was opened, to which its connections belong.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home(u32);
+
+impl Home {
+    /// This process, which has a runtime then.
+    ///
+    /// # Errors
+    /// As [`runtime`].
+    pub(crate) fn here(url: &str) -> Result<Home> {
+        runtime(url).map(|_| Home(process::id()))
+    }
+
+    /// The runtime, if this process is the one that has opened the store.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`]: it is a forked child of that one.
+    pub(crate) fn runtime(self, url: &str) -> Result<&'static Runtime> {
+        if self.0 == process::id() {
+            return runtime(url);
         }
+        let text = "the store was opened before this process was forked, and shares its connections; open the data \
+                    set in the child";
+        Err(Error::new(ErrorKind::Usage, url, text))
+    }
+
+    /// As [`block`], in this process alone.
+    ///
+    /// # Errors
+    /// As [`Home::runtime`].
+    pub(crate) fn block<F>(self, url: &str, future: F) -> Result<F::Output>
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.runtime(url)?;
+        block(url, future)
+    }
+
+    /// As [`Home::block`], with the error of the future.
+    pub(crate) fn wait<T: Send>(
+        self,
+        url: &str,
+        future: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
+        self.block(url, future)?
     }
 }
 

@@ -16,7 +16,7 @@ use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
 use crate::open::{Client, is_elsewhere};
 use crate::options::Options;
-use crate::runtime::{block, wait};
+use crate::runtime::Home;
 use crate::url_list::{UrlList, shown};
 
 /// Length and tag of an object.
@@ -58,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) client: Client,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) scheme: Scheme,
+    pub(crate) home: Home,
     prefix: String,
     url: String,
     elsewhere: bool,
@@ -80,12 +81,13 @@ impl Store {
             let text = "a URL with a query names one object; give the URL of a folder";
             return Err(Error::new(ErrorKind::Usage, url, text));
         }
-        crate::runtime::runtime(url)?;
+        let home = Home::here(url)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::open(&at, url, options, &metrics)?;
         let url = url.trim_end_matches('/').to_string();
         let elsewhere = is_elsewhere(at.scheme, options);
-        let inner = Inner { client, metrics, scheme: at.scheme, prefix: at.path, url, elsewhere };
+        let Location { scheme, path: prefix, .. } = at;
+        let inner = Inner { client, metrics, scheme, home, prefix, url, elsewhere };
         Ok(Store { inner: Arc::new(inner) })
     }
 
@@ -95,7 +97,6 @@ impl Store {
     /// # Errors
     /// Those of [`UrlList::read`].
     pub fn open_list(place: &str, options: &Options) -> Result<Store> {
-        crate::runtime::runtime(place)?;
         Store::of_list(place, UrlList::read(place, options)?, options)
     }
 
@@ -104,11 +105,12 @@ impl Store {
     /// # Errors
     /// Returns an error if no client can be made.
     pub fn of_list(place: &str, list: UrlList, options: &Options) -> Result<Store> {
-        crate::runtime::runtime(place)?;
+        let home = Home::here(place)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::reading(list.open(place, options, &metrics)?);
         let (url, prefix) = (shown(place).to_string(), String::new());
-        let inner = Inner { client, metrics, scheme: Scheme::List, prefix, url, elsewhere: true };
+        let scheme = Scheme::List;
+        let inner = Inner { client, metrics, scheme, home, prefix, url, elsewhere: true };
         Ok(Store { inner: Arc::new(inner) })
     }
 
@@ -143,7 +145,7 @@ impl Store {
     /// [`ErrorKind::Missing`] if it does not exist; the errors of the store.
     pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
         let (url, path) = (self.place(name), self.path(name));
-        wait(&url, async {
+        self.inner.home.wait(&url, async {
             let failed = |e| Error::of(&e, "read", &url);
             let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
             let got = got.map_err(failed)?;
@@ -162,7 +164,7 @@ impl Store {
     /// # Errors
     /// As [`Store::get`].
     pub fn facts(&self, name: &str) -> Result<Facts> {
-        wait(&self.place(name), self.facts_later(name))
+        self.inner.home.wait(&self.place(name), self.facts_later(name))
     }
 
     /// As [`Store::facts`], without waiting.
@@ -201,7 +203,7 @@ impl Store {
         // Stores list by whole path segments; the rest of the prefix is compared here.
         let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = self.path(folder);
-        let found: Vec<ObjectMeta> = wait(&url, async {
+        let found: Vec<ObjectMeta> = self.inner.home.wait(&url, async {
             let list = self.inner.client.objects.list(Some(&path)).try_collect();
             list.await.map_err(|e| Error::of(&e, "list", &url))
         })?;
@@ -283,7 +285,8 @@ impl Store {
         let (url, path) = (self.place(name), self.path(name));
         let payload = PutPayload::from(bytes.to_vec());
         let options = PutOptions::from(mode);
-        let put = block(&url, self.inner.client.objects.put_opts(&path, payload, options));
+        let put = self.inner.client.objects.put_opts(&path, payload, options);
+        let put = self.inner.home.block(&url, put);
         let put = put.map_err(|e| object_store::Error::Generic {
             store: "tarflume",
             source: Box::new(e),
@@ -299,7 +302,7 @@ impl Store {
     pub fn delete(&self, name: &str) -> Result<()> {
         let (url, path) = (self.place(name), self.path(name));
         self.expect_writable(&url)?;
-        let deleted = wait(&url, async {
+        let deleted = self.inner.home.wait(&url, async {
             let deleted = self.inner.client.objects.delete(&path).await;
             deleted.map_err(|e| Error::of(&e, "delete", &url))
         });

@@ -11,7 +11,6 @@ use object_store::path::Path;
 use object_store::{MultipartId, PutPayload};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::runtime::wait;
 use crate::store::{Facts, Store};
 
 /// Size of a part. Constant, so that a repeated upload has the same ETag.
@@ -38,7 +37,7 @@ impl Store {
     pub fn begin_upload(&self, name: &str) -> Result<Upload> {
         let (url, path) = (self.place(name), self.path(name));
         let parts = self.parts(&url)?;
-        let id = wait(&url, async {
+        let id = self.inner.home.wait(&url, async {
             parts.create_multipart(&path).await.map_err(|e| Error::of(&e, "begin the upload", &url))
         })?;
         Ok(Upload { store: self.clone(), name: name.into(), id })
@@ -51,7 +50,7 @@ impl Store {
     pub fn abort(&self, name: &str, id: &str) -> Result<()> {
         let (url, path) = (self.place(name), self.path(name));
         let parts = self.parts(&url)?;
-        let aborted = wait(&url, async {
+        let aborted = self.inner.home.wait(&url, async {
             let id = id.to_string();
             parts
                 .abort_multipart(&path, &id)
@@ -92,9 +91,10 @@ impl Upload {
         let parts = self.store.parts(&url)?;
         let mut source = PartReader::open(file, &url)?;
         let length = source.length;
-        let ids = wait(&url, self.send_parts(parts, &path, &url, &mut source, stopped))?;
+        let home = self.store.inner.home;
+        let ids = home.wait(&url, self.send_parts(parts, &path, &url, &mut source, stopped))?;
         let Some(ids) = ids else { return Ok(None) };
-        wait(&url, async {
+        home.wait(&url, async {
             let done = parts.complete_multipart(&path, &self.id, ids).await;
             done.map_err(|e| Error::of(&e, "complete the upload", &url))
         })?;
