@@ -1,6 +1,7 @@
 //! `ArrayDataset` and `ArrayBatches`: rows of arrays in npy, raw, HDF5 and Parquet files.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -40,6 +41,20 @@ fn found(py: Python<'_>, path: &std::path::Path, name: &str) -> PyResult<tarflum
     let places: Vec<ArrayPlace> =
         found.places.iter().map(|&(at, rows)| ArrayPlace { at, rows }).collect();
     tarflume::ArrayDataset::placed(path, dtype, &row, &places).or_raise(py)
+}
+
+/// Makes PyTorch's DataLoader take columns, if PyTorch is imported: a data set of rows is used there without more.
+fn teach_torch(py: Python<'_>) -> PyResult<()> {
+    static TAUGHT: AtomicBool = AtomicBool::new(false);
+    if TAUGHT.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let modules = py.import("sys")?.getattr("modules")?;
+    if modules.contains("torch.utils.data")? {
+        py.import("tarflume.arrays")?.getattr("_teach_torch")?.call0()?;
+        TAUGHT.store(true, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 impl ArrayDataset {
@@ -100,12 +115,25 @@ impl ArrayDataset {
         words::dtype_name(self.array.dtype())
     }
 
-    /// One row, or the rows of a slice, of a list of row numbers, or of a mask, as a column.
-    fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Column> {
-        match RowIndex::of(index, self.array.len())? {
-            RowIndex::One(row) => self.column(py, &[row], self.array.row_shape()),
-            RowIndex::Several(rows) => self.column(py, &rows, &self.shape_of(rows.len())),
-        }
+    /// One row, or the rows of a slice, of a list of row numbers, or of a mask, as a column. A row that is a number is
+    /// NumPy's.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        teach_torch(py)?;
+        let rows = match RowIndex::of(index, self.array.len())? {
+            RowIndex::One(row) => {
+                let shape = self.array.row_shape();
+                let row = Bound::new(py, self.column(py, &[row], shape)?)?.into_any();
+                // NumPy has no number of this type.
+                let is_number = shape.is_empty() && self.array.dtype() != DType::Bf16;
+                return if is_number { row.call_method0("numpy")?.get_item(()) } else { Ok(row) };
+            }
+            RowIndex::Several(rows) => rows,
+        };
+        Ok(Bound::new(py, self.column(py, &rows, &self.shape_of(rows.len()))?)?.into_any())
     }
 
     fn __repr__(&self) -> String {

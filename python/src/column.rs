@@ -10,22 +10,26 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyBufferError, PyIndexError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tarflume::{Batch, DType};
 
 use crate::dlpack::{Array, HOST, export};
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, usage};
 use crate::memory::{BatchColumnMemory, Memory, VecMemory, copy_of};
-use crate::words::dtype_name;
+use crate::words::{self, dtype_name};
 
 /// A read-only array in host memory: rows in order, without gaps.
 ///
 /// It is a view of a batch and keeps the batch's memory. Another batch uses the memory only when all views
 /// are dropped. `numpy.asarray(column)`, `torch.from_dlpack(column)`,
 /// `jax.dlpack.from_dlpack(column)` and `memoryview(column)` take it without a copy.
+///
+/// Operators, comparisons, and attributes that a column lacks are those of its NumPy array: `column / 255`,
+/// `column == 3`, `column.mean()`. A column without a dimension is a number.
 #[pyclass(frozen, module = "tarflume")]
 pub struct Column {
     memory: Arc<dyn Memory>,
@@ -56,9 +60,33 @@ impl Column {
         Column::new(Arc::new(VecMemory(values)), DType::U64, &shape)
     }
 
+    /// The length of the first dimension.
+    fn rows(&self) -> Option<usize> {
+        self.shape.first().map(|&rows| rows as usize)
+    }
+
     fn array(&self, memory: Arc<dyn Memory>) -> Array<'_> {
         Array::host(memory, self.dtype, &self.shape, &self.strides)
     }
+}
+
+/// Bytes, type and shape of a pickled column.
+type Copied<'py> = (Bound<'py, PyBytes>, &'static str, Vec<usize>);
+
+/// The column of a pickle.
+#[pyfunction]
+pub(crate) fn copied_column(
+    py: Python<'_>,
+    bytes: &[u8],
+    dtype: &str,
+    shape: Vec<usize>,
+) -> PyResult<Column> {
+    let dtype = words::dtype(py, dtype)?;
+    let expected = shape.iter().try_fold(dtype.size(), |product, &n| product.checked_mul(n));
+    if expected != Some(bytes.len()) {
+        return Err(usage(py, format!("{} bytes are no {dtype} of shape {shape:?}", bytes.len())));
+    }
+    Ok(Column::new(copy_of(bytes), dtype, &shape))
 }
 
 /// The format of PEP 3118 and the type string of NumPy.
@@ -73,8 +101,8 @@ fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
         DType::I16 => (c"h", "<i2"),
         DType::U32 => (c"I", "<u4"),
         DType::I32 => (c"i", "<i4"),
-        DType::U64 => (c"Q", "<u8"),
-        DType::I64 => (c"q", "<i8"),
+        DType::U64 => (c"L", "<u8"),
+        DType::I64 => (c"l", "<i8"),
         DType::F16 => (c"e", "<f2"),
         DType::F32 => (c"f", "<f4"),
         DType::F64 => (c"d", "<f8"),
@@ -111,8 +139,11 @@ impl Column {
         self.shape.len()
     }
 
-    fn __len__(&self) -> usize {
-        self.shape.first().map_or(0, |&rows| rows as usize)
+    fn __len__(&self) -> PyResult<usize> {
+        let rows = self.rows();
+        rows.ok_or_else(|| {
+            PyTypeError::new_err("a column without a dimension is a number and has no length")
+        })
     }
 
     /// `column[row]`: the same as `numpy.asarray(column)[row]`.
@@ -121,7 +152,7 @@ impl Column {
         index: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(row) = index.extract::<isize>() {
-            let rows = slf.get().__len__() as isize;
+            let rows = slf.get().__len__()? as isize;
             if !(-rows..rows).contains(&row) {
                 return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
             }
@@ -137,6 +168,123 @@ impl Column {
     /// The elements as nested lists of numbers.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("builtins")?.call_method1("memoryview", (slf,))?.call_method0("tolist")
+    }
+
+    fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Column::numpy(slf)?.is_truthy()
+    }
+
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.call_method0("__int__")
+    }
+
+    fn __float__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.call_method0("__float__")
+    }
+
+    fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.call_method0("__index__")
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        by: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.rich_compare(other, by)
+    }
+
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.add(other)
+    }
+
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.sub(other)
+    }
+
+    fn __mul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.mul(other)
+    }
+
+    fn __truediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.div(other)
+    }
+
+    fn __floordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.floor_div(other)
+    }
+
+    fn __mod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.rem(other)
+    }
+
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.add(Column::numpy(slf)?)
+    }
+
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.sub(Column::numpy(slf)?)
+    }
+
+    fn __rmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.mul(Column::numpy(slf)?)
+    }
+
+    fn __rtruediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.div(Column::numpy(slf)?)
+    }
+
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Column::numpy(slf)?.neg()
+    }
+
+    /// What a column lacks, of its NumPy array: `mean`, `astype`, `T`, ...
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let array = slf.py().import("numpy")?.getattr("ndarray")?;
+        if name.starts_with('_') || !array.hasattr(name)? {
+            let text = format!("'Column' object has no attribute '{name}'");
+            return Err(PyAttributeError::new_err(text));
+        }
+        Column::numpy(slf)?.getattr(name)
+    }
+
+    /// A copy, for pickles.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Copied<'py>)> {
+        let (py, column) = (slf.py(), slf.get());
+        let make = py.import("tarflume._core")?.getattr("copied_column")?;
+        let bytes = PyBytes::new(py, column.memory.bytes());
+        let shape = column.shape.iter().map(|&n| n as usize).collect();
+        Ok((make, (bytes, dtype_name(column.dtype), shape)))
     }
 
     /// NumPy's array interface, version 3.

@@ -17,7 +17,7 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
-    use crate::column::Column;
+    use crate::column::{Column, copied_column};
     #[pymodule_export]
     use crate::device::DeviceColumn;
     #[pymodule_export]

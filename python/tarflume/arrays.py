@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core
@@ -23,6 +23,19 @@ __all__ = ["ArrayLoader"]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _teach_torch() -> None:
+    """Makes `torch.utils.data.default_collate` stack columns, as it stacks tensors."""
+    from torch.utils.data._utils.collate import default_collate_fn_map
+
+    default_collate_fn_map.setdefault(_core.Column, _stacked)
+
+
+def _stacked(batch: Sequence[_core.Column], *, collate_fn_map: object = None) -> Any:
+    import torch
+
+    return torch.stack([torch.from_dlpack(column) for column in batch])
 
 
 class ArrayLoader:

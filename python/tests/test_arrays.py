@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 import tarflume
 from proof import packed, facts
@@ -135,3 +136,53 @@ def test_the_header_of_an_npy_file_is_not_read_as_rows(tmp_path):
     assert np.array_equal(same[:], VECTORS)
     with pytest.raises(tarflume.errors.UsageError, match="npy file with rows of"):
         tarflume.ArrayDataset(tmp_path / "x.npy", dtype="float32", shape=(4,))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "int32", "int64", "uint64", "float16", "float32", "float64", "bool"])
+def test_a_row_that_is_a_number_is_the_one_of_numpy(dtype, tmp_path):
+    values = np.arange(48, 58).astype(dtype)
+    np.save(tmp_path / "x.npy", values)
+    rows = tarflume.ArrayDataset(tmp_path / "x.npy")
+    for n, value in enumerate(values):
+        found = rows[n]
+        assert type(found) is type(value) and found == value
+        assert (int(found), float(found), bool(found)) == (int(value), float(value), bool(value))
+
+
+def test_a_row_of_bfloat16_is_no_wrong_number(tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"\x80\x3f\x00\x40")
+    rows = tarflume.ArrayDataset(tmp_path / "x.bin", dtype="bfloat16", shape=())
+    assert torch.from_dlpack(rows[:]).tolist() == [1.0, 2.0]
+    for meaning in (int, float, bool):
+        with pytest.raises(BufferError, match="bfloat16"):
+            meaning(rows[0])
+    with pytest.raises(TypeError, match="no length"):
+        len(rows[0])
+
+
+class Rows(torch.utils.data.Dataset):
+    """What a user writes: a row of an array and its label."""
+
+    def __init__(self, folder):
+        self.images = tarflume.ArrayDataset(folder / "images.npy")
+        self.labels = tarflume.ArrayDataset(folder / "labels.npy")
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, n):
+        return self.images[n], self.labels[n]
+
+
+@pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "fork"), (2, "spawn")])
+def test_rows_are_collated_by_a_data_loader(workers, method, tmp_path):
+    labels = np.arange(48, 48 + ROWS) % 251
+    np.save(tmp_path / "images.npy", IMAGES)
+    np.save(tmp_path / "labels.npy", labels.astype(np.uint8))
+    loader = torch.utils.data.DataLoader(Rows(tmp_path), batch_size=32, num_workers=workers, multiprocessing_context=method)
+    batches = list(loader)
+    assert np.array_equal(torch.cat([images for images, _ in batches]), IMAGES)
+    assert torch.cat([found for _, found in batches]).tolist() == labels.tolist()
+    alone = torch.utils.data.DataLoader(tarflume.ArrayDataset(tmp_path / "images.npy"), batch_size=100, num_workers=workers,
+                                        multiprocessing_context=method)  # fmt: skip
+    assert np.array_equal(torch.cat(list(alone)), IMAGES)

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from torch.utils import _pytree
@@ -156,3 +157,27 @@ def test_the_length_of_a_data_set_is_what_it_yields(shards, divide, world):
     for workers in (0, 2):
         loader = DataLoader(whole, batch_size=None, num_workers=workers)
         assert len(loader) == sum(1 for _ in loader)
+
+
+def test_a_column_computes_and_compares_as_its_numpy_array(shards):
+    batch = next(iter(tarflume.Loader(shards, label="/class", **WORDS)))
+    for name in ("image", "label"):
+        column, array = batch[name], batch[name].numpy()
+        for ours_, numpys in [
+            (column / 255, array / 255), (255 / column.astype("f8"), 255 / array.astype("f8")), (column + 1, array + 1),
+            (1 + column, 1 + array), (column - 1, array - 1), (1 - column, 1 - array), (column * 2, array * 2),
+            (2 * column, 2 * array), (column // 2, array // 2), (column % 3, array % 3), (-column, -array),
+            (column == 3, array == 3), (column != 3, array != 3), (column < 3, array < 3), (column <= 3, array <= 3),
+            (column > 3, array > 3), (column >= 3, array >= 3), (column == column, array == array),
+            (column.mean(), array.mean()), (column.max(), array.max()), (column.T, array.T), (array - column, array - array),
+        ]:  # fmt: skip
+            assert type(ours_) is type(numpys) and np.array_equal(ours_, numpys, equal_nan=True)
+        with pytest.raises(ValueError, match="ambiguous"):
+            bool(column)
+        with pytest.raises(TypeError, match="only"):
+            int(column)
+        with pytest.raises(AttributeError, match="'Column' object has no attribute 'permute'"):
+            column.permute(0, 3, 1, 2)
+        again = pickle.loads(pickle.dumps(column))
+        assert (again.dtype, again.shape) == (column.dtype, column.shape) and np.array_equal(again, array)
+        assert np.array_equal(copy.deepcopy(column), array)

@@ -37,7 +37,7 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, url: &str, text: impl Into<String>) -> Error {
-        Error { kind, url: without_queries(url), text: without_queries(&text.into()) }
+        Error { kind, url: without_secrets(url), text: without_secrets(&one_line(&text.into())) }
     }
 
     /// The cause.
@@ -89,7 +89,7 @@ impl Error {
 
     /// The same error at another place.
     pub(crate) fn at(mut self, url: &str) -> Error {
-        self.url = without_queries(url);
+        self.url = without_secrets(url);
         self
     }
 
@@ -189,18 +189,50 @@ fn chain(error: &object_store::Error) -> String {
     text
 }
 
-/// Cuts the query of each URL in `text`: that of a presigned URL is a secret.
-fn without_queries(text: &str) -> String {
+/// Removes the secrets from each URL in `text`: its query, which may be a signature, and its user and password.
+pub(crate) fn without_secrets(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("://") {
+        let start = at + "://".len();
         let is_end = |c: char| c.is_whitespace() || "\"'<>)".contains(c);
-        let end = rest[at..].find(is_end).map_or(rest.len(), |length| at + length);
-        let query = rest[..end].find('?').unwrap_or(end);
-        out.push_str(&rest[..query.max(at)]);
+        let end = rest[start..].find(is_end).map_or(rest.len(), |length| start + length);
+        let query = rest[start..end].find('?').map_or(end, |length| start + length);
+        let host_end = rest[start..query].find('/').map_or(query, |length| start + length);
+        let host = rest[start..host_end].rfind('@').map_or(start, |length| start + length + 1);
+        // The revision of a repository follows an `@` too, behind a slash.
+        out.push_str(&rest[..start]);
+        out.push_str(&rest[host..query]);
         rest = &rest[end..];
     }
     out + rest
+}
+
+/// Names that a body of an answer may echo, with secrets behind them.
+const SECRET_NAMES: [&str; 6] = [
+    "authorization",
+    "x-amz-security-token",
+    "x-amz-credential",
+    "x-amz-signature",
+    "x-goog-signature",
+    "x-ms-encryption-key",
+];
+/// Characters of a text that is shown. Bodies of answers are pages of HTML or XML.
+const MOST_TEXT: usize = 600;
+
+/// One line of a text that may contain the body of an answer, without headers that the body repeats.
+fn one_line(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in SECRET_NAMES {
+        // ASCII letters alone change, so places in both texts are the same.
+        while let Some(at) = line.to_ascii_lowercase().find(name) {
+            line.replace_range(at.., "(a header was here)");
+        }
+    }
+    match line.char_indices().nth(MOST_TEXT) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
 }
 
 impl fmt::Display for Error {
@@ -219,13 +251,17 @@ mod tests {
     fn queries_of_urls_are_never_shown() {
         let text =
             "GET https://b.s3.amazonaws.com/a.tar?X-Amz-Signature=secret failed; is it there? yes";
-        let shown = without_queries(text);
+        let shown = without_secrets(text);
         assert_eq!(shown, "GET https://b.s3.amazonaws.com/a.tar failed; is it there? yes");
         assert_eq!(
-            without_queries("\"http://a/b?token=1\" and http://c?d"),
+            without_secrets("\"http://a/b?token=1\" and http://c?d"),
             "\"http://a/b\" and http://c"
         );
-        assert_eq!(without_queries("no url"), "no url");
+        assert_eq!(without_secrets("no url"), "no url");
+        assert_eq!(without_secrets("http://me:word@host:1/a@b/c"), "http://host:1/a@b/c");
+        assert_eq!(without_secrets("GET http://token@host failed"), "GET http://host failed");
+        let hub = "hf://datasets/me/cats@v1/data";
+        assert_eq!(without_secrets(hub), hub);
     }
 
     #[test]
@@ -242,6 +278,23 @@ mod tests {
             assert!(text.contains(names), "{url}: {text}");
             assert_eq!(text.contains("AWS"), url.starts_with("s3"), "{url}: {text}");
         }
+    }
+
+    #[test]
+    fn bodies_are_one_short_line_without_the_headers_that_they_repeat() {
+        let body = "<html>\n<pre>GET /a\nHost: h\nAuthorization: AWS4 Credential=KEY, Signature=5ec4e7\n</pre>";
+        let error =
+            Error::new(ErrorKind::Answer, "http://me:word@h/a", format!("cannot read: {body}"));
+        let shown = error.to_string();
+        assert!(
+            shown.starts_with("http://h/a: cannot read: <html> <pre>GET /a Host: h"),
+            "{shown}"
+        );
+        for secret in ["word", "KEY", "5ec4e7", "\n"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        let long = Error::new(ErrorKind::Answer, "http://h/a", "é".repeat(100_000));
+        assert!(long.text().len() < 2 * MOST_TEXT + 10);
     }
 
     #[test]

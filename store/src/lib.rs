@@ -24,6 +24,7 @@ mod credentials;
 mod download;
 mod error;
 mod first_contact;
+mod guard;
 mod hub;
 mod location;
 mod metrics;

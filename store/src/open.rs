@@ -9,11 +9,13 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
 use object_store::{ClientOptions, ObjectStore};
+use reqwest::Url;
 
 use crate::client::{CONNECT, OwnClients, Redirects, SILENCE};
 use crate::connector::{CountingConnector, retries};
 use crate::credentials;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, without_secrets};
+use crate::guard::guarded;
 use crate::hub::Hub;
 use crate::location::{Location, Scheme};
 use crate::metrics::Metrics;
@@ -47,10 +49,14 @@ impl Client {
         options: &Options,
         metrics: &Arc<Metrics>,
     ) -> Result<Client> {
+        guarded(url, || Client::made(at, url, options, metrics))?
+    }
+
+    fn made(at: &Location, url: &str, options: &Options, metrics: &Arc<Metrics>) -> Result<Client> {
         let made = match at.scheme {
             Scheme::S3 => s3(at, url, options, metrics)?.build().map(Client::of),
-            Scheme::Gcs => gcs(at, options, metrics)?.build().map(Client::of),
-            Scheme::Azure => azure(at, options, metrics)?.build().map(Client::of),
+            Scheme::Gcs => gcs(at, url, options, metrics)?.build().map(Client::of),
+            Scheme::Azure => azure(at, url, options, metrics)?.build().map(Client::of),
             Scheme::Http => http(at, options, metrics).build().map(Client::reading),
             Scheme::Hub => return Ok(Client::reading(Hub::open(at, url, options, metrics)?)),
             Scheme::List => {
@@ -75,6 +81,24 @@ pub(crate) fn is_elsewhere(scheme: Scheme, options: &Options) -> bool {
     }
 }
 
+/// Checks the address of a server: clients panic at some texts that are none.
+fn server_url(text: String, of: &str) -> Result<String> {
+    let parsed = Url::parse(&text).ok();
+    let is_server = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    if parsed.as_ref().is_some_and(is_server) {
+        return Ok(text);
+    }
+    let shown = without_secrets(&text);
+    let advice = match text.contains("://") || text.is_empty() {
+        true => "give it as http://HOST:PORT with allow_http=true, or as https://HOST".to_string(),
+        false => format!("give http://{shown} with allow_http=true, or https://{shown}"),
+    };
+    let text = format!(
+        "the address of the server (endpoint=, AWS_ENDPOINT_URL) is '{shown}', which is no URL; {advice}"
+    );
+    Err(Error::new(ErrorKind::Usage, of, text))
+}
+
 /// How long a request may take: a body may be of any length.
 fn client_options(allow_http: bool) -> ClientOptions {
     ClientOptions::new()
@@ -84,8 +108,10 @@ fn client_options(allow_http: bool) -> ClientOptions {
         .with_allow_http(allow_http)
 }
 
-fn connector(options: &Options, metrics: &Arc<Metrics>) -> CountingConnector {
-    let own = OwnClients { redirects: Redirects::Follow };
+/// What makes the clients of a store. Requests with credentials, and those that change something, go to the named
+/// server alone: an answer that names another one is an error.
+fn connector(options: &Options, metrics: &Arc<Metrics>, redirects: Redirects) -> CountingConnector {
+    let own = OwnClients { redirects };
     let inner: Arc<dyn HttpConnector> = options.connector().unwrap_or_else(|| Arc::new(own));
     CountingConnector::new(inner, metrics.clone())
 }
@@ -110,14 +136,14 @@ fn s3(
             options.flag("virtual_hosted", &["AWS_VIRTUAL_HOSTED_STYLE_REQUEST"])?,
         )
         .with_disable_bulk_delete(true) // not every server has it
-        .with_http_connector(connector(options, metrics));
+        .with_http_connector(connector(options, metrics, Redirects::Return));
     let region = get("region", &["AWS_REGION", "AWS_DEFAULT_REGION"]);
     if let Some(region) = region.or_else(|| profile.as_ref()?.value("region")) {
         builder = builder.with_region(region);
     }
     let endpoint = get("endpoint", &S3_ENDPOINT);
     if let Some(endpoint) = endpoint.or_else(|| profile.as_ref()?.value("endpoint_url")) {
-        builder = builder.with_endpoint(endpoint);
+        builder = builder.with_endpoint(server_url(endpoint, url)?);
     }
     if anonymous {
         return Ok(builder);
@@ -127,6 +153,7 @@ fn s3(
 
 fn gcs(
     at: &Location,
+    url: &str,
     options: &Options,
     metrics: &Arc<Metrics>,
 ) -> Result<GoogleCloudStorageBuilder> {
@@ -135,9 +162,9 @@ fn gcs(
         .with_client_options(client_options(options.flag("allow_http", &[])?))
         .with_retry(retries())
         .with_skip_signature(options.flag("anonymous", &["GOOGLE_SKIP_SIGNATURE"])?)
-        .with_http_connector(connector(options, metrics));
+        .with_http_connector(connector(options, metrics, Redirects::Return));
     if let Some(endpoint) = options.get("endpoint", &[]) {
-        builder = builder.with_base_url(&endpoint);
+        builder = builder.with_base_url(&server_url(endpoint, url)?);
     }
     if let Some(path) = options.get("service_account", &[]) {
         builder = builder.with_service_account_path(path);
@@ -147,6 +174,7 @@ fn gcs(
 
 fn azure(
     at: &Location,
+    url: &str,
     options: &Options,
     metrics: &Arc<Metrics>,
 ) -> Result<MicrosoftAzureBuilder> {
@@ -155,7 +183,7 @@ fn azure(
         .with_client_options(client_options(options.flag("allow_http", &["AZURE_ALLOW_HTTP"])?))
         .with_retry(retries())
         .with_skip_signature(options.flag("anonymous", &["AZURE_SKIP_SIGNATURE"])?)
-        .with_http_connector(connector(options, metrics));
+        .with_http_connector(connector(options, metrics, Redirects::Return));
     if let Some(account) = options.get("account", &[]) {
         builder = builder.with_account(account);
     }
@@ -163,7 +191,7 @@ fn azure(
         builder = builder.with_access_key(key);
     }
     if let Some(endpoint) = options.get("endpoint", &[]) {
-        builder = builder.with_endpoint(endpoint);
+        builder = builder.with_endpoint(server_url(endpoint, url)?);
     }
     Ok(builder)
 }
@@ -173,5 +201,5 @@ fn http(at: &Location, options: &Options, metrics: &Arc<Metrics>) -> HttpBuilder
         .with_url(&at.bucket)
         .with_client_options(client_options(at.bucket.starts_with("http://")))
         .with_retry(retries())
-        .with_http_connector(connector(options, metrics))
+        .with_http_connector(connector(options, metrics, Redirects::Follow))
 }

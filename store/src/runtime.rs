@@ -11,6 +11,7 @@ use std::{process, thread};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::guard::guarded_request;
 
 /// Threads that move bytes between sockets and memory.
 const THREADS: usize = 2;
@@ -116,11 +117,12 @@ where
     F::Output: Send,
 {
     let runtime = runtime(url)?;
+    let request = guarded_request(url, future);
     if Handle::try_current().is_err() {
-        return Ok(runtime.block_on(future));
+        return runtime.block_on(request);
     }
-    let waited = thread::scope(|scope| scope.spawn(|| runtime.block_on(future)).join());
-    Ok(waited.unwrap_or_else(|panic| resume_unwind(panic)))
+    let waited = thread::scope(|scope| scope.spawn(|| runtime.block_on(request)).join());
+    waited.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// As [`block`], with the error of the future.

@@ -11,7 +11,7 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, without_secrets};
 use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
 use crate::open::{Client, is_elsewhere};
@@ -84,7 +84,7 @@ impl Store {
         let home = Home::here(url)?;
         let metrics = Arc::new(Metrics::default());
         let client = Client::open(&at, url, options, &metrics)?;
-        let url = url.trim_end_matches('/').to_string();
+        let url = without_secrets(url.trim_end_matches('/'));
         let elsewhere = is_elsewhere(at.scheme, options);
         let Location { scheme, path: prefix, .. } = at;
         let inner = Inner { client, metrics, scheme, home, prefix, url, elsewhere };

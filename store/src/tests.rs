@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::simulated::listener::{Listener, Reply};
 use crate::simulated::{Fault, Server};
 use crate::{Error, ErrorKind, Options, Store};
 
@@ -219,4 +220,73 @@ fn another_endpoint_than_the_operators_is_known() {
     assert!(elsewhere("s3://bucket/set", &[("endpoint", "https://s3.lab")]));
     assert!(elsewhere("https://host/set", &[]));
     assert!(store(&Server::new()).is_elsewhere());
+}
+
+/// The options of a server with credentials.
+fn signed(server: &Listener) -> Options {
+    let pairs = [
+        ("endpoint", server.url()),
+        ("allow_http", "true".into()),
+        ("access_key_id", "KEY".into()),
+        ("secret_access_key", "secret".into()),
+        ("session_token", "session".into()),
+        ("account", "devstoreaccount1".into()),
+        ("account_key", "c2VjcmV0".into()),
+    ];
+    Options::from_pairs(pairs).unwrap()
+}
+
+#[test]
+fn nothing_with_credentials_and_no_change_follows_an_answer_to_another_server() {
+    let reached = Arc::new(Mutex::new(Vec::new()));
+    let noted = reached.clone();
+    let other = Listener::start(move |request| {
+        noted.lock().unwrap().push(format!("{} {:?}", request.method, request.headers));
+        Reply::new(200, "stolen")
+    });
+    for status in [301, 302, 303, 307, 308] {
+        let to = other.url();
+        let server = Listener::start(move |request| {
+            Reply::new(status, "").with("Location", format!("{to}{}", request.target))
+        });
+        for url in ["s3://bucket/set", "az://bucket/set"] {
+            let store = Store::open(url, &signed(&server)).unwrap();
+            assert!(store.get("a.tar").is_err(), "{status} {url}");
+            assert!(store.delete("a.tar").is_err(), "{status} {url}");
+        }
+    }
+    assert!(reached.lock().unwrap().is_empty(), "{:?}", reached.lock().unwrap());
+}
+
+#[test]
+fn an_address_of_a_server_that_is_no_url_is_an_error_that_shows_one() {
+    for (given, shown) in [
+        ("localhost:8333", "give http://localhost:8333 with allow_http=true"),
+        ("localhost", "give http://localhost with"),
+        ("", "https://HOST"),
+        ("ftp://host", "https://HOST"),
+        ("http://", "https://HOST"),
+        ("http://me:word@[", "https://HOST"),
+    ] {
+        let options = Options::from_pairs([("endpoint", given), ("anonymous", "true")]).unwrap();
+        for url in ["s3://bucket/set", "gs://bucket/set", "az://bucket/set"] {
+            let error = Store::open(url, &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+            assert!(error.text().contains(shown), "{given} {url}: {error}");
+            assert!(!error.text().contains("word"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_password_of_a_url_is_used_and_not_shown() {
+    let server = Listener::start(|request| match request.headers.get("authorization") {
+        Some(basic) if basic.starts_with("Basic ") => Reply::new(200, "content"),
+        _ => Reply::new(401, "who are you?"),
+    });
+    let with_password = server.url().replace("http://", "http://me:word@");
+    let options = Options::from_pairs([("allow_http", "true")]).unwrap();
+    let store = Store::open(&with_password, &options).unwrap();
+    assert_eq!(&store.get("a.json").unwrap().0[..], b"content");
+    assert!(!format!("{store:?} {} {}", store.url(), store.place("a")).contains("word"));
 }
