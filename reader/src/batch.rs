@@ -3,68 +3,19 @@
 //! Read-only. Dropping a batch returns its slab to the loader that made it.
 
 mod padded;
+mod row_facts;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
 use tarflume_formats::IgnorePoison;
 
 pub use self::padded::{Padded, PaddedPictures};
+pub use self::row_facts::{RowFacts, RowState};
 
 use self::padded::filled;
 use crate::column::{DType, Element, PictureShape, RowShape};
 use crate::error::{Error, Result};
 use crate::slab::{PictureCell, Slab};
-
-/// Provenance of one row of a batch.
-///
-/// ```
-/// use tarflume::{Loader, RowState};
-///
-/// # fn main() -> tarflume::Result<()> {
-/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-/// # let shards = made.path();
-/// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
-/// let batch = loader.epoch(0).next().unwrap()?;
-/// assert!(batch.rows().all(|row| row.state == RowState::Whole && !row.padding));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowFacts {
-    /// Ordinal of the sample that the order assigned to this row.
-    pub planned: u64,
-    /// Ordinal of the sample in the row. Differs from `planned` only if `planned` was bad and replaced.
-    pub ordinal: u64,
-    /// What happened to the planned sample.
-    pub state: RowState,
-    /// True if the row pads the last batch and repeats a sample of this epoch.
-    pub padding: bool,
-}
-
-/// What happened to the sample planned for a row.
-///
-/// ```
-/// use tarflume::{Loader, OnBad, RowState};
-///
-/// # fn main() -> tarflume::Result<()> {
-/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-/// # let shards = made.path();
-/// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Substitute).batch(4).build()?;
-/// let batch = loader.epoch(0).next().unwrap()?;
-/// let replaced = batch.rows().filter(|row| row.state == RowState::Replaced).count();
-/// assert_eq!(replaced, 0);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowState {
-    /// The row holds it.
-    Whole,
-    /// It was bad; the row holds a substitute.
-    Replaced,
-    /// It was bad; the batch does not contain the row.
-    Skipped,
-}
 
 /// The storage of a batch. Moves between threads and is reused.
 #[derive(Debug)]
