@@ -346,9 +346,7 @@ pub(crate) fn pack_tokens(
             let opened = py.detach(|| Tokenizer::open(&path, options));
             Some(Arc::new(opened.map_err(raised)?) as Arc<dyn Encode>)
         }
-        (None, Some(function), Some(name)) => {
-            Some(Function::encoder(function, name, vocabulary))
-        }
+        (None, Some(function), Some(name)) => Some(Function::encoder(function, name, vocabulary)),
         (None, Some(_), None) => {
             let text = "encode= needs fingerprint=: a name of the tokenizer and its settings, under which \
                         ids are cached; give another name when the ids change";

@@ -96,7 +96,9 @@ impl<'a> Units<'a> {
         let found = self.bad.len() as u64 + 1;
         if found > self.budget {
             return Err(Failure::bad_data(match self.budget {
-                0 => format!("{reason}; --bad-budget N leaves out up to N documents such as this one"),
+                0 => format!(
+                    "{reason}; --bad-budget N leaves out up to N documents such as this one"
+                ),
                 budget => format!(
                     "{reason}; {found} documents cannot be read, and --bad-budget is {budget}"
                 ),
@@ -241,7 +243,10 @@ mod tests {
         assert_eq!(bad, [(1, "bad 1".into()), (3, "bad 2".into())]);
         let mut fewer = Units::new(&sources, 100, 1);
         let error = fewer.next_unit().unwrap_err().text;
-        assert!(error.contains("bad 2; 2 documents cannot be read, and --bad-budget is 1"), "{error}");
+        assert!(
+            error.contains("bad 2; 2 documents cannot be read, and --bad-budget is 1"),
+            "{error}"
+        );
         let mut none = Units::new(&sources, 100, 0);
         let error = none.next_unit().unwrap_err().text;
         assert!(error.contains("bad 1; --bad-budget N leaves out"), "{error}");

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tarflume_formats::digest_of;
 use serde_json::json;
+use tarflume_formats::Digest;
+use tarflume_formats::digest_of;
 use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_formats::Digest;
 use tarflume_packer::{Failure, units};
 
 use super::options::{Input, Request};
@@ -129,7 +129,8 @@ impl Feed {
                     }
                     hasher.update(&unit.key.0);
                     if !unit.bad.is_empty() {
-                        let numbers: Vec<u8> = unit.bad.iter().flat_map(|n| n.to_le_bytes()).collect();
+                        let numbers: Vec<u8> =
+                            unit.bad.iter().flat_map(|n| n.to_le_bytes()).collect();
                         hasher.update(b"without").update(&numbers);
                     }
                 }

@@ -61,11 +61,7 @@ impl Resolved {
 }
 
 /// Checks that ids are in the vocabulary; it is unknown for ids of Megatron files and of functions.
-fn inside(
-    request: &Request,
-    feed: &Feed,
-    given: &[(&str, Option<u32>)],
-) -> Result<(), Failure> {
+fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Result<(), Failure> {
     let own = match &request.input {
         Input::Text(_, encoder) => encoder.vocabulary(),
         Input::Megatron(_) => None,

@@ -218,10 +218,13 @@ fn bad_documents_are_left_out_within_the_budget_and_keep_their_numbers() {
     assert_eq!(names, ["a.jsonl#0", "a.jsonl#2"]);
     assert_eq!((report.bad, report.documents, report.empty), (2, 4, 0));
     let notices = report.notices.join("\n");
-    assert!(notices.contains("2 documents left out, listed in ") && notices.contains("a.jsonl: line 2 "));
+    assert!(
+        notices.contains("2 documents left out, listed in ")
+            && notices.contains("a.jsonl: line 2 ")
+    );
     let place = Place::new(0);
     fs::write(place.0.path().join("a.jsonl"), lines).unwrap();
-    for (budget, text) in [(0, "a.jsonl: line 2 (byte 14): "), (1, "a.jsonl: line 4 (byte 42): ")] {
+    for (budget, text) in [(0, "a.jsonl: line 2 (byte 14): "), (1, "a.jsonl: line 4 (byte 40): ")] {
         let request = Request { bad_budget: budget, ..place.request(Arc::default(), "out") };
         let error = run(&request).unwrap_err();
         assert!(error.exit == Exit::BadData && error.text.contains(text), "{error}");
@@ -240,7 +243,8 @@ fn megatron_files_of_one_name_give_names_of_their_own() {
     let prefixes = ["x/ids", "y/ids"].map(|name| place.0.path().join(name));
     for prefix in &prefixes {
         fs::create_dir(prefix.parent().unwrap()).unwrap();
-        let mut writer = crate::megatron::Writer::create(prefix, crate::megatron::Kind::U16).unwrap();
+        let mut writer =
+            crate::megatron::Writer::create(prefix, crate::megatron::Kind::U16).unwrap();
         writer.sequence(&[1, 2]).unwrap();
         writer.end_document();
         writer.finish().unwrap();

@@ -38,7 +38,8 @@ impl LeftOut {
 
     /// Returns the numbers of files of other kinds, the most frequent first; `None` if there are none.
     pub(super) fn others(&self) -> Option<String> {
-        let mut counts: Vec<(&String, u64)> = self.others.iter().map(|(end, &n)| (end, n)).collect();
+        let mut counts: Vec<(&String, u64)> =
+            self.others.iter().map(|(end, &n)| (end, n)).collect();
         counts.sort_by_key(|&(_, number)| std::cmp::Reverse(number));
         let shown = counts.iter().take(NAMED).map(|(end, n)| format!("{} {end}", units::count(*n)));
         let mut shown: Vec<String> = shown.collect();

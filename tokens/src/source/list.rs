@@ -125,7 +125,8 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
     }
     if found.is_empty() {
         let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
-        let others = left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
+        let others =
+            left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
         return Err(Failure::usage(format!(
             "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
             shown.join(", ")
@@ -135,12 +136,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
 }
 
 /// Names the files and makes sources of them.
-fn named(
-    paths: &[PathBuf],
-    found: Vec<Found>,
-    reading: &Reading,
-    notices: Vec<String>,
-) -> Sources {
+fn named(paths: &[PathBuf], found: Vec<Found>, reading: &Reading, notices: Vec<String>) -> Sources {
     let places: Vec<(usize, &str)> =
         found.iter().map(|file| (file.given, file.below.as_str())).collect();
     let names = distinct(paths, &places);

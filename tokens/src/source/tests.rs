@@ -175,7 +175,8 @@ fn joined_tars_are_refused_or_read_on() {
 fn documents_behind_a_bad_one_are_read() {
     let folder = Folder::new();
     let long = "x".repeat(LONGEST);
-    let lines = format!("{{\"text\": \"a\"}}\n{{}}\n{{\"text\": \"{long}\"}}\n{{\"text\": \"b\"}}\n");
+    let lines =
+        format!("{{\"text\": \"a\"}}\n{{}}\n{{\"text\": \"{long}\"}}\n{{\"text\": \"b\"}}\n");
     let shard = tar(&[("1.json", "{}"), ("2.json", "{\"text\": \"b\"}")]);
     let json = Reading { part: "json".into(), ..Reading::default() };
     let per_line = Reading { per_line: true, ..Reading::default() };
@@ -202,9 +203,15 @@ fn documents_behind_a_bad_one_are_read() {
 #[test]
 fn what_a_folder_has_beside_text_is_counted() {
     let folder = Folder::new();
-    for name in
-        ["d/README.md", "d/LICENSE", "d/data/a.jsonl", "d/b.csv", "d/c.jsonl.bz2", "d/d.csv", "d/.git/x"]
-    {
+    for name in [
+        "d/README.md",
+        "d/LICENSE",
+        "d/data/a.jsonl",
+        "d/b.csv",
+        "d/c.jsonl.bz2",
+        "d/d.csv",
+        "d/.git/x",
+    ] {
         folder.file(name, "");
     }
     let root = folder.0.path().join("d");

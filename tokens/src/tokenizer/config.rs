@@ -82,11 +82,7 @@ impl Settings {
         class.strip_suffix("Fast").unwrap_or(class)
     }
 
-    fn differences(
-        &self,
-        inner: &tokenizers::Tokenizer,
-        options: TokenizerOptions,
-    ) -> Vec<String> {
+    fn differences(&self, inner: &tokenizers::Tokenizer, options: TokenizerOptions) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(wanted) = self.prefix(inner).filter(|&wanted| wanted != has_prefix(inner)) {
             found.push(format!("add_prefix_space is {wanted}"));
@@ -101,7 +97,11 @@ impl Settings {
         if !tokens.is_empty() {
             let first: Vec<&str> = tokens.iter().map(String::as_str).take(SHOWN).collect();
             let more = if tokens.len() > SHOWN { ", ..." } else { "" };
-            found.push(format!("{} added tokens differ ({}{more})", tokens.len(), first.join(", ")));
+            found.push(format!(
+                "{} added tokens differ ({}{more})",
+                tokens.len(),
+                first.join(", ")
+            ));
         }
         found
     }
@@ -169,7 +169,8 @@ impl Settings {
                 found.push(shown);
             }
         };
-        for token in self.0["added_tokens_decoder"].as_object().into_iter().flat_map(|all| all.values())
+        for token in
+            self.0["added_tokens_decoder"].as_object().into_iter().flat_map(|all| all.values())
         {
             let Some(text) = content(token) else { continue };
             let same = has(text).is_some_and(|own| {

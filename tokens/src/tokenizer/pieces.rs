@@ -22,7 +22,15 @@ const PIECE: usize = 512 * 1024;
 
 /// Parts of normalizers that change each character by itself.
 const NORMALIZERS: [&str; 9] = [
-    "BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "Precompiled",
+    "BertNormalizer",
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    "StripAccents",
+    "Nmt",
+    "Precompiled",
 ];
 
 /// Pre-tokenizers that separate words at spaces.
@@ -108,7 +116,8 @@ fn separates(before: bool, pre_tokenizer: &Value) -> Option<bool> {
         "Digits" | "Punctuation" => Some(before),
         "Split" => {
             let behavior = pre_tokenizer["behavior"].as_str()?;
-            let kept = behavior == "Isolated" || behavior == "Removed" && pre_tokenizer["invert"] == true;
+            let kept =
+                behavior == "Isolated" || behavior == "Removed" && pre_tokenizer["invert"] == true;
             let known = PATTERNS.contains(&pre_tokenizer["pattern"]["Regex"].as_str()?);
             (known && kept).then_some(true)
         }

@@ -285,7 +285,8 @@ mod tests {
 
     #[test]
     fn of_repeated_names_the_last_value_counts() {
-        let json = br#"{"model": {"vocab": [["x", 1]], "unk_id": 5, "vocab": [["a", 0], ["\u00e9", -1.5]],
+        let json =
+            br#"{"model": {"vocab": [["x", 1]], "unk_id": 5, "vocab": [["a", 0], ["\u00e9", -1.5]],
                        "unk_id": null}, "other": [{}]}"#;
         let read = Vocabulary::read(json).unwrap();
         assert_eq!(read.tokens, [("a".to_string(), 0.0), ("\u{e9}".into(), -1.5)]);

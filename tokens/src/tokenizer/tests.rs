@@ -85,10 +85,10 @@ fn dropout_is_off_and_named() {
 #[test]
 fn special_tokens_in_a_text_are_one_id_or_text() {
     let end = "<|end|>";
-    let json = file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(99, end)]));
+    let json = file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(36, end)]));
     let special = usual(&json);
-    assert_eq!(ids(&special, "a<|end|>b"), [0, 99, 1]);
-    assert_eq!(special.specials().texts, [(99, end.to_string())].into());
+    assert_eq!(ids(&special, "a<|end|>b"), [0, 36, 1]);
+    assert_eq!(special.specials().texts, [(36, end.to_string())].into());
     let split = TokenizerOptions { split_special_tokens: true, ..TokenizerOptions::default() };
     let text = opened(&json, None, split);
     assert_eq!(ids(&text, "a<|end|>b").len(), 9);
@@ -107,14 +107,18 @@ fn pieces_of_a_long_text_have_the_ids_of_the_whole() {
         text += words[(seed >> 16) as usize % words.len()];
         text += if seed >> 28 == 0 { "\n" } else { " " };
     }
-    let special = json!([added(99, "<|end|>")]);
+    let special = json!([added(36, "<|end|>")]);
     let llama = json!({"type": "Sequence", "pretokenizers": [
         {"type": "Split", "pattern": {"Regex": pieces::PATTERNS[1]}, "behavior": "Isolated", "invert": false},
         {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]});
     let metaspace = json!({"type": "Metaspace", "replacement": "\u{120}", "prepend_scheme": "first", "split": true});
     for pre_tokenizer in [gpt2(false), gpt2(true), llama, metaspace] {
-        let json =
-            file(&byte_level(Value::Null), json!({"type": "NFC"}), pre_tokenizer.clone(), special.clone());
+        let json = file(
+            &byte_level(Value::Null),
+            json!({"type": "NFC"}),
+            pre_tokenizer.clone(),
+            special.clone(),
+        );
         let tokenizer = usual(&json);
         let ends = tokenizer.cutter.as_ref().unwrap().ends(&text);
         assert!(ends.len() == 3, "{ends:?}");
@@ -132,7 +136,7 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
                       "pattern": {"Regex": pieces::PATTERNS[0]}, "invert": false}]});
     let prepend = json!({"type": "Prepend", "prepend": "_"});
     let words = json!({"type": "WhitespaceSplit"});
-    let greedy = json!([{"id": 99, "content": "end", "single_word": false, "lstrip": true, "rstrip": false,
+    let greedy = json!([{"id": 36, "content": "end", "single_word": false, "lstrip": true, "rstrip": false,
                          "normalized": false, "special": true}]);
     for (normalizer, pre_tokenizer, added) in [
         (Value::Null, pattern, json!([])),
@@ -140,7 +144,7 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
         (Value::Null, Value::Null, json!([])),
         (prepend, words.clone(), json!([])),
         (Value::Null, words.clone(), greedy),
-        (Value::Null, words, json!([added(99, "a b")])),
+        (Value::Null, words, json!([added(36, "a b")])),
     ] {
         let json = file(&byte_level(Value::Null), normalizer, pre_tokenizer, added);
         assert!(usual(&json).cutter.is_none(), "{json}");
@@ -149,8 +153,10 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
 
 #[test]
 fn settings_beside_the_file_that_change_ids_are_named() {
-    let json = file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(99, "<|end|>")]));
-    let notices = |config: Value, options| opened(&json, Some(config), options).notices().join("\n");
+    let json =
+        file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(36, "<|end|>")]));
+    let notices =
+        |config: Value, options| opened(&json, Some(config), options).notices().join("\n");
     let usual = TokenizerOptions::default();
     let adding = TokenizerOptions { add_special_tokens: true, ..usual };
     let same = json!({"tokenizer_class": "GPT2TokenizerFast", "eos_token": "<|end|>", "model_max_length": 8,
@@ -159,12 +165,15 @@ fn settings_beside_the_file_that_change_ids_are_named() {
     let found = notices(same, adding);
     assert!(found.contains("is not applied") && found.contains("add_bos_token is true"), "{found}");
     for (config, expected) in [
-        (json!({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}), "add_prefix_space is true"),
+        (
+            json!({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}),
+            "add_prefix_space is true",
+        ),
         (json!({"tokenizer_class": "BertTokenizer"}), "do_lower_case is true"),
         (json!({"split_special_tokens": true}), "give --split-special-tokens"),
         (json!({"pad_token": {"content": "<pad>"}}), "1 added tokens differ ('<pad>')"),
         (
-            json!({"added_tokens_decoder": {"99": {"content": "<|end|>", "lstrip": true}}}),
+            json!({"added_tokens_decoder": {"36": {"content": "<|end|>", "lstrip": true}}}),
             "1 added tokens differ ('<|end|>')",
         ),
     ] {
