@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import tarflume
+from conftest import ROOT
 
 tokenizers = pytest.importorskip("tokenizers")
 
-ROOT = pathlib.Path(__file__).parents[2]
 LENGTH = 48
 
 
