@@ -249,7 +249,7 @@ fn special_tokens_in_texts_are_counted_or_text_and_settings_beside_the_file_name
     command("out", "")
         .succeeds()
         .says("notice: 1 special token is in the text of 1 document, the first is '<end>' (id 0)")
-        .says("notice: 1 document ended with the token of --eos already, and got no second one")
+        .says("notice: 1 document already ended with the token of --eos, and got no second one")
         .says("tokenizer_config.json sets split_special_tokens");
     let ids = |out: &str| array(&place.shards(out).concat()[1].data, 2);
     assert_eq!(ids("out"), [2, 0, 3, 0, 0, 0, 0, 0]);

@@ -28,7 +28,7 @@ def token_columns(
 
         columns = tarflume.token_columns(2048, labels=True, position_ids=True)
         loader = tarflume.torch.Loader("tokens/", batch_size=8, shuffle="full", columns=columns)
-        for batch in loader.epoch(0):
+        for batch in loader:
             loss = model(**{name: batch[name] for name in columns}, use_cache=False).loss
 
     With `position_ids`, `use_cache=False` and no `attention_mask`, models of transformers keep the documents of a row

@@ -73,7 +73,7 @@ impl Census {
         if report.ended > 0 {
             let documents = units::counted(report.ended, "document", "documents");
             report.notices.push(format!(
-                "{documents} ended with the token of --eos already, and got no second one"
+                "{documents} already ended with the token of --eos, and got no second one"
             ));
         }
     }

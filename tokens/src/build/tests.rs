@@ -207,7 +207,7 @@ fn a_document_ends_once_and_special_tokens_in_texts_are_counted() {
     assert_eq!((report.ended, report.special_in_text, report.doubled), (1, 3, 0));
     let notices = report.notices.join("\n");
     assert!(notices.contains("3 special tokens are in the text of 2 documents, the first is '#'"));
-    assert!(notices.contains("1 document ended with the token of --eos already"), "{notices}");
+    assert!(notices.contains("1 document already ended with the token of --eos"), "{notices}");
 }
 
 #[test]

@@ -103,7 +103,8 @@ fn is_alone(token: &AddedToken) -> bool {
     let beside = token.lstrip || token.rstrip || token.single_word;
     let ends = [token.content.chars().next(), token.content.chars().next_back()];
     let has_letter = ends.into_iter().any(|end| end.is_none_or(char::is_alphabetic));
-    !token.content.contains(char::is_whitespace) && !(beside && has_letter)
+    let has_space = token.content.contains(char::is_whitespace);
+    !has_space && (!beside || !has_letter)
 }
 
 /// Returns whether words are separated from a space behind them after this pre-tokenizer, if they are

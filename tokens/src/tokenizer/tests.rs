@@ -67,8 +67,25 @@ fn ties_of_a_unigram_model_are_decided_as_in_the_python_package() {
     // With scores that are rounded correctly, the two tokens come in the other order.
     let model = r#"{"type": "Unigram", "unk_id": 0, "byte_fallback": false,
         "vocab": [["<unk>", 0], [")", -3.9068053654298485], ["))", -6.351363452580451]]}"#;
-    let tokenizer = usual(&file(model, Value::Null, Value::Null, json!([])));
+    let json = file(model, Value::Null, Value::Null, json!([]));
+    let tokenizer = usual(&json);
     assert_eq!(ids(&tokenizer, "f)))"), [0, 1, 2]);
+    // Ids that were cached with other scores have another name; those of other models keep theirs.
+    assert_ne!(tokenizer.fingerprint(), without_rules(&json));
+    let json = file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([]));
+    assert_eq!(usual(&json).fingerprint(), without_rules(&json));
+}
+
+/// The fingerprint of a tokenizer for which no rule beside its file counts.
+fn without_rules(json: &str) -> [u8; 32] {
+    *blake3::hash(format!("tokenizers 0.23\0\0{json}").as_bytes()).as_bytes()
+}
+
+#[test]
+fn fingerprints_name_the_version_of_the_library() {
+    let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
+    let version = lock.split("name = \"tokenizers\"\nversion = \"").nth(1).unwrap();
+    assert!(version.starts_with(LIBRARY.strip_prefix("tokenizers ").unwrap()), "{version:.9}");
 }
 
 #[test]
