@@ -119,7 +119,7 @@ fn pieces_of_a_long_text_have_the_ids_of_the_whole() {
     let words = ["abc", "ab", "a  b", "c\nab", "x<|end|>y", "...", "zab"];
     let mut text = String::new();
     let mut seed = 1u32;
-    while text.len() < 1_700_000 {
+    while text.len() < 1_100_000 {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         text += words[(seed >> 16) as usize % words.len()];
         text += if seed >> 28 == 0 { "\n" } else { " " };
@@ -138,7 +138,7 @@ fn pieces_of_a_long_text_have_the_ids_of_the_whole() {
         );
         let tokenizer = usual(&json);
         let ends = tokenizer.cutter.as_ref().unwrap().ends(&text);
-        assert!(ends.len() == 3, "{ends:?}");
+        assert!(ends.len() == 2, "{ends:?}");
         let whole = tokenizer.inner.encode_fast(text.as_str(), false).unwrap();
         assert!(ids(&tokenizer, &text) == whole.get_ids(), "{pre_tokenizer}");
     }
