@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 import signal
-import warnings
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 

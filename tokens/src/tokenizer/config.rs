@@ -49,7 +49,7 @@ pub(super) fn differences(
         Err(error) => return Ok(vec![format!("{shown} is not read: it is no JSON: {error}")]),
     };
     let mut notices = Vec::new();
-    let found = settings.differences(inner, options);
+    let found = settings.differences(inner);
     if !found.is_empty() {
         notices.push(format!(
             "{shown} is not applied; with it, AutoTokenizer of transformers gives other ids than {}: {}; \
@@ -57,6 +57,15 @@ pub(super) fn differences(
              .save('auto.json') and give --tokenizer auto.json",
             tokenizer.file_name().unwrap_or_default().display(),
             found.join(", ")
+        ));
+    }
+    let ends = if options.add_special_tokens { settings.ends(inner) } else { Vec::new() };
+    if !ends.is_empty() {
+        notices.push(format!(
+            "{shown}: {}, and the post processor of {} adds other tokens; it is followed here and by version 5 \
+             of transformers, and the settings by version 4",
+            ends.join(", "),
+            tokenizer.file_name().unwrap_or_default().display()
         ));
     }
     if settings.flag("split_special_tokens") == Some(true) && !options.split_special_tokens {
@@ -82,16 +91,13 @@ impl Settings {
         class.strip_suffix("Fast").unwrap_or(class)
     }
 
-    fn differences(&self, inner: &tokenizers::Tokenizer, options: TokenizerOptions) -> Vec<String> {
+    fn differences(&self, inner: &tokenizers::Tokenizer) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(wanted) = self.prefix(inner).filter(|&wanted| wanted != has_prefix(inner)) {
             found.push(format!("add_prefix_space is {wanted}"));
         }
         if BERT.contains(&self.class()) {
             found.extend(self.bert(inner));
-        }
-        if options.add_special_tokens {
-            found.extend(self.ends(inner));
         }
         let tokens = self.tokens(inner);
         if !tokens.is_empty() {

@@ -180,7 +180,7 @@ fn settings_beside_the_file_that_change_ids_are_named() {
                       "add_bos_token": true, "bos_token": "<|end|>"});
     assert_eq!(notices(same.clone(), usual), "");
     let found = notices(same, adding);
-    assert!(found.contains("is not applied") && found.contains("add_bos_token is true"), "{found}");
+    assert!(found.contains("add_bos_token is true, and the post processor"), "{found}");
     for (config, expected) in [
         (
             json!({"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": true}),
