@@ -35,6 +35,9 @@ impl Documents for Jsonl {
             return Ok(match field(line, "line", &self.field, text) {
                 Ok(()) => Next::Text,
                 Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
+                Err(reason) if reason.starts_with("the text ends") => {
+                    Next::Bad { reason: self.lines.fault(&(reason + CUT)) }
+                }
                 Err(reason) => Next::Bad { reason: self.lines.fault(&reason) },
             });
         }
@@ -44,6 +47,10 @@ impl Documents for Jsonl {
 /// What is wrong with a file that begins with [`is_open`].
 const SEVERAL: &str = "a JSON value of several lines begins here, and each line must be one object; \
                        `jq -c .` writes objects so, `jq -c '.[]'` the objects of a list";
+
+/// The advice for a line that ends inside of its object.
+const CUT: &str = "; it goes on in the next line, or was cut: write each object in one line, and a line \
+                   break in a text as \\n";
 
 /// Returns true for the first line of a value that a program has written in several lines.
 fn is_open(line: &[u8]) -> bool {

@@ -87,7 +87,10 @@ fn faults_of_json_name_the_line_and_the_remedy() {
         ("{\"text\": \"a\", \"text\": \"b\"}\n", "appears twice"),
         ("[1]\n", "expected a JSON object"),
         ("{\"text\": \"a\"} {}\n", "unexpected text after"),
-        ("{\"text\": \"a", "the text ends inside a string"),
+        (
+            "{\"text\": \"a",
+            "the text ends inside a string, at byte 11 of the line; it goes on in the next",
+        ),
     ] {
         let error = folder.read("a.jsonl", bytes, &Reading::default()).unwrap_err();
         assert!(error.contains("a.jsonl: line ") && error.contains(expected), "{error}");
