@@ -173,7 +173,10 @@ fn folders_of_several_kinds_are_read_in_order() {
         .file("t/a.jsonl", "{\"text\": \"four\"}\n{\"text\": \"\"}\n")
         .file("tokenizer.json", tokenizer());
     let run = place.pack("tokens t -o out --tokenizer tokenizer.json --length 8 --pack concat");
-    run.succeeds().says("4 documents, 4 ids (uint16)").says("1 without ids");
+    run.succeeds()
+        .says("4 documents, 4 ids (uint16)")
+        .says("1 without ids")
+        .says("notice: files of the folders that are no text are left out: 1 .jpg");
     let members = place.shards("out").concat();
     assert_eq!(array(&members[1].data, 2), [5, 2, 3, 4, 0, 0, 0, 0]);
     let names = String::from_utf8(members[2].data.clone()).unwrap();
@@ -196,7 +199,17 @@ fn faults_are_named_with_line_and_remedy() {
         .says("text.jsonl: line 2 (byte 16)")
         .says("give the text's name with --text-field");
     assert!(!place.at("out/dataset.json").exists());
+    place
+        .pack(&format!("{usual} --bad-budget 1"))
+        .succeeds()
+        .says("notice: 1 document left out, listed in out/.tokens/problems.jsonl; the first: text.jsonl: line 2")
+        .says("2 documents, 1 ids (uint16)")
+        .says("; 1 cannot be read");
+    fs::remove_dir_all(place.at("out")).unwrap();
     place.file("text.jsonl", "{\"text\": \"one\"}\n");
+    place.pack(&format!("{usual} --eos 50256")).exits(2).says(
+        "--eos 50256: the tokenizer has 8 ids, from 0; give the token's text, or --vocabulary N",
+    );
     place
         .pack(&format!("{usual} --where len(ids)>x"))
         .exits(2)
@@ -219,6 +232,30 @@ fn faults_are_named_with_line_and_remedy() {
         .pack("tokens text.jsonl -o photos-out --tokenizer tokenizer.json --length 8")
         .exits(2)
         .says("another data set");
+}
+
+#[test]
+fn special_tokens_in_texts_are_counted_or_text_and_settings_beside_the_file_named() {
+    let place = Place::new();
+    place
+        .file("text.jsonl", "{\"text\": \"one <end>\"}\n{\"text\": \"two\"}\n")
+        .file("tokenizer.json", tokenizer())
+        .file("tokenizer_config.json", "{\"split_special_tokens\": true}");
+    let command = |out: &str, more: &str| {
+        let usual =
+            "tokens text.jsonl --tokenizer tokenizer.json --length 8 --pack concat --eos <end>";
+        place.pack(&format!("{usual} -o {out} {more}"))
+    };
+    command("out", "")
+        .succeeds()
+        .says("notice: 1 special token is in the text of 1 document, the first is '<end>' (id 0)")
+        .says("notice: 1 document already ended with the token of --eos, and got no second one")
+        .says("tokenizer_config.json sets split_special_tokens");
+    let ids = |out: &str| array(&place.shards(out).concat()[1].data, 2);
+    assert_eq!(ids("out"), [2, 0, 3, 0, 0, 0, 0, 0]);
+    let split = command("split", "--split-special-tokens").succeeds();
+    assert!(!split.stderr.contains("notice"), "{split:?}");
+    assert_eq!(ids("split"), [2, 1, 1, 1, 0, 3, 0, 0]);
 }
 
 #[test]

@@ -13,8 +13,17 @@ use crate::json::from_json;
 const SHOWN: usize = 3;
 
 /// Flags without a value.
-const SWITCHES: [&str; 6] =
-    ["entry-points", "ext-by-content", "follow-links", "force", "fresh", "ignore-zeros"];
+const SWITCHES: [&str; 9] = [
+    "entry-points",
+    "ext-by-content",
+    "follow-links",
+    "force",
+    "fresh",
+    "ignore-zeros",
+    "per-line",
+    "special-tokens",
+    "split-special-tokens",
+];
 /// Flags whose values are text in Python.
 const TEXTS: [&str; 9] =
     ["check", "json", "json-rules", "keep-empty", "level", "names", "numbers", "on-problem", "to"];

@@ -16,7 +16,7 @@ use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
-use tarflume_tokens::{Condition, Encode, Tokenizer};
+use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
 
 use crate::errors::usage;
 use crate::failures::JobFailure;
@@ -302,8 +302,9 @@ pub(crate) fn pack_index(
 #[pyfunction]
 #[pyo3(signature = (sources, out, length, *, tokenizer=None, encode=None, fingerprint=None, vocabulary=None,
        pack="bfd", window=None, eos=None, pad=None, condition=None, dtype=None, text_field="text",
-       text_part="txt", per_line=false, special_tokens=false, cache=None, unit=None, shard_size=None,
-       shard_samples=None, prefix="shard", fsync=true, jobs=None, fresh=false, ignore_zeros=false))]
+       text_part="txt", per_line=false, special_tokens=false, split_special_tokens=false, bad_budget=None,
+       cache=None, unit=None, shard_size=None, shard_samples=None, prefix="shard", fsync=true, jobs=None,
+       fresh=false, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_tokens(
     py: Python<'_>,
@@ -324,6 +325,8 @@ pub(crate) fn pack_tokens(
     text_part: &str,
     per_line: bool,
     special_tokens: bool,
+    split_special_tokens: bool,
+    bad_budget: Option<Number<u64>>,
     cache: Option<PathBuf>,
     unit: Option<Bound<'_, PyAny>>,
     shard_size: Option<Bound<'_, PyAny>>,
@@ -335,14 +338,15 @@ pub(crate) fn pack_tokens(
     ignore_zeros: bool,
 ) -> PyResult<Work> {
     let raised = |failure| JobFailure::failure(failure).raised(py);
+    let vocabulary = vocabulary.map(|n| n.0);
     let encoder = match (tokenizer, encode, fingerprint) {
         (Some(path), None, None) => {
-            let opened = py.detach(|| Tokenizer::open(&path, special_tokens));
+            let options =
+                TokenizerOptions { add_special_tokens: special_tokens, split_special_tokens };
+            let opened = py.detach(|| Tokenizer::open(&path, options));
             Some(Arc::new(opened.map_err(raised)?) as Arc<dyn Encode>)
         }
-        (None, Some(function), Some(name)) => {
-            Some(Function::encoder(function, name, vocabulary.map(|n| n.0)))
-        }
+        (None, Some(function), Some(name)) => Some(Function::encoder(function, name, vocabulary)),
         (None, Some(_), None) => {
             let text = "encode= needs fingerprint=: a name of the tokenizer and its settings, under which \
                         ids are cached; give another name when the ids change";
@@ -381,6 +385,8 @@ pub(crate) fn pack_tokens(
             })
             .transpose()?,
         condition: condition.map_err(|told| usage(py, format!("where=: {told}")))?,
+        vocabulary,
+        bad_budget: bad_budget.map_or(usual.bad_budget, |n| n.0),
         cache,
         unit: unit.map_or(Ok(usual.unit), |unit| bytes(py, "unit", &unit))?,
         shard_size: shard_size

@@ -146,7 +146,8 @@ impl Work {
 
     pub(crate) fn tokens(request: tokens::Request) -> PyResult<Work> {
         Work::begin("tokens", request.stop.clone(), move |counters| {
-            let built = tokens::build(&request, &counters.tokens)?;
+            let mut built = tokens::build(&request, &counters.tokens)?;
+            built.report.notices.iter_mut().for_each(|notice| *notice = keywords(notice));
             let report = serde_json::to_value(&built.report).unwrap_or_default(); // words and numbers only
             Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
         })

@@ -789,6 +789,8 @@ def pack_tokens(
     text_part: str = "txt",
     per_line: bool = False,
     special_tokens: bool = False,
+    split_special_tokens: bool = False,
+    bad_budget: int | None = None,
     cache: Path | None = None,
     unit: int | str | None = None,
     shard_size: int | str | None = None,

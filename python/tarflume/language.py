@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 from ._core import Tokens
@@ -27,6 +28,11 @@ def token_columns(
 
         columns = tarflume.token_columns(2048, labels=True, position_ids=True)
         loader = tarflume.torch.Loader("tokens/", batch_size=8, shuffle="full", columns=columns)
+        for batch in loader:
+            loss = model(**{name: batch[name] for name in columns}, use_cache=False).loss
+
+    With `position_ids`, `use_cache=False` and no `attention_mask`, models of transformers keep the documents of a row
+    apart; otherwise each document sees those before it.
 
     All are arrays [batch_size, length] of `dtype` ("int64" or "int32"):
 
@@ -34,10 +40,19 @@ def token_columns(
     - `labels`: for models that shift them: the ids, with -100 in the padding and at the first id of each document.
     - `position_ids`: begin at 0 with each document.
     - `segment_ids`: the number of the document from 1, 0 for padding; for masks between documents.
-    - `attention_mask`: 1 for ids, 0 for padding.
+    - `attention_mask`: 1 for ids, 0 for padding. It is for rows of one document, and warns: it says nothing about the
+      documents of a row. `tarflume.Tokens(length, "mask")` is the same column without a warning.
 
     `length`: that of the data set. `padding`: the id behind the last one of an array that is shorter.
     """
+    if attention_mask:
+        warnings.warn(
+            "attention_mask=True gives 1 for ids and 0 for padding, with which models let the documents of a row see "
+            "each other. For rows of several documents, leave it out and give position_ids=True, and the model "
+            "use_cache=False; or make a mask of segment_ids. For rows of one document, "
+            'tarflume.Tokens(length, "mask") is this column',
+            stacklevel=2,
+        )
     wanted = {
         "input_ids": "ids",
         "labels": "labels" if labels else None,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -322,6 +323,8 @@ def tokens(
     text_part: str = "txt",
     per_line: bool = False,
     special_tokens: bool = False,
+    split_special_tokens: bool = False,
+    bad_budget: int = 0,
     cache: Path | None = None,
     unit: int | str | None = None,
     shard_size: int | str | None = None,
@@ -337,14 +340,16 @@ def tokens(
 
     - `src`: files and folders of .jsonl, .txt (both also .gz and .zst), .parquet and .tar, or "megatron:PREFIX", which
       needs no tokenizer. `text_field`: the field of JSON, or the column of Parquet; `text_part`: the part of a tar's
-      samples; `per_line`: each line of a text file is a document.
+      samples; `per_line`: each line of a text file is a document. `bad_budget`: so many documents that cannot be read
+      are left out, and listed in `out/.tokens/problems.jsonl`; one more raises.
     - `tokenizer`: a tokenizer.json of Hugging Face tokenizers. `special_tokens`: adds those of its post processor.
+      `split_special_tokens`: special tokens in the text, such as "<|endoftext|>", are text.
     - `encode`: any function from a list of texts to as many lists of ids (or arrays, or objects with `ids`), such as
       `lambda texts: tok(texts, add_special_tokens=False)["input_ids"]`. `fingerprint`: a name for the function and its
-      settings, under which ids are cached. `vocabulary`: the number of ids; without it, the largest id that appears
-      decides the type.
+      settings, under which ids are cached. `vocabulary`: the number of ids of the model, by default that of
+      `tokenizer`; other ids raise. Without it, the largest id that appears decides the type.
     - `pack`: "bfd" (best fit: splits only documents longer than a block, over a `window` of 8,192 documents) or
-      "concat". `eos`: the token behind each document, an id or a token's text. `pad`: the token that fills up a block;
+      "concat". `eos`: the token behind each document that does not end with it, an id or a token's text. `pad`: the token that fills up a block;
       by default that of `eos`, or 0. `where`: a condition such as "len(ids) >= 10". `dtype`: the type of ids.
     - `cache`: the folder of ids, which several data sets may share; by default `out/.tokens/cache`. `unit`: the bytes of
       text that are tokenized and cached together, by default "8MiB".
@@ -354,9 +359,11 @@ def tokens(
     A sample has `ids.npy`, `cu_seqlens.npy` and `json`; `tarflume.token_columns` reads it. Text is tokenized once: a
     rerun or another length tokenizes nothing, a corpus that has grown only what is new.
 
-    Returns the manifest with `documents`, `empty`, `filtered`, `text_bytes`, `tokenized_bytes`, `units`,
-    `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before` and `fill` (the share of ids that are no
-    padding, from 0 to 1). Raises as `build`.
+    Returns the manifest with `documents`, `empty`, `filtered`, `bad`, `ended` (documents that ended with `eos` before),
+    `special_in_text` (special tokens in texts), `doubled` (documents that begin or end with a special token twice),
+    `text_bytes`, `tokenized_bytes`, `units`, `tokenized_units`, `tokens`, `length`, `dtype`, `pad`, `published_before`,
+    `fill` (the share of ids that are no padding, from 0 to 1) and `notices`, each of which is also a warning. Raises as
+    `build`.
     """
     work = _core.pack_tokens(
         paths_of(src),
@@ -376,6 +383,8 @@ def tokens(
         text_part=text_part,
         per_line=per_line,
         special_tokens=special_tokens,
+        split_special_tokens=split_special_tokens,
+        bad_budget=bad_budget,
         cache=None if cache is None else os.fspath(cache),
         unit=unit,
         shard_size=shard_size,
@@ -387,6 +396,8 @@ def tokens(
         ignore_zeros=ignore_zeros,
     )
     done = finished(work, progress)
+    for notice in done["report"]["notices"]:
+        warnings.warn(notice, stacklevel=2)
     return Built(done["report"] | {"fill": done["fill"], "problems": []} | done["manifest"])
 
 

@@ -70,7 +70,8 @@ def test_ids_may_be_arrays_and_encodings(corpus, tmp_path, form):
 def test_columns_are_those_of_a_causal_model(corpus, tmp_path):
     out = tmp_path / "out"
     tarflume.pack.tokens(corpus, out, length=LENGTH, encode=Bytes(), fingerprint="b", eos=1, pad=2, fsync=False)
-    columns = tarflume.token_columns(LENGTH, labels=True, position_ids=True, segment_ids=True, attention_mask=True)
+    with pytest.warns(UserWarning, match="see each other"):
+        columns = tarflume.token_columns(LENGTH, labels=True, position_ids=True, segment_ids=True, attention_mask=True)
     loader = tarflume.Loader(out, batch_size=4, columns=columns | {"cu": tarflume.Npy("int32", "cu_seqlens.npy")})
     found = []
     for batch in loader.epoch(0):

@@ -9,6 +9,7 @@
 //! each thread, the window of the packer, one shard's index, and about 48 bytes for each sample and
 //! 64 for each unit.
 
+mod census;
 mod feed;
 mod mark;
 mod options;

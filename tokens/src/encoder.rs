@@ -1,8 +1,21 @@
 //! `Encode`: what turns text into token ids.
 
+use std::collections::BTreeMap;
+
 use tarflume_packer::Failure;
 
 use crate::ids::Ids;
+
+/// The special tokens of an encoder, as far as they appear in ids.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Specials {
+    /// The ids that the encoder puts before each text.
+    pub before: Vec<u32>,
+    /// The ids that the encoder puts behind each text.
+    pub after: Vec<u32>,
+    /// The texts that become one special id wherever a document has them.
+    pub texts: BTreeMap<u32, String>,
+}
 
 /// Returns the fingerprint of an encoder that a user names; another name is another encoder.
 pub fn fingerprint_of(name: &str) -> [u8; 32] {
@@ -24,6 +37,16 @@ pub trait Encode: Send + Sync {
     fn token(&self, text: &str) -> Option<u32> {
         let _ = text;
         None
+    }
+
+    /// Returns the special tokens, for the counts of a report; none if they are unknown.
+    fn specials(&self) -> Specials {
+        Specials::default()
+    }
+
+    /// Returns what a user should know of the encoder, each one line.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Appends the ids of each text to `into`, in order.

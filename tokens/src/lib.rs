@@ -42,6 +42,7 @@
 pub mod build;
 mod cache;
 mod condition;
+mod distinct;
 mod encoder;
 #[doc(hidden)]
 pub mod entry;
@@ -57,10 +58,10 @@ mod tokenizer;
 mod unit;
 
 pub use condition::Condition;
-pub use encoder::{Encode, fingerprint_of};
+pub use encoder::{Encode, Specials, fingerprint_of};
 pub use ids::Ids;
 #[cfg(feature = "tokenizers")]
-pub use tokenizer::Tokenizer;
+pub use tokenizer::{Tokenizer, TokenizerOptions};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

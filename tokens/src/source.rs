@@ -5,6 +5,7 @@
 
 mod documents;
 mod jsonl;
+mod left_out;
 mod lines;
 mod list;
 mod parquet;
@@ -12,8 +13,8 @@ mod plain;
 mod shards;
 mod unpack;
 
-pub use documents::{Documents, LONGEST, Reading, Source};
-pub use list::list;
+pub use documents::{Documents, LONGEST, Next, Reading, Source};
+pub use list::{Sources, list};
 
 #[cfg(test)]
 mod tests;

@@ -1,24 +1,65 @@
-//! `Tokenizer`: a `tokenizer.json` of the library `tokenizers`. The only file that uses it.
+//! `Tokenizer`: a `tokenizer.json` of the library `tokenizers`. Only this file and its folder use the
+//! library.
+
+mod config;
+mod pieces;
+mod scores;
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
 
-use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{IgnorePoison, files};
 use tarflume_packer::Failure;
+use tokenizers::models::ModelWrapper;
 
-use crate::encoder::Encode;
+use self::pieces::Cutter;
+use crate::encoder::{Encode, Specials};
 use crate::given;
 use crate::ids::Ids;
 
 /// Part of every fingerprint: another version of the library may give other ids.
 const LIBRARY: &str = "tokenizers 0.23";
 
-/// A tokenizer from a `tokenizer.json`. Truncation and padding in the file are left out.
+/// Bytes of a text that is tokenized as a whole beside others. The library needs about 120 bytes for
+/// each of them.
+const LONG: usize = 2 << 20;
+
+/// What decides the ids beside the file: a byte of every fingerprint.
+mod rule {
+    /// The post processor's tokens are added.
+    pub(super) const ADDED: u8 = 1;
+    /// Special tokens in the text are text.
+    pub(super) const SPLIT: u8 = 1 << 1;
+    /// The scores of a Unigram model are those of the Python package.
+    pub(super) const SCORES: u8 = 1 << 2;
+    /// The dropout of a BPE model is off.
+    pub(super) const NO_DROPOUT: u8 = 1 << 3;
+}
+
+/// How a [`Tokenizer`] treats special tokens.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct TokenizerOptions {
+    /// Adds to each document the tokens that the file's post processor adds, such as `[CLS]`.
+    pub add_special_tokens: bool,
+    /// Takes the texts of special tokens in a document, such as `<|endoftext|>`, as text.
+    pub split_special_tokens: bool,
+}
+
+/// A tokenizer from a `tokenizer.json`. Truncation, padding and dropout in the file are left out.
+///
+/// Ids are those of the Python package of `tokenizers`.
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     fingerprint: [u8; 32],
     vocabulary: u64,
-    special: bool,
+    specials: Specials,
+    notices: Vec<String>,
+    /// How long texts are cut; `None` if the ids could be others.
+    cutter: Option<Cutter>,
+    /// Held while a long text is tokenized as a whole.
+    long: Mutex<()>,
+    options: TokenizerOptions,
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -28,12 +69,11 @@ impl std::fmt::Debug for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Reads the file at `path`. With `special`, each document gets the tokens that the file's post
-    /// processor adds, such as `[CLS]`.
+    /// Reads the file at `path`, and what a `tokenizer_config.json` beside it would change.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is no tokenizer.
-    pub fn open(path: &Path, special: bool) -> Result<Tokenizer, Failure> {
+    pub fn open(path: &Path, options: TokenizerOptions) -> Result<Tokenizer, Failure> {
         let bytes = files::read_whole(path, "read the tokenizer").map_err(given::failure)?;
         let refused = |reason: &dyn std::fmt::Display| {
             let shown = path.shown();
@@ -42,14 +82,138 @@ impl Tokenizer {
         let mut inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|e| refused(&e))?;
         inner.with_truncation(None).map_err(|e| refused(&e))?;
         inner.with_padding(None);
+        let mut notices = Vec::new();
+        let mut rules = if options.add_special_tokens { rule::ADDED } else { 0 };
+        if options.split_special_tokens {
+            inner.set_encode_special_tokens(true);
+            rules |= rule::SPLIT;
+        }
+        let model = settled(&bytes, inner.get_model()).map_err(|e| refused(&e))?;
+        if let Some(model) = model.model {
+            inner.with_model(model);
+        }
+        if let Some(dropout) = model.dropout {
+            notices.push(format!(
+                "{}: its dropout of {dropout} is off: it is for training, and would give other ids in \
+                 each run",
+                path.shown()
+            ));
+        }
+        rules |= model.rules;
         let vocabulary = inner.get_vocab(true).values().max().map_or(0, |&id| u64::from(id) + 1);
         if vocabulary == 0 {
             return Err(refused(&"its vocabulary is empty"));
         }
+        let found = specials(&inner, options, model.unknown).map_err(|e| refused(&e))?;
+        notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
-        hasher.update(LIBRARY.as_bytes()).update(&[0, u8::from(special)]).update(&bytes);
-        Ok(Tokenizer { inner, fingerprint: *hasher.finalize().as_bytes(), vocabulary, special })
+        hasher.update(LIBRARY.as_bytes()).update(&[0, rules]).update(&bytes);
+        let fingerprint = *hasher.finalize().as_bytes();
+        // Without knowing what is added around a text, it cannot be added around its pieces.
+        let cutter = found.around_known.then(|| Cutter::of(&inner)).flatten();
+        let specials = found.specials;
+        let long = Mutex::default();
+        Ok(Tokenizer { inner, fingerprint, vocabulary, specials, notices, cutter, long, options })
     }
+
+    /// Returns the ids of a text, with those that are added around it.
+    fn ids(&self, text: &str) -> tokenizers::Result<Vec<u32>> {
+        let mut ends = self.cutter.as_ref().map_or_else(Vec::new, |cutter| cutter.ends(text));
+        if ends.is_empty() {
+            let _alone = self.alone(text);
+            let encoded = self.inner.encode_fast(text, self.options.add_special_tokens)?;
+            return Ok(encoded.get_ids().to_vec());
+        }
+        ends.push(text.len());
+        let mut ids = self.specials.before.clone();
+        let mut begin = 0;
+        for end in ends {
+            let piece = &text[begin..end];
+            let _alone = self.alone(piece);
+            ids.extend_from_slice(self.inner.encode_fast(piece, false)?.get_ids());
+            begin = end;
+        }
+        ids.extend_from_slice(&self.specials.after);
+        Ok(ids)
+    }
+
+    /// Waits until no other thread tokenizes a long text, if this one is long.
+    fn alone(&self, text: &str) -> Option<MutexGuard<'_, ()>> {
+        (text.len() > LONG).then(|| self.long.lock().ignore_poison())
+    }
+}
+
+/// A model whose ids are the same in each run and in each build.
+struct Settled {
+    /// The model in place of the given one.
+    model: Option<ModelWrapper>,
+    rules: u8,
+    /// The token of what is not in the vocabulary.
+    unknown: Option<String>,
+    /// The dropout that is off.
+    dropout: Option<f32>,
+}
+
+fn settled(json: &[u8], model: &ModelWrapper) -> Result<Settled, String> {
+    let same = |unknown| Settled { model: None, rules: 0, unknown, dropout: None };
+    Ok(match model {
+        ModelWrapper::WordPiece(model) => same(Some(model.unk_token.clone())),
+        ModelWrapper::WordLevel(model) => same(Some(model.unk_token.clone())),
+        ModelWrapper::BPE(bpe) => {
+            let unknown = bpe.unk_token.clone();
+            match bpe.dropout.filter(|&dropout| dropout > 0.0) {
+                None => same(unknown),
+                dropout => {
+                    let mut bpe = bpe.clone();
+                    bpe.dropout = None;
+                    Settled { model: Some(bpe.into()), rules: rule::NO_DROPOUT, unknown, dropout }
+                }
+            }
+        }
+        ModelWrapper::Unigram(model) => {
+            let corrected = scores::corrected(json, model)?;
+            let unknown = corrected.unk_id.and_then(|id| corrected.model.iter().nth(id));
+            let unknown = unknown.map(|(token, _)| token.clone());
+            let model = Some(corrected.model.into());
+            Settled { model, rules: rule::SCORES, unknown, dropout: None }
+        }
+    })
+}
+
+/// The special tokens of a tokenizer.
+struct Found {
+    specials: Specials,
+    /// Whether what is added around a text is in `specials`.
+    around_known: bool,
+}
+
+/// Returns the special tokens. `unknown` is none of them in a text: the model gives its id by itself.
+fn specials(
+    inner: &tokenizers::Tokenizer,
+    options: TokenizerOptions,
+    unknown: Option<String>,
+) -> tokenizers::Result<Found> {
+    let mut specials = Specials::default();
+    let mut around_known = true;
+    if options.add_special_tokens {
+        let plain = inner.encode_fast("a", false)?;
+        let added = inner.encode_fast("a", true)?;
+        let (plain, added) = (plain.get_ids(), added.get_ids());
+        let at = added.windows(plain.len().max(1)).position(|own| own == plain);
+        around_known = at.is_some();
+        if let Some(at) = at {
+            specials.before = added[..at].to_vec();
+            specials.after = added[at + plain.len()..].to_vec();
+        }
+    }
+    if !options.split_special_tokens {
+        for (id, token) in inner.get_added_tokens_decoder() {
+            if token.special && Some(&token.content) != unknown.as_ref() {
+                specials.texts.insert(id, token.content);
+            }
+        }
+    }
+    Ok(Found { specials, around_known })
 }
 
 impl Encode for Tokenizer {
@@ -65,15 +229,25 @@ impl Encode for Tokenizer {
         self.inner.token_to_id(text)
     }
 
+    fn specials(&self) -> Specials {
+        self.specials.clone()
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.notices.clone()
+    }
+
     fn encode(&self, texts: &[&str], into: &mut Ids) -> Result<(), Failure> {
         for &text in texts {
-            let encoded = self.inner.encode_fast(text, self.special);
-            let encoded = encoded.map_err(|e| {
+            let ids = self.ids(text).map_err(|e| {
                 let start: String = text.chars().take(40).collect();
                 Failure::bad_data(format!("the tokenizer refuses the text {start:?}...: {e}"))
             })?;
-            into.push(encoded.get_ids().iter().copied());
+            into.push(ids);
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

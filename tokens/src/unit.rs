@@ -7,7 +7,7 @@
 use tarflume_packer::Failure;
 
 use crate::encoder::Encode;
-use crate::source::{Documents, Source};
+use crate::source::{Documents, Next, Source};
 
 /// Limit on the documents of a unit; keeps its memory bounded where texts are short.
 const MOST: usize = 1 << 20;
@@ -19,8 +19,18 @@ pub(crate) struct Unit {
     pub(crate) source: u32,
     /// The number of its first document in the source.
     pub(crate) first: u64,
+    /// The documents that cannot be read, by their number in the unit. They have no text.
+    pub(crate) bad: Vec<u64>,
     text: String,
     ends: Vec<usize>,
+}
+
+/// A document that cannot be read and is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BadDocument {
+    pub(crate) source: u32,
+    pub(crate) number: u64,
+    pub(crate) reason: String,
 }
 
 /// The name of a unit's ids in the cache.
@@ -65,11 +75,38 @@ pub(crate) struct Units<'a> {
     next: usize,
     /// Documents of the current source that were read.
     read: u64,
+    /// How many documents may be bad.
+    budget: u64,
+    bad: Vec<BadDocument>,
 }
 
 impl<'a> Units<'a> {
-    pub(crate) fn new(sources: &'a [Source], size: u64) -> Units<'a> {
-        Units { sources, size, current: None, next: 0, read: 0 }
+    /// Cuts into units of about `size` bytes. After more than `budget` bad documents, reading fails.
+    pub(crate) fn new(sources: &'a [Source], size: u64, budget: u64) -> Units<'a> {
+        Units { sources, size, current: None, next: 0, read: 0, budget, bad: Vec::new() }
+    }
+
+    /// Returns the bad documents so far.
+    pub(crate) fn bad(self) -> Vec<BadDocument> {
+        self.bad
+    }
+
+    /// Leaves a bad document out.
+    fn leave_out(&mut self, unit: &Unit, reason: String) -> Result<(), Failure> {
+        let found = self.bad.len() as u64 + 1;
+        if found > self.budget {
+            return Err(Failure::bad_data(match self.budget {
+                0 => format!(
+                    "{reason}; --bad-budget N leaves out up to N documents such as this one"
+                ),
+                budget => format!(
+                    "{reason}; {found} documents cannot be read, and --bad-budget is {budget}"
+                ),
+            }));
+        }
+        let number = unit.first + unit.documents() as u64;
+        self.bad.push(BadDocument { source: unit.source, number, reason });
+        Ok(())
     }
 
     /// Returns the next unit; `None` at the end.
@@ -86,19 +123,28 @@ impl<'a> Units<'a> {
                 self.next += 1;
                 self.read = 0;
             }
-            let Some((number, documents)) = &mut self.current else { continue };
-            let mut unit = Unit { source: *number, first: self.read, ..Unit::default() };
+            let Some((number, mut documents)) = self.current.take() else { continue };
+            let mut unit = Unit { source: number, first: self.read, ..Unit::default() };
             let mut over = false;
             while unit.bytes() < self.size && unit.documents() < MOST {
-                if !documents.next(&mut unit.text)? {
-                    over = true;
-                    break;
+                let before = unit.text.len();
+                match documents.next(&mut unit.text)? {
+                    Next::Text => {}
+                    Next::Bad { reason } => {
+                        unit.text.truncate(before);
+                        self.leave_out(&unit, reason)?;
+                        unit.bad.push(unit.documents() as u64);
+                    }
+                    Next::End => {
+                        over = true;
+                        break;
+                    }
                 }
                 unit.ends.push(unit.text.len());
             }
             self.read += unit.documents() as u64;
-            if over {
-                self.current = None;
+            if !over {
+                self.current = Some((number, documents));
             }
             if unit.documents() > 0 {
                 return Ok(Some(unit));
@@ -129,8 +175,18 @@ mod tests {
     struct Given(std::vec::IntoIter<String>);
 
     impl Documents for Given {
-        fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
-            Ok(self.0.next().map(|document| text.push_str(&document)).is_some())
+        fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
+            Ok(match self.0.next() {
+                Some(document) if document.starts_with("bad") => {
+                    text.push_str(&document);
+                    Next::Bad { reason: document }
+                }
+                Some(document) => {
+                    text.push_str(&document);
+                    Next::Text
+                }
+                None => Next::End,
+            })
         }
     }
 
@@ -139,7 +195,7 @@ mod tests {
     }
 
     fn units(sources: &[Source]) -> Vec<Unit> {
-        let mut units = Units::new(sources, 100);
+        let mut units = Units::new(sources, 100, 0);
         std::iter::from_fn(|| units.next_unit().unwrap()).collect()
     }
 
@@ -172,6 +228,28 @@ mod tests {
             first += unit.documents() as u64;
         }
         assert_eq!((first, found.last().unwrap().source), (57, 2));
+    }
+
+    #[test]
+    fn bad_documents_keep_their_number_until_the_budget_is_spent() {
+        let documents = ["one", "bad 1", "two", "bad 2", "three"].map(String::from).to_vec();
+        let sources = [source(documents)];
+        let mut all = Units::new(&sources, 6, 2);
+        let found: Vec<Unit> = std::iter::from_fn(|| all.next_unit().unwrap()).collect();
+        let texts: Vec<&str> = found.iter().flat_map(Unit::texts).collect();
+        assert_eq!(texts, ["one", "", "two", "", "three"]);
+        assert_eq!(found.iter().map(|unit| unit.bad.len()).sum::<usize>(), 2);
+        let bad: Vec<(u64, String)> = all.bad().into_iter().map(|b| (b.number, b.reason)).collect();
+        assert_eq!(bad, [(1, "bad 1".into()), (3, "bad 2".into())]);
+        let mut fewer = Units::new(&sources, 100, 1);
+        let error = fewer.next_unit().unwrap_err().text;
+        assert!(
+            error.contains("bad 2; 2 documents cannot be read, and --bad-budget is 1"),
+            "{error}"
+        );
+        let mut none = Units::new(&sources, 100, 0);
+        let error = none.next_unit().unwrap_err().text;
+        assert!(error.contains("bad 1; --bad-budget N leaves out"), "{error}");
     }
 
     #[test]

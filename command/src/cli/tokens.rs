@@ -1,6 +1,6 @@
 //! `pack tokens`: text to shards of token blocks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,10 +15,12 @@ use tarflume_tokens::packing::{Packer, Packing};
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, Encode};
+#[cfg(feature = "tokenizers")]
+use tarflume_tokens::{Tokenizer, TokenizerOptions};
 
 use super::args::Jobs;
 use super::source_args::ShowArgs;
-use super::{progress, zeros};
+use super::{out, progress, zeros};
 use crate::signals;
 
 const AFTER: &str = "\
@@ -73,6 +75,9 @@ pub(super) struct Args {
     /// Pack only documents for which this holds, such as 'len(ids) >= 10'
     #[arg(long = "where", value_name = "CONDITION", help_heading = "Packing")]
     condition: Option<String>,
+    /// Refuse ids from N on; for a model that has more ids than its tokenizer [default: those of the tokenizer]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32), help_heading = "Packing")]
+    vocabulary: Option<u64>,
     /// Store ids as this type; auto is the narrowest for the vocabulary
     #[arg(long, value_enum, default_value = "auto", help_heading = "Packing")]
     dtype: Dtype,
@@ -89,6 +94,12 @@ pub(super) struct Args {
     /// Add the tokens that the tokenizer's post processor adds to a text, such as [CLS]
     #[arg(long, help_heading = "Text")]
     special_tokens: bool,
+    /// Take special tokens in the text, such as '<|endoftext|>', as text
+    #[arg(long, help_heading = "Text")]
+    split_special_tokens: bool,
+    /// Leave out up to N documents that cannot be read, and list them
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Text")]
+    bad_budget: u64,
     /// Keep ids in this folder; several data sets may share it [default: DIR/.tokens/cache]
     #[arg(long, value_name = "DIR", help_heading = "Text")]
     cache: Option<PathBuf>,
@@ -163,6 +174,8 @@ impl Args {
                 Dtype::Uint16 => Some(Width::U16),
                 Dtype::Uint32 => Some(Width::U32),
             },
+            vocabulary: self.vocabulary,
+            bad_budget: self.bad_budget,
             condition,
             cache: self.cache.clone(),
             unit: self.unit.unwrap_or(UNIT),
@@ -192,26 +205,30 @@ impl Args {
                     ignore_zeros: zeros::are_ignored(),
                 };
                 let sources = list(&self.sources, &reading)?;
-                Ok(Input::Text(sources, opened(tokenizer, self.special_tokens)?))
+                Ok(Input::Text(sources, self.opened(tokenizer)?))
             }
             (None, None) => Err(Failure::usage(
                 "text needs a tokenizer: give --tokenizer tokenizer.json; only megatron:PREFIX has ids",
             )),
         }
     }
-}
 
-#[cfg(feature = "tokenizers")]
-fn opened(path: &std::path::Path, special: bool) -> Result<Arc<dyn Encode>, Failure> {
-    Ok(Arc::new(tarflume_tokens::Tokenizer::open(path, special)?))
-}
+    #[cfg(feature = "tokenizers")]
+    fn opened(&self, path: &Path) -> Result<Arc<dyn Encode>, Failure> {
+        let options = TokenizerOptions {
+            add_special_tokens: self.special_tokens,
+            split_special_tokens: self.split_special_tokens,
+        };
+        Ok(Arc::new(Tokenizer::open(path, options)?))
+    }
 
-#[cfg(not(feature = "tokenizers"))]
-fn opened(_: &std::path::Path, _: bool) -> Result<Arc<dyn Encode>, Failure> {
-    Err(Failure::usage(
-        "this program was built without tokenizers; build it with `--features tokenizers`, or give \
-         megatron:PREFIX",
-    ))
+    #[cfg(not(feature = "tokenizers"))]
+    fn opened(&self, _: &Path) -> Result<Arc<dyn Encode>, Failure> {
+        Err(Failure::usage(
+            "this program was built without tokenizers; build it with `--features tokenizers`, or give \
+             megatron:PREFIX",
+        ))
+    }
 }
 
 /// Returns the progress as a line and as an event.
@@ -246,6 +263,9 @@ fn print(args: &Args, built: &Built) {
     if args.show.quiet {
         return;
     }
+    for notice in &report.notices {
+        out::print_wrapped(format!("notice: {}", shown::text(notice)));
+    }
     let shards = units::counted(manifest.shards.len() as u64, "shard", "shards");
     let samples = units::counted(manifest.samples, "sample", "samples");
     let size = units::bytes(manifest.bytes);
@@ -270,7 +290,11 @@ fn read(report: &Report) -> String {
         let (made, text) = (units::bytes(report.tokenized_bytes), units::bytes(report.text_bytes));
         line += &format!("; tokenized {made} of {text} ({share:.1} %)");
     }
-    for (count, what) in [(report.empty, "without ids"), (report.filtered, "left out by --where")] {
+    for (count, what) in [
+        (report.bad, "cannot be read"),
+        (report.empty, "without ids"),
+        (report.filtered, "left out by --where"),
+    ] {
         if count > 0 {
             line += &format!("; {} {what}", units::count(count));
         }

@@ -83,7 +83,7 @@ impl Tokens {
         self.column(Kind::Segments)
     }
 
-    /// 1 for ids, 0 for padding.
+    /// 1 for ids, 0 for padding. It does not keep the documents of a block apart: position ids and segment ids do.
     pub fn mask(&self) -> TokenColumn {
         self.column(Kind::Mask)
     }

@@ -3,18 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::json;
+use tarflume_formats::Digest;
 use tarflume_formats::digest_of;
-use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Digest, name};
-use tarflume_packer::Failure;
+use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_packer::{Failure, units};
 
 use super::options::{Input, Request};
 use super::report::{Counter, Report};
 use super::tokenize::{Tokenized, tokenize};
 use crate::cache::Cache;
+use crate::distinct::distinct;
 use crate::given;
 use crate::megatron::{Kind, Reader};
 use crate::packing::DocumentId;
+use crate::source::Source;
+use crate::unit::BadDocument;
 
 /// Takes the ids of a document.
 pub(super) type Take<'a> = dyn FnMut(DocumentId, &[u32]) -> Result<(), Failure> + 'a;
@@ -56,7 +61,13 @@ impl Feed {
         match &request.input {
             Input::Text(sources, encoder) => {
                 let cache = Cache::open(request.cache())?;
-                let units = tokenize(request, sources, encoder.as_ref(), &cache, counter)?;
+                report.notices.extend_from_slice(sources.notices());
+                report.notices.extend(encoder.notices());
+                let sources = sources.all();
+                let all = tokenize(request, sources, encoder.as_ref(), &cache, counter)?;
+                report.bad = all.bad.len() as u64;
+                report.notices.extend(bad_notice(request, sources, &all.bad)?);
+                let units = all.units;
                 report.documents = units.iter().map(|unit| unit.documents).sum();
                 report.units = units.len() as u64;
                 for unit in &units {
@@ -73,11 +84,9 @@ impl Feed {
                 let readers = prefixes.iter().map(|prefix| opened(prefix));
                 let readers = readers.collect::<Result<Vec<_>, Failure>>()?;
                 report.documents = readers.iter().map(|(reader, _)| reader.documents()).sum();
-                let names = prefixes.iter().map(|prefix| {
-                    let last = prefix.file_name().unwrap_or_default();
-                    name::shown(last.as_encoded_bytes())
-                });
-                Ok(Feed { names: Names(names.collect()), origin: Origin::Megatron(readers) })
+                let places: Vec<(usize, &str)> = (0..prefixes.len()).map(|n| (n, "")).collect();
+                let names = distinct(prefixes, &places).into();
+                Ok(Feed { names: Names(names), origin: Origin::Megatron(readers) })
             }
         }
     }
@@ -119,6 +128,11 @@ impl Feed {
                         hasher.update(&number.to_le_bytes());
                     }
                     hasher.update(&unit.key.0);
+                    if !unit.bad.is_empty() {
+                        let numbers: Vec<u8> =
+                            unit.bad.iter().flat_map(|n| n.to_le_bytes()).collect();
+                        hasher.update(b"without").update(&numbers);
+                    }
                 }
             }
             Origin::Megatron(readers) => {
@@ -141,8 +155,10 @@ impl Feed {
                             request.cache().shown()
                         ))
                     })?;
-                    for (number, document) in ids.iter().enumerate() {
-                        take((unit.source, unit.first + number as u64), document)?;
+                    for (number, document) in (0..).zip(ids.iter()) {
+                        if unit.bad.binary_search(&number).is_err() {
+                            take((unit.source, unit.first + number), document)?;
+                        }
                     }
                 }
             }
@@ -159,6 +175,29 @@ impl Feed {
         }
         Ok(())
     }
+}
+
+/// Lists the bad documents in a file beside the cache; returns a notice with the first.
+fn bad_notice(
+    request: &Request,
+    sources: &[Source],
+    bad: &[BadDocument],
+) -> Result<Option<String>, Failure> {
+    let path = request.folder().join("problems.jsonl");
+    let Some(first) = bad.first() else {
+        remove_if_exists(&path)?;
+        return Ok(None);
+    };
+    let line = |bad: &BadDocument| {
+        let source = sources.get(bad.source as usize).map_or("", Source::name);
+        let problem = json!({"source": source, "document": bad.number, "reason": bad.reason});
+        shown::json(&problem) + "\n"
+    };
+    create_folders(&request.folder())?;
+    write_whole(&path, bad.iter().map(line).collect::<String>().as_bytes())?;
+    let count = units::counted(bad.len() as u64, "document", "documents");
+    let reason = &first.reason;
+    Ok(Some(format!("{count} left out, listed in {}; the first: {reason}", path.shown())))
 }
 
 fn opened(prefix: &Path) -> Result<(Reader, [Digest; 2]), Failure> {

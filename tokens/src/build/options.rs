@@ -11,7 +11,7 @@ use crate::condition::Condition;
 use crate::encoder::Encode;
 use crate::packing::{Packer, Packing};
 use crate::sample::Width;
-use crate::source::Source;
+use crate::source::Sources;
 
 /// Bytes of text in a unit. A thread holds one unit, and 4 bytes for each of its ids.
 pub const UNIT: u64 = 8 << 20;
@@ -24,7 +24,7 @@ const LARGEST_UNIT: u64 = 1 << 30;
 #[derive(Clone)]
 pub enum Input {
     /// Text, and what tokenizes it.
-    Text(Vec<Source>, Arc<dyn Encode>),
+    Text(Sources, Arc<dyn Encode>),
     /// Data sets of Megatron-LM, by their prefixes.
     Megatron(Vec<PathBuf>),
 }
@@ -45,7 +45,7 @@ impl Input {
 impl std::fmt::Debug for Input {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Input::Text(sources, _) => write!(f, "Text({sources:?})"),
+            Input::Text(sources, _) => write!(f, "Text({:?})", sources.all()),
             Input::Megatron(prefixes) => write!(f, "Megatron({prefixes:?})"),
         }
     }
@@ -80,16 +80,20 @@ pub struct Request {
     pub packing: Packing,
     /// Documents of the window of best fit.
     pub window: usize,
-    /// The token behind each document; none by default.
+    /// The token behind each document; none by default. A document that ends with it gets no second one.
     pub eos: Option<Special>,
     /// The token that fills up samples; by default that behind documents, or 0.
     pub pad: Option<Special>,
+    /// The number of ids of the model; by default that of the tokenizer.
+    pub vocabulary: Option<u64>,
     /// The type of ids; by default the narrowest for the vocabulary.
     pub width: Option<Width>,
     /// Which documents are packed.
     pub condition: Option<Condition>,
     /// The folder of cached ids; by default `OUT/.tokens/cache`.
     pub cache: Option<PathBuf>,
+    /// How many documents that cannot be read are left out, before one ends the build.
+    pub bad_budget: u64,
     /// Bytes of text in a unit.
     pub unit: u64,
     /// Limit on a shard's bytes.
@@ -119,9 +123,11 @@ impl Request {
             window: Packer::WINDOW,
             eos: None,
             pad: None,
+            vocabulary: None,
             width: None,
             condition: None,
             cache: None,
+            bad_budget: 0,
             unit: UNIT,
             shard_size: SHARD_SIZE,
             shard_samples: None,

@@ -33,6 +33,16 @@ pub struct Report {
     pub empty: u64,
     /// Documents that the condition left out.
     pub filtered: u64,
+    /// Documents that cannot be read; they are left out.
+    pub bad: u64,
+    /// Documents that ended with the token behind documents; they get no second one.
+    pub ended: u64,
+    /// Special tokens in the texts of documents.
+    pub special_in_text: u64,
+    /// Documents that begin or end with a special token twice: their text has what the tokenizer adds.
+    pub doubled: u64,
+    /// What a user should know of input and tokenizer, each one line.
+    pub notices: Vec<String>,
     /// Bytes of text; 0 for Megatron files.
     pub text_bytes: u64,
     /// Bytes of text that were tokenized, not found in the cache.

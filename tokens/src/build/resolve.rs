@@ -1,7 +1,7 @@
 //! `Resolved`: what a request means once the ids are known: special tokens, the type of ids, and the
 //! digest of everything that the samples depend on.
 
-use tarflume_packer::Failure;
+use tarflume_packer::{Failure, units};
 
 use super::feed::Feed;
 use super::options::{Input, Request, Special};
@@ -21,11 +21,13 @@ impl Resolved {
             special.as_ref().map(|special| id(request, what, special)).transpose()
         };
         let eos = find("--eos", &request.eos)?;
-        let pad = find("--pad", &request.pad)?.or(eos).unwrap_or(0);
-        let vocabulary = match &request.input {
+        let given = find("--pad", &request.pad)?;
+        inside(request, feed, &[("--eos", eos), ("--pad", given)])?;
+        let pad = given.or(eos).unwrap_or(0);
+        let vocabulary = request.vocabulary.or_else(|| match &request.input {
             Input::Text(_, encoder) => encoder.vocabulary(),
             Input::Megatron(_) => feed.vocabulary(),
-        };
+        });
         let known = vocabulary.map_or(0, |size| size.saturating_sub(1).min(u32::MAX.into()) as u32);
         // The largest id that appears; a vocabulary may be larger than what is used of it.
         let used = feed.most().max(eos.unwrap_or(0)).max(pad);
@@ -56,6 +58,31 @@ impl Resolved {
         feed.digest(&mut hasher);
         hasher.finalize().to_hex().to_string()
     }
+}
+
+/// Checks that ids are in the vocabulary; it is unknown for ids of Megatron files and of functions.
+fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Result<(), Failure> {
+    let own = match &request.input {
+        Input::Text(_, encoder) => encoder.vocabulary(),
+        Input::Megatron(_) => None,
+    };
+    let Some(size) = request.vocabulary.or(own) else { return Ok(()) };
+    let whose = if request.vocabulary.is_some() { "--vocabulary has" } else { "the tokenizer has" };
+    let has = format!("{whose} {} ids, from 0", units::count(size));
+    for (what, id) in given {
+        if let Some(id) = id.filter(|&id| u64::from(id) >= size) {
+            return Err(Failure::usage(format!(
+                "{what} {id}: {has}; give the token's text, or --vocabulary N if the model has more ids"
+            )));
+        }
+    }
+    let most = feed.most();
+    if u64::from(most) >= size && most > 0 {
+        return Err(Failure::usage(format!(
+            "the tokenizer gave the id {most}: {has}; give --vocabulary N, the number of the model's ids"
+        )));
+    }
+    Ok(())
 }
 
 fn id(request: &Request, what: &str, special: &Special) -> Result<u32, Failure> {

@@ -11,7 +11,7 @@ use tarflume_packer::Exit;
 
 use super::*;
 use crate::condition::Condition;
-use crate::encoder::Encode;
+use crate::encoder::{Encode, Specials};
 use crate::ids::Ids;
 use crate::packing::Packing;
 use crate::sample::Width;
@@ -38,6 +38,11 @@ impl Encode for ByteEncoder {
 
     fn token(&self, text: &str) -> Option<u32> {
         (text == "<end>").then_some(257)
+    }
+
+    fn specials(&self) -> Specials {
+        let texts = [(u32::from(b'#'), "#".to_string())].into();
+        Specials { before: Vec::new(), after: Vec::new(), texts }
     }
 
     fn encode(&self, texts: &[&str], into: &mut Ids) -> Result<(), Failure> {
@@ -179,6 +184,81 @@ fn every_document_is_packed_once_with_its_end() {
     }
 }
 
+/// Writes `lines` as the corpus; returns the report and the documents that are packed.
+fn packed(lines: &str, change: impl FnOnce(&mut Request)) -> (Report, Vec<(String, Vec<u32>)>) {
+    let place = Place::new(0);
+    fs::write(place.0.path().join("a.jsonl"), lines).unwrap();
+    let mut request = place.request(Arc::default(), "out");
+    change(&mut request);
+    let report = run(&request).unwrap().report;
+    let mut found = documents(&request.out);
+    found.sort();
+    (report, found)
+}
+
+#[test]
+fn a_document_ends_once_and_special_tokens_in_texts_are_counted() {
+    let lines = "{\"text\": \"a#\"}\n{\"text\": \"#b#c\"}\n{\"text\": \"d\"}\n";
+    let (report, found) = packed(lines, |request| request.eos = Some(Special::Id(35)));
+    let ids: Vec<&[u8]> = vec![b"a#", b"#b#c#", b"d#"];
+    let ids: Vec<Vec<u32>> =
+        ids.into_iter().map(|text| text.iter().map(|&b| b.into()).collect()).collect();
+    assert_eq!(found.into_iter().map(|(_, ids)| ids).collect::<Vec<_>>(), ids);
+    assert_eq!((report.ended, report.special_in_text, report.doubled), (1, 3, 0));
+    let notices = report.notices.join("\n");
+    assert!(notices.contains("3 special tokens are in the text of 2 documents, the first is '#'"));
+    assert!(notices.contains("1 document already ended with the token of --eos"), "{notices}");
+}
+
+#[test]
+fn bad_documents_are_left_out_within_the_budget_and_keep_their_numbers() {
+    let lines = "{\"text\": \"a\"}\n{\"text\": 5}\n{\"text\": \"c\"}\n{\n";
+    let (report, found) = packed(lines, |request| request.bad_budget = 2);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a.jsonl#0", "a.jsonl#2"]);
+    assert_eq!((report.bad, report.documents, report.empty), (2, 4, 0));
+    let notices = report.notices.join("\n");
+    assert!(
+        notices.contains("2 documents left out, listed in ")
+            && notices.contains("a.jsonl: line 2 ")
+    );
+    let place = Place::new(0);
+    fs::write(place.0.path().join("a.jsonl"), lines).unwrap();
+    for (budget, text) in [(0, "a.jsonl: line 2 (byte 14): "), (1, "a.jsonl: line 4 (byte 40): ")] {
+        let request = Request { bad_budget: budget, ..place.request(Arc::default(), "out") };
+        let error = run(&request).unwrap_err();
+        assert!(error.exit == Exit::BadData && error.text.contains(text), "{error}");
+        assert!(error.text.contains("--bad-budget"), "{error}");
+    }
+    let request = Request { bad_budget: 2, ..place.request(Arc::default(), "out") };
+    run(&request).unwrap();
+    let listed = fs::read_to_string(request.out.join(".tokens/problems.jsonl")).unwrap();
+    assert!(listed.lines().count() == 2 && listed.starts_with("{\"document\":1,"), "{listed}");
+    assert!(run(&request).unwrap().report.published_before);
+}
+
+#[test]
+fn megatron_files_of_one_name_give_names_of_their_own() {
+    let place = Place::new(1);
+    let prefixes = ["x/ids", "y/ids"].map(|name| place.0.path().join(name));
+    for prefix in &prefixes {
+        fs::create_dir(prefix.parent().unwrap()).unwrap();
+        let mut writer =
+            crate::megatron::Writer::create(prefix, crate::megatron::Kind::U16).unwrap();
+        writer.sequence(&[1, 2]).unwrap();
+        writer.end_document();
+        writer.finish().unwrap();
+    }
+    let input = Input::Megatron(prefixes.to_vec());
+    let request = Request {
+        durability: Durability::Cached,
+        ..Request::new(input, place.0.path().join("out"), 8)
+    };
+    run(&request).unwrap();
+    let names: Vec<String> = documents(&request.out).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["x/ids#0", "y/ids#0"]);
+}
+
 #[test]
 fn a_run_that_ends_early_is_repeated_with_the_same_bytes() {
     let place = Place::new(600);
@@ -263,9 +343,21 @@ fn impossible_requests_are_refused_with_the_option() {
         (Request { window: 0, ..usual.clone() }, "--window 0"),
         (Request { eos: special("<none>"), ..usual.clone() }, "--eos '<none>'"),
         (
-            Request { pad: special("70000"), width: Some(Width::U16), ..usual.clone() },
+            Request {
+                pad: special("70000"),
+                vocabulary: Some(70_001),
+                width: Some(Width::U16),
+                ..usual.clone()
+            },
             "--dtype uint16",
         ),
+        (Request { eos: special("258"), ..usual.clone() }, "--eos 258: the tokenizer has 258 ids"),
+        (Request { pad: special("258"), ..usual.clone() }, "--pad 258: the tokenizer has 258 ids"),
+        (
+            Request { eos: special("99"), vocabulary: Some(99), ..usual.clone() },
+            "--eos 99: --vocabulary has 99 ids",
+        ),
+        (Request { vocabulary: Some(99), ..usual.clone() }, "the tokenizer gave the id 1"),
         (
             Request {
                 condition: Some(Condition::parse("len(ids) > 9999").unwrap()),
@@ -277,7 +369,8 @@ fn impossible_requests_are_refused_with_the_option() {
         let error = run(&request).unwrap_err();
         assert!(error.exit == Exit::Usage && error.text.contains(text), "{error}");
     }
-    let wide = run(&Request { pad: special("70000"), ..usual }).unwrap().report;
+    let wide = Request { pad: special("70000"), vocabulary: Some(70_001), ..usual };
+    let wide = run(&wide).unwrap().report;
     assert_eq!((wide.dtype.as_str(), wide.pad), ("uint32", 70_000));
 }
 

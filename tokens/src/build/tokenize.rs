@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tarflume_formats::IgnorePoison;
-use tarflume_packer::Failure;
+use tarflume_packer::{Exit, Failure};
 
 use super::options::Request;
 use super::report::Counter;
@@ -14,13 +14,13 @@ use crate::cache::Cache;
 use crate::encoder::Encode;
 use crate::ids::Ids;
 use crate::source::Source;
-use crate::unit::{Key, Unit, Units};
+use crate::unit::{BadDocument, Key, Unit, Units};
 
 /// Documents and bytes of text that are tokenized between two looks at the stop.
 const BATCH: (usize, usize) = (1024, 1 << 20);
 
 /// A unit whose ids are in the cache.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Tokenized {
     pub(super) source: u32,
     pub(super) first: u64,
@@ -30,6 +30,14 @@ pub(super) struct Tokenized {
     /// Whether its ids were in the cache before.
     pub(super) reused: bool,
     pub(super) key: Key,
+    /// The documents that cannot be read, by their number in the unit, in order.
+    pub(super) bad: Vec<u64>,
+}
+
+/// All units, and the documents that are left out because they cannot be read.
+pub(super) struct All {
+    pub(super) units: Vec<Tokenized>,
+    pub(super) bad: Vec<BadDocument>,
 }
 
 struct Shared<'a> {
@@ -37,6 +45,7 @@ struct Shared<'a> {
     cache: &'a Cache,
     request: &'a Request,
     counter: &'a Counter,
+    sources: &'a [Source],
     done: Mutex<Done>,
 }
 
@@ -45,6 +54,7 @@ struct Done {
     units: Vec<Option<Tokenized>>,
     /// The first failure in the order of units.
     failure: Option<(usize, Failure)>,
+    bad: Vec<BadDocument>,
 }
 
 /// Makes sure that the ids of all units are in the cache; returns the units in order.
@@ -54,8 +64,8 @@ pub(super) fn tokenize(
     encoder: &dyn Encode,
     cache: &Cache,
     counter: &Counter,
-) -> Result<Vec<Tokenized>, Failure> {
-    let shared = Shared { encoder, cache, request, counter, done: Mutex::default() };
+) -> Result<All, Failure> {
+    let shared = Shared { encoder, cache, request, counter, sources, done: Mutex::default() };
     // No room in the channel: a unit waits in the reader until a thread takes it.
     let (sender, receiver) = sync_channel::<(usize, Unit)>(0);
     let receiver = Arc::new(Mutex::new(receiver));
@@ -71,12 +81,12 @@ pub(super) fn tokenize(
         }
         // The threads alone hold the receiver: if all of them panic, sending fails.
         drop(receiver);
-        shared.read(sources, sender);
+        shared.read(sender);
     });
     let done = shared.done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     match done.failure {
         Some((_, failure)) => Err(failure),
-        None => Ok(done.units.into_iter().flatten().collect()),
+        None => Ok(All { units: done.units.into_iter().flatten().collect(), bad: done.bad }),
     }
 }
 
@@ -93,8 +103,8 @@ impl Shared<'_> {
     }
 
     /// Reads units and sends them until the end or a failure. The threads end with the sender.
-    fn read(&self, sources: &[Source], sender: SyncSender<(usize, Unit)>) {
-        let mut units = Units::new(sources, self.request.unit);
+    fn read(&self, sender: SyncSender<(usize, Unit)>) {
+        let mut units = Units::new(self.sources, self.request.unit, self.request.bad_budget);
         for number in 0.. {
             if self.request.stop.requested() {
                 return self.fail(number, Failure::interrupted());
@@ -109,7 +119,10 @@ impl Shared<'_> {
                         return;
                     }
                 }
-                Ok(None) => return,
+                Ok(None) => {
+                    self.done.lock().ignore_poison().bad = units.bad();
+                    return;
+                }
                 Err(failure) => return self.fail(number, failure),
             }
         }
@@ -146,7 +159,7 @@ impl Shared<'_> {
                 ids
             }
             None => {
-                let ids = self.encode(unit)?;
+                let ids = self.encode(unit).map_err(|failure| self.placed(unit, failure))?;
                 self.cache.store(&key, &ids)?;
                 ids
             }
@@ -160,7 +173,19 @@ impl Shared<'_> {
             bytes: unit.bytes(),
             reused,
             key,
+            bad: unit.bad.clone(),
         })
+    }
+
+    /// Adds to a failure of the tokenizer which documents it has got.
+    fn placed(&self, unit: &Unit, failure: Failure) -> Failure {
+        if failure.exit != Exit::BadData {
+            return failure;
+        }
+        let name = self.sources.get(unit.source as usize).map_or("", Source::name);
+        let last = unit.first + (unit.documents() as u64).saturating_sub(1);
+        let text = format!("{name}, documents {} to {last}: {}", unit.first, failure.text);
+        Failure { text, ..failure }
     }
 
     fn encode(&self, unit: &Unit) -> Result<Ids, Failure> {

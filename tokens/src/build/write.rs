@@ -4,6 +4,7 @@ use tarflume_formats::Manifest;
 use tarflume_packer::writer::{DatasetWriter, Options, Rejected};
 use tarflume_packer::{CheckLevel, Failure};
 
+use super::census::Census;
 use super::feed::{Feed, Names};
 use super::options::Request;
 use super::report::{Counter, Report};
@@ -65,22 +66,29 @@ fn pack(
     let mut packer = Packer::with_window(request.packing, request.length, request.window);
     let eos = output.resolved.eos;
     let mut emit = |block: Block| output.sample(&block);
+    let mut census = Census::of(&request.input);
     let mut ended = Vec::new();
     feed.each(request, &mut |document: DocumentId, ids: &[u32]| {
         if ids.is_empty() {
             report.empty += 1;
             return Ok(());
         }
+        census.count(ids);
         if request.condition.as_ref().is_some_and(|condition| !condition.holds(ids.len() as u64)) {
             report.filtered += 1;
             return Ok(());
         }
         let Some(eos) = eos else { return packer.push(document, ids, &mut emit) };
+        if ids.last() == Some(&eos) {
+            report.ended += 1;
+            return packer.push(document, ids, &mut emit);
+        }
         ended.clear();
         ended.extend_from_slice(ids);
         ended.push(eos);
         packer.push(document, &ended, &mut emit)
     })?;
+    census.tell(report);
     packer.finish(&mut emit)
 }
 

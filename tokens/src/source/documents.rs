@@ -7,13 +7,28 @@ use tarflume_packer::Failure;
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;
 
+/// What [`Documents::next`] has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// A document.
+    Text,
+    /// A document that cannot be read. The ones behind it can.
+    Bad {
+        /// Path and line or byte, what is wrong, and what to do.
+        reason: String,
+    },
+    /// The end of the source.
+    End,
+}
+
 /// The documents of a source, in an order that never changes.
 pub trait Documents: Send {
-    /// Appends the text of the next document to `text`; returns false at the end.
+    /// Appends the text of the next document to `text`. After [`Next::Bad`] the caller removes what was
+    /// appended.
     ///
     /// # Errors
-    /// Returns an error that names path and line or byte.
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure>;
+    /// Returns an error that names path and line or byte, if no other document can be read.
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure>;
 }
 
 /// Opens documents.

@@ -5,8 +5,8 @@ use std::path::Path;
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
 use tarflume_packer::Failure;
 
-use super::documents::Documents;
-use super::lines::Lines;
+use super::documents::{Documents, Next};
+use super::lines::{Advance, Lines};
 
 /// The documents of a JSONL file. Blank lines are none.
 pub(super) struct Jsonl {
@@ -21,26 +21,51 @@ impl Jsonl {
 }
 
 impl Documents for Jsonl {
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
-        while self.lines.advance()? {
-            if self.lines.line().iter().all(u8::is_ascii_whitespace) {
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
+        loop {
+            match self.lines.advance()? {
+                Advance::End => return Ok(Next::End),
+                Advance::Long => return Ok(self.lines.too_long()),
+                Advance::Line => {}
+            }
+            let line = self.lines.line();
+            if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let added = field(self.lines.line(), &self.field, text);
-            return added.map(|()| true).map_err(|reason| self.lines.fault(&reason));
+            return Ok(match field(line, "line", &self.field, text) {
+                Ok(()) => Next::Text,
+                Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
+                Err(reason) if reason.starts_with("the text ends") => {
+                    Next::Bad { reason: self.lines.fault(&(reason + CUT)) }
+                }
+                Err(reason) => Next::Bad { reason: self.lines.fault(&reason) },
+            });
         }
-        Ok(false)
     }
 }
 
-/// Appends the text of a field of a JSON object; `null` is an empty text. Builds no tree.
-pub(super) fn field(json: &[u8], name: &str, text: &mut String) -> Result<(), String> {
+/// What is wrong with a file that begins with [`is_open`].
+const SEVERAL: &str = "a JSON value of several lines begins here, and each line must be one object; \
+                       `jq -c .` writes objects so, `jq -c '.[]'` the objects of a list";
+
+/// The advice for a line that ends inside of its object.
+const CUT: &str = "; it goes on in the next line, or was cut: write each object in one line, and a line \
+                   break in a text as \\n";
+
+/// Returns true for the first line of a value that a program has written in several lines.
+fn is_open(line: &[u8]) -> bool {
+    matches!(line.trim_ascii(), b"{" | b"[" | b"[{")
+}
+
+/// Appends the text of a field of a JSON object; `null` is an empty text. Builds no tree. Errors count the
+/// bytes of `whole`.
+pub(super) fn field(json: &[u8], whole: &str, name: &str, text: &mut String) -> Result<(), String> {
     let mut others = Vec::new();
     let mut found = false;
-    let read = |fault: JsonFault| fault.to_string();
+    let read = |fault: JsonFault| format!("{fault} of the {whole}");
     let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?;
     if scan.token().map_err(read)? != Token::Object {
-        return Err(scan.fault("expected a JSON object").to_string());
+        return Err(read(scan.fault("expected a JSON object")));
     }
     let walked = scan.object(|scan, member| {
         let member = unescaped(scan.piece(member));

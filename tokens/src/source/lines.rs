@@ -6,11 +6,22 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 
-use super::documents::LONGEST;
+use super::documents::{LONGEST, Next};
 use super::unpack;
 
 /// The mark that some programs put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What [`Lines::advance`] has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Advance {
+    /// A line.
+    Line,
+    /// A line of more than [`LONGEST`] bytes, which is passed.
+    Long,
+    /// The end of the file.
+    End,
+}
 
 /// The lines of a file, which may be compressed.
 pub(super) struct Lines {
@@ -31,10 +42,11 @@ impl Lines {
         Ok(Lines { path, reader, line: Vec::new(), number: 0, begin: 0, end: 0 })
     }
 
-    /// Reads the next line, without its end; returns false at the end of the file.
-    pub(super) fn advance(&mut self) -> Result<bool, Failure> {
+    /// Reads the next line, without its end.
+    pub(super) fn advance(&mut self) -> Result<Advance, Failure> {
         self.line.clear();
         self.begin = self.end;
+        let mut fits = true;
         loop {
             let piece = match self.reader.fill_buf() {
                 Ok(piece) => piece,
@@ -42,17 +54,14 @@ impl Lines {
                 Err(e) => return Err(unpack::refused(e, &self.path)),
             };
             if piece.is_empty() && self.end == self.begin {
-                return Ok(false);
+                return Ok(Advance::End);
             }
             let found = memchr::memchr(b'\n', piece);
             let own = &piece[..found.unwrap_or(piece.len())];
-            if self.line.len() + own.len() > LONGEST {
-                self.number += 1;
-                return Err(self.fault(&format!(
-                    "the line has more than {LONGEST} bytes; split the document"
-                )));
+            fits &= self.line.len() + own.len() <= LONGEST;
+            if fits {
+                self.line.extend_from_slice(own);
             }
-            self.line.extend_from_slice(own);
             let over = found.is_some() || piece.is_empty();
             let used = own.len() + usize::from(found.is_some());
             self.reader.consume(used);
@@ -62,13 +71,16 @@ impl Lines {
             }
         }
         self.number += 1;
+        if !fits {
+            return Ok(Advance::Long);
+        }
         if self.line.last() == Some(&b'\r') {
             self.line.pop();
         }
         if self.number == 1 && self.line.starts_with(MARK) {
             self.line.drain(..MARK.len());
         }
-        Ok(true)
+        Ok(Advance::Line)
     }
 
     /// Returns the line.
@@ -76,17 +88,23 @@ impl Lines {
         &self.line
     }
 
-    /// Returns the line as text.
-    pub(super) fn text(&self) -> Result<&str, Failure> {
+    /// Returns the line as text, or why it is none.
+    pub(super) fn text(&self) -> Result<&str, String> {
         std::str::from_utf8(&self.line).map_err(|e| {
             let at = e.valid_up_to();
             self.fault(&format!("not UTF-8 at byte {at} of the line; convert the file to UTF-8"))
         })
     }
 
-    /// Returns the failure for a fault of the line.
-    pub(super) fn fault(&self, reason: &str) -> Failure {
+    /// Returns what is wrong with the line, with its place.
+    pub(super) fn fault(&self, reason: &str) -> String {
         let (shown, number, begin) = (self.path.shown(), self.number, self.begin);
-        Failure::bad_data(format!("{shown}: line {number} (byte {begin}): {reason}"))
+        format!("{shown}: line {number} (byte {begin}): {reason}")
+    }
+
+    /// Returns the fault of a line that is too long.
+    pub(super) fn too_long(&self) -> Next {
+        let reason = format!("the line has more than {LONGEST} bytes; split the document");
+        Next::Bad { reason: self.fault(&reason) }
     }
 }

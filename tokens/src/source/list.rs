@@ -10,9 +10,11 @@ use tarflume_packer::Failure;
 
 use super::documents::{Reading, Source};
 use super::jsonl::Jsonl;
+use super::left_out::LeftOut;
 use super::parquet::Parquet;
 use super::plain::{PerLine, Whole};
 use super::shards::Tar;
+use crate::distinct::distinct;
 
 /// Extensions of compressed files.
 const PACKED: [&str; 3] = ["gz", "zst", "zstd"];
@@ -24,6 +26,41 @@ enum Form {
     Parquet,
     Plain,
     Tar,
+}
+
+/// Sources in the order in which they are packed.
+#[derive(Debug, Default, Clone)]
+pub struct Sources {
+    sources: Vec<Source>,
+    notices: Vec<String>,
+}
+
+impl Sources {
+    /// Returns the sources.
+    pub fn all(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Returns what was left out, and why, each one line.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+}
+
+impl From<Vec<Source>> for Sources {
+    fn from(sources: Vec<Source>) -> Sources {
+        Sources { sources, notices: Vec::new() }
+    }
+}
+
+/// A file of text.
+struct Found {
+    /// The number of the given path that it is, or is below.
+    given: usize,
+    /// Its name in the given folder; empty for a given file.
+    below: String,
+    path: PathBuf,
+    form: Form,
 }
 
 /// Returns the source for a file.
@@ -44,21 +81,36 @@ fn of_file(form: Form, name: String, path: PathBuf, reading: &Reading) -> Source
 ///
 /// A file's kind is that of its extension: `jsonl`, `ndjson` and `json` (an object per line),
 /// `txt` and `md`, `parquet`, `tar`; the first two also with `gz`, `zst` or `zstd` behind. Other files in
-/// folders are left out. Names of sources begin at the given path's last component.
+/// folders are left out, and so are files named `README` and `LICENSE` if a folder has others. Names of
+/// sources begin at the given path's last component, or earlier where two files would get one name.
 ///
 /// # Errors
 /// Returns an error if a path does not exist, a named file has another extension, nothing was
 /// found, or the operating system refuses.
-pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    for path in paths {
-        let name = path.file_name().map_or_else(|| ".".into(), |name| lossless(Path::new(name)));
+pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
+    let mut found = Vec::new();
+    let mut left_out = LeftOut::default();
+    for (given, path) in paths.iter().enumerate() {
         match files::kind(path)? {
             None => {
                 let text = format!("{}: no such file or folder", path.shown());
                 return Err(Failure::usage(text));
             }
-            Some(Kind::Folder) => walk(path, &name, reading, &mut sources)?,
+            Some(Kind::Folder) => {
+                let mut below = Vec::new();
+                walk(path, "", given, &mut below, &mut left_out)?;
+                let is_about = |file: &Found| file.form == Form::Plain && is_about(&file.path);
+                if below.iter().any(|file| !is_about(file)) {
+                    below.retain(|file| {
+                        let about = is_about(file);
+                        if about {
+                            left_out.about(&file.path);
+                        }
+                        !about
+                    });
+                }
+                found.extend(below);
+            }
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
                     Failure::usage(format!(
@@ -67,26 +119,39 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Source>, Failure
                         path.shown()
                     ))
                 })?;
-                sources.push(of_file(form, name, path.clone(), reading));
+                found.push(Found { given, below: String::new(), path: path.clone(), form });
             }
         }
     }
-    if sources.is_empty() {
+    if found.is_empty() {
         let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
+        let others =
+            left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
         return Err(Failure::usage(format!(
-            "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar",
+            "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
             shown.join(", ")
         )));
     }
-    Ok(sources)
+    Ok(named(paths, found, reading, left_out.notices()))
+}
+
+/// Names the files and makes sources of them.
+fn named(paths: &[PathBuf], found: Vec<Found>, reading: &Reading, notices: Vec<String>) -> Sources {
+    let places: Vec<(usize, &str)> =
+        found.iter().map(|file| (file.given, file.below.as_str())).collect();
+    let names = distinct(paths, &places);
+    let named = found.into_iter().zip(names);
+    let sources = named.map(|(file, name)| of_file(file.form, name, file.path, reading)).collect();
+    Sources { sources, notices }
 }
 
 /// Adds the files below a folder, sorted by bytes of their paths' components.
 fn walk(
     folder: &Path,
     name: &str,
-    reading: &Reading,
-    sources: &mut Vec<Source>,
+    given: usize,
+    found: &mut Vec<Found>,
+    left_out: &mut LeftOut,
 ) -> Result<(), Failure> {
     let refused = |e| Failure::from(Error::io(e, "list", folder));
     let mut entries = Vec::new();
@@ -96,22 +161,25 @@ fn walk(
     entries.sort();
     for entry in entries {
         let path = folder.join(&entry);
-        let below = format!("{name}/{}", lossless(Path::new(&entry)));
+        let below = format!("{name}/{}", name::shown(entry.as_encoded_bytes()));
         if entry.as_encoded_bytes().starts_with(b".") {
             continue;
         }
         match (files::kind(&path)?, form(&path)) {
-            (Some(Kind::Folder), _) => walk(&path, &below, reading, sources)?,
-            (Some(Kind::File), Some(form)) => sources.push(of_file(form, below, path, reading)),
-            _ => {}
+            (Some(Kind::Folder), _) => walk(&path, &below, given, found, left_out)?,
+            (Some(Kind::File), Some(form)) => found.push(Found { given, below, path, form }),
+            (Some(Kind::File), None) => left_out.other(&path),
+            _ => left_out.irregular(),
         }
     }
     Ok(())
 }
 
-/// Returns the path as text, with escapes for other bytes.
-fn lossless(path: &Path) -> String {
-    name::shown(path.as_os_str().as_encoded_bytes())
+/// Returns true for a file that describes the others.
+fn is_about(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let stem = name.split('.').next().unwrap_or_default();
+    matches!(stem, "readme" | "license" | "licence")
 }
 
 fn form(path: &Path) -> Option<Form> {

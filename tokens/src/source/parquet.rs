@@ -5,7 +5,7 @@ use std::path::Path;
 use tarflume_packer::Failure;
 use tarflume_packer::text_column::TextColumn;
 
-use super::documents::{Documents, LONGEST};
+use super::documents::{Documents, LONGEST, Next};
 
 /// The documents of a Parquet file. A null is an empty document.
 pub(super) struct Parquet(TextColumn);
@@ -17,7 +17,7 @@ impl Parquet {
 }
 
 impl Documents for Parquet {
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
-        self.0.next(LONGEST, text)
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
+        Ok(if self.0.next(LONGEST, text)? { Next::Text } else { Next::End })
     }
 }

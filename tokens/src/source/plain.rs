@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 
-use super::documents::{Documents, LONGEST};
-use super::lines::Lines;
+use super::documents::{Documents, LONGEST, Next};
+use super::lines::{Advance, Lines};
 use super::unpack;
 
 /// A file as one document.
@@ -23,22 +23,28 @@ impl Whole {
 }
 
 impl Documents for Whole {
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
-        let Some(reader) = self.reader.take() else { return Ok(false) };
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
+        let Some(reader) = self.reader.take() else { return Ok(Next::End) };
         let mut bytes = Vec::new();
         let read = reader.take(LONGEST as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|e| unpack::refused(e, &self.path))?;
         let shown = self.path.shown();
         if bytes.len() > LONGEST {
-            return Err(Failure::bad_data(format!(
+            let reason = format!(
                 "{shown}: the file has more than {LONGEST} bytes, which is too long for one \
                  document; give --per-line, or split the file"
-            )));
+            );
+            return Ok(Next::Bad { reason });
         }
-        text.push_str(utf8(&bytes).map_err(|reason| {
-            Failure::bad_data(format!("{shown}: {reason}; convert the file to UTF-8"))
-        })?);
-        Ok(true)
+        Ok(match utf8(&bytes) {
+            Ok(own) => {
+                text.push_str(own);
+                Next::Text
+            }
+            Err(reason) => {
+                Next::Bad { reason: format!("{shown}: {reason}; convert the file to UTF-8") }
+            }
+        })
     }
 }
 
@@ -59,14 +65,21 @@ impl PerLine {
 }
 
 impl Documents for PerLine {
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
-        while self.0.advance()? {
-            let line = self.0.text()?;
-            if !line.trim().is_empty() {
-                text.push_str(line);
-                return Ok(true);
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
+        loop {
+            match self.0.advance()? {
+                Advance::End => return Ok(Next::End),
+                Advance::Long => return Ok(self.0.too_long()),
+                Advance::Line => {}
+            }
+            match self.0.text() {
+                Ok(line) if line.trim().is_empty() => {}
+                Ok(line) => {
+                    text.push_str(line);
+                    return Ok(Next::Text);
+                }
+                Err(reason) => return Ok(Next::Bad { reason }),
             }
         }
-        Ok(false)
     }
 }

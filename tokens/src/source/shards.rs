@@ -9,7 +9,7 @@ use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Reading as Whole, TarReader};
 use tarflume_packer::Failure;
 
-use super::documents::{Documents, LONGEST, Reading};
+use super::documents::{Documents, LONGEST, Next, Reading};
 use super::{jsonl, plain};
 
 /// Limit on the extensions in an error.
@@ -37,28 +37,32 @@ impl Tar {
         })
     }
 
-    /// Returns the failure for a fault of a member.
-    fn fault(&self, member: &Member, reason: &str) -> Failure {
+    /// Returns the fault of a member.
+    fn bad(&self, member: &Member, reason: &str) -> Next {
         let (shown, byte) = (self.path.shown(), member.first);
-        Failure::bad_data(format!("{shown}: byte {byte}: {}: {reason}", name::shown(&member.name)))
+        let reason = format!("{shown}: byte {byte}: {}: {reason}", name::shown(&member.name));
+        Next::Bad { reason }
     }
 
-    fn add(&mut self, member: &Member, text: &mut String) -> Result<(), Failure> {
+    fn add(&mut self, member: &Member, text: &mut String) -> Result<Next, Failure> {
         if member.size > LONGEST as u64 {
-            return Err(self.fault(member, &format!("the part has more than {LONGEST} bytes")));
+            return Ok(self.bad(member, &format!("the part has more than {LONGEST} bytes")));
         }
         let is_json = self.part == "json" || self.part.ends_with(".json");
         let bytes = self.reader.data(member)?;
         let added = match is_json {
-            true => jsonl::field(bytes, &self.field, text),
+            true => jsonl::field(bytes, "part", &self.field, text),
             false => plain::utf8(bytes).map(|own| text.push_str(own)),
         };
-        added.map_err(|reason| self.fault(member, &reason))
+        Ok(match added {
+            Ok(()) => Next::Text,
+            Err(reason) => self.bad(member, &reason),
+        })
     }
 }
 
 impl Documents for Tar {
-    fn next(&mut self, text: &mut String) -> Result<bool, Failure> {
+    fn next(&mut self, text: &mut String) -> Result<Next, Failure> {
         while let Some(member) = self.reader.next_member()? {
             let Some((_, ext)) = name::split(&member.name) else { continue };
             if member.kind != MemberKind::File {
@@ -67,15 +71,14 @@ impl Documents for Tar {
             let ext = name::lower(ext);
             if *ext == *self.part.as_bytes() {
                 self.found = true;
-                self.add(&member, text)?;
-                return Ok(true);
+                return self.add(&member, text);
             }
             if !self.found && self.others.len() < NAMED {
                 self.others.insert(name::shown(&ext));
             }
         }
         if self.found {
-            return Ok(false);
+            return Ok(Next::End);
         }
         let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
         Err(Failure::bad_data(format!(

@@ -12,8 +12,9 @@ fn documents(source: &Source) -> Result<Vec<String>, String> {
     loop {
         let mut text = String::new();
         match opened.next(&mut text) {
-            Ok(true) => all.push(text),
-            Ok(false) => return Ok(all),
+            Ok(Next::Text) => all.push(text),
+            Ok(Next::End) => return Ok(all),
+            Ok(Next::Bad { reason }) => return Err(reason),
             Err(e) => return Err(e.text),
         }
     }
@@ -41,7 +42,7 @@ impl Folder {
         reading: &Reading,
     ) -> Result<Vec<String>, String> {
         let sources = list(&[self.file(name, bytes)], reading).map_err(|e| e.text)?;
-        documents(&sources[0])
+        documents(&sources.all()[0])
     }
 }
 
@@ -77,11 +78,19 @@ fn faults_of_json_name_the_line_and_the_remedy() {
             "{\"text\": \"a\"}\n{\"body\": 1, \"n\": 2}\n",
             "line 2 (byte 14): there is no field 'text'; the fields are 'body', 'n'; give",
         ),
-        ("{\"text\": 5}\n", "line 1 (byte 0): expected the text as a string"),
+        (
+            "{\"text\": 5}\n",
+            "line 1 (byte 0): expected the text as a string, at byte 9 of the line",
+        ),
+        ("{\n \"text\": \"a\"\n}\n", "line 1 (byte 0): a JSON value of several lines begins here"),
+        ("[\n {\"text\": \"a\"}\n]\n", "`jq -c '.[]'` the objects of a list"),
         ("{\"text\": \"a\", \"text\": \"b\"}\n", "appears twice"),
         ("[1]\n", "expected a JSON object"),
         ("{\"text\": \"a\"} {}\n", "unexpected text after"),
-        ("{\"text\": \"a", "the text ends inside a string"),
+        (
+            "{\"text\": \"a",
+            "the text ends inside a string, at byte 11 of the line; it goes on in the next",
+        ),
     ] {
         let error = folder.read("a.jsonl", bytes, &Reading::default()).unwrap_err();
         assert!(error.contains("a.jsonl: line ") && error.contains(expected), "{error}");
@@ -166,6 +175,80 @@ fn joined_tars_are_refused_or_read_on() {
 }
 
 #[test]
+fn documents_behind_a_bad_one_are_read() {
+    let folder = Folder::new();
+    let long = "x".repeat(LONGEST);
+    let lines =
+        format!("{{\"text\": \"a\"}}\n{{}}\n{{\"text\": \"{long}\"}}\n{{\"text\": \"b\"}}\n");
+    let shard = tar(&[("1.json", "{}"), ("2.json", "{\"text\": \"b\"}")]);
+    let json = Reading { part: "json".into(), ..Reading::default() };
+    let per_line = Reading { per_line: true, ..Reading::default() };
+    let all = |name: &str, bytes: &[u8], reading: &Reading| {
+        let sources = list(&[folder.file(name, bytes)], reading).unwrap();
+        let mut documents = sources.all()[0].open().unwrap();
+        let step = |_| {
+            let mut text = String::new();
+            match documents.next(&mut text).unwrap() {
+                Next::Text => text,
+                Next::Bad { .. } => "bad".into(),
+                Next::End => "end".into(),
+            }
+        };
+        (0..5).map(step).collect::<Vec<String>>()
+    };
+    let usual = Reading::default();
+    assert_eq!(all("a.jsonl", lines.as_bytes(), &usual), ["a", "bad", "bad", "b", "end"]);
+    assert_eq!(all("a.txt", b"a\n\xff\nb\n", &per_line), ["a", "bad", "b", "end", "end"]);
+    assert_eq!(all("b.txt", b"\xff", &usual)[..2], ["bad", "end"]);
+    assert_eq!(all("s.tar", &shard, &json)[..3], ["bad", "b", "end"]);
+}
+
+#[test]
+fn what_a_folder_has_beside_text_is_counted() {
+    let folder = Folder::new();
+    for name in [
+        "d/README.md",
+        "d/LICENSE",
+        "d/data/a.jsonl",
+        "d/b.csv",
+        "d/c.jsonl.bz2",
+        "d/d.csv",
+        "d/.git/x",
+    ] {
+        folder.file(name, "");
+    }
+    let root = folder.0.path().join("d");
+    let listed = list(std::slice::from_ref(&root), &Reading::default()).unwrap();
+    let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
+    assert_eq!(names, ["d/data/a.jsonl"]);
+    let notices = listed.notices().join("\n");
+    assert!(notices.contains("2 .csv, 1 .bz2, 1 without extension"), "{notices}");
+    assert!(notices.contains("1 file is left out") && notices.contains("d/README.md"), "{notices}");
+    let both = list(&[root.clone(), root.join("README.md")], &Reading::default()).unwrap();
+    let names: Vec<&str> = both.all().iter().map(Source::name).collect();
+    assert_eq!(names, ["d/data/a.jsonl", "README.md"]);
+    folder.file("only/README.md", "");
+    let only = list(&[folder.0.path().join("only")], &Reading::default()).unwrap();
+    assert_eq!((only.all().len(), only.notices().len()), (1, 0));
+    folder.file("none/a.arrow", "");
+    let error = list(&[folder.0.path().join("none")], &Reading::default()).unwrap_err();
+    assert!(error.text.contains("there are 1 .arrow"), "{error}");
+}
+
+#[test]
+fn files_of_one_name_in_different_folders_have_names_of_their_own() {
+    let folder = Folder::new();
+    let [x, y] = ["x/a.jsonl", "y/a.jsonl"].map(|name| folder.file(name, ""));
+    let names = |paths: &[PathBuf]| -> Vec<String> {
+        let sources = list(paths, &Reading::default()).unwrap();
+        sources.all().iter().map(|source| source.name().to_string()).collect()
+    };
+    assert_eq!(names(&[x.clone(), y.clone()]), ["x/a.jsonl", "y/a.jsonl"]);
+    assert_eq!(names(&[x.clone(), x.clone()]), ["a.jsonl", "a.jsonl"]);
+    assert_eq!(names(&[x, y.parent().unwrap().into()]), ["a.jsonl", "y/a.jsonl"]);
+}
+
+#[test]
 fn folders_are_listed_in_the_order_of_bytes() {
     let folder = Folder::new();
     for name in ["c/b.jsonl", "c/B.txt.gz", "c/a/z.tar", "c/.hidden.txt", "c/x.jpg", "c/x.tar.gz"] {
@@ -173,7 +256,7 @@ fn folders_are_listed_in_the_order_of_bytes() {
     }
     let names = |paths: &[PathBuf]| -> Vec<String> {
         let sources = list(paths, &Reading::default()).unwrap();
-        sources.iter().map(|source| source.name().to_string()).collect()
+        sources.all().iter().map(|source| source.name().to_string()).collect()
     };
     let root = folder.0.path().join("c");
     assert_eq!(names(std::slice::from_ref(&root)), ["c/B.txt.gz", "c/a/z.tar", "c/b.jsonl"]);

@@ -1,0 +1,72 @@
+//! `LeftOut`: the files of folders that are no documents, counted for a notice.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::ShowPath;
+use tarflume_packer::units;
+
+/// Limit on the extensions that a notice names.
+const NAMED: usize = 6;
+
+/// Files that are left out.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// Files of other kinds, by the ends of their names.
+    others: BTreeMap<String, u64>,
+    /// Files that describe the others.
+    about: Vec<PathBuf>,
+}
+
+impl LeftOut {
+    /// Counts a file of another kind.
+    pub(super) fn other(&mut self, path: &Path) {
+        let extension = path.extension().map(|own| own.to_string_lossy().to_ascii_lowercase());
+        let end = extension.map_or_else(|| "without extension".into(), |own| format!(".{own}"));
+        *self.others.entry(end).or_default() += 1;
+    }
+
+    /// Counts what is neither a folder nor a file, such as a link to nothing.
+    pub(super) fn irregular(&mut self) {
+        *self.others.entry("irregular".into()).or_default() += 1;
+    }
+
+    /// Notes a file that describes the others.
+    pub(super) fn about(&mut self, path: &Path) {
+        self.about.push(path.into());
+    }
+
+    /// Returns the numbers of files of other kinds, the most frequent first; `None` if there are none.
+    pub(super) fn others(&self) -> Option<String> {
+        let mut counts: Vec<(&String, u64)> =
+            self.others.iter().map(|(end, &n)| (end, n)).collect();
+        counts.sort_by_key(|&(_, number)| std::cmp::Reverse(number));
+        let shown = counts.iter().take(NAMED).map(|(end, n)| format!("{} {end}", units::count(*n)));
+        let mut shown: Vec<String> = shown.collect();
+        let rest: u64 = counts.iter().skip(NAMED).map(|(_, number)| number).sum();
+        if rest > 0 {
+            shown.push(format!("{} others", units::count(rest)));
+        }
+        (!shown.is_empty()).then(|| shown.join(", "))
+    }
+
+    /// Returns a line for each kind of file that is left out.
+    pub(super) fn notices(&self) -> Vec<String> {
+        let mut notices = Vec::new();
+        if let Some(others) = self.others() {
+            notices.push(format!(
+                "files of the folders that are no text are left out: {others}; text is read from .jsonl, .txt \
+                 (also with .gz or .zst), .parquet and .tar"
+            ));
+        }
+        if let Some(first) = self.about.first() {
+            let files = units::counted(self.about.len() as u64, "file is", "files are");
+            notices.push(format!(
+                "{files} left out because they describe the others, such as {}; name it beside the folder to \
+                 pack it",
+                first.shown()
+            ));
+        }
+        notices
+    }
+}
