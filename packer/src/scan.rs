@@ -12,6 +12,7 @@ pub(crate) mod exclude;
 pub(crate) mod exclude_list;
 pub(crate) mod exts;
 mod group;
+pub(crate) mod layout;
 pub(crate) mod list;
 mod listing;
 pub(crate) mod lists;
@@ -19,6 +20,7 @@ pub(crate) mod options;
 pub(crate) mod pair;
 mod refusal;
 pub(crate) mod rules;
+pub(crate) mod several;
 pub(crate) mod stored;
 pub(crate) mod subtree;
 mod tables;
@@ -32,6 +34,7 @@ use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
 use self::exts::ExtTable;
 use self::group::{FolderName, Grouper};
+use self::layout::Layout;
 use self::list::SampleList;
 pub(crate) use self::tables::FoundTable;
 use self::texts::Texts;
@@ -64,6 +67,8 @@ pub struct Scan {
     pub problems: Vec<ScanProblem>,
     /// Tables of metadata found in folders; see [`ScanOptions::metadata`].
     pub(crate) tables: Vec<FoundTable>,
+    /// The folders and files that hold the samples.
+    pub(crate) layout: Layout,
     /// Number of files left out because they are hidden or excluded.
     pub skipped: u64,
     /// Number of samples whose key differs from their files' name.
@@ -118,6 +123,7 @@ pub fn scan(
         notes: Vec::new(),
         problems: all.problems,
         tables: all.tables,
+        layout: Layout { empty: all.empty, ..Layout::default() },
         skipped: all.skipped,
         renamed: all.renamed,
         newest: all.newest,

@@ -166,9 +166,13 @@ impl BuildOptions {
         }
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
-        let label = self.label_rule()?;
+        let mut label = self.label_rule()?;
+        let is_mute_about_splits = self.split.is_none() && self.split_by.is_none();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
+        if let (Some(label), Some(SplitRule::Folder(folder))) = (&mut label, &split) {
+            label.split = Some(*folder);
+        }
         let selected = {
             let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
             self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?
@@ -218,7 +222,7 @@ impl BuildOptions {
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
             label: label.as_ref().map(|rule| rule.folder.to_string()),
-            classes: label.as_ref().and_then(LabelRule::planned),
+            classes: label.as_ref().map_or_else(|| join.classes(), LabelRule::planned),
             split: self.split.clone(),
             stratify: self.stratify.clone(),
             split_by: self.split_by.clone(),
@@ -270,6 +274,7 @@ impl BuildOptions {
             shape,
             label,
             split,
+            is_mute_about_splits,
             append: None,
             // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,
@@ -322,6 +327,7 @@ impl BuildOptions {
             yolo: self.yolo.as_deref(),
             yolo_names: self.yolo_names.as_deref(),
             voc: self.voc.as_deref(),
+            classes: self.classes.as_deref().filter(|_| self.label.is_none()),
         }
     }
 
@@ -376,8 +382,11 @@ impl BuildOptions {
     fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {
         let Some(label) = &self.label else {
             return match &self.classes {
-                None => Ok(None),
-                Some(_) => Err(Failure::usage("--classes needs labels: give --label folder")),
+                Some(_) if self.voc.is_none() => {
+                    let text = "--classes numbers the classes of --label and --voc: give one of them";
+                    Err(Failure::usage(text))
+                }
+                _ => Ok(None),
             };
         };
         let folder = FolderRule::parse(label);
@@ -386,7 +395,7 @@ impl BuildOptions {
             None => ClassList::Folders,
             Some(path) => ClassList::read(path)?,
         };
-        Ok(Some(LabelRule { folder, list }))
+        Ok(Some(LabelRule { folder, list, split: None }))
     }
 
     fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {

@@ -73,8 +73,7 @@ pub(crate) fn keys(
         let other = scan.shown(&first, roots);
         let (kind, reason) = match (pair.clash, rules.action(Rule::Case)) {
             (Clash::Same, _) => {
-                let reason = format!("{other} has the same key in the shard; rename one of them");
-                (ProblemKind::RepeatedKey, reason)
+                (ProblemKind::RepeatedKey, repeated(scan, roots, (&first, &later), &other))
             }
             (Clash::CaseOnly, Action::Replace) => {
                 let key = distinguished(&later.key);
@@ -105,6 +104,38 @@ pub(crate) fn keys(
         decided.problems.push(scan.problem(kind, &later, roots, reason));
     }
     Ok(decided)
+}
+
+/// Returns why two samples cannot have one key, and what to do; `other` is the path of the first one.
+fn repeated(
+    scan: &Scan,
+    roots: &[PathBuf],
+    (first, later): (&FoundSample, &FoundSample),
+    other: &str,
+) -> String {
+    if other != scan.shown(later, roots) {
+        return format!("{other} has the same key in the shard; rename one of them");
+    }
+    let is_of_files = |sample: &FoundSample| {
+        sample.parts.iter().all(|part| matches!(part.at, FoundAt::File(_)))
+    };
+    if is_of_files(first) && is_of_files(later) {
+        return "its folder is given twice as SRC; give it once".into();
+    }
+    let row = |sample: &FoundSample| {
+        sample.parts.iter().find_map(|part| match part.at {
+            FoundAt::Cell(_, row, _) => Some(row),
+            _ => None,
+        })
+    };
+    let rows = match (row(first), row(later)) {
+        (Some(first), Some(later)) if first != later => format!("rows {first} and {later}"),
+        _ => "two rows or members".to_string(),
+    };
+    format!(
+        "{rows} of it have this key; of a table, key=COLUMN names a column whose values differ; of an archive, rename \
+         one member or --exclude it"
+    )
 }
 
 /// Images that one thread hashes with one reader of sources.

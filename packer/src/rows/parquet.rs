@@ -6,15 +6,19 @@
 
 mod cells;
 mod choose;
+mod partitions;
 mod places;
 mod walk;
 
+use std::path::Path;
+
 use serde_json::Value;
-use tarflume_formats::Column;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Column, name};
 
 pub(super) use self::cells::ParquetCells;
 use self::choose::{Chosen, ExtRule, PartColumn, classes};
+use self::partitions::Partitions;
 pub(super) use self::places::places;
 use self::walk::{Found, Walk};
 use super::Listing;
@@ -32,6 +36,8 @@ const STEP: u64 = 1024;
 struct Table {
     file: ParquetFile,
     chosen: Chosen,
+    /// Values that the names of its folders state for all of its rows.
+    partition: Vec<(String, Value)>,
     source: u32,
 }
 
@@ -67,9 +73,10 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 
 fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
     let mut tables: Vec<Table> = Vec::with_capacity(source.files.len());
-    for path in &source.files {
+    let partitions = Partitions::of(&source.files)?;
+    for (n, path) in source.files.iter().enumerate() {
         let file = ParquetFile::open(path)?;
-        let chosen = Chosen::of(source, &file)?;
+        let chosen = Chosen::of(source, &file, partitions.names())?;
         for part in &chosen.parts {
             file.check_leaf(part.leaf)?;
         }
@@ -82,7 +89,9 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
                 path.shown()
             )));
         }
-        tables.push(Table { file, chosen, source: 0 });
+        let mut partition = partitions.values(n);
+        partition.retain(|(name, _)| partitions::is_packed(source, &file, name));
+        tables.push(Table { file, chosen, partition, source: 0 });
     }
     Ok(tables)
 }
@@ -195,7 +204,7 @@ fn describe(
     shapes: &[Option<Vec<u64>>],
     listing: &mut Listing<'_, '_>,
 ) -> Result<(), Failure> {
-    let Table { file, chosen, .. } = &tables[0]; // a source names at least one file
+    let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
     let about = listing.builder.about();
     for (part, shape) in chosen.parts.iter().zip(shapes) {
         let (Some(element), Some(shape), ExtRule::Fixed(name)) = (part.element, shape, &part.ext)
@@ -206,6 +215,8 @@ fn describe(
         about.columns.push(Column { name: name.clone(), kind, shape, nullable: false });
     }
     about.columns.extend(chosen.columns(file.schema()));
+    let all = tables.iter().map(|table| table.partition.as_slice());
+    about.columns.extend(partitions::described(partition, all));
     let mut names: Vec<&str> = about.columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -267,7 +278,7 @@ impl Rows<'_> {
         mut json: JsonRow,
         listing: &mut Listing<'_, '_>,
     ) -> Result<(), Failure> {
-        let Table { chosen, source, .. } = self.table;
+        let Table { chosen, source, partition, file } = self.table;
         let name = RowName { source: *source, row };
         let builder = &mut *listing.builder;
         if let Some(why) = json.fault {
@@ -295,7 +306,12 @@ impl Rows<'_> {
                     builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
                     return Ok(());
                 }
-                Found::Null => continue,
+                Found::Null => {
+                    if let Some(picture) = column.beside.as_ref().and_then(|path| text_at(&json.values, path)) {
+                        return Err(path_alone(file.path(), row, picture, &column.beside));
+                    }
+                    continue;
+                }
                 Found::Uneven => (Vec::new(), None),
             };
             let ext = ext_of(&column.ext, value);
@@ -314,6 +330,7 @@ impl Rows<'_> {
             parts.push((ext, part));
         }
         json.values.retain(|name, _| chosen.json.iter().any(|kept| kept == name));
+        json.values.extend(partition.iter().cloned());
         let text = (!json.values.is_empty()).then(|| Value::Object(json.values).to_string());
         let mut named: Vec<(&str, RowPart<'_>)> =
             parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
@@ -322,6 +339,26 @@ impl Rows<'_> {
         }
         builder.push(name, key.as_bytes(), &named)
     }
+}
+
+/// Returns the text at a path of a row's JSON.
+fn text_at<'v>(row: &'v serde_json::Map<String, Value>, path: &[String]) -> Option<&'v str> {
+    let (root, inner) = path.split_first()?;
+    inner.iter().try_fold(row.get(root)?, |value, name| value.get(name))?.as_str()
+}
+
+/// Returns the error for a picture whose bytes are in another file.
+fn path_alone(file: &Path, row: u64, picture: &str, column: &Option<Vec<String>>) -> Failure {
+    let path = column.as_ref().map_or(String::new(), |path| path.join("."));
+    let root = path.split('.').next().unwrap_or_default();
+    Failure::usage(format!(
+        "{}: row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture would be \
+         packed; put the bytes into the table (in Python: dataset.with_format('arrow').map(datasets.table.\
+         embed_table_storage, batched=True)), pack the name as JSON with json=*,{path}, or leave the column \
+         out with drop={root}",
+        file.shown(),
+        name::shown(picture.as_bytes())
+    ))
 }
 
 /// Returns the extension of a value.

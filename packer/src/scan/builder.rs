@@ -12,6 +12,7 @@ use tarflume_formats::{About, Column};
 use tarflume_formats::{files, name};
 
 use super::exts::ExtTable;
+use super::layout::Layout;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
@@ -403,7 +404,12 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                _ => return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key))),
+                Action::Replace => {
+                    return Err((ProblemKind::BadName, refusal::too_long("its extension", longest)));
+                }
+                Action::Refuse => {
+                    return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key)));
+                }
             }
         }
         self.renamed += u64::from(out != given);
@@ -442,6 +448,7 @@ impl<'a> ScanBuilder<'a> {
             notes,
             problems: self.problems,
             tables: Vec::new(),
+            layout: Layout::default(),
             skipped: self.skipped,
             renamed: self.renamed,
             newest: self.newest,

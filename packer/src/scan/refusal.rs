@@ -47,3 +47,11 @@ pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
     let word = rule.word();
     format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
 }
+
+/// Returns why a name cannot be made short enough: `what` of it alone, which is kept, has `bytes`.
+pub(super) fn too_long(what: &str, bytes: usize) -> String {
+    format!(
+        "{what} alone has {bytes} of the {MAX_NAME} bytes that all readers take, so --names long=replace can't make \
+         the name short enough; give it a shorter name, or --names long=allow for readers that take long names"
+    )
+}

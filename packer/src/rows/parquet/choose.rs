@@ -8,6 +8,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
+use super::super::assign::as_ext;
 use super::super::url::SourceUrl;
 use super::walk::{Element, is_bytes};
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub(super) struct PartColumn {
     pub(super) element: Option<Element>,
     /// Whether the column stays JSON if its lists differ in length.
     pub(super) maybe: bool,
+    /// The path of the values that name the files of an image column, beside its bytes.
+    pub(super) beside: Option<Vec<String>>,
 }
 
 /// The columns that are read.
@@ -53,21 +56,39 @@ impl Chosen {
     ///
     /// # Errors
     /// Returns an error for an option that names no column, or one of another type.
-    pub(super) fn of(source: &SourceUrl, file: &ParquetFile) -> Result<Chosen, Failure> {
+    pub(super) fn of(
+        source: &SourceUrl,
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<Chosen, Failure> {
         let schema = file.schema();
-        let named = |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json");
+        let named =
+            |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json" | "drop");
         let mut chosen = Chosen::default();
         for (name, column) in source.options.iter().filter(named) {
             let part = chosen.named(name, column, file)?;
             chosen.parts.push(part);
         }
-        if chosen.parts.is_empty() {
-            chosen.parts = usual(schema);
+        let dropped = words(source.option("drop").unwrap_or_default());
+        let is_column = |name: &str| !leaves(schema, name).is_empty() || has(partitions, name);
+        if let Some(name) = dropped.iter().find(|name| !is_column(name)) {
+            return Err(missing(file, name));
         }
-        chosen.choose_json(source.option("json").unwrap_or("*"), file)?;
+        let is_named = !chosen.parts.is_empty();
+        if !is_named {
+            chosen.parts = usual(schema, &dropped);
+        }
+        let json = words(source.option("json").unwrap_or("*"));
+        chosen.choose_json((&json, &dropped), file, partitions)?;
         if let Some(key) = source.option("key") {
             chosen.choose_key(key, file)?;
         }
+        let chooses_all = is_named && !json.contains(&"*");
+        if !chooses_all {
+            chosen.check_bytes(&dropped, file)?;
+        }
+        chosen.check_exts(file)?;
+        chosen.find_paths(schema);
         chosen.leaves.sort_unstable();
         chosen.leaves.dedup();
         Ok(chosen)
@@ -92,7 +113,7 @@ impl Chosen {
                 "image" => ExtRule::Content(String::new(), "bin".into()),
                 name => ExtRule::Fixed(name.into()),
             };
-            return Ok(PartColumn { ext, leaf, element: None, maybe: false });
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         }
         let Some(element) = Element::of(&descriptor).filter(|_| descriptor.max_rep_level() > 0)
         else {
@@ -101,14 +122,19 @@ impl Chosen {
         };
         let ext = if name.ends_with(".raw") { name.into() } else { format!("{name}.raw") };
         let ext = ExtRule::Fixed(ext);
-        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false })
+        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false, beside: None })
     }
 
-    fn choose_json(&mut self, option: &str, file: &ParquetFile) -> Result<(), Failure> {
+    fn choose_json(
+        &mut self,
+        (wanted, dropped): (&[&str], &[&str]),
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<(), Failure> {
         let schema = file.schema();
-        let wanted: Vec<&str> =
-            option.split(',').filter(|name| !matches!(*name, "" | "none")).collect();
-        if let Some(name) = wanted.iter().find(|&&n| n != "*" && leaves(schema, n).is_empty()) {
+        let is_none =
+            |name: &str| name != "*" && leaves(schema, name).is_empty() && !has(partitions, name);
+        if let Some(name) = wanted.iter().find(|name| is_none(name)) {
             return Err(missing(file, name));
         }
         for (root, field) in schema.root_schema().get_fields().iter().enumerate() {
@@ -122,6 +148,7 @@ impl Chosen {
                 let named = wanted.iter().any(|w| *w == path || is_under(&path, w));
                 let free = wanted.contains(&"*")
                     && !is_image
+                    && !is_dropped(&path, dropped)
                     && !self.parts.iter().any(|part| part.leaf == leaf && !part.maybe);
                 let has_json = !is_bytes(&schema.column(leaf), false);
                 if named && !has_json {
@@ -137,6 +164,62 @@ impl Chosen {
             }
         }
         Ok(())
+    }
+
+    /// Refuses columns of bytes that are neither packed nor left out by name.
+    fn check_bytes(&self, dropped: &[&str], file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        for leaf in 0..schema.num_columns() {
+            let column = schema.column(leaf);
+            let path = column.path().string();
+            let is_part = self.parts.iter().any(|part| part.leaf == leaf);
+            if is_part || !is_bytes(&column, false) || is_dropped(&path, dropped) {
+                continue;
+            }
+            let root = schema.get_column_root(leaf).name();
+            let (why, remedy) = match column.max_rep_level() {
+                0 => ("bytes", format!("name the part: {}={path}", as_ext(root))),
+                _ => ("lists of bytes", "write a column for each value".to_string()),
+            };
+            let text = format!(
+                "has {why} that would not be packed: a part is one value of a row; {remedy}, or leave the \
+                 column out with drop={root}"
+            );
+            return Err(refused(file, &path, &text));
+        }
+        Ok(())
+    }
+
+    /// Refuses two columns that become the same part.
+    fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
+        let name = |part: &PartColumn| file.schema().column(part.leaf).path().string();
+        for (n, part) in self.parts.iter().enumerate() {
+            if let Some(other) = self.parts[..n].iter().find(|other| other.ext == part.ext) {
+                let text = format!(
+                    "and column '{}' become the same part; name them: a.jpg=COLUMN&b.jpg=COLUMN",
+                    name(other)
+                );
+                return Err(refused(file, &name(part), &text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
+    fn find_paths(&mut self, schema: &SchemaDescriptor) {
+        for part in &mut self.parts {
+            let root = schema.get_column_root_idx(part.leaf);
+            let of_root: Vec<usize> = (0..schema.num_columns())
+                .filter(|&n| schema.get_column_root_idx(n) == root)
+                .collect();
+            let field = schema.get_column_root(part.leaf);
+            let Some((bytes, path)) = image(schema, field, &of_root) else { continue };
+            let is_packed = self.json.iter().any(|name| name == field.name());
+            if bytes == part.leaf && !is_packed {
+                self.leaves.push(path);
+                part.beside = Some(schema.column(path).path().parts().to_vec());
+            }
+        }
     }
 
     fn choose_key(&mut self, key: &str, file: &ParquetFile) -> Result<(), Failure> {
@@ -176,22 +259,39 @@ impl Chosen {
     }
 }
 
+/// Returns the names in an option.
+fn words(option: &str) -> Vec<&str> {
+    option.split(',').filter(|name| !matches!(*name, "" | "none")).collect()
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
+}
+
+fn is_dropped(path: &str, dropped: &[&str]) -> bool {
+    dropped.iter().any(|name| path == *name || is_under(path, name))
+}
+
 /// Returns the parts if no option names one.
-fn usual(schema: &SchemaDescriptor) -> Vec<PartColumn> {
+fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
     let mut parts = Vec::new();
     let mut names = Vec::new();
     for leaf in 0..schema.num_columns() {
         let column = schema.column(leaf);
         let name = schema.get_column_root(leaf).name().to_string();
+        if is_dropped(&column.path().string(), dropped) {
+            continue;
+        }
         if is_bytes(&column, false) && column.max_rep_level() == 0 {
             names.push((parts.len(), name));
             let ext = ExtRule::Fixed(String::new());
-            parts.push(PartColumn { ext, leaf, element: None, maybe: false });
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
             && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
         {
             let ext = ExtRule::Fixed(format!("{name}.raw"));
-            parts.push(PartColumn { ext, leaf, element: Some(element), maybe: true });
+            let element = Some(element);
+            parts.push(PartColumn { ext, leaf, element, maybe: true, beside: None });
         }
     }
     let alone = names.len() == 1;
