@@ -170,3 +170,95 @@ def test_builds_that_are_killed_make_the_same_bytes(tmp_path):
     many = pa.concat_tables([pa.table(columns())] * 4)
     pq.write_table(many, file, row_group_size=500)
     killed(f"parquet:{file}", tmp_path, 8, "--shard-samples", 25, "--jobs", 2, "--no-fsync")
+
+
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def write(file, table: dict[str, pa.Array], **how) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(table), file, **how)
+    return f"parquet:{file}"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[{"bytes": JPEGS[0], "path": None}] * 2] * 2, pa.list_(IMAGE)),
+        pa.array([[JPEGS[0]], [JPEGS[1]]], pa.list_(pa.binary())),
+        pa.array([[("a", JPEGS[0])], []], pa.map_(pa.string(), pa.binary())),
+    ],
+    ids=["list of pictures", "list of bytes", "map of bytes"],
+)
+def test_bytes_in_lists_are_an_error_unless_they_are_left_out(column, tmp_path):
+    source = write(tmp_path / "t.parquet", {"images": column, "text": pa.array(["a", "b"])})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "lists of bytes that would not be packed" in text and "drop=images" in text
+    assert "would not be packed" in refused("build", source + "?json=text", "-o", tmp_path / "out")
+    found = packed(source + "?drop=images", tmp_path / "out")
+    assert found["00000001"] == {"json": b'{"text":"b"}'}
+
+
+def test_a_column_of_bytes_that_no_option_names_is_an_error(tmp_path):
+    binary = pa.array(JPEGS[:2], pa.binary())
+    source = write(tmp_path / "t.parquet", {"a": binary, "b": binary, "n": pa.array([1, 2])})
+    text = refused("build", source + "?jpg=a", "-o", tmp_path / "out")
+    assert "'b' has bytes that would not be packed" in text and "b=b" in text and "drop=b" in text
+    assert set(packed(source + "?jpg=a&drop=b", tmp_path / "dropped")["00000000"]) == {"jpg", "json"}
+    assert set(packed(source + "?jpg=a&b.jpg=b", tmp_path / "both")["00000000"]) == {"jpg", "b.jpg", "json"}
+    assert set(packed(source + "?jpg=a&json=n", tmp_path / "chosen")["00000000"]) == {"jpg", "json"}
+    assert "become the same part" in refused("build", source + "?jpg=a&jpg=b", "-o", tmp_path / "no")
+
+
+def test_pictures_by_path_are_an_error_with_the_row(tmp_path):
+    rows = [{"bytes": JPEGS[0], "path": "0.jpg"}, {"bytes": None, "path": "photos/1.jpg"}, None]
+    source = write(tmp_path / "t.parquet", {"image": pa.array(rows, IMAGE), "text": pa.array(["a", "b", "c"])})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "row 1: column 'image' names the file 'photos/1.jpg' and has no bytes of it" in text
+    assert "drop=image" in text and "json=*,image.path" in text
+    found = packed(source + "?json=*,image.path", tmp_path / "paths")
+    assert facts(found["00000001"]) == {"image": {"path": "photos/1.jpg"}, "text": "b"}
+    assert found["00000000"]["jpg"] == JPEGS[0]
+    assert set(packed(source + "?drop=image", tmp_path / "dropped")["00000000"]) == {"json"}
+
+
+def test_folders_of_partitions_are_columns(tmp_path):
+    table = pa.table({"text": ["a", "b", "c"], "label": [0, 1, 1], "site": ["x", "x/y", None]})
+    pq.write_to_dataset(table, tmp_path / "set", partition_cols=["label", "site"])
+    oracle = {row["text"]: row for row in pq.read_table(tmp_path / "set").to_pylist()}
+    source = f"parquet:{tmp_path}/set/*/*/*.parquet"
+    found = [facts(sample) for sample in packed(source, tmp_path / "out").values()]
+    assert {row["text"]: {**row, "label": str(row["label"])} for row in found} == {
+        text: {**row, "label": str(row["label"])} for text, row in oracle.items()
+    }
+    assert {type(row["label"]) for row in found} == {int}
+    about = json.loads((tmp_path / "out" / "dataset.json").read_text())
+    described = {column["name"]: column for column in about["columns"]}
+    assert described["/label"] == {"name": "/label", "type": "int64"}
+    assert described["/site"] == {"name": "/site", "type": "string", "nullable": True}
+    alone = packed(source + "?json=text,label", tmp_path / "chosen")
+    assert all(set(facts(sample)) == {"text", "label"} for sample in alone.values())
+    assert all(set(facts(sample)) == {"text", "site"} for sample in packed(source + "?drop=label", tmp_path / "d").values())
+
+
+@pytest.mark.parametrize("how", [{"compression": "none", "use_dictionary": False}, {"compression": "snappy"}])
+def test_checksums_of_pages_are_compared(how, tmp_path):
+    file = tmp_path / "t.parquet"
+    source = write(file, {"x": pa.array(range(1500))}, write_page_checksum=True, **how)
+    assert len(packed(source, tmp_path / "whole")) == 1500
+    data = bytearray(file.read_bytes())
+    data[600] ^= 4
+    file.write_bytes(data)
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "CRC checksum mismatch; the file is damaged" in text and str(file) in text
+
+
+def test_splits_in_the_names_of_files_are_said_and_kept(tmp_path):
+    for name in ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"]:
+        write(tmp_path / "data" / f"{name}.parquet", {"label": pa.array([1, 2])})
+    source = f"parquet:{tmp_path}/data/*.parquet"
+    said = subprocess.run([PACK, "build", source, "-o", tmp_path / "one"], capture_output=True, text=True, check=True)
+    assert "state splits (test 1, train 2)" in said.stderr and "--split-by source" in said.stderr
+    pack("build", source, "-o", tmp_path / "out", "--split-by", "source")
+    shards = json.loads((tmp_path / "out" / "dataset.json").read_text())["shards"]
+    assert [(shard["split"], shard["samples"]) for shard in shards] == [("test", 2), ("train", 4)]

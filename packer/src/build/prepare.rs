@@ -112,13 +112,13 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
     pool.install(|| {
         let (mut scan, mut left) = scanned(request, counter)?;
         let Request { roots, scan: options, stop, .. } = request;
+        if let Some(rule) = &request.label {
+            label(&mut scan, roots, rule, request.scan.json, stop)?;
+        }
         let groups_files = request.pair.is_empty()
             && request.sources.iter().all(|source| source.kind == SourceKind::Zip);
         if groups_files && !request.adds_to_several_pictures() {
             several::refuse(&mut scan, roots, &options.require, request.label.is_some())?;
-        }
-        if let Some(rule) = &request.label {
-            label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
         if let Some(append) = &request.append {
             left = append.present.leave_out(&mut scan, roots, &options.names, left)?;

@@ -90,8 +90,7 @@ impl Doubts {
             };
             let reason = |class: &String| {
                 format!(
-                    "all {} would be one class, '{}'; {remedy}; if there is only one class, list it: --classes FILE",
-                    units::counted(scan.samples.len(), "sample", "samples"),
+                    "all samples would be one class, '{}'; {remedy}; if there is only one class, list it: --classes FILE",
                     name::shown(class.as_bytes()),
                 )
             };

@@ -133,8 +133,9 @@ fn repeated(
         _ => "two rows or members".to_string(),
     };
     format!(
-        "{rows} of it have this key; of a table, key=COLUMN names a column whose values differ; of an archive, rename \
-         one member or --exclude it"
+        "{rows} of {} have this key; of a table, key=COLUMN names a column whose values differ; of an archive, rename \
+         one member or --exclude it",
+        scan.shown_source(later, roots)
     )
 }
 

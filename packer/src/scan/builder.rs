@@ -152,6 +152,11 @@ impl<'a> ScanBuilder<'a> {
         self.noted.push((column.into(), ext.into()));
     }
 
+    /// Adds a line for the summary, once.
+    pub(crate) fn note(&mut self, note: Option<String>) {
+        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
+    }
+
     /// Returns the options of the scan.
     pub(crate) fn options(&self) -> &'a ScanOptions {
         self.options

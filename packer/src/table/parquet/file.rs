@@ -179,7 +179,11 @@ pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
             Ok(refused) => Failure::bad_data(format!("{}: {of}: {refused}", path.shown())),
             Err(other) => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
         },
-        other => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
+        other => {
+            let text = other.to_string();
+            let damaged = if text.contains("CRC checksum") { "; the file is damaged: copy it again" } else { "" };
+            Failure::bad_data(format!("{}: {of}: {text}{damaged}", path.shown()))
+        }
     }
 }
 
