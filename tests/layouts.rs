@@ -43,7 +43,9 @@ fn one_class_for_all_samples_is_a_problem_that_shows_other_folders() {
         .pack("build d -o out --label folder")
         .exits(1)
         .says("ambiguous-class: PLACE/d/n01/images/a.JPEG")
-        .says("all samples would be one class, 'images'; --label folder=1 makes 2 classes (n01, n02)")
+        .says(
+            "all samples would be one class, 'images'; --label folder=1 makes 2 classes (n01, n02)",
+        )
         .says("--label path makes 2 classes (n01/images, n02/images)");
     place.pack("build d -o out --label folder=1").succeeds();
     assert_eq!(classes(&place, "out"), json!(["n01", "n02"]));
@@ -78,7 +80,10 @@ fn a_name_of_several_folders_is_a_problem_that_shows_the_class_by_path() {
     assert_eq!(classes(&place, "out"), json!(["a/abbey", "b/bank/indoor", "s/stage/indoor"]));
     assert_eq!(json_of(&place, "out", "b/bank/indoor/2")["class"], 1);
     // Of one class in several folders, the place of the folder makes one class.
-    pictures(&place, &["styles/photo/dog/1.jpg", "styles/sketch/dog/2.jpg", "styles/photo/cat/3.jpg"]);
+    pictures(
+        &place,
+        &["styles/photo/dog/1.jpg", "styles/sketch/dog/2.jpg", "styles/photo/cat/3.jpg"],
+    );
     place.pack("build styles -o refused --label folder").exits(1).says("ambiguous-class 1;");
     place.pack("build styles -o merged --label folder=2").succeeds();
     assert_eq!(classes(&place, "merged"), json!(["cat", "dog"]));
@@ -87,7 +92,11 @@ fn a_name_of_several_folders_is_a_problem_that_shows_the_class_by_path() {
 #[test]
 fn folders_of_splits_may_have_the_same_classes() {
     let place = Place::new();
-    let names = ["d/seg_train/seg_train/sea/1.jpg", "d/seg_test/seg_test/sea/2.jpg", "d/seg_test/x/hill/3.jpg"];
+    let names = [
+        "d/seg_train/seg_train/sea/1.jpg",
+        "d/seg_test/seg_test/sea/2.jpg",
+        "d/seg_test/x/hill/3.jpg",
+    ];
     pictures(&place, &names);
     place.pack("build d -o out --label folder").succeeds();
     assert_eq!(classes(&place, "out"), json!(["hill", "sea"]));
@@ -133,10 +142,12 @@ fn two_pictures_of_one_name_are_no_sample_of_a_class() {
     let place = Place::new();
     pictures(&place, &["d/cat/0.jpg", "d/cat/0.png", "d/dog/1.jpg", "d/dog/1.png"]);
     let run = place.pack("build d -o out --label folder --check none").exits(1);
-    run.says("several-pictures: PLACE/d/cat/0.jpg: key cat/0: '0.jpg' and '0.png' would be one sample")
-        .says("rename one")
-        .says("--require jpg, or --ext-map png=mask.png")
-        .says("several-pictures 2;");
+    run.says(
+        "several-pictures: PLACE/d/cat/0.jpg: key cat/0: '0.jpg' and '0.png' would be one sample",
+    )
+    .says("rename one")
+    .says("--require jpg, or --ext-map png=mask.png")
+    .says("several-pictures 2;");
     place.pack("build d -o out --label folder --check none --require jpg").succeeds();
     place.pack("build d -o masks --label folder --check none --ext-map png=mask.png").succeeds();
     assert_eq!(place.manifest("masks")["extensions"]["mask.png"], 2);
@@ -260,18 +271,18 @@ fn files_with_the_names_of_splits_are_said_and_kept_apart() {
         place.file(format!("t/{file}.csv"), format!("name\n{rows}"));
     }
     place
-        .pack("build csv:t/*.csv?txt=name -o out")
+        .pack("build csv:t/*.csv?key=name&txt=name -o out")
         .succeeds()
         .says("state splits (test 1, train 2), and all samples become one set without splits")
         .says("--split-by source keeps them as splits");
     assert_eq!(splits(&place, "out"), [Value::Null]);
-    place.pack("build csv:t/*.csv?txt=name -o apart --split-by source").succeeds();
+    place.pack("build csv:t/*.csv?key=name&txt=name -o apart --split-by source").succeeds();
     assert_eq!(splits(&place, "apart"), ["test", "train"]);
-    let run = place.pack("build csv:t/*.csv?txt=name -o one --split-by none").succeeds();
+    let run = place.pack("build csv:t/*.csv?key=name&txt=name -o one --split-by none").succeeds();
     assert!(!run.stderr.contains("state splits"), "{}", run.stderr);
     place.file("t/other.csv", "name\ne\n");
     place
-        .pack("build csv:t/*.csv?txt=name -o no --split-by source")
+        .pack("build csv:t/*.csv?key=name&txt=name -o no --split-by source")
         .exits(1)
         .says("no-split 1;")
         .says("its name has no word such as train");
@@ -282,16 +293,20 @@ fn an_index_of_tars_with_the_names_of_splits_says_and_writes_them() {
     let place = Place::new();
     place.folder("photos", 4);
     place.pack("build photos -o made --split train=0.5,val=0.5 --shard-samples 1").succeeds();
+    let before = splits(&place, "made");
     fs::remove_file(place.at("made/dataset.json")).unwrap();
-    let shards = place.pack("index made").succeeds();
-    shards.says("the names of the shards state splits (train 2, val 2)").says("--split-by source");
+    let indexed = place.pack("index made").succeeds();
+    indexed.says("the names of the shards state splits (train 3, val 1)").says("--split-by source");
     assert_eq!(splits(&place, "made")[0], Value::Null);
     place.pack("index made --split-by source").succeeds();
-    assert_eq!(splits(&place, "made"), ["train", "train", "val", "val"]);
+    assert_eq!(splits(&place, "made"), before);
     place.pack("index made").succeeds().says("kept: 4 shards");
     place.pack("verify made").succeeds();
     fs::copy(place.at("made/val-000000.tar"), place.at("made/other.tar")).unwrap();
-    place.pack("index made --split-by source --force").exits(2).says("other.tar: its name states no split");
+    place
+        .pack("index made --split-by source --force")
+        .exits(2)
+        .says("other.tar: its name states no split");
 }
 
 #[test]
@@ -310,8 +325,14 @@ fn messages_about_names_and_keys_lead_on() {
     place
         .pack("build csv:t.csv?key=key&txt=txt -o keys")
         .exits(1)
-        .says("repeated-key: PLACE/t.csv: key a: two rows or members of PLACE/t.csv have this key")
+        .says("repeated-key: PLACE/t.csv: key a: two rows or members of PLACE/t.csv have the same key")
         .says("key=COLUMN names a column whose values differ");
+    place.file("u.csv", "txt\n1\n").file("v.csv", "txt\n2\n");
+    place
+        .pack("build csv:u.csv,v.csv?txt=txt -o rows")
+        .exits(1)
+        .says("a row or member of PLACE/u.csv has the same key")
+        .says("key=COLUMN");
     place.folder("photos", 1);
     place.pack("build photos photos -o twice").exits(1).says("given twice as SRC; give it once");
 }

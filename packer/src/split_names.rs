@@ -4,7 +4,17 @@ use std::path::Path;
 
 /// The words that Hugging Face datasets knows.
 const WORDS: [&str; 11] = [
-    "train", "training", "validation", "valid", "val", "dev", "test", "testing", "eval", "evaluation", "trainval",
+    "train",
+    "training",
+    "validation",
+    "valid",
+    "val",
+    "dev",
+    "test",
+    "testing",
+    "eval",
+    "evaluation",
+    "trainval",
 ];
 
 /// Returns the word of a split in a name, between other characters than letters; `None` if there is none, or
@@ -29,7 +39,9 @@ pub(crate) fn of_file(path: &Path) -> Option<&'static str> {
 }
 
 /// Returns the splits of files, if their names state at least two; `None` for a file whose name states none.
-pub(crate) fn of_files<'p>(files: impl Iterator<Item = &'p Path>) -> Option<Vec<Option<&'static str>>> {
+pub(crate) fn of_files<'p>(
+    files: impl Iterator<Item = &'p Path>,
+) -> Option<Vec<Option<&'static str>>> {
     let found: Vec<Option<&'static str>> = files.map(of_file).collect();
     let mut words = found.iter().flatten();
     let first = words.next()?;
@@ -42,7 +54,8 @@ pub(crate) fn counted(splits: &[Option<&'static str>]) -> String {
     for split in splits.iter().flatten() {
         *counts.entry(*split).or_insert(0u64) += 1;
     }
-    let text: Vec<String> = counts.iter().map(|(split, files)| format!("{split} {files}")).collect();
+    let text: Vec<String> =
+        counts.iter().map(|(split, files)| format!("{split} {files}")).collect();
     text.join(", ")
 }
 
@@ -74,6 +87,9 @@ mod tests {
         let found = of(&["d/train-0.tar", "d/val-0.tar", "d/x.tar"]).unwrap();
         assert_eq!(found, [Some("train"), Some("val"), None]);
         assert_eq!(counted(&found), "train 1, val 1");
-        assert_eq!(of(&["d/train/0.parquet", "d/test/0.parquet"]).unwrap(), [Some("train"), Some("test")]);
+        assert_eq!(
+            of(&["d/train/0.parquet", "d/test/0.parquet"]).unwrap(),
+            [Some("train"), Some("test")]
+        );
     }
 }

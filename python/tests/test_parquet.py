@@ -181,19 +181,54 @@ def write(file, table: dict[str, pa.Array], **how) -> str:
     return f"parquet:{file}"
 
 
+LISTS = {
+    "images": pa.list_(IMAGE),
+    "large list": pa.large_list(IMAGE),
+    "bytes": pa.list_(pa.binary()),
+    "required": pa.list_(pa.field("element", pa.binary(), nullable=False)),
+}
+
+
+@pytest.mark.parametrize("writer", ["default", "plain", "small groups", "pages of version 2", "plain pages of version 2"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_the_values_of_a_list_of_bytes_are_numbered_parts(kind, writer, tmp_path):
+    counts = [n % 4 for n in range(ROWS)]
+    pictures = [[JPEGS[(n + i) % ROWS] for i in range(count)] for n, count in enumerate(counts)]
+    pictures[5] = [b"no picture"]
+    rows = [[{"bytes": one, "path": "x.jpg"} for one in row] for row in pictures] if "image" in kind or "large" in kind else pictures
+    rows[7] = None
+    pictures[7] = []
+    table = {"images": pa.array(rows, LISTS[kind]), "text": pa.array([str(n) for n in range(ROWS)])}
+    source = write(tmp_path / "t.parquet", table, **WRITERS[writer])
+    for out, more in [("out", []), ("shuffled", ["--shuffle", 3, "--shards", 2])]:
+        found = packed(source, tmp_path / out, *more)
+        for n in range(ROWS):
+            wanted = {f"images.{i}.jpg" if n != 5 else "images.0": one for i, one in enumerate(pictures[n])}
+            assert found[f"{n:08}"] == {**wanted, "json": f'{{"text":"{n}"}}'.encode()}
+    named = packed(source + "?frame=images", tmp_path / "named")
+    assert set(named["00000003"]) == {"frame.0.jpg", "frame.1.jpg", "frame.2.jpg", "json"}
+
+
+@pytest.mark.parametrize("value", [None, {"bytes": None, "path": "x.jpg"}], ids=["null", "path"])
+def test_a_list_with_a_value_without_bytes_is_an_error(value, tmp_path):
+    rows = [[{"bytes": JPEGS[0], "path": None}], [{"bytes": JPEGS[1], "path": None}, value]]
+    source = write(tmp_path / "t.parquet", {"images": pa.array(rows, pa.list_(IMAGE))})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "row 1: the list in column 'images' has a value without bytes" in text and "drop=images" in text
+
+
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([[{"bytes": JPEGS[0], "path": None}] * 2] * 2, pa.list_(IMAGE)),
-        pa.array([[JPEGS[0]], [JPEGS[1]]], pa.list_(pa.binary())),
         pa.array([[("a", JPEGS[0])], []], pa.map_(pa.string(), pa.binary())),
+        pa.array([[[JPEGS[0]]], []], pa.list_(pa.list_(pa.binary()))),
     ],
-    ids=["list of pictures", "list of bytes", "map of bytes"],
+    ids=["map", "list of lists"],
 )
-def test_bytes_in_lists_are_an_error_unless_they_are_left_out(column, tmp_path):
+def test_bytes_that_are_no_part_are_an_error_unless_they_are_left_out(column, tmp_path):
     source = write(tmp_path / "t.parquet", {"images": column, "text": pa.array(["a", "b"])})
     text = refused("build", source, "-o", tmp_path / "out")
-    assert "lists of bytes that would not be packed" in text and "drop=images" in text
+    assert "bytes in a map or in lists of lists that would not be packed" in text and "drop=images" in text
     assert "would not be packed" in refused("build", source + "?json=text", "-o", tmp_path / "out")
     found = packed(source + "?drop=images", tmp_path / "out")
     assert found["00000001"] == {"json": b'{"text":"b"}'}

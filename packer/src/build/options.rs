@@ -383,7 +383,8 @@ impl BuildOptions {
         let Some(label) = &self.label else {
             return match &self.classes {
                 Some(_) if self.voc.is_none() => {
-                    let text = "--classes numbers the classes of --label and --voc: give one of them";
+                    let text =
+                        "--classes numbers the classes of --label and --voc: give one of them";
                     Err(Failure::usage(text))
                 }
                 _ => Ok(None),

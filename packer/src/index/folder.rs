@@ -114,8 +114,7 @@ pub(crate) fn publish_manifest(
     }
     // The tars are unchanged, so what the manifest states about their samples stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
-    let adds =
-        options.entry_points || options.splits || !options.columns.is_empty() || widens;
+    let adds = options.entry_points || options.splits || !options.columns.is_empty() || widens;
     let added = adds && found.is_some();
     if let Some(found) = found {
         (manifest.plan, manifest.options) = (found.plan, found.options);

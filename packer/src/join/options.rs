@@ -49,8 +49,7 @@ pub(crate) struct JoinOptions {
     pub(crate) table: TableOptions,
 }
 
-const FORM: &str =
-    "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim,header=first|none|NAME|NAME";
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim,header=first|none|NAME|NAME";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.

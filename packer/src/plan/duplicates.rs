@@ -18,7 +18,7 @@ use crate::problem::ProblemKind;
 use crate::rows::{self, CellFault, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
-use crate::scan::list::{FoundAt, FoundSample, SampleList, Spot};
+use crate::scan::list::{FoundAt, FoundPart, FoundSample, SampleList, Spot};
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
 use crate::source::part_path;
@@ -113,14 +113,15 @@ fn repeated(
     (first, later): (&FoundSample, &FoundSample),
     other: &str,
 ) -> String {
-    if other != scan.shown(later, roots) {
-        return format!("{other} has the same key in the shard; rename one of them");
-    }
     let is_of_files = |sample: &FoundSample| {
-        sample.parts.iter().all(|part| matches!(part.at, FoundAt::File(_)))
+        let is_file = |part: &FoundPart| matches!(part.at, FoundAt::File(_));
+        sample.parts.iter().any(is_file)
     };
     if is_of_files(first) && is_of_files(later) {
-        return "its folder is given twice as SRC; give it once".into();
+        return match other == scan.shown(later, roots) {
+            true => "its folder is given twice as SRC; give it once".into(),
+            false => format!("{other} has the same key in the shard; rename one of them"),
+        };
     }
     let row = |sample: &FoundSample| {
         sample.parts.iter().find_map(|part| match part.at {
@@ -128,14 +129,19 @@ fn repeated(
             _ => None,
         })
     };
-    let rows = match (row(first), row(later)) {
-        (Some(first), Some(later)) if first != later => format!("rows {first} and {later}"),
-        _ => "two rows or members".to_string(),
+    let place = scan.shown_source(first, roots);
+    let what = match (row(first), row(later)) {
+        _ if place != scan.shown_source(later, roots) => {
+            format!("a row or member of {place} has the same key in the shard")
+        }
+        (Some(first), Some(later)) if first != later => {
+            format!("rows {first} and {later} of {place} have the same key in the shard")
+        }
+        _ => format!("two rows or members of {place} have the same key in the shard"),
     };
     format!(
-        "{rows} of {} have this key; of a table, key=COLUMN names a column whose values differ; of an archive, rename \
-         one member or --exclude it",
-        scan.shown_source(later, roots)
+        "{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one member or \
+         --exclude it"
     )
 }
 

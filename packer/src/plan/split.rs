@@ -237,7 +237,9 @@ fn value_of(
     sample: &FoundSample,
 ) -> Result<Valued, Failure> {
     if let SplitRule::Folder(folder) = rule {
-        let found = folder.of(scan.folders(&sample.source)).map(|name| String::from_utf8_lossy(name).into_owned());
+        let found = folder
+            .of(scan.folders(&sample.source))
+            .map(|name| String::from_utf8_lossy(name).into_owned());
         return Ok(found.ok_or_else(|| format!("no folder names its split (--split-by {folder})")));
     }
     if *rule == SplitRule::Source {

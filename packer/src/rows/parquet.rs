@@ -1,6 +1,6 @@
 //! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
 //!
-//! Bytes and equal lists of numbers become parts; the rest of a row becomes JSON. Planning reads the
+//! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON. Planning reads the
 //! columns once. A value whose bytes are in the file as they are becomes a range of it, so that
 //! packing decodes nothing; the others are decoded again when they are packed.
 
@@ -307,13 +307,23 @@ impl Rows<'_> {
                     return Ok(());
                 }
                 Found::Null => {
-                    if let Some(picture) = column.beside.as_ref().and_then(|path| text_at(&json.values, path)) {
+                    if let Some(picture) =
+                        column.beside.as_ref().and_then(|path| text_at(&json.values, path))
+                    {
                         return Err(path_alone(file.path(), row, picture, &column.beside));
                     }
                     continue;
                 }
                 Found::Uneven => (Vec::new(), None),
             };
+            if let ExtRule::Numbered(ext) = &column.ext {
+                let Some(&count) = dims.first() else {
+                    return Err(without_bytes(file, row, column.leaf)); // it is uneven
+                };
+                let place = (*source, row, (n, walks.len()));
+                parts.extend(values(ext, &walks[n], count, place)?);
+                continue;
+            }
             let ext = ext_of(&column.ext, value);
             if column.element.is_some() && self.shapes[n].as_ref() != Some(&dims) {
                 let shape = self.shapes[n].as_deref().unwrap_or_default();
@@ -341,6 +351,43 @@ impl Rows<'_> {
     }
 }
 
+/// Returns the parts that the values of a list become; `column` is its number, and that of all columns.
+fn values(
+    ext: &str,
+    walk: &Walk,
+    count: u64,
+    (source, row, (column, columns)): (u32, u64, (usize, usize)),
+) -> Result<Vec<(String, RowPart<'static>)>, Failure> {
+    let mut parts = Vec::new();
+    for number in 0..count as usize {
+        let value = walk.value_of(number);
+        let ext = match sniff::ext(value) {
+            Some(format) => format!("{ext}.{number}.{format}"),
+            None => format!("{ext}.{number}"),
+        };
+        let Some(cell) = cells::number_of(column, number, columns) else {
+            return Err(Failure::usage(format!("row {row}: '{ext}': too many values in one list")));
+        };
+        let size = value.len() as u64;
+        let part = match walk.place_of(number) {
+            Some(at) => RowPart::Range { source, at, size },
+            None => RowPart::Cell { source, row, column: cell, size },
+        };
+        parts.push((ext, part));
+    }
+    Ok(parts)
+}
+
+/// Returns the error for a list with a value that has no bytes.
+fn without_bytes(file: &ParquetFile, row: u64, leaf: usize) -> Failure {
+    let root = file.schema().get_column_root(leaf).name().to_string();
+    Failure::usage(format!(
+        "{}: row {row}: the list in column '{root}' has a value without bytes: a null, or the path of a picture \
+         alone; put the bytes into the table, or leave the column out with drop={root}",
+        file.path().shown()
+    ))
+}
+
 /// Returns the text at a path of a row's JSON.
 fn text_at<'v>(row: &'v serde_json::Map<String, Value>, path: &[String]) -> Option<&'v str> {
     let (root, inner) = path.split_first()?;
@@ -364,7 +411,7 @@ fn path_alone(file: &Path, row: u64, picture: &str, column: &Option<Vec<String>>
 /// Returns the extension of a value.
 fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
     match rule {
-        ExtRule::Fixed(ext) => ext.clone(),
+        ExtRule::Fixed(ext) | ExtRule::Numbered(ext) => ext.clone(),
         ExtRule::Content(prefix, other) => match sniff::ext(value) {
             Some(ext) => format!("{prefix}{ext}"),
             None => other.clone(),

@@ -154,7 +154,9 @@ impl Scan {
     pub(crate) fn shown_source(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
         let root = &roots[sample.root as usize];
         let of_part = sample.parts.iter().find_map(|part| match part.at {
-            FoundAt::Range(source, _) | FoundAt::Cell(source, ..) => self.sources.get(source as usize),
+            FoundAt::Range(source, _) | FoundAt::Cell(source, ..) => {
+                self.sources.get(source as usize)
+            }
             _ => None,
         });
         // The rows of a table of files and texts are under the root that holds the table alone.

@@ -410,7 +410,10 @@ impl<'a> ScanBuilder<'a> {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
                 Action::Replace => {
-                    return Err((ProblemKind::BadName, refusal::too_long("its extension", longest)));
+                    return Err((
+                        ProblemKind::BadName,
+                        refusal::too_long("its extension", longest),
+                    ));
                 }
                 Action::Refuse => {
                     return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key)));

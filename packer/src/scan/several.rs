@@ -82,7 +82,9 @@ pub(crate) fn refuse(
 fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> String {
     let ext = |part: &FoundPart| &scan.exts[part.ext as usize];
     let base = sample.source.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    let names = pictures.of_sample(sample).map(|part| format!("'{}.{}'", name::shown(base), ext(part).source));
+    let names = pictures
+        .of_sample(sample)
+        .map(|part| format!("'{}.{}'", name::shown(base), ext(part).source));
     let exts: Vec<&str> = pictures.of_sample(sample).map(|part| ext(part).shard.as_str()).collect();
     let first = exts.first().copied().unwrap_or_default();
     let last = exts.last().copied().unwrap_or_default();

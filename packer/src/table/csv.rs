@@ -114,7 +114,8 @@ fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
     if columns <= MAX_COLUMNS {
         return Ok(());
     }
-    let text = format!("{}: it has {columns} columns; at most {MAX_COLUMNS} are read", path.shown());
+    let text =
+        format!("{}: it has {columns} columns; at most {MAX_COLUMNS} are read", path.shown());
     Err(Failure::bad_data(text))
 }
 

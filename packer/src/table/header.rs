@@ -136,7 +136,9 @@ fn without_numbers(field: &str) -> String {
 
 fn is_number(field: &str) -> bool {
     let is_digit = |b: u8| b.is_ascii_digit() || b"+-.eE".contains(&b);
-    field.bytes().any(|b| b.is_ascii_digit()) && field.bytes().all(is_digit) && field.parse::<f64>().is_ok()
+    field.bytes().any(|b| b.is_ascii_digit())
+        && field.bytes().all(is_digit)
+        && field.parse::<f64>().is_ok()
 }
 
 /// Returns true if the numbers among the fields are names of columns: one alone that is 0, or several in equal
@@ -171,7 +173,11 @@ mod tests {
     #[test]
     fn rows_of_published_tables_without_header_are_data() {
         for (text, separator, wanted) in [
-            ("a cat\thttp://x.org/a.jpg\na dog\thttp://x.org/b.jpg", '\t', "'http://x.org/a.jpg' is an address"),
+            (
+                "a cat\thttp://x.org/a.jpg\na dog\thttp://x.org/b.jpg",
+                '\t',
+                "'http://x.org/a.jpg' is an address",
+            ),
             ("LJ001-0001|Printing, in\nLJ001-0002|in being", '|', "'LJ001-0001' has the form"),
             ("000001.jpg,cat\n000002.jpg,dog", ',', "'000001.jpg' names a file"),
             ("img/a.png,1\nimg/b.png,0", ',', "'img/a.png' names a file"),

@@ -81,7 +81,9 @@ mod tests {
     fn options_are_set_and_planned() {
         let mut options = TableOptions::default();
         assert_eq!(options.planned(), "");
-        for (name, value) in [("sep", ";"), ("missing", "NaN|NA"), ("blanks", "trim"), ("header", "a|b")] {
+        for (name, value) in
+            [("sep", ";"), ("missing", "NaN|NA"), ("blanks", "trim"), ("header", "a|b")]
+        {
             assert_eq!(options.set(name, value), Ok(true));
         }
         assert_eq!(options.planned(), ",sep=;,missing=NaN|NA,blanks=trim,header=a|b");

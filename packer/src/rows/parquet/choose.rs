@@ -3,7 +3,7 @@
 //! Options name them; without options the columns decide: bytes become parts, equal lists of numbers
 //! become arrays, all else JSON. Reads the schema and the footer's text alone.
 
-use parquet::basic::{Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
@@ -21,6 +21,8 @@ pub(super) enum ExtRule {
     Fixed(String),
     /// That of the image's format, after a prefix; without a known format the second text.
     Content(String, String),
+    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
+    Numbered(String),
 }
 
 /// A column whose values are parts.
@@ -101,7 +103,7 @@ impl Chosen {
             [leaf] => leaf,
             [] => return Err(missing(file, column)),
             ref several => match image(schema, schema.get_column_root(several[0]), several) {
-                Some((bytes, _)) => bytes,
+                Some((bytes, _)) => bytes, // also of a list
                 None => {
                     return Err(refused(file, column, "has several values; name one of them"));
                 }
@@ -113,6 +115,10 @@ impl Chosen {
                 "image" => ExtRule::Content(String::new(), "bin".into()),
                 name => ExtRule::Fixed(name.into()),
             };
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        }
+        if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(name.into());
             return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         }
         let Some(element) = Element::of(&descriptor).filter(|_| descriptor.max_rep_level() > 0)
@@ -179,11 +185,10 @@ impl Chosen {
             let root = schema.get_column_root(leaf).name();
             let (why, remedy) = match column.max_rep_level() {
                 0 => ("bytes", format!("name the part: {}={path}", as_ext(root))),
-                _ => ("lists of bytes", "write a column for each value".to_string()),
+                _ => ("bytes in a map or in lists of lists", "write them as one list".to_string()),
             };
             let text = format!(
-                "has {why} that would not be packed: a part is one value of a row; {remedy}, or leave the \
-                 column out with drop={root}"
+                "has {why} that would not be packed; {remedy}, or leave the column out with drop={root}"
             );
             return Err(refused(file, &path, &text));
         }
@@ -207,7 +212,8 @@ impl Chosen {
 
     /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
     fn find_paths(&mut self, schema: &SchemaDescriptor) {
-        for part in &mut self.parts {
+        let is_single = |part: &&mut PartColumn| !matches!(part.ext, ExtRule::Numbered(_));
+        for part in self.parts.iter_mut().filter(is_single) {
             let root = schema.get_column_root_idx(part.leaf);
             let of_root: Vec<usize> = (0..schema.num_columns())
                 .filter(|&n| schema.get_column_root_idx(n) == root)
@@ -286,6 +292,9 @@ fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
             names.push((parts.len(), name));
             let ext = ExtRule::Fixed(String::new());
             parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        } else if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(as_ext(&name));
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
             && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
         {
@@ -315,16 +324,30 @@ fn is_under(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it.
+/// Returns true for a list of bytes, or of structures with bytes.
+fn is_list_of_bytes(schema: &SchemaDescriptor, leaf: usize) -> bool {
+    let column = schema.column(leaf);
+    let is_map = matches!(
+        schema.get_column_root(leaf).get_basic_info().converted_type(),
+        ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+    );
+    let levels = column.path().parts().len();
+    is_bytes(&column, false) && column.max_rep_level() == 1 && !is_map && levels <= 4
+}
+
+/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it, or of a list of images.
 fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(usize, usize)> {
     let (&[a, b], true) = (leaves, root.is_group()) else { return None };
-    let name = |leaf: usize| schema.column(leaf).path().parts().get(1).cloned();
+    let name = |leaf: usize| schema.column(leaf).path().parts().last().cloned();
     let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
         ("bytes", "path") => (a, b),
         ("path", "bytes") => (b, a),
         _ => return None,
     };
-    let flat = |leaf: usize| schema.column(leaf).path().parts().len() == 2;
+    let flat = |leaf: usize| {
+        let column = schema.column(leaf);
+        matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
+    };
     (is_bytes(&schema.column(bytes), false) && flat(a) && flat(b)).then_some((bytes, path))
 }
 

@@ -51,7 +51,8 @@ impl Partitions {
             }
             found.values.push(pairs.into_iter().map(|(_, value)| value).collect());
         }
-        let whole = |n: usize| found.values.iter().all(|row| row[n].as_deref().is_none_or(is_whole));
+        let whole =
+            |n: usize| found.values.iter().all(|row| row[n].as_deref().is_none_or(is_whole));
         found.whole = (0..found.names.len()).map(whole).collect();
         Ok(found)
     }
@@ -149,7 +150,8 @@ mod tests {
 
     #[test]
     fn folders_above_a_file_are_columns_of_numbers_or_text() {
-        let found = of(&["/d/label=0/site=a%3Ab/x.parquet", "/d/label=12/site=c/y.parquet"]).unwrap();
+        let found =
+            of(&["/d/label=0/site=a%3Ab/x.parquet", "/d/label=12/site=c/y.parquet"]).unwrap();
         assert_eq!(found.names(), ["label", "site"]);
         let value = |file: usize, n: usize| found.values(file)[n].1.clone();
         assert_eq!((value(0, 0), value(1, 0)), (0.into(), 12.into()));

@@ -7,7 +7,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type as Physical};
+use parquet::basic::{
+    Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical,
+};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
@@ -16,7 +18,7 @@ use parquet::data_type::{
 };
 use parquet::errors::Result;
 use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescriptor, Type};
 
 use crate::table::parquet::{Pages, ParquetFile, guarded};
 
@@ -101,7 +103,7 @@ pub(super) enum Found {
     End,
     /// The value is null.
     Null,
-    /// The row's list has nulls, no values, or inner lists of different lengths.
+    /// The row's list has nulls, or inner lists of different lengths, or, of numbers, no values.
     Uneven,
     /// [`Walk::value`] returns the bytes.
     Value {
@@ -130,6 +132,10 @@ pub(super) struct Walk {
     max: (i16, i16),
     /// `None` if the values are byte strings.
     element: Option<Element>,
+    /// The definition level from which a list of byte strings has an element.
+    filled: i16,
+    /// The positions of the row's byte strings in the file, if they are there as they are.
+    places: Vec<Option<u64>>,
     /// The row's numbers as they are packed.
     packed: Vec<u8>,
     seen: Arc<Mutex<Seen>>,
@@ -175,6 +181,8 @@ impl Walk {
             repetitions: Vec::new(),
             max: (column.max_def_level(), column.max_rep_level()),
             element: Element::of(&column),
+            filled: level_of_elements(file.schema().root_schema(), column.path().parts()),
+            places: Vec::new(),
             packed: Vec::new(),
             seen,
             levels: 0,
@@ -241,14 +249,21 @@ impl Walk {
         self.row += 1;
         if count != read {
             // In a column without lists, the one value is null.
-            return Ok(if self.max.1 == 0 { Found::Null } else { Found::Uneven });
+            let is_null = self.max.1 == 0 || (self.is_of_bytes() && self.has_no_element());
+            return Ok(if is_null { Found::Null } else { Found::Uneven });
         }
         let Some(dims) = dims(&self.repetitions, self.max.1, count) else {
             return Ok(Found::Uneven);
         };
         let at = match self.pack() {
             true => lock(&self.seen).numbers(first, &self.packed, self.element),
-            false => lock(&self.seen).position(self.value()),
+            false => {
+                let mut places = std::mem::take(&mut self.places);
+                places.clear();
+                places.extend((0..count).map(|n| lock(&self.seen).position(self.value_of(n))));
+                self.places = places;
+                self.places.first().copied().flatten()
+            }
         };
         lock(&self.seen).forget();
         Ok(Found::Value { dims, at })
@@ -256,13 +271,32 @@ impl Walk {
 
     /// Returns the bytes of the row that was read last.
     pub(super) fn value(&self) -> &[u8] {
+        self.value_of(0)
+    }
+
+    /// Returns byte string `number` of the row that was read last; of numbers, all of them.
+    pub(super) fn value_of(&self, number: usize) -> &[u8] {
         match &self.values {
-            Values::Bytes(_, values) => values.first().map_or(&[], ByteArray::data),
+            Values::Bytes(_, values) => values.get(number).map_or(&[], ByteArray::data),
             Values::Fixed(_, values) if self.element.is_none() => {
-                values.first().map_or(&[], |value| value.data())
+                values.get(number).map_or(&[], |value| value.data())
             }
             _ => &self.packed,
         }
+    }
+
+    /// Returns the position in the file of byte string `number` of the row that was read last.
+    pub(super) fn place_of(&self, number: usize) -> Option<u64> {
+        self.places.get(number).copied().flatten()
+    }
+
+    fn is_of_bytes(&self) -> bool {
+        matches!(self.values, Values::Bytes(..) | Values::Fixed(..)) && self.element.is_none()
+    }
+
+    /// Returns true if the list of the row that was read last is null or empty.
+    fn has_no_element(&self) -> bool {
+        self.definitions.first().is_some_and(|level| *level < self.filled)
     }
 
     /// Packs the row's numbers; returns false if the values are byte strings.
@@ -287,6 +321,24 @@ impl Walk {
         }
         true
     }
+}
+
+/// Returns the definition level of the elements of the outermost list on the way to a column.
+fn level_of_elements(root: &Type, path: &[String]) -> i16 {
+    let (mut node, mut level) = (root, 0);
+    for name in path {
+        let Some(next) = node.get_fields().iter().find(|field| field.name() == name) else { break };
+        node = next;
+        match node.get_basic_info().repetition() {
+            Repetition::REQUIRED => {}
+            Repetition::OPTIONAL => level += 1,
+            Repetition::REPEATED => return level + 1,
+        }
+        if !node.is_group() {
+            break;
+        }
+    }
+    level
 }
 
 /// Returns the lengths of a row's lists, the outermost first; `None` if inner ones differ.

@@ -74,10 +74,8 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
         folder: folder.clone().into_bytes(),
         name: name.clone().into_bytes(),
     };
-    let folder = |(root, path): &(u32, String)| EmptyFolder {
-        root: *root,
-        path: path.clone().into_bytes(),
-    };
+    let folder =
+        |(root, path): &(u32, String)| EmptyFolder { root: *root, path: path.clone().into_bytes() };
     let mut empty: Vec<EmptyFolder> =
         feet().flat_map(|foot| foot.empty.iter().map(folder)).collect();
     empty.sort_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));

@@ -181,7 +181,11 @@ pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
         },
         other => {
             let text = other.to_string();
-            let damaged = if text.contains("CRC checksum") { "; the file is damaged: copy it again" } else { "" };
+            let damaged = if text.contains("CRC checksum") {
+                "; the file is damaged: copy it again"
+            } else {
+                ""
+            };
             Failure::bad_data(format!("{}: {of}: {text}{damaged}", path.shown()))
         }
     }
