@@ -10,7 +10,7 @@ mod folder;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
@@ -44,6 +44,21 @@ pub(crate) struct LabelRule {
 }
 
 impl LabelRule {
+    /// Parses `--label` and `--classes`; `None` without `--label`.
+    ///
+    /// # Errors
+    /// Returns an error that shows the expected form, and for a list of classes that cannot be read.
+    pub(crate) fn parse(
+        label: Option<&str>,
+        classes: Option<&Path>,
+    ) -> Result<Option<LabelRule>, Failure> {
+        let Some(label) = label else { return Ok(None) };
+        let folder = FolderRule::parse(label);
+        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
+        let list = classes.map(ClassList::read).transpose()?.unwrap_or_default();
+        Ok(Some(LabelRule { folder, list, split: None }))
+    }
+
     /// Returns a digest of the classes for the plan's options; `None` if none were given.
     pub(crate) fn planned(&self) -> Option<String> {
         match &self.list {

@@ -83,6 +83,11 @@ impl Scan {
     pub(crate) fn has_located_parts(&self) -> bool {
         !self.sources.is_empty() || !self.texts.is_empty()
     }
+
+    /// Returns the part of a path under the root whose folders can name classes and splits.
+    pub(crate) fn folders<'s>(&self, source: &'s [u8]) -> &'s [u8] {
+        source.get(self.layout.side..).unwrap_or_default()
+    }
 }
 
 /// Scans `roots` in the current rayon pool.

@@ -16,7 +16,7 @@ use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::json_rules;
-use crate::label::{ClassList, FolderRule, LabelRule};
+use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
@@ -166,7 +166,11 @@ impl BuildOptions {
         }
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
-        let mut label = self.label_rule()?;
+        let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
+        if label.is_none() && self.classes.is_some() && self.voc.is_none() {
+            let text = "--classes numbers the classes of --label and --voc: give one of them";
+            return Err(Failure::usage(text));
+        }
         let is_mute_about_splits = self.split.is_none() && self.split_by.is_none();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
@@ -377,26 +381,6 @@ impl BuildOptions {
             }
         }
         sources
-    }
-
-    fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {
-        let Some(label) = &self.label else {
-            return match &self.classes {
-                Some(_) if self.voc.is_none() => {
-                    let text =
-                        "--classes numbers the classes of --label and --voc: give one of them";
-                    Err(Failure::usage(text))
-                }
-                _ => Ok(None),
-            };
-        };
-        let folder = FolderRule::parse(label);
-        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
-        let list = match &self.classes {
-            None => ClassList::Folders,
-            Some(path) => ClassList::read(path)?,
-        };
-        Ok(Some(LabelRule { folder, list, split: None }))
     }
 
     fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {

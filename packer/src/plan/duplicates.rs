@@ -134,6 +134,11 @@ fn repeated(
         _ if place != scan.shown_source(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
         }
+        _ if first.root != later.root => {
+            return format!(
+                "{place} is given twice, and has the same key in the shard; give it once"
+            );
+        }
         (Some(first), Some(later)) if first != later => {
             format!("rows {first} and {later} of {place} have the same key in the shard")
         }

@@ -108,18 +108,29 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Returns a line about columns that the options of a source leave out.
-    pub(super) fn left_out(&self, columns: &[Column], url: &SourceUrl) -> Option<String> {
+    /// Adds a line about columns that the options of a source leave out to `notes`, once.
+    pub(super) fn note_left_out(
+        &self,
+        columns: &[Column],
+        url: &SourceUrl,
+        notes: &mut Vec<String>,
+    ) {
         let is_left = |(n, role): &(usize, &Role)| **role == Role::Unused && self.key != Some(*n);
         let left = self.roles.iter().enumerate().filter(is_left);
         let names: Vec<String> =
             left.map(|(n, _)| format!("'{}'", name::shown(columns[n].name.as_bytes()))).collect();
-        let first = names.get(..NAMED.min(names.len()))?.join(", ");
+        if names.is_empty() {
+            return;
+        }
+        let first = names[..NAMED.min(names.len())].join(", ");
         let more = if names.len() > NAMED { ", ..." } else { "" };
-        let word = url.kind.word();
-        (!names.is_empty()).then(|| {
-            format!("{word}: not packed, because the options name others: {first}{more}; json=* adds those that JSON can hold")
-        })
+        let note = format!(
+            "{}: not packed, because the options name others: {first}{more}; json=* adds those that JSON can hold",
+            url.kind.word()
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
     }
 
     /// Refuses two columns that become one part.

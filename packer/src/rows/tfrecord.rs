@@ -46,7 +46,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     builder.call_rows("record");
     let columns = survey(source)?;
     let roles = Roles::new(&columns.columns, source, &["list"])?;
-    builder.note(roles.left_out(&columns.columns, source));
+    roles.note_left_out(&columns.columns, source, &mut builder.notes);
     for column in roles.described(&columns.columns) {
         let is_list = columns.is_list(column_of(&columns.columns, &column.name));
         let kind = if is_list { "list".into() } else { column.kind };

@@ -152,11 +152,6 @@ impl<'a> ScanBuilder<'a> {
         self.noted.push((column.into(), ext.into()));
     }
 
-    /// Adds a line for the summary, once.
-    pub(crate) fn note(&mut self, note: Option<String>) {
-        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
-    }
-
     /// Returns the options of the scan.
     pub(crate) fn options(&self) -> &'a ScanOptions {
         self.options
@@ -361,10 +356,7 @@ impl<'a> ScanBuilder<'a> {
         if self.run.as_ref().is_some_and(|run| run.root != root || run.is_full()) {
             self.close_run();
         }
-        let run = self.run.get_or_insert_with(|| {
-            let nothing: std::sync::Arc<[u8]> = [].into();
-            Run::new(root, nothing.clone(), nothing)
-        });
+        let run = self.run.get_or_insert_with(|| Run::new(root, [].into(), [].into()));
         run.push(key, None, &self.parts);
         Ok(())
     }
@@ -409,15 +401,7 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                Action::Replace => {
-                    return Err((
-                        ProblemKind::BadName,
-                        refusal::too_long("its extension", longest),
-                    ));
-                }
-                Action::Refuse => {
-                    return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key)));
-                }
+                action => return Err((ProblemKind::BadName, refusal::long(action, key, longest))),
             }
         }
         self.renamed += u64::from(out != given);

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::Scan;
 use crate::source::{part_path, shown_path};
 
 /// The places of samples.
@@ -31,12 +30,5 @@ impl EmptyFolder {
     pub(crate) fn shown(&self, roots: &[PathBuf]) -> String {
         let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
         shown_path(&part_path(&roots[self.root as usize], path, b""))
-    }
-}
-
-impl Scan {
-    /// Returns the part of a path under the root whose folders can name classes and splits.
-    pub(crate) fn folders<'s>(&self, source: &'s [u8]) -> &'s [u8] {
-        source.get(self.layout.side..).unwrap_or_default()
     }
 }
