@@ -76,6 +76,8 @@ fn a_name_of_several_folders_is_a_problem_that_shows_the_class_by_path() {
         .says("ambiguous-class 1;")
         .says("'indoor' is the name of several folders, such as b/bank/indoor and s/stage/indoor")
         .says("--label path makes 3 classes (a/abbey, b/bank/indoor, s/stage/indoor)");
+    place.pack("build d -o skipped --label folder --on-problem skip").succeeds();
+    assert_eq!(classes(&place, "skipped"), json!(["abbey"]));
     place.pack("build d -o out --label path").succeeds();
     assert_eq!(classes(&place, "out"), json!(["a/abbey", "b/bank/indoor", "s/stage/indoor"]));
     assert_eq!(json_of(&place, "out", "b/bank/indoor/2")["class"], 1);
@@ -114,6 +116,9 @@ fn a_class_without_files_would_move_the_numbers_of_others() {
         .exits(1)
         .says("empty-class: PLACE/d/bird: the class 'bird' has no file")
         .says("--exclude the folder, or give the numbers with --classes FILE");
+    place.pack("build d -o skipped --label folder --on-problem skip").succeeds();
+    assert_eq!(classes(&place, "skipped"), json!(["cat", "dog"]));
+    assert_eq!(place.problems("skipped")[0]["kind"], "empty-class");
     place.pack("build d -o without --label folder --exclude bird").succeeds();
     place.file("names.txt", "bird\ncat\ndog\n");
     place.pack("build d -o listed --label folder --classes names.txt").succeeds();
@@ -161,6 +166,8 @@ fn a_picture_with_a_mask_beside_it_is_a_sample_if_all_are() {
     assert_eq!(place.manifest("out")["samples"], 2);
     pictures(&place, &["d/2.jpg"]);
     place.pack("build d -o some --require image --check none").exits(1).says("several-pictures 2;");
+    place.pack("build d -o one --require image --check none --on-problem skip").succeeds();
+    assert_eq!(place.members("one"), ["2.jpg"]);
     place.pack("build d -o asked --require jpg --check none").succeeds();
     assert_eq!(place.manifest("asked")["samples"], 3);
 }

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import PACK, pack
-from proof import Samples, by_two_machines, facts, jpeg, killed, packed, refused
+from proof import Samples, by_two_machines, facts, jpeg, killed, members, packed, refused
 
 ROWS = 300
 JPEGS = [jpeg(n) for n in range(ROWS)]
@@ -181,6 +181,13 @@ def write(file, table: dict[str, pa.Array], **how) -> str:
     return f"parquet:{file}"
 
 
+def tars(source: str, out, *words: object) -> Samples:
+    """Packs and verifies `source`, whose samples have different parts."""
+    pack("build", source, "-o", out, *words)
+    pack("verify", out, "--level", "decode", "--require", "")
+    return members(out)
+
+
 LISTS = {
     "images": pa.list_(IMAGE),
     "large list": pa.large_list(IMAGE),
@@ -201,11 +208,11 @@ def test_the_values_of_a_list_of_bytes_are_numbered_parts(kind, writer, tmp_path
     table = {"images": pa.array(rows, LISTS[kind]), "text": pa.array([str(n) for n in range(ROWS)])}
     source = write(tmp_path / "t.parquet", table, **WRITERS[writer])
     for out, more in [("out", []), ("shuffled", ["--shuffle", 3, "--shards", 2])]:
-        found = packed(source, tmp_path / out, *more)
+        found = tars(source, tmp_path / out, *more)
         for n in range(ROWS):
             wanted = {f"images.{i}.jpg" if n != 5 else "images.0": one for i, one in enumerate(pictures[n])}
             assert found[f"{n:08}"] == {**wanted, "json": f'{{"text":"{n}"}}'.encode()}
-    named = packed(source + "?frame=images", tmp_path / "named")
+    named = tars(source + "?frame=images", tmp_path / "named")
     assert set(named["00000003"]) == {"frame.0.jpg", "frame.1.jpg", "frame.2.jpg", "json"}
 
 
@@ -251,7 +258,7 @@ def test_pictures_by_path_are_an_error_with_the_row(tmp_path):
     text = refused("build", source, "-o", tmp_path / "out")
     assert "row 1: column 'image' names the file 'photos/1.jpg' and has no bytes of it" in text
     assert "drop=image" in text and "json=*,image.path" in text
-    found = packed(source + "?json=*,image.path", tmp_path / "paths")
+    found = tars(source + "?json=*,image.path", tmp_path / "paths")
     assert facts(found["00000001"]) == {"image": {"path": "photos/1.jpg"}, "text": "b"}
     assert found["00000000"]["jpg"] == JPEGS[0]
     assert set(packed(source + "?drop=image", tmp_path / "dropped")["00000000"]) == {"json"}
