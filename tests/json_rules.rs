@@ -123,8 +123,9 @@ fn labels_keep_the_same_texts() {
                 tarflume_fixtures::flat_jpeg(key(number).as_bytes()),
             );
         }
-        let build = format!("build photos --label folder --on-problem skip {words} -o {out}");
-        place.pack(&build).succeeds();
+        place.file("classes.txt", "cat\n");
+        let label = "--label folder --classes classes.txt";
+        place.pack(&format!("build photos {label} --on-problem skip {words} -o {out}")).succeeds();
         let names = keys(&place, &out).into_iter();
         let names: BTreeSet<String> = names.map(|key| key.replace("cat/", "")).collect();
         assert_eq!(names, accepted(rules), "{words}");

@@ -108,7 +108,7 @@ fn two_sources_have_one_table_of_classes() {
 #[test]
 fn a_json_keeps_its_fields_and_gets_the_class() {
     let place = Place::new();
-    images(&place, &["d/cat/1", "d/cat/2"]);
+    images(&place, &["d/cat/1", "d/dog/2"]);
     place.file("d/cat/1.json", "{\"width\": 1.50, \"box\": [1, 2]}\n");
     place.pack("build d -o out --label folder").succeeds();
     let members = place.shards("out").concat();
@@ -121,13 +121,14 @@ fn a_json_keeps_its_fields_and_gets_the_class() {
 #[test]
 fn a_json_with_a_class_or_a_fault_is_a_problem() {
     let place = Place::new();
-    images(&place, &["d/cat/1", "d/cat/2", "d/cat/3"]);
+    images(&place, &["d/cat/1", "d/cat/2", "d/cat/3", "d/dog/4"]);
     place.file("d/cat/1.json", "{\"class\": 4}");
     place.file("d/cat/2.json", "{\"a\": }");
     let run = place.pack("build d -o out --label folder").exits(1).says("bad-json 2");
     run.says("has a field 'class' already").says("byte 6");
     place.pack("build d -o out --label folder --on-problem skip").succeeds();
-    assert_eq!(jsons(&place, "out"), [("cat/3".into(), class(0, "cat"))]);
+    let left = [("cat/3".into(), class(0, "cat")), ("dog/4".into(), class(1, "dog"))];
+    assert_eq!(jsons(&place, "out"), left);
 }
 
 #[test]

@@ -27,6 +27,7 @@
 //!   `false_claims`: tars with false claims; `export`: data sets in the formats of other loaders;
 //! - `strips`: checksums of parts of JPEGs, in sidecars;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
+//! - `layouts`: folders and tables of well-known data sets that would lose classes, splits or rows;
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
@@ -80,6 +81,7 @@ mod joined_tars;
 mod json_rules;
 mod kills;
 mod labels;
+mod layouts;
 mod machine_trouble;
 mod machines;
 mod manuals;

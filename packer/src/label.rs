@@ -1,27 +1,30 @@
 //! Labels: the name of a sample's folder -> the class in its JSON, and the table of classes.
 //!
 //! Runs between the scan and the plan. Floors: `folder` selects the component of a path, `classes`
-//! holds names and ids, `merge` adds fields to JSON text; this file labels a scan.
+//! holds names and ids, `doubts` finds names that may not be meant, `merge` adds fields to JSON text; this file
+//! labels a scan.
 
 mod classes;
+mod doubts;
 mod folder;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 
 use self::classes::Classes;
+use self::doubts::Doubts;
 use self::merge::merged;
 use crate::failure::Failure;
 use crate::part_bytes::json_of;
 use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
 use crate::scan::attach::Attached;
-use crate::scan::list::FoundSample;
+use crate::scan::layout::EmptyFolder;
 use crate::scan::options::ScanProblem;
 use crate::stop::Stop;
 use crate::units;
@@ -36,9 +39,26 @@ pub(crate) struct LabelRule {
     pub(crate) folder: FolderRule,
     /// The classes that have ids already.
     pub(crate) list: ClassList,
+    /// The rule that takes the splits from folders, if one does.
+    pub(crate) split: Option<FolderRule>,
 }
 
 impl LabelRule {
+    /// Parses `--label` and `--classes`; `None` without `--label`.
+    ///
+    /// # Errors
+    /// Returns an error that shows the expected form, and for a list of classes that cannot be read.
+    pub(crate) fn parse(
+        label: Option<&str>,
+        classes: Option<&Path>,
+    ) -> Result<Option<LabelRule>, Failure> {
+        let Some(label) = label else { return Ok(None) };
+        let folder = FolderRule::parse(label);
+        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
+        let list = classes.map(ClassList::read).transpose()?.unwrap_or_default();
+        Ok(Some(LabelRule { folder, list, split: None }))
+    }
+
     /// Returns a digest of the classes for the plan's options; `None` if none were given.
     pub(crate) fn planned(&self) -> Option<String> {
         match &self.list {
@@ -48,7 +68,7 @@ impl LabelRule {
     }
 }
 
-/// The samples of a folder that is not in the list of classes.
+/// The samples of a folder whose name is no class.
 #[derive(Debug, Default)]
 struct Unknown {
     root: u32,
@@ -70,7 +90,14 @@ pub(crate) fn label(
     rules: JsonRules,
     stop: &Stop,
 ) -> Result<(), Failure> {
-    let classes = Classes::of(&rule.list, &folders(scan, &rule.folder));
+    let found = Doubts::of(scan, rule.folder, rule.split);
+    let reasons = match &rule.list {
+        ClassList::Folders => found.reasons(scan, rule.folder),
+        ClassList::Fixed(_) | ClassList::Grows(_) => BTreeMap::new(),
+    };
+    let names: BTreeSet<String> =
+        found.names().filter(|name| !reasons.contains_key(*name)).cloned().collect();
+    let classes = Classes::of(&rule.list, &names);
     let mut unknown: BTreeMap<String, Unknown> = BTreeMap::new();
     scan.revise(
         "json",
@@ -79,21 +106,20 @@ pub(crate) fn label(
             if stop.requested() {
                 return Err(Failure::interrupted());
             }
-            let Some(Ok(class)) = class_of(sample, &rule.folder) else {
-                return Ok(Read::Unlabeled);
+            let Some(Ok(class)) = class_of(scan.folders(&sample.source), &rule.folder) else {
+                return Ok(Read::Unlabeled(no_class(scan.folders(&sample.source), &rule.folder)));
             };
             if classes.id(class).is_none() {
-                return Ok(Read::Unknown(scan.files(sample, roots), scan.shown(sample, roots)));
+                let (files, path) = (scan.files(sample, roots), scan.shown(sample, roots));
+                return Ok(Read::Unknown(class.into(), files, path));
             }
-            Ok(Read::Json(json_of(scan, roots, sample)?))
+            Ok(Read::Json(class.into(), json_of(scan, roots, sample)?))
         },
         |sample, read, text| {
             Ok(match read {
-                Read::Unlabeled => no_class(sample, &rule.folder),
-                Read::Unknown(files, path) => {
-                    let class =
-                        class_of(sample, &rule.folder).and_then(Result::ok).unwrap_or_default();
-                    let folder = unknown.entry(class.into()).or_default();
+                Read::Unlabeled(reason) => Attached::Refused(ProblemKind::NoClass, reason),
+                Read::Unknown(class, files, path) => {
+                    let folder = unknown.entry(class).or_default();
                     if folder.samples == 0 {
                         (folder.root, folder.path) = (sample.root, path);
                     }
@@ -101,15 +127,13 @@ pub(crate) fn label(
                     folder.files.extend(files);
                     Attached::LeftOut
                 }
-                Read::Json(Err(reason)) => Attached::Refused(
+                Read::Json(_, Err(reason)) => Attached::Refused(
                     ProblemKind::BadJson,
                     format!("its JSON can't be read: {reason}"),
                 ),
-                Read::Json(Ok(json)) => {
-                    let class =
-                        class_of(sample, &rule.folder).and_then(Result::ok).unwrap_or_default();
-                    let id = classes.id(class).unwrap_or_default(); // `read` has found it
-                    match merged(json.as_deref(), rules, id, class) {
+                Read::Json(class, Ok(json)) => {
+                    let id = classes.id(&class).unwrap_or_default(); // `read` has found it
+                    match merged(json.as_deref(), rules, id, &class) {
                         Ok(json) => {
                             text.extend_from_slice(&json);
                             Attached::Text
@@ -120,51 +144,64 @@ pub(crate) fn label(
             })
         },
     )?;
-    scan.problems.extend(unknown.into_iter().map(|(class, folder)| unknown_class(&class, folder)));
+    scan.problems.extend(unknown.into_iter().map(|(class, folder)| match reasons.get(&class) {
+        Some(reason) => left_out(ProblemKind::AmbiguousClass, folder, reason.clone()),
+        None => unknown_class(&class, folder),
+    }));
+    if matches!(rule.list, ClassList::Folders) {
+        let empty = empty_classes(scan, roots, rule.folder, &found);
+        scan.problems.extend(empty);
+    }
     scan.about.classes = Some(classes.into_table());
     Ok(())
 }
 
 /// What was found out about a sample before its JSON is made.
 enum Read {
-    /// It has no class that can be a name.
-    Unlabeled,
-    /// Its class is not in the list; its files, and the path for a message.
-    Unknown(Vec<PathBuf>, String),
-    /// Its JSON, if it has one, or why it cannot be read.
-    Json(Result<Option<Vec<u8>>, String>),
+    /// It has no class that can be a name, for this reason.
+    Unlabeled(String),
+    /// Its class is none; its files, and the path for a message.
+    Unknown(String, Vec<PathBuf>, String),
+    /// Its class, and its JSON, if it has one, or why it cannot be read.
+    Json(String, Result<Option<Vec<u8>>, String>),
 }
 
-/// Returns the names of all class folders.
-fn folders(scan: &Scan, rule: &FolderRule) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    let mut last = String::new();
-    scan.samples.visit(|_, sample| {
-        if let Some(Ok(class)) = class_of(sample, rule)
-            && class != last
-        {
-            last = class.to_string();
-            names.insert(last.clone());
-        }
-        true
-    });
-    names
-}
-
-/// Returns the name of a sample's class; `None` if it has no such folder.
+/// Returns the name of a class in a path; `None` if it has no such folder.
 fn class_of<'s>(
-    sample: &'s FoundSample,
+    source: &'s [u8],
     rule: &FolderRule,
 ) -> Option<Result<&'s str, std::str::Utf8Error>> {
-    rule.of(&sample.source).map(std::str::from_utf8)
+    rule.of(source).map(std::str::from_utf8)
 }
 
-fn no_class(sample: &FoundSample, rule: &FolderRule) -> Attached {
-    let reason = match class_of(sample, rule) {
+fn no_class(source: &[u8], rule: &FolderRule) -> String {
+    match class_of(source, rule) {
         Some(_) => "the name of its class folder is not UTF-8; rename the folder".to_string(),
-        None => rule.missing(&sample.source),
+        None => rule.missing(source),
+    }
+}
+
+/// Returns the problems of folders of classes without files. A class that has samples elsewhere keeps its number.
+fn empty_classes(
+    scan: &Scan,
+    roots: &[PathBuf],
+    rule: FolderRule,
+    found: &Doubts,
+) -> Vec<ScanProblem> {
+    let problem = |folder: &EmptyFolder| {
+        let class = class_of(scan.folders(&folder.path), &rule)?.ok()?;
+        if found.explain(class, scan.folders(&folder.path)) {
+            return None;
+        }
+        let reason = format!(
+            "the class '{}' has no file, so it would have no number, and the classes after it would have other \
+             numbers than with it; add its files, --exclude the folder, or give the numbers with --classes FILE",
+            name::shown(class.as_bytes())
+        );
+        let problem = Problem::new(ProblemKind::EmptyClass, folder.shown(roots), reason);
+        Some(ScanProblem { problem, root: folder.root, files: Vec::new() })
     };
-    Attached::Refused(ProblemKind::NoClass, reason)
+    scan.layout.empty.iter().filter_map(problem).collect()
 }
 
 fn unknown_class(class: &str, folder: Unknown) -> ScanProblem {
@@ -174,12 +211,17 @@ fn unknown_class(class: &str, folder: Unknown) -> ScanProblem {
         name::shown(class.as_bytes()),
         units::counted(folder.samples, "sample", "samples")
     );
-    let problem = Problem::new(ProblemKind::UnknownClass, folder.path, reason);
+    left_out(ProblemKind::UnknownClass, folder, reason)
+}
+
+/// Returns the problem of samples that are left out because of their folder.
+fn left_out(kind: ProblemKind, folder: Unknown, reason: String) -> ScanProblem {
+    let problem = Problem::new(kind, folder.path, reason);
     ScanProblem { problem, root: folder.root, files: folder.files }
 }
 
 /// Returns the digest of a table, which may be large.
-fn digest(table: &ClassTable) -> String {
+pub(crate) fn digest(table: &ClassTable) -> String {
     let mut hasher = blake3::Hasher::new();
     for (position, name) in table.names.iter().enumerate() {
         hasher.update(&table.id(position).to_le_bytes());

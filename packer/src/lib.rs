@@ -94,6 +94,7 @@ mod schema;
 pub mod size;
 mod sorter;
 mod source;
+mod split_names;
 pub mod stats;
 mod stop;
 pub mod survey;

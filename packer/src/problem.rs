@@ -42,6 +42,12 @@ pub enum ProblemKind {
     NoClass,
     /// A folder that is not in the list of classes.
     UnknownClass,
+    /// The name of a class that stands for several folders, or for all samples.
+    AmbiguousClass,
+    /// The folder of a class without files.
+    EmptyClass,
+    /// A sample of several pictures, of which nothing says that they belong together.
+    SeveralPictures,
     /// A sample that belongs to no split.
     NoSplit,
     /// Not a regular file: a link that was not followed, a device, a pipe.

@@ -41,6 +41,7 @@ use crate::failure::Failure;
 use crate::scan::builder::ScanBuilder;
 use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
+use crate::split_names;
 use crate::stop::Stop;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
@@ -114,7 +115,21 @@ pub(crate) fn scan(
         }
         root += source.files.len() as u32;
     }
-    Ok(builder.finish())
+    let mut scan = builder.finish();
+    scan.layout.splits = splits(sources);
+    Ok(scan)
+}
+
+/// Returns the split of each file: the one that manifests state, or, if none does, the one of its name.
+fn splits(sources: &[SourceUrl]) -> Vec<Option<String>> {
+    let has_own = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
+    let of = |source: &SourceUrl| -> Vec<Option<String>> {
+        let own = |n: usize| source.splits.get(n).cloned().flatten();
+        let named = |path: &PathBuf| split_names::of_file(path).map(String::from);
+        let files = source.files.iter().enumerate();
+        files.map(|(n, path)| if has_own { own(n) } else { named(path) }).collect()
+    };
+    sources.iter().flat_map(of).collect()
 }
 
 /// Creates a reader of planned parts of these sources under these roots; `times` tells whether

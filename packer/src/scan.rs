@@ -12,6 +12,7 @@ pub(crate) mod exclude;
 pub(crate) mod exclude_list;
 pub(crate) mod exts;
 mod group;
+pub(crate) mod layout;
 pub(crate) mod list;
 mod listing;
 pub(crate) mod lists;
@@ -19,6 +20,7 @@ pub(crate) mod options;
 pub(crate) mod pair;
 mod refusal;
 pub(crate) mod rules;
+pub(crate) mod several;
 pub(crate) mod stored;
 pub(crate) mod subtree;
 mod tables;
@@ -32,6 +34,7 @@ use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
 use self::exts::ExtTable;
 use self::group::{FolderName, Grouper};
+use self::layout::Layout;
 use self::list::SampleList;
 pub(crate) use self::tables::FoundTable;
 use self::texts::Texts;
@@ -64,6 +67,8 @@ pub struct Scan {
     pub problems: Vec<ScanProblem>,
     /// Tables of metadata found in folders; see [`ScanOptions::metadata`].
     pub(crate) tables: Vec<FoundTable>,
+    /// The folders and files that hold the samples.
+    pub(crate) layout: Layout,
     /// Number of files left out because they are hidden or excluded.
     pub skipped: u64,
     /// Number of samples whose key differs from their files' name.
@@ -77,6 +82,11 @@ impl Scan {
     /// Returns true if parts are in the plan or in sources, not files of their own.
     pub(crate) fn has_located_parts(&self) -> bool {
         !self.sources.is_empty() || !self.texts.is_empty()
+    }
+
+    /// Returns the part of a path under the root whose folders can name classes and splits.
+    pub(crate) fn folders<'s>(&self, source: &'s [u8]) -> &'s [u8] {
+        source.get(self.layout.side..).unwrap_or_default()
     }
 }
 
@@ -118,6 +128,7 @@ pub fn scan(
         notes: Vec::new(),
         problems: all.problems,
         tables: all.tables,
+        layout: Layout { empty: all.empty, ..Layout::default() },
         skipped: all.skipped,
         renamed: all.renamed,
         newest: all.newest,

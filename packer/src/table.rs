@@ -5,6 +5,7 @@
 //! is an error that names the file, row and byte. Writes nothing and knows no samples.
 
 mod csv;
+mod header;
 pub(crate) mod json;
 mod jsonl;
 mod odd;

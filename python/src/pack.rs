@@ -257,8 +257,8 @@ pub(crate) fn pack_verify(
 
 /// Starts to index tars.
 #[pyfunction]
-#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, force=false, allow_missing_end=false,
-       jobs=None, storage=None, ignore_zeros=false))]
+#[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, split_by=None, force=false,
+       allow_missing_end=false, jobs=None, storage=None, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
     py: Python<'_>,
@@ -267,6 +267,7 @@ pub(crate) fn pack_index(
     entry_points: bool,
     columns: Option<&str>,
     json_rules: Option<&str>,
+    split_by: Option<&str>,
     force: bool,
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
@@ -282,9 +283,13 @@ pub(crate) fn pack_index(
     if headers && columns.is_some() {
         return Err(usage(py, "headers=True reads no part for columns=: give only one"));
     }
+    if split_by.is_some_and(|word| word != "source") {
+        return Err(usage(py, "split_by= is \"source\", the names of the shards, or None"));
+    }
     let options = index::Options {
         reading: reading(headers),
         entry_points,
+        splits: split_by.is_some(),
         force,
         allow_missing_end,
         ignore_zeros,

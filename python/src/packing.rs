@@ -393,6 +393,7 @@ fn index(paths: &[PathBuf], options: &index::Options, counters: &Counters) -> Ou
         }
         match done.manifest {
             Some(Ok(made)) => manifests.push(json!({
+                "note": made.split_note().map(|note| keywords(&note)),
                 "path": made.path.display().to_string(), "kept": made.kept, "samples": made.manifest.samples,
                 "bytes": made.manifest.bytes, "shards": made.manifest.shards.len(),
             })),

@@ -22,6 +22,7 @@ pub fn write_sidecar(
     let options = Options {
         reading: Reading::Everything,
         entry_points,
+        splits: false,
         force: true,
         allow_missing_end: false,
         ignore_zeros: false,

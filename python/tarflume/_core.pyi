@@ -764,6 +764,7 @@ def pack_index(
     entry_points: bool = False,
     columns: str | None = None,
     json_rules: str | None = None,
+    split_by: str | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,

@@ -89,10 +89,12 @@ def build(
     - `require`: parts that each sample must have, "image,json" by default; "" for none. With `label`, `join`, `coco`,
       `yolo` or `voc`, "image" by default.
     - `label`: "folder" writes the name of the folder that holds an image as `class` (a number) and `class_name` into
-      the sample's JSON, "folder=1" that of the first folder under `src`. A sample without a JSON gets one. `classes`:
-      a file of names, or the dataset.json of another data set, whose numbers are used.
+      the sample's JSON, "folder=1" that of the first folder under `src`, "path" the path of all folders. A sample without a JSON
+      gets one. `classes`: a file of names, or the dataset.json of another data set, whose numbers are used, also by
+      `voc`.
     - `split`: divides the samples by the hash of their keys: `{"train": 0.9, "val": 0.1}`; with `stratify="/class"`
-      within each class. `split_by`: the field of the JSON, or "folder=1", that names the split.
+      within each class. `split_by`: the field of the JSON, or "folder=1", that names the split; "source" takes
+      it from the names of files that are sources (train-0.parquet), "none" makes one set of them.
     - `ext_map`: renames extensions, `{"jpeg": "jpg"}` by default. `ext_by_content`: names images by their content, so a
       PNG with the name .jpg becomes a .png.
     - `names`: what to do with names that some reader misreads: "replace", or `{"dot": "replace"}`.
@@ -268,6 +270,7 @@ def index(
     entry_points: bool = False,
     columns: str | Mapping[str, str] | None = None,
     json_rules: Literal["strict", "python"] | None = None,
+    split_by: Literal["source"] | None = None,
     force: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
@@ -279,12 +282,13 @@ def index(
 
     `paths`: tars, and folders of tars, local or URLs (`storage`: see `build`): sidecars are uploaded. `headers`: reads headers only (no checksums, digests or dimensions).
     `entry_points`: adds entry points of JPEGs, also to existing sidecars. `columns`: adds typed columns, as for
-    `build`. `json_rules`: as for `build`. `force`: replaces existing files.
+    `build`. `json_rules`: as for `build`. `split_by`: "source" writes the splits that the names of the shards state
+    (train-0.tar, val-0.tar) into the manifest. `force`: replaces existing files.
     `allow_missing_end`: accepts a tar without an end marker. `ignore_zeros`: reads on behind end markers, for tars that were
     joined (`cat a.tar b.tar`); without it such a tar is an error. `jobs`, `progress`: as for `verify`.
 
     Returns `tars` (dicts of `path`, `samples`, `bytes`, `extensions`, `kept`, `warnings`, `entry_points`,
-    `damaged`) and `manifests` (dicts of `path`, `kept`, `samples`, `bytes`, `shards`).
+    `damaged`) and `manifests` (dicts of `path`, `kept`, `samples`, `bytes`, `shards`, `note`).
 
     Raises `PackError` if a tar or a manifest is bad (`problems` lists them; the other tars were indexed), and
     `UsageError` if there is nothing to index.
@@ -295,6 +299,7 @@ def index(
         entry_points=entry_points,
         columns=typed_columns(columns),
         json_rules=json_rules,
+        split_by=split_by,
         force=force,
         allow_missing_end=allow_missing_end,
         jobs=jobs,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import PACK, pack
-from proof import Samples, by_two_machines, facts, jpeg, killed, packed, refused
+from proof import Samples, by_two_machines, facts, jpeg, killed, members, packed, refused
 
 ROWS = 300
 JPEGS = [jpeg(n) for n in range(ROWS)]
@@ -170,3 +170,137 @@ def test_builds_that_are_killed_make_the_same_bytes(tmp_path):
     many = pa.concat_tables([pa.table(columns())] * 4)
     pq.write_table(many, file, row_group_size=500)
     killed(f"parquet:{file}", tmp_path, 8, "--shard-samples", 25, "--jobs", 2, "--no-fsync")
+
+
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def write(file, table: dict[str, pa.Array], **how) -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(table), file, **how)
+    return f"parquet:{file}"
+
+
+def tars(source: str, out, *words: object) -> Samples:
+    """Packs and verifies `source`, whose samples have different parts."""
+    pack("build", source, "-o", out, *words)
+    pack("verify", out, "--level", "decode", "--require", "")
+    return members(out)
+
+
+LISTS = {
+    "images": pa.list_(IMAGE),
+    "large list": pa.large_list(IMAGE),
+    "bytes": pa.list_(pa.binary()),
+    "required": pa.list_(pa.field("element", pa.binary(), nullable=False)),
+}
+
+
+@pytest.mark.parametrize("writer", ["default", "plain", "small groups", "pages of version 2", "plain pages of version 2"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_the_values_of_a_list_of_bytes_are_numbered_parts(kind, writer, tmp_path):
+    counts = [n % 4 for n in range(ROWS)]
+    pictures = [[JPEGS[(n + i) % ROWS] for i in range(count)] for n, count in enumerate(counts)]
+    pictures[5] = [b"no picture"]
+    rows = [[{"bytes": one, "path": "x.jpg"} for one in row] for row in pictures] if "image" in kind or "large" in kind else pictures
+    rows[7] = None
+    pictures[7] = []
+    table = {"images": pa.array(rows, LISTS[kind]), "text": pa.array([str(n) for n in range(ROWS)])}
+    source = write(tmp_path / "t.parquet", table, **WRITERS[writer])
+    for out, more in [("out", []), ("shuffled", ["--shuffle", 3, "--shards", 2])]:
+        found = tars(source, tmp_path / out, *more)
+        for n in range(ROWS):
+            wanted = {f"images.{i}.jpg" if n != 5 else "images.0": one for i, one in enumerate(pictures[n])}
+            assert found[f"{n:08}"] == {**wanted, "json": f'{{"text":"{n}"}}'.encode()}
+    named = tars(source + "?frame=images", tmp_path / "named")
+    assert set(named["00000003"]) == {"frame.0.jpg", "frame.1.jpg", "frame.2.jpg", "json"}
+
+
+@pytest.mark.parametrize("value", [None, {"bytes": None, "path": "x.jpg"}], ids=["null", "path"])
+def test_a_list_with_a_value_without_bytes_is_an_error(value, tmp_path):
+    rows = [[{"bytes": JPEGS[0], "path": None}], [{"bytes": JPEGS[1], "path": None}, value]]
+    source = write(tmp_path / "t.parquet", {"images": pa.array(rows, pa.list_(IMAGE))})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "row 1: the list in column 'images' has a value without bytes" in text and "drop=images" in text
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[("a", JPEGS[0])], []], pa.map_(pa.string(), pa.binary())),
+        pa.array([[[JPEGS[0]]], []], pa.list_(pa.list_(pa.binary()))),
+    ],
+    ids=["map", "list of lists"],
+)
+def test_bytes_that_are_no_part_are_an_error_unless_they_are_left_out(column, tmp_path):
+    source = write(tmp_path / "t.parquet", {"images": column, "text": pa.array(["a", "b"])})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "bytes in a map or in lists of lists that would not be packed" in text and "drop=images" in text
+    assert "would not be packed" in refused("build", source + "?json=text", "-o", tmp_path / "out")
+    found = packed(source + "?drop=images", tmp_path / "out")
+    assert found["00000001"] == {"json": b'{"text":"b"}'}
+
+
+def test_a_column_of_bytes_that_no_option_names_is_an_error(tmp_path):
+    binary = pa.array(JPEGS[:2], pa.binary())
+    source = write(tmp_path / "t.parquet", {"a": binary, "b": binary, "n": pa.array([1, 2])})
+    text = refused("build", source + "?jpg=a", "-o", tmp_path / "out")
+    assert "'b' has bytes that would not be packed" in text and "b=b" in text and "drop=b" in text
+    assert set(packed(source + "?jpg=a&drop=b", tmp_path / "dropped")["00000000"]) == {"jpg", "json"}
+    assert set(packed(source + "?jpg=a&b.jpg=b", tmp_path / "both")["00000000"]) == {"jpg", "b.jpg", "json"}
+    assert set(packed(source + "?jpg=a&json=n", tmp_path / "chosen")["00000000"]) == {"jpg", "json"}
+    assert "become the same part" in refused("build", source + "?jpg=a&jpg=b", "-o", tmp_path / "no")
+
+
+def test_pictures_by_path_are_an_error_with_the_row(tmp_path):
+    rows = [{"bytes": JPEGS[0], "path": "0.jpg"}, {"bytes": None, "path": "photos/1.jpg"}, None]
+    source = write(tmp_path / "t.parquet", {"image": pa.array(rows, IMAGE), "text": pa.array(["a", "b", "c"])})
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "row 1: column 'image' names the file 'photos/1.jpg' and has no bytes of it" in text
+    assert "drop=image" in text and "json=*,image.path" in text
+    found = tars(source + "?json=*,image.path", tmp_path / "paths")
+    assert facts(found["00000001"]) == {"image": {"path": "photos/1.jpg"}, "text": "b"}
+    assert found["00000000"]["jpg"] == JPEGS[0]
+    assert set(packed(source + "?drop=image", tmp_path / "dropped")["00000000"]) == {"json"}
+
+
+def test_folders_of_partitions_are_columns(tmp_path):
+    table = pa.table({"text": ["a", "b", "c"], "label": [0, 1, 1], "site": ["x", "x/y", None]})
+    pq.write_to_dataset(table, tmp_path / "set", partition_cols=["label", "site"])
+    oracle = {row["text"]: row for row in pq.read_table(tmp_path / "set").to_pylist()}
+    source = f"parquet:{tmp_path}/set/*/*/*.parquet"
+    found = [facts(sample) for sample in packed(source, tmp_path / "out").values()]
+    assert {row["text"]: {**row, "label": str(row["label"])} for row in found} == {
+        text: {**row, "label": str(row["label"])} for text, row in oracle.items()
+    }
+    assert {type(row["label"]) for row in found} == {int}
+    about = json.loads((tmp_path / "out" / "dataset.json").read_text())
+    described = {column["name"]: column for column in about["columns"]}
+    assert described["/label"] == {"name": "/label", "type": "int64"}
+    assert described["/site"] == {"name": "/site", "type": "string", "nullable": True}
+    alone = packed(source + "?json=text,label", tmp_path / "chosen")
+    assert all(set(facts(sample)) == {"text", "label"} for sample in alone.values())
+    assert all(set(facts(sample)) == {"text", "site"} for sample in packed(source + "?drop=label", tmp_path / "d").values())
+
+
+@pytest.mark.parametrize("how", [{"compression": "none", "use_dictionary": False}, {"compression": "snappy"}])
+def test_checksums_of_pages_are_compared(how, tmp_path):
+    file = tmp_path / "t.parquet"
+    source = write(file, {"x": pa.array(range(1500))}, write_page_checksum=True, **how)
+    assert len(packed(source, tmp_path / "whole")) == 1500
+    data = bytearray(file.read_bytes())
+    data[600] ^= 4
+    file.write_bytes(data)
+    text = refused("build", source, "-o", tmp_path / "out")
+    assert "CRC checksum mismatch; the file is damaged" in text and str(file) in text
+
+
+def test_splits_in_the_names_of_files_are_said_and_kept(tmp_path):
+    for name in ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"]:
+        write(tmp_path / "data" / f"{name}.parquet", {"label": pa.array([1, 2])})
+    source = f"parquet:{tmp_path}/data/*.parquet"
+    said = subprocess.run([PACK, "build", source, "-o", tmp_path / "one"], capture_output=True, text=True, check=True)
+    assert "state splits (test 1, train 2)" in said.stderr and "--split-by source" in said.stderr
+    pack("build", source, "-o", tmp_path / "out", "--split-by", "source")
+    shards = json.loads((tmp_path / "out" / "dataset.json").read_text())["shards"]
+    assert [(shard["split"], shard["samples"]) for shard in shards] == [("test", 2), ("train", 4)]

@@ -21,6 +21,7 @@ Examples:
   pack index imagenet-wds/                   every *.tar of the folder: sidecars, then dataset.json
   pack index --entry-points imagenet-wds/    JPEG entry points, too: training decodes faster
   pack index --columns class:u32 wds/        labels in the sidecars: training parses no JSON
+  pack index --split-by source wds/          train-*.tar and val-*.tar as splits
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index 'cc3m/{00000..00099}.tar'       some tars: sidecars alone
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
@@ -69,6 +70,9 @@ pub(super) struct Args {
     /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), default_value = "strict")]
     json_rules: JsonRules,
+    /// Write splits into the manifest: `source` takes the split of each shard from its name (train-0.tar, val-0.tar)
+    #[arg(long, value_name = "source")]
+    split_by: Option<SplitBy>,
     /// Replace existing sidecars and manifests
     #[arg(long)]
     force: bool,
@@ -97,6 +101,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .transpose()?
             .unwrap_or_default()
             .with_rules(args.json_rules),
+        splits: args.split_by.is_some(),
         force: args.force,
         allow_missing_end: args.allow_missing_end,
         ignore_zeros: zeros::are_ignored(),
@@ -121,6 +126,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     single.expect(&options.columns)?;
     Ok(exit)
+}
+
+/// What states the split of a shard.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum SplitBy {
+    Source,
 }
 
 /// A reader whose index files are written.
@@ -196,6 +207,9 @@ fn print(done: &IndexedPath, quiet: bool) -> Outcome {
                 units::counted(m.samples, "sample", "samples"),
                 units::bytes(m.bytes)
             ))?;
+            if let Some(note) = made.split_note() {
+                print_message!("notice: {note}");
+            }
         }
         Some(Err(failure)) => exit = worse(exit, refused(failure)),
         _ => {}

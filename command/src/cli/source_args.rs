@@ -107,18 +107,19 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "EXTS", help_heading = "Samples")]
     require: Option<String>,
     /// Write the folder's name as the sample's class: `folder` is the one that holds the image,
-    /// `folder=N` the Nth from SRC.
+    /// `folder=N` the Nth from SRC, `path` the path of all folders, `path=N` from the Nth on.
     ///
     /// Each sample's JSON gets the fields `class` (a number) and `class_name`; a sample without a
     /// JSON gets one. Classes are sorted by the bytes of their names and numbered from 0;
-    /// dataset.json has the table.
-    #[arg(long, value_name = "folder[=N]", help_heading = "Labels and splits")]
+    /// dataset.json has the table. A name of several folders (but those of splits, as train and val) and a
+    /// single name for all samples are problems that show other choices.
+    #[arg(long, value_name = "folder[=N]|path[=N]", help_heading = "Labels and splits")]
     label: Option<String>,
-    /// Take the numbers of classes from FILE; a folder that is not in it is a problem.
+    /// Take the numbers of classes (--label, --voc) from FILE; a folder that is not in it is a problem.
     ///
     /// FILE has one name per line, a JSON list of names, a JSON object of names with numbers, or is
     /// the dataset.json of another data set.
-    #[arg(long, value_name = "FILE", requires = "label", help_heading = "Labels and splits")]
+    #[arg(long, value_name = "FILE", help_heading = "Labels and splits")]
     classes: Option<PathBuf>,
     /// Divide the samples into splits by the hash of their keys; each split has its own shards
     #[arg(
@@ -131,8 +132,9 @@ pub(super) struct SourceArgs {
     /// Take the shares of --split in each class; FIELD is in the sample's JSON
     #[arg(long, value_name = "FIELD", requires = "split", help_heading = "Labels and splits")]
     stratify: Option<String>,
-    /// Take the name of the split from a field of the JSON, or from a folder
-    #[arg(long, value_name = "FIELD|folder[=N]", conflicts_with_all = ["split", "shards"],
+    /// Take the name of the split from a field of the JSON, from a folder, or, of other sources than folders, from
+    /// the data set or the name of the file that has the sample (source); `none` makes one set
+    #[arg(long, value_name = "FIELD|folder[=N]|source|none", conflicts_with_all = ["split", "shards"],
           help_heading = "Labels and splits")]
     split_by: Option<String>,
 

@@ -1,7 +1,7 @@
 //! Pascal VOC annotations: one XML file for each image.
 //!
-//! Class ids are the positions of the names of all objects, sorted by their bytes. The JSON has a
-//! list for each field of objects that any file has.
+//! Class ids are those of a given table, or else the positions of the names of all objects, sorted by their bytes.
+//! The JSON has a list for each field of objects that any file has.
 
 mod xml;
 
@@ -21,6 +21,7 @@ use crate::stop::Stop;
 use crate::table::json::put_value;
 use crate::table::recorded::{Recorded, misfits};
 use crate::table::types::{Inferred, Kind, described};
+use crate::units;
 
 /// The pointer of the class table.
 const POINTER: &str = "/class";
@@ -40,6 +41,8 @@ pub(crate) struct Opened {
     pub(crate) about: About,
     /// The time of the last change of any file.
     pub(crate) newest: i64,
+    /// A line about the numbers of the classes.
+    pub(crate) note: Option<String>,
 }
 
 /// The annotations of a folder.
@@ -48,7 +51,7 @@ pub(crate) struct VocRows {
     files: Annotations,
     next: usize,
     /// The names of classes with their ids.
-    classes: BTreeMap<String, u64>,
+    classes: BTreeMap<String, i64>,
     /// Fields of objects beside name and box, and whether all of their values are whole numbers.
     objects: BTreeMap<String, bool>,
     /// Fields of images, and the same.
@@ -56,14 +59,15 @@ pub(crate) struct VocRows {
 }
 
 /// Opens the annotations under a folder. The classes and fields of `before`, a data set that gets more
-/// samples, stay as they are.
+/// samples, stay as they are. With `fixed`, there are no other classes than these.
 ///
 /// # Errors
-/// Returns an error for a malformed file, for a value that does not fit the data set, and for a failure
-/// of the machine.
+/// Returns an error for a malformed file, for a value that does not fit the data set, for a class that is not in
+/// `fixed`, and for a failure of the machine.
 pub(crate) fn open(
     root: &Path,
     before: &About,
+    fixed: Option<&ClassTable>,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Opened, Failure> {
     let files = Annotations::list(root, "xml", (counter, stop))?;
@@ -80,6 +84,7 @@ pub(crate) fn open(
         see(&mut images, &annotation.fields);
         for object in annotation.objects {
             see(&mut objects, &object.fields);
+            check_class(&path, &object.name, fixed)?;
             classes.insert(object.name);
         }
         if classes.len() > MAX_CLASSES || objects.len().max(images.len()) > MAX_FIELDS {
@@ -88,16 +93,52 @@ pub(crate) fn open(
         }
     }
     let newest = files.newest;
-    let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
-    if let Some(before) = super::classes::before(before, POINTER) {
-        table.names.clone_from(&before.names);
-        classes.retain(|name| !before.names.contains(name));
-    }
-    table.names.extend(classes);
-    let classes = table.names.iter().cloned().zip(0..).collect();
+    let known = super::classes::before(before, POINTER);
+    let note = (fixed.is_none() && known.is_none()).then(|| numbering(root, classes.len()));
+    let table = table(classes, fixed.or(known));
+    let number = |(n, name): (usize, &String)| (name.clone(), table.id(n));
+    let classes = table.names.iter().enumerate().map(number).collect();
     let rows = VocRows { files, next: 0, classes, objects, images };
     let about = About { classes: Some(table), columns: rows.columns() };
-    Ok(Opened { rows, about, newest })
+    Ok(Opened { rows, about, newest, note })
+}
+
+/// Returns the table of the classes `known`, and of others behind them.
+fn table(mut found: BTreeSet<String>, known: Option<&ClassTable>) -> ClassTable {
+    let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
+    if let Some(known) = known {
+        table.names.clone_from(&known.names);
+        table.ids.clone_from(&known.ids);
+        found.retain(|name| !known.names.contains(name));
+    }
+    if !table.ids.is_empty() {
+        let next = table.ids.iter().max().map_or(0, |last| last.saturating_add(1));
+        table.ids.extend(found.iter().zip(next..).map(|(_, id)| id));
+    }
+    table.names.extend(found);
+    table
+}
+
+/// Refuses a class that is not among the given ones.
+fn check_class(path: &Path, class: &str, fixed: Option<&ClassTable>) -> Result<(), Failure> {
+    if fixed.is_none_or(|table| table.names.iter().any(|name| name == class)) {
+        return Ok(());
+    }
+    Err(Failure::bad_data(format!(
+        "{}: the list of classes has no '{}'; add it to the end of the file of --classes",
+        path.shown(),
+        name::shown(class.as_bytes())
+    )))
+}
+
+/// Returns the line about classes whose numbers depend on the folder.
+fn numbering(root: &Path, classes: usize) -> String {
+    format!(
+        "the {} in {} are numbered in the order of their names; --classes OUT/dataset.json gives other splits of the \
+         data set the same numbers",
+        units::counted(classes as u64, "class", "classes"),
+        root.shown()
+    )
 }
 
 /// Parses a text, for fuzzing.

@@ -92,10 +92,16 @@ impl AppendOptions {
         let mut request = resolved(options, shape.as_ref())?;
         request.look = false; // contents are checked when they are packed
         if let (Some(rule), Some(table)) = (&mut request.label, &manifest.about.classes) {
-            let fixed = shape.is_some_and(|shape| shape.classes.is_some());
+            let fixed = shape.as_ref().is_some_and(|shape| shape.classes.is_some());
             let list = if fixed { ClassList::Fixed } else { ClassList::Grows };
             rule.list = list(table.clone());
             request.shape.classes = rule.planned();
+        }
+        if let (Some(Shape { label: None, classes: Some(_), .. }), Some(table)) =
+            (&shape, &manifest.about.classes)
+        {
+            request.join.fix_classes(table);
+            request.shape.classes = request.join.classes();
         }
         let base = Base {
             manifest: digest,

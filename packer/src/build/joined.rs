@@ -4,14 +4,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::About;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{About, ClassTable};
 
 use crate::annotations::{coco, voc, yolo};
 use crate::failure::Failure;
 use crate::join::rows::{TableFile, TableRows};
 use crate::join::{JoinOptions, JoinRows, Source, image_folder};
+use crate::label::{self, ClassList};
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
 use crate::table::recorded::Recorded;
@@ -30,8 +31,8 @@ pub(crate) enum Join {
     Coco(JoinOptions),
     /// The label files of a folder, and a file with the names of classes.
     Yolo(JoinOptions, Option<PathBuf>),
-    /// The XML files of a folder.
-    Voc(JoinOptions),
+    /// The XML files of a folder, and the classes that have numbers already.
+    Voc(JoinOptions, Option<ClassTable>),
 }
 
 /// The options of a build that name what is joined, as text.
@@ -47,6 +48,8 @@ pub(crate) struct Given<'a> {
     pub(crate) yolo_names: Option<&'a Path>,
     /// `--voc`.
     pub(crate) voc: Option<&'a str>,
+    /// `--classes`, for `--voc`.
+    pub(crate) classes: Option<&'a Path>,
 }
 
 impl Join {
@@ -55,7 +58,7 @@ impl Join {
     /// # Errors
     /// Returns an error for several options, a malformed one, and a missing file.
     pub(crate) fn parse(given: Given<'_>) -> Result<Join, Failure> {
-        let Given { join, coco, yolo, yolo_names, voc } = given;
+        let Given { join, coco, yolo, yolo_names, voc, classes } = given;
         if [join, coco, yolo, voc].iter().flatten().count() > 1 {
             let text = "give one of --join, --coco, --yolo and --voc: a sample gets one JSON";
             return Err(Failure::usage(text));
@@ -80,7 +83,11 @@ impl Join {
                 let names = yolo_names.map(Path::to_path_buf);
                 Join::Yolo(parsed(text, "--yolo", Kind::Folder)?, names)
             }
-            (_, _, _, Some(text)) => Join::Voc(parsed(text, "--voc", Kind::Folder)?),
+            (_, _, _, Some(text)) => {
+                let list = classes.map(ClassList::read).transpose()?;
+                let table = list.and_then(ClassList::into_fixed);
+                Join::Voc(parsed(text, "--voc", Kind::Folder)?, table)
+            }
             _ => Join::Auto,
         })
     }
@@ -94,7 +101,22 @@ impl Join {
         match self {
             Join::Auto | Join::Nothing => None,
             Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options, _) => Some(options),
+        }
+    }
+
+    /// Returns a digest of the classes that have numbers already for the plan's options.
+    pub(crate) fn classes(&self) -> Option<String> {
+        match self {
+            Join::Voc(_, Some(table)) => Some(label::digest(table)),
+            _ => None,
+        }
+    }
+
+    /// Permits no other classes than these.
+    pub(crate) fn fix_classes(&mut self, table: &ClassTable) {
+        if let Join::Voc(_, fixed) = self {
+            *fixed = Some(table.clone());
         }
     }
 
@@ -111,7 +133,7 @@ impl Join {
             Join::Table(_) => "table",
             Join::Coco(_) => "coco",
             Join::Yolo(..) => "yolo",
-            Join::Voc(_) => "voc",
+            Join::Voc(..) => "voc",
         }
     }
 
@@ -178,7 +200,7 @@ impl Join {
         match self {
             Join::Auto | Join::Nothing => None,
             Join::Table(options) | Join::Coco(options) => Some(options),
-            Join::Yolo(options, _) | Join::Voc(options) => Some(options),
+            Join::Yolo(options, _) | Join::Voc(options, _) => Some(options),
         }
     }
 
@@ -237,8 +259,9 @@ impl Join {
                 source.without = Some(found.without);
                 return Ok(Some(source));
             }
-            Join::Voc(options) => {
-                let found = voc::open(&options.file, before, (counter, stop))?;
+            Join::Voc(options, classes) => {
+                let found = voc::open(&options.file, before, classes.as_ref(), (counter, stop))?;
+                scan.notes.extend(found.note);
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];

@@ -16,7 +16,7 @@ use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::json_rules;
-use crate::label::{ClassList, FolderRule, LabelRule};
+use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
@@ -166,9 +166,17 @@ impl BuildOptions {
         }
         let scans = self.scans(&sources)?;
         let lists = self.lists(&sources)?;
-        let label = self.label_rule()?;
+        let mut label = LabelRule::parse(self.label.as_deref(), self.classes.as_deref())?;
+        if label.is_none() && self.classes.is_some() && self.voc.is_none() {
+            let text = "--classes numbers the classes of --label and --voc: give one of them";
+            return Err(Failure::usage(text));
+        }
+        let is_mute_about_splits = self.split.is_none() && self.split_by.is_none();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
+        if let (Some(label), Some(SplitRule::Folder(folder))) = (&mut label, &split) {
+            label.split = Some(*folder);
+        }
         let selected = {
             let is_tar = |source: &SourceUrl| source.kind == SourceKind::Tar;
             self.selection.parse(!sources.is_empty() && sources.iter().all(is_tar))?
@@ -218,7 +226,7 @@ impl BuildOptions {
             exclude: exclude::planned(&self.exclude, &listed),
             follow_links: self.follow_links,
             label: label.as_ref().map(|rule| rule.folder.to_string()),
-            classes: label.as_ref().and_then(LabelRule::planned),
+            classes: label.as_ref().map_or_else(|| join.classes(), LabelRule::planned),
             split: self.split.clone(),
             stratify: self.stratify.clone(),
             split_by: self.split_by.clone(),
@@ -270,6 +278,7 @@ impl BuildOptions {
             shape,
             label,
             split,
+            is_mute_about_splits,
             append: None,
             // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,
@@ -322,6 +331,7 @@ impl BuildOptions {
             yolo: self.yolo.as_deref(),
             yolo_names: self.yolo_names.as_deref(),
             voc: self.voc.as_deref(),
+            classes: self.classes.as_deref().filter(|_| self.label.is_none()),
         }
     }
 
@@ -371,22 +381,6 @@ impl BuildOptions {
             }
         }
         sources
-    }
-
-    fn label_rule(&self) -> Result<Option<LabelRule>, Failure> {
-        let Some(label) = &self.label else {
-            return match &self.classes {
-                None => Ok(None),
-                Some(_) => Err(Failure::usage("--classes needs labels: give --label folder")),
-            };
-        };
-        let folder = FolderRule::parse(label);
-        let folder = folder.map_err(|e| Failure::usage(format!("--label: {e}")))?;
-        let list = match &self.classes {
-            None => ClassList::Folders,
-            Some(path) => ClassList::read(path)?,
-        };
-        Ok(Some(LabelRule { folder, list }))
     }
 
     fn split_rule(&self) -> Result<Option<SplitRule>, Failure> {

@@ -19,13 +19,13 @@ use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Terms, encode_plan, write_plan};
 use crate::present::Left;
 use crate::problem::{Problem, ProblemKind};
-use crate::rows::{self};
+use crate::rows::{self, SourceKind};
 use crate::scan::exclude_list::Absent;
 use crate::scan::exts::{NO_JSON, Require};
 use crate::scan::lists::scan_lists;
 use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::pair::{self, Side, scan_pairs};
-use crate::scan::{Scan, ScanCounter, scan, stored};
+use crate::scan::{Scan, ScanCounter, scan, several, stored};
 use crate::workdir::quarantine::{Policy, set_aside};
 use crate::workdir::staging::{Lock, Staging};
 use crate::workdir::state::{self, progress, published, write_problems};
@@ -115,6 +115,11 @@ pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Fai
         if let Some(rule) = &request.label {
             label(&mut scan, roots, rule, request.scan.json, stop)?;
         }
+        let groups_files = request.pair.is_empty()
+            && request.sources.iter().all(|source| source.kind == SourceKind::Zip);
+        if groups_files && !request.adds_to_several_pictures() {
+            several::refuse(&mut scan, roots, &options.require, request.label.is_some())?;
+        }
         if let Some(append) = &request.append {
             left = append.present.leave_out(&mut scan, roots, &options.names, left)?;
         }
@@ -143,6 +148,7 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
         [] => scan(roots, options, counter, stop)?,
         sources => rows::scan(sources, options, counter, stop)?,
     };
+    found.notes.extend(request.split_note());
     if *join == Join::Auto && !found.tables.is_empty() && request.usual_require {
         if !request.scans.is_empty() {
             let text = "the folders have tables of metadata: scan them again with --require image, which joins the \

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::Manifest;
+use tarflume_formats::{IMAGE_EXTS, Manifest};
 
 use super::joined::Join;
 use crate::label::LabelRule;
@@ -13,6 +13,7 @@ use crate::present::Present;
 use crate::rows::SourceUrl;
 use crate::scan::options::ScanOptions;
 use crate::scan::pair::Side;
+use crate::split_names;
 use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
@@ -44,6 +45,8 @@ pub struct Request {
     pub(crate) label: Option<LabelRule>,
     /// How samples are divided into splits.
     pub(crate) split: Option<SplitRule>,
+    /// Whether nothing was said about splits.
+    pub(crate) is_mute_about_splits: bool,
     /// The data set that gets the shards, if there is one already.
     pub(crate) append: Option<Append>,
     /// Whether sidecars get JPEG entry points.
@@ -66,6 +69,33 @@ impl Request {
     /// True if an unfinished attempt is discarded first.
     pub fn is_fresh(&self) -> bool {
         self.fresh
+    }
+}
+
+impl Request {
+    /// Returns a line about splits that the names of files state, if samples of all of them become one set.
+    pub(super) fn split_note(&self) -> Option<String> {
+        let has_own = self.sources.iter().any(|s| s.splits.iter().any(Option::is_some));
+        if !self.is_mute_about_splits || has_own {
+            return None;
+        }
+        let files = self.sources.iter().flat_map(|source| &source.files);
+        let splits = split_names::of_files(files.map(PathBuf::as_path))?;
+        Some(format!(
+            "the names of the files state splits ({}), and all samples become one set without splits; \
+             --split-by source keeps them as splits, --split-by none confirms one set",
+            split_names::counted(&splits)
+        ))
+    }
+
+    /// Returns true if the data set that gets more samples has some of several pictures.
+    pub(super) fn adds_to_several_pictures(&self) -> bool {
+        self.append.as_ref().is_some_and(|Append { manifest, .. }| {
+            let of = |(ext, count): (&String, &u64)| {
+                if IMAGE_EXTS.contains(&ext.as_str()) { *count } else { 0 }
+            };
+            manifest.extensions.iter().map(of).sum::<u64>() > manifest.samples
+        })
     }
 }
 

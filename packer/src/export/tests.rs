@@ -41,6 +41,7 @@ impl Set {
             entry_points: false,
             force: false,
             allow_missing_end: false,
+            splits: false,
             ignore_zeros: false,
             columns: crate::columns::Columns::default(),
             jobs: 1,

@@ -43,6 +43,7 @@ fn indexed(folder: &Path) {
         entry_points: false,
         force: true,
         allow_missing_end: false,
+        splits: false,
         ignore_zeros: false,
         columns: crate::columns::Columns::default(),
         jobs: 1,

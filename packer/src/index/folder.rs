@@ -16,6 +16,7 @@ use crate::columns::Columns;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json_rules;
+use crate::split_names;
 
 /// The field `tool` of a manifest made here.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -101,6 +102,9 @@ pub(crate) fn publish_manifest(
     if let Some(found) = &found {
         order_as(found, &mut manifest.shards);
     }
+    if options.splits {
+        split_by_names(folder, &mut manifest.shards)?;
+    }
     // The rules of JSON are those of the manifest, or given ones that accept more.
     let rules = options.columns.rules();
     let widens = found.as_ref().is_some_and(|found| json_rules::of_manifest(Some(found)) != rules);
@@ -110,7 +114,7 @@ pub(crate) fn publish_manifest(
     }
     // The tars are unchanged, so what the manifest states about their samples stays valid.
     let found = found.filter(|found| same_tars(found, &manifest));
-    let adds = options.entry_points || !options.columns.is_empty() || widens;
+    let adds = options.entry_points || options.splits || !options.columns.is_empty() || widens;
     let added = adds && found.is_some();
     if let Some(found) = found {
         (manifest.plan, manifest.options) = (found.plan, found.options);
@@ -127,6 +131,40 @@ pub(crate) fn publish_manifest(
     }
     write_whole(&path, &manifest.to_json())?;
     Ok(MadeManifest { path, manifest, kept: false })
+}
+
+/// Gives each shard the split that its name states.
+///
+/// # Errors
+/// Returns an error for a name that states none.
+fn split_by_names(folder: &Path, shards: &mut [ShardEntry]) -> Result<(), Failure> {
+    for shard in shards {
+        let split = split_names::word(&shard.name).ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: its name states no split; rename it, with a word such as train, val or test between other \
+                 characters than letters, or leave --split-by out",
+                folder.join(&shard.name).shown()
+            ))
+        })?;
+        shard.split = Some(split.into());
+    }
+    Ok(())
+}
+
+impl MadeManifest {
+    /// Returns a line about splits that the names of shards state and the manifest lacks.
+    pub fn split_note(&self) -> Option<String> {
+        let shards = &self.manifest.shards;
+        if shards.iter().any(|shard| shard.split.is_some()) {
+            return None;
+        }
+        let splits = split_names::of_files(shards.iter().map(|shard| Path::new(&shard.name)))?;
+        Some(format!(
+            "the names of the shards state splits ({}), and the manifest has none; pack index --split-by source \
+             writes them",
+            split_names::counted(&splits)
+        ))
+    }
 }
 
 fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {

@@ -14,6 +14,8 @@ pub struct Options {
     pub entry_points: bool,
     /// Stores these typed columns, and replaces sidecars that have others; needs every byte.
     pub columns: Columns,
+    /// Takes the splits of shards from their names: `train-0.tar`, `val-0.tar`.
+    pub splits: bool,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,
     /// Accepts a tar without an end marker as complete, with a warning.
@@ -35,6 +37,7 @@ impl Options {
             reading: Reading::Headers,
             entry_points: false,
             columns: Columns::default(),
+            splits: false,
             force: false,
             allow_missing_end: false,
             ignore_zeros: false,

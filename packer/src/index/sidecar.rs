@@ -321,6 +321,7 @@ mod tests {
             entry_points: false,
             force: false,
             allow_missing_end: false,
+            splits: false,
             ignore_zeros: false,
             columns: Columns::default(),
             jobs: 1,

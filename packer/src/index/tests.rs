@@ -19,6 +19,7 @@ fn everything() -> Options {
         entry_points: false,
         force: false,
         allow_missing_end: false,
+        splits: false,
         ignore_zeros: false,
         columns: Columns::default(),
         jobs: 2,

@@ -28,14 +28,31 @@ impl On {
             On::Basename => &sample.source[last..],
             On::Path => &sample.source[..],
         };
-        for part in sample.parts.iter().filter(|part| matches!(part.at, FoundAt::File(_))) {
-            space.clear();
-            space.extend_from_slice(stem);
-            space.push(b'.');
-            space.extend_from_slice(exts[part.ext as usize].source.as_bytes());
-            each(space);
+        for part in &sample.parts {
+            let ext = exts[part.ext as usize].source.as_str();
+            match part.at {
+                FoundAt::File(_) => each(named(stem, ext, space)),
+                // A member of an archive. The scan has the extension of the part: lower-case, `jpg` for `jpeg`.
+                FoundAt::Range(..) | FoundAt::Cell(..) => {
+                    let forms: &[&str] = if ext == "jpg" { &["jpg", "jpeg"] } else { &[ext] };
+                    for form in forms {
+                        each(named(stem, form, space));
+                        each(named(stem, &form.to_ascii_uppercase(), space));
+                    }
+                }
+                FoundAt::Path(..) | FoundAt::Text(_) => {}
+            }
         }
     }
+}
+
+/// Returns the name of a file in `space`.
+fn named<'s>(stem: &[u8], ext: &str, space: &'s mut Vec<u8>) -> &'s [u8] {
+    space.clear();
+    space.extend_from_slice(stem);
+    space.push(b'.');
+    space.extend_from_slice(ext.as_bytes());
+    space
 }
 
 /// The forms of the names that rows have.

@@ -49,8 +49,7 @@ pub(crate) struct JoinOptions {
     pub(crate) table: TableOptions,
 }
 
-const FORM: &str =
-    "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim";
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim,header=first|none|NAME|NAME";
 
 impl JoinOptions {
     /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.
@@ -59,7 +58,7 @@ impl JoinOptions {
     /// Returns an error for an unknown option or value.
     pub(crate) fn parse(text: &str, flag: &str) -> Result<JoinOptions, Failure> {
         let refuse = |why: String| Err(Failure::usage(format!("{flag} {text}: {why}; {FORM}")));
-        let names = ["key", "on", "as", "sep", "missing", "blanks"];
+        let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
         let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
         let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
         let (file, rest) = match colon {
@@ -132,6 +131,7 @@ impl JoinOptions {
             self.table.missing.clone_from(&first.table.missing);
         }
         self.table.trims |= first.table.trims;
+        self.table.follow_header(&first.table);
         Ok(())
     }
 

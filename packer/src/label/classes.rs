@@ -26,6 +26,14 @@ pub(crate) enum ClassList {
 }
 
 impl ClassList {
+    /// Returns the table, if no other classes are possible.
+    pub(crate) fn into_fixed(self) -> Option<ClassTable> {
+        match self {
+            ClassList::Fixed(table) => Some(table),
+            ClassList::Folders | ClassList::Grows(_) => None,
+        }
+    }
+
     /// Reads a file of `--classes`: a name on each line (or a JSON list), whose ids are 0, 1, 2 and so
     /// on; a JSON object of names with ids; or a `dataset.json` with classes.
     ///

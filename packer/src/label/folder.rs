@@ -1,38 +1,48 @@
-//! `FolderRule`: the component of a sample's path that is the name of its class or split. Pure.
+//! `FolderRule`: the folders of a sample's path that are the name of its class or split. Pure.
 
-/// A component of the path under the source folder.
+/// A component of the path under the source folder, or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FolderRule {
     /// The folder that holds the files.
     Last,
     /// The folder at this place, counted from the source folder: 1, 2, ...
     Place(usize),
+    /// All folders from this place on, with the slashes between them.
+    From(usize),
 }
 
 impl FolderRule {
-    /// Parses `folder` or `folder=N`.
+    /// Parses `folder`, `folder=N`, `path` or `path=N`.
     ///
     /// # Errors
     /// Returns an error that shows the expected form.
     pub(crate) fn parse(text: &str) -> Result<FolderRule, String> {
         match text.split_once('=') {
             None if text == "folder" => Ok(FolderRule::Last),
-            Some(("folder", place)) => match place.parse::<usize>() {
-                Ok(place) if place > 0 => Ok(FolderRule::Place(place)),
-                _ => Err(format!("'{text}': folders are counted from 1: folder=1")),
+            None if text == "path" => Ok(FolderRule::From(1)),
+            Some((word @ ("folder" | "path"), place)) => match (word, place.parse::<usize>()) {
+                ("folder", Ok(place @ 1..)) => Ok(FolderRule::Place(place)),
+                (_, Ok(place @ 1..)) => Ok(FolderRule::From(place)),
+                _ => Err(format!("'{text}': folders are counted from 1: {word}=1")),
             },
-            _ => Err(format!("'{text}' is not known; give folder, or folder=N")),
+            _ => Err(format!("'{text}' is not known; give folder, folder=N, path or path=N")),
         }
     }
 
-    /// Returns the folder's name in a path under the source folder; `None` if the path has no such
-    /// folder.
+    /// Returns the folder's name in a path under the source folder, or the path of the folders; `None` if the
+    /// path has no such folder.
     pub(crate) fn of(self, path: &[u8]) -> Option<&[u8]> {
         let last = path.iter().rposition(|&b| b == b'/')?;
-        let mut folders = path[..last].split(|&b| b == b'/');
+        let path = &path[..last];
+        let mut folders = path.split(|&b| b == b'/');
         match self {
             FolderRule::Last => folders.next_back(),
             FolderRule::Place(place) => folders.nth(place - 1),
+            FolderRule::From(1) => Some(path),
+            FolderRule::From(place) => {
+                let slash = path.iter().enumerate().filter(|(_, b)| **b == b'/').nth(place - 2);
+                slash.map(|(at, _)| &path[at + 1..])
+            }
         }
     }
 
@@ -45,9 +55,9 @@ impl FolderRule {
                        folder with the name of its class, or --exclude it"
                     .into()
             }
-            (FolderRule::Place(place), n) => format!(
-                "it is in {n} of the {place} folders that --label folder={place} needs; move it to the \
-                 folder of its class, or --exclude it"
+            (FolderRule::Place(place) | FolderRule::From(place), n) => format!(
+                "it is in {n} of the {place} folders that --label {self} needs; move it to the folder of its \
+                 class, or --exclude it"
             ),
             (FolderRule::Last, _) => "no folder names its class".into(), // there is one
         }
@@ -59,6 +69,8 @@ impl std::fmt::Display for FolderRule {
         match self {
             FolderRule::Last => f.write_str("folder"),
             FolderRule::Place(place) => write!(f, "folder={place}"),
+            FolderRule::From(1) => f.write_str("path"),
+            FolderRule::From(place) => write!(f, "path={place}"),
         }
     }
 }
@@ -79,11 +91,18 @@ mod tests {
         assert_eq!(name("folder=2", "train/cat/001").as_deref(), Some("cat"));
         assert_eq!(name("folder=3", "train/cat/001"), None);
         assert_eq!(name("folder", "001"), None);
+        assert_eq!(name("path", "b/bank/indoor/1").as_deref(), Some("b/bank/indoor"));
+        assert_eq!(name("path=2", "train/b/bank/1").as_deref(), Some("b/bank"));
+        assert_eq!(name("path=3", "train/cat/1"), None);
+        assert_eq!(name("path", "1"), None);
+        for word in ["folder", "folder=2", "path", "path=3"] {
+            assert_eq!(FolderRule::parse(word).unwrap().to_string(), word);
+        }
     }
 
     #[test]
     fn other_words_are_refused_with_the_form() {
-        for bad in ["folders", "folder=0", "folder=x", "folder=", "", "class"] {
+        for bad in ["folders", "folder=0", "folder=x", "folder=", "path=0", "paths", "", "class"] {
             assert!(FolderRule::parse(bad).unwrap_err().contains("folder"), "{bad}");
         }
     }

@@ -18,7 +18,7 @@ use crate::problem::ProblemKind;
 use crate::rows::{self, CellFault, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
-use crate::scan::list::{FoundAt, FoundSample, SampleList, Spot};
+use crate::scan::list::{FoundAt, FoundPart, FoundSample, SampleList, Spot};
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
 use crate::source::part_path;
@@ -73,8 +73,7 @@ pub(crate) fn keys(
         let other = scan.shown(&first, roots);
         let (kind, reason) = match (pair.clash, rules.action(Rule::Case)) {
             (Clash::Same, _) => {
-                let reason = format!("{other} has the same key in the shard; rename one of them");
-                (ProblemKind::RepeatedKey, reason)
+                (ProblemKind::RepeatedKey, repeated(scan, roots, (&first, &later), &other))
             }
             (Clash::CaseOnly, Action::Replace) => {
                 let key = distinguished(&later.key);
@@ -105,6 +104,50 @@ pub(crate) fn keys(
         decided.problems.push(scan.problem(kind, &later, roots, reason));
     }
     Ok(decided)
+}
+
+/// Returns why two samples cannot have one key, and what to do; `other` is the path of the first one.
+fn repeated(
+    scan: &Scan,
+    roots: &[PathBuf],
+    (first, later): (&FoundSample, &FoundSample),
+    other: &str,
+) -> String {
+    let is_of_files = |sample: &FoundSample| {
+        let is_file = |part: &FoundPart| matches!(part.at, FoundAt::File(_));
+        sample.parts.iter().any(is_file)
+    };
+    if is_of_files(first) && is_of_files(later) {
+        return match other == scan.shown(later, roots) {
+            true => "its folder is given twice as SRC; give it once".into(),
+            false => format!("{other} has the same key in the shard; rename one of them"),
+        };
+    }
+    let row = |sample: &FoundSample| {
+        sample.parts.iter().find_map(|part| match part.at {
+            FoundAt::Cell(_, row, _) => Some(row),
+            _ => None,
+        })
+    };
+    let place = scan.shown_source(first, roots);
+    let what = match (row(first), row(later)) {
+        _ if place != scan.shown_source(later, roots) => {
+            format!("a row or member of {place} has the same key in the shard")
+        }
+        _ if first.root != later.root => {
+            return format!(
+                "{place} is given twice, and has the same key in the shard; give it once"
+            );
+        }
+        (Some(first), Some(later)) if first != later => {
+            format!("rows {first} and {later} of {place} have the same key in the shard")
+        }
+        _ => format!("two rows or members of {place} have the same key in the shard"),
+    };
+    format!(
+        "{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one member or \
+         --exclude it"
+    )
 }
 
 /// Images that one thread hashes with one reader of sources.

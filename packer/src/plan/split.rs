@@ -237,8 +237,9 @@ fn value_of(
     sample: &FoundSample,
 ) -> Result<Valued, Failure> {
     if let SplitRule::Folder(folder) = rule {
-        let found =
-            folder.of(&sample.source).map(|name| String::from_utf8_lossy(name).into_owned());
+        let found = folder
+            .of(scan.folders(&sample.source))
+            .map(|name| String::from_utf8_lossy(name).into_owned());
         return Ok(found.ok_or_else(|| format!("no folder names its split (--split-by {folder})")));
     }
     if *rule == SplitRule::Source {
@@ -257,9 +258,11 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
         FoundAt::Range(source, _) => scan.sources.get(source as usize),
         _ => None,
     });
-    let split = source.and_then(|source| source.options["split"].as_str());
-    split.map(String::from).ok_or_else(|| {
-        "its shard belongs to no split, and other shards do; give --split, or --split-by none"
+    let split = source.and_then(|source| source.options["split"].as_str()).map(String::from);
+    let of_root = || scan.layout.splits.get(sample.root as usize).cloned().flatten();
+    split.or_else(of_root).ok_or_else(|| {
+        "its file belongs to no split: no data set states one, and its name has no word such as train, val or test; \
+         rename the file, or give --split, or --split-by none"
             .into()
     })
 }

@@ -12,6 +12,9 @@ use crate::check::sniff;
 use crate::failure::Failure;
 use tarflume_formats::IMAGE_EXTS;
 
+/// Columns that a line about columns names.
+const NAMED: usize = 10;
+
 /// A column of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
@@ -103,6 +106,31 @@ impl Roles {
         let roles = Roles { key, roles };
         roles.check_exts(url)?;
         Ok(roles)
+    }
+
+    /// Adds a line about columns that the options of a source leave out to `notes`, once.
+    pub(super) fn note_left_out(
+        &self,
+        columns: &[Column],
+        url: &SourceUrl,
+        notes: &mut Vec<String>,
+    ) {
+        let is_left = |(n, role): &(usize, &Role)| **role == Role::Unused && self.key != Some(*n);
+        let left = self.roles.iter().enumerate().filter(is_left);
+        let names: Vec<String> =
+            left.map(|(n, _)| format!("'{}'", name::shown(columns[n].name.as_bytes()))).collect();
+        if names.is_empty() {
+            return;
+        }
+        let first = names[..NAMED.min(names.len())].join(", ");
+        let more = if names.len() > NAMED { ", ..." } else { "" };
+        let note = format!(
+            "{}: not packed, because the options name others: {first}{more}; json=* adds those that JSON can hold",
+            url.kind.word()
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
     }
 
     /// Refuses two columns that become one part.

@@ -1,12 +1,15 @@
 //! `parquet:FILES?key=COLUMN&EXT=COLUMN&json=COLUMNS`: one sample for each row of Parquet files.
 //!
-//! Bytes and equal lists of numbers become parts; the rest of a row becomes JSON. Planning reads the
-//! columns once. A value whose bytes are in the file as they are becomes a range of it, so that
+//! Bytes, the values of lists of bytes, and equal lists of numbers become parts; the rest of a row becomes JSON.
+//! Planning reads the columns once. A value whose bytes are in the file as they are becomes a range of it, so that
 //! packing decodes nothing; the others are decoded again when they are packed.
 
 mod cells;
 mod choose;
+mod partitions;
 mod places;
+mod seen;
+mod values;
 mod walk;
 
 use serde_json::Value;
@@ -15,7 +18,9 @@ use tarflume_formats::shown::ShowPath;
 
 pub(super) use self::cells::ParquetCells;
 use self::choose::{Chosen, ExtRule, PartColumn, classes};
+use self::partitions::Partitions;
 pub(super) use self::places::places;
+use self::values::{path_alone, text_at, values, without_bytes};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
@@ -32,6 +37,8 @@ const STEP: u64 = 1024;
 struct Table {
     file: ParquetFile,
     chosen: Chosen,
+    /// Values that the names of its folders state for all of its rows.
+    partition: Vec<(String, Value)>,
     source: u32,
 }
 
@@ -67,9 +74,10 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 
 fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
     let mut tables: Vec<Table> = Vec::with_capacity(source.files.len());
-    for path in &source.files {
+    let partitions = Partitions::of(&source.files)?;
+    for (n, path) in source.files.iter().enumerate() {
         let file = ParquetFile::open(path)?;
-        let chosen = Chosen::of(source, &file)?;
+        let chosen = Chosen::of(source, &file, partitions.names())?;
         for part in &chosen.parts {
             file.check_leaf(part.leaf)?;
         }
@@ -82,7 +90,9 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
                 path.shown()
             )));
         }
-        tables.push(Table { file, chosen, source: 0 });
+        let mut partition = partitions.values(n);
+        partition.retain(|(name, _)| partitions::is_packed(source, &file, name));
+        tables.push(Table { file, chosen, partition, source: 0 });
     }
     Ok(tables)
 }
@@ -195,7 +205,7 @@ fn describe(
     shapes: &[Option<Vec<u64>>],
     listing: &mut Listing<'_, '_>,
 ) -> Result<(), Failure> {
-    let Table { file, chosen, .. } = &tables[0]; // a source names at least one file
+    let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
     let about = listing.builder.about();
     for (part, shape) in chosen.parts.iter().zip(shapes) {
         let (Some(element), Some(shape), ExtRule::Fixed(name)) = (part.element, shape, &part.ext)
@@ -206,6 +216,8 @@ fn describe(
         about.columns.push(Column { name: name.clone(), kind, shape, nullable: false });
     }
     about.columns.extend(chosen.columns(file.schema()));
+    let all = tables.iter().map(|table| table.partition.as_slice());
+    about.columns.extend(partitions::described(partition, all));
     let mut names: Vec<&str> = about.columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -267,7 +279,7 @@ impl Rows<'_> {
         mut json: JsonRow,
         listing: &mut Listing<'_, '_>,
     ) -> Result<(), Failure> {
-        let Table { chosen, source, .. } = self.table;
+        let Table { chosen, source, partition, file } = self.table;
         let name = RowName { source: *source, row };
         let builder = &mut *listing.builder;
         if let Some(why) = json.fault {
@@ -295,9 +307,24 @@ impl Rows<'_> {
                     builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
                     return Ok(());
                 }
-                Found::Null => continue,
+                Found::Null => {
+                    if let Some(picture) =
+                        column.beside.as_ref().and_then(|path| text_at(&json.values, path))
+                    {
+                        return Err(path_alone(file.path(), row, picture, &column.beside));
+                    }
+                    continue;
+                }
                 Found::Uneven => (Vec::new(), None),
             };
+            if let ExtRule::Numbered(ext) = &column.ext {
+                let Some(&count) = dims.first() else {
+                    return Err(without_bytes(file, row, column.leaf)); // it is uneven
+                };
+                let place = (*source, row, (n, walks.len()));
+                parts.extend(values(ext, &walks[n], count, place)?);
+                continue;
+            }
             let ext = ext_of(&column.ext, value);
             if column.element.is_some() && self.shapes[n].as_ref() != Some(&dims) {
                 let shape = self.shapes[n].as_deref().unwrap_or_default();
@@ -314,6 +341,7 @@ impl Rows<'_> {
             parts.push((ext, part));
         }
         json.values.retain(|name, _| chosen.json.iter().any(|kept| kept == name));
+        json.values.extend(partition.iter().cloned());
         let text = (!json.values.is_empty()).then(|| Value::Object(json.values).to_string());
         let mut named: Vec<(&str, RowPart<'_>)> =
             parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
@@ -327,7 +355,7 @@ impl Rows<'_> {
 /// Returns the extension of a value.
 fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
     match rule {
-        ExtRule::Fixed(ext) => ext.clone(),
+        ExtRule::Fixed(ext) | ExtRule::Numbered(ext) => ext.clone(),
         ExtRule::Content(prefix, other) => match sniff::ext(value) {
             Some(ext) => format!("{prefix}{ext}"),
             None => other.clone(),

@@ -159,6 +159,7 @@ impl Parts {
     /// Adds the columns of the JSON to the description of the samples.
     fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
         if self.json.is_none() {
+            self.note_left_out(survey, builder);
             return;
         }
         let used: Vec<usize> =
@@ -168,6 +169,20 @@ impl Parts {
             if !builder.about().columns.iter().any(|known| known.name == column.name) {
                 builder.about().columns.push(column);
             }
+        }
+    }
+
+    /// Adds a line about columns that are not packed, because one column is the JSON.
+    fn note_left_out(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
+        let parts = self.files.iter().chain(&self.texts);
+        let used: Vec<usize> = parts.clone().map(|(_, at)| *at).chain(self.key).collect();
+        let left = survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at));
+        let names: Vec<String> =
+            left.map(|(_, name)| format!("'{}'", name::shown(name.as_bytes()))).collect();
+        if !names.is_empty() && parts.clone().any(|(ext, _)| ext == "json") {
+            let names = names.join(", ");
+            let note = format!("not packed, because json= names the JSON of a sample: {names}");
+            builder.notes.push(note);
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     builder.call_rows("record");
     let columns = survey(source)?;
     let roles = Roles::new(&columns.columns, source, &["list"])?;
+    roles.note_left_out(&columns.columns, source, &mut builder.notes);
     for column in roles.described(&columns.columns) {
         let is_list = columns.is_list(column_of(&columns.columns, &column.name));
         let kind = if is_list { "list".into() } else { column.kind };
@@ -120,6 +121,8 @@ fn each(
 struct Features {
     columns: Vec<Column>,
     lists: Vec<String>,
+    /// Whether options name the features that are packed, so that others are left out on purpose.
+    is_chosen: bool,
 }
 
 impl Features {
@@ -130,7 +133,8 @@ impl Features {
 
 /// Reads the first records to know the features.
 fn survey(source: &SourceUrl) -> Result<Features, Failure> {
-    let mut found = Features { columns: Vec::new(), lists: Vec::new() };
+    let is_chosen = source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "list"));
+    let mut found = Features { columns: Vec::new(), lists: Vec::new(), is_chosen };
     let forced = source.option("list").unwrap_or_default();
     found.lists.extend(forced.split(',').filter(|l| !l.is_empty()).map(str::to_string));
     let mut left = SURVEYED;
@@ -244,6 +248,18 @@ fn sample<'a>(
     roles: &Roles,
 ) -> Result<Sample<'a>, String> {
     let (mut key, mut parts, mut json) = (None, Vec::new(), serde_json::Map::new());
+    if !columns.is_chosen {
+        let is_new = |f: &&Feature| {
+            f.values != Values::Nothing && !columns.columns.iter().any(|c| c.name == f.name)
+        };
+        if let Some(feature) = features.iter().find(is_new) {
+            let name = name::shown(feature.name.as_bytes());
+            return Err(format!(
+                "feature '{name}' is in none of the first {SURVEYED} records, which decide what is packed; name the \
+                 features: tfrecord:FILE?jpg=FEATURE&json=FEATURE,FEATURE"
+            ));
+        }
+    }
     for (n, column) in columns.columns.iter().enumerate() {
         let role = &roles.roles[n];
         let is_key = roles.key == Some(n);

@@ -146,7 +146,24 @@ impl Scan {
     pub(crate) fn shown(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
         match self.files(sample, roots).first() {
             Some(path) => shown_path(path),
-            None => shown_path(&roots[sample.root as usize]),
+            None => self.shown_source(sample, roots),
+        }
+    }
+
+    /// Returns the path of the source that a sample is a row or member of, or of its folder.
+    pub(crate) fn shown_source(&self, sample: &FoundSample, roots: &[PathBuf]) -> String {
+        let root = &roots[sample.root as usize];
+        let of_part = sample.parts.iter().find_map(|part| match part.at {
+            FoundAt::Range(source, _) | FoundAt::Cell(source, ..) => {
+                self.sources.get(source as usize)
+            }
+            _ => None,
+        });
+        // The rows of a table of files and texts are under the root that holds the table alone.
+        let of_root = || self.sources.iter().find(|source| source.root == sample.root);
+        match of_part.or_else(of_root).filter(|source| !source.path.is_empty()) {
+            Some(source) => shown_path(&root.join(&source.path)),
+            None => shown_path(root),
         }
     }
 

@@ -12,6 +12,7 @@ use tarflume_formats::{About, Column};
 use tarflume_formats::{files, name};
 
 use super::exts::ExtTable;
+use super::layout::Layout;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
@@ -355,10 +356,7 @@ impl<'a> ScanBuilder<'a> {
         if self.run.as_ref().is_some_and(|run| run.root != root || run.is_full()) {
             self.close_run();
         }
-        let run = self.run.get_or_insert_with(|| {
-            let nothing: std::sync::Arc<[u8]> = [].into();
-            Run::new(root, nothing.clone(), nothing)
-        });
+        let run = self.run.get_or_insert_with(|| Run::new(root, [].into(), [].into()));
         run.push(key, None, &self.parts);
         Ok(())
     }
@@ -403,7 +401,7 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                _ => return Err((ProblemKind::BadName, refusal::misread(Rule::Long, key))),
+                action => return Err((ProblemKind::BadName, refusal::long(action, key, longest))),
             }
         }
         self.renamed += u64::from(out != given);
@@ -442,6 +440,7 @@ impl<'a> ScanBuilder<'a> {
             notes,
             problems: self.problems,
             tables: Vec::new(),
+            layout: Layout::default(),
             skipped: self.skipped,
             renamed: self.renamed,
             newest: self.newest,

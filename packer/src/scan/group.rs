@@ -10,7 +10,7 @@ use super::exts::ExtTable;
 use super::list::{FoundAt, FoundPart, Run};
 use super::listing::{Entry, Kind, Known, Listing};
 use super::options::{ScanOptions, ScanProblem};
-use super::refusal::{Refusal, misread};
+use super::refusal::{Refusal, misread, too_long};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortened};
 use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
@@ -241,7 +241,8 @@ impl Grouper<'_> {
                     let key = [&folder.key, old].concat();
                     let room = MAX_NAME.saturating_sub(folder.key.len() + 1 + longest);
                     if room < 17 {
-                        return Err(self.misread(Rule::Long, first).into()); // its folders alone are too long
+                        let reason = too_long("its folder", folder.key.len());
+                        return Err(Refusal::new(ProblemKind::BadName, first, reason).into());
                     }
                     let short = shortened(&key, old, room);
                     if self.options.listed.has(&[&folder.key, short.as_slice()].concat()) {

@@ -64,6 +64,7 @@ pub(crate) fn scan_lists(
         exts: exts.into_list(),
         problems: found.problems,
         tables: found.tables,
+        empty: Vec::new(), // a list names files
         skipped: found.skipped + outside,
         renamed: found.renamed,
         newest: found.newest,

@@ -117,6 +117,10 @@ pub(crate) fn scan_pairs(
     }
     let pairing = Pairing { root, side: &sides[0], exts: &exts };
     let mut paired = pairing.pair(first, &mut others)?;
+    paired.layout.side = sides[0].folder.len() + 1;
+    for empty in &mut paired.layout.empty {
+        empty.path = [sides[0].folder.as_bytes(), b"/", &empty.path].concat();
+    }
     paired.exts = exts.into_list();
     Ok(paired)
 }

@@ -2,7 +2,7 @@
 
 use tarflume_formats::name;
 
-use super::rules::{MAX_NAME, Rule};
+use super::rules::{Action, MAX_NAME, Rule};
 use crate::problem::ProblemKind;
 
 /// Why some files are not a sample: the message and the file it is about.
@@ -46,4 +46,20 @@ pub(super) fn misread(rule: Rule, file: &[u8]) -> String {
     };
     let word = rule.word();
     format!("{what}; rename it, or give --names {word}=replace or {word}=allow")
+}
+
+/// Returns why a name cannot be made short enough: `what` of it alone, which is kept, has `bytes`.
+pub(super) fn too_long(what: &str, bytes: usize) -> String {
+    format!(
+        "{what} alone has {bytes} of the {MAX_NAME} bytes that all readers take, so --names long=replace can't make \
+         the name short enough; give it a shorter name, or --names long=allow for readers that take long names"
+    )
+}
+
+/// Returns why a key with an extension of `ext` bytes is too long, if the rule has this action.
+pub(super) fn long(action: Action, key: &[u8], ext: usize) -> String {
+    match action {
+        Action::Replace => too_long("its extension", ext),
+        _ => misread(Rule::Long, key),
+    }
 }

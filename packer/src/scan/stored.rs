@@ -40,6 +40,9 @@ struct Foot {
     problems: Vec<StoredProblem>,
     /// Tables of metadata: the root's number, the folder and the name, as text.
     tables: Vec<(u32, String, String)>,
+    /// Folders without files: the root's number and the path, as text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    empty: Vec<(u32, String)>,
     skipped: u64,
     renamed: u64,
     newest: i64,

@@ -15,6 +15,7 @@ use tarflume_formats::plan::PlannedExt;
 use super::Scan;
 use super::exts::ExtTable;
 use super::group::{FolderName, Grouper};
+use super::layout::{EmptyFolder, Layout};
 use super::list::{Run, SampleList};
 use super::listing::Listing;
 use super::options::{ScanOptions, ScanProblem};
@@ -43,6 +44,7 @@ pub(crate) struct PartScan {
     pub(super) exts: Vec<PlannedExt>,
     pub(super) problems: Vec<ScanProblem>,
     pub(super) tables: Vec<FoundTable>,
+    pub(super) empty: Vec<EmptyFolder>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
     pub(super) newest: i64,
@@ -69,6 +71,7 @@ impl PartScan {
             notes: Vec::new(),
             problems: self.problems,
             tables: self.tables,
+            layout: Layout { empty: self.empty, ..Layout::default() },
             skipped: self.skipped,
             renamed: self.renamed,
             newest: self.newest,
@@ -124,9 +127,10 @@ pub(crate) fn scan_part(
     if stop.requested() {
         return Err(Failure::interrupted());
     }
-    let Found { runs, problems, tables, skipped, renamed, newest } = all;
+    let Found { runs, problems, tables, empty, skipped, renamed, newest } = all;
     let runs = runs.into_iter().filter(|run| run.samples > 0).collect();
-    Ok(PartScan { runs, exts: exts.into_list(), problems, tables, skipped, renamed, newest, tree })
+    let exts = exts.into_list();
+    Ok(PartScan { runs, exts, problems, tables, empty, skipped, renamed, newest, tree })
 }
 
 impl Walk<'_> {
@@ -162,6 +166,10 @@ impl Walk<'_> {
         };
         let listing = Arc::new(listing);
         let (mut units, mut from) = (Vec::new(), 0);
+        let empty = self.emptiness(name, &listing);
+        if !empty.is_empty() {
+            units.push(Unit::Settled(Found { empty, newest: i64::MIN, ..Found::default() }));
+        }
         for task in tasks(&listing) {
             match task {
                 Task::Files(files) => {

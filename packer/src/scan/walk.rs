@@ -8,10 +8,12 @@ use rayon::prelude::*;
 use tarflume_formats::{Blame, files};
 
 use super::group::{FolderName, Grouped, Grouper};
+use super::layout::EmptyFolder;
 use super::list::Run;
 use super::listing::{Entry, Kind, Listing};
 use super::options::ScanProblem;
 use super::refusal::Refusal;
+use super::rules::{Action, Rule, is_of_file_manager};
 use super::tables::FoundTable;
 use crate::failure::Failure;
 use crate::stop::Stop;
@@ -41,6 +43,7 @@ pub(super) struct Found {
     pub(super) runs: Vec<Run>,
     pub(super) problems: Vec<ScanProblem>,
     pub(super) tables: Vec<FoundTable>,
+    pub(super) empty: Vec<EmptyFolder>,
     pub(super) skipped: u64,
     pub(super) renamed: u64,
     pub(super) newest: i64,
@@ -51,6 +54,7 @@ impl Found {
         self.runs.append(&mut other.runs);
         self.problems.append(&mut other.problems);
         self.tables.append(&mut other.tables);
+        self.empty.append(&mut other.empty);
         self.skipped += other.skipped;
         self.renamed += other.renamed;
         self.newest = self.newest.max(other.newest);
@@ -77,7 +81,7 @@ impl Unread {
 impl From<Grouped> for Found {
     fn from(grouped: Grouped) -> Found {
         let Grouped { runs, problems, tables, skipped, renamed, newest } = grouped;
-        Found { runs, problems, tables, skipped, renamed, newest }
+        Found { runs, problems, tables, empty: Vec::new(), skipped, renamed, newest }
     }
 }
 
@@ -115,9 +119,22 @@ impl Walk<'_> {
             Task::Folder(entry) => self.below(&path, name, listing.name(entry), &above),
         });
         let found = found.collect::<Result<Vec<Found>, Failure>>().map_err(Unread::Machine)?;
-        let mut all = Found::default();
+        let mut all = Found { empty: self.emptiness(name, &listing), ..Found::default() };
         found.into_iter().for_each(|f| all.append(f));
         Ok(all)
+    }
+
+    /// Returns the folder, if nothing is in it but hidden files and those of file managers; a root is none.
+    pub(super) fn emptiness(&self, folder: &FolderName, listing: &Listing) -> Vec<EmptyFolder> {
+        let skips_hidden = self.grouper.options.names.action(Rule::Hidden) == Action::Skip;
+        let is_nothing = |entry: &Entry| {
+            let name = listing.name(entry);
+            (skips_hidden && name.starts_with(b".")) || is_of_file_manager(name)
+        };
+        if folder.source.is_empty() || !listing.entries.iter().all(is_nothing) {
+            return Vec::new();
+        }
+        vec![EmptyFolder { root: folder.root, path: folder.source.to_vec() }]
     }
 
     /// Reads the names of a folder; returns them with the folders that lead to them.

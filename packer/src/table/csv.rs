@@ -1,9 +1,11 @@
-//! `CsvTable`: fields separated by a character, as RFC 4180 describes them, with a header.
+//! `CsvTable`: fields separated by a character, as RFC 4180 describes them. The first row names the columns, unless an
+//! option says otherwise.
 
 use std::path::Path;
 
 use tarflume_formats::shown::ShowPath;
 
+use super::header::{CHOICES, COMPARED, Header, looks_like_data};
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
 use crate::failure::Failure;
@@ -19,6 +21,8 @@ pub(super) struct CsvTable {
     columns: Vec<String>,
     record: ::csv::ByteRecord,
     rows: u64,
+    /// The first row is data, and has been read already.
+    is_first: bool,
     options: TableOptions,
 }
 
@@ -47,6 +51,7 @@ impl CsvTable {
             columns: Vec::new(),
             record: ::csv::ByteRecord::new(),
             rows: 0,
+            is_first: false,
             options: options.clone(),
         };
         if !table.record()? {
@@ -56,12 +61,24 @@ impl CsvTable {
             );
             return Err(Failure::bad_data(text));
         }
-        table.columns = header(path, &table.record, separator)?;
+        table.columns = match &options.header {
+            Header::Usual | Header::First => header(path, &table.record, separator)?,
+            Header::None => positions(path, table.record.len())?,
+            Header::Names(names) => given(path, names, table.record.len())?,
+        };
+        match options.header {
+            Header::Usual => check_first(path, separator, &table.record)?,
+            Header::First => {}
+            Header::None | Header::Names(_) => table.is_first = true,
+        }
         Ok(table)
     }
 
     /// Reads the next record; returns false at the end.
     fn record(&mut self) -> Result<bool, Failure> {
+        if std::mem::take(&mut self.is_first) {
+            return Ok(true);
+        }
         self.budget.renew();
         self.reader.read_byte_record(&mut self.record).map_err(|e| match e.into_kind() {
             ::csv::ErrorKind::Io(error) => self.origin.refused(error, self.rows + 1),
@@ -70,13 +87,70 @@ impl CsvTable {
     }
 }
 
+/// Returns the names of columns without header.
+fn positions(path: &Path, columns: usize) -> Result<Vec<String>, Failure> {
+    check_columns(path, columns)?;
+    Ok((1..=columns).map(|n| format!("column_{n}")).collect())
+}
+
+/// Returns the names that an option states.
+fn given(path: &Path, names: &[String], columns: usize) -> Result<Vec<String>, Failure> {
+    let distinct: std::collections::HashSet<&String> = names.iter().collect();
+    let refuse = |why: String| {
+        let text = format!("{}: header={}: {why}", path.shown(), names.join("|"));
+        Err(Failure::usage(text))
+    };
+    if distinct.len() < names.len() {
+        return refuse("a name is there twice".into());
+    }
+    if names.len() != columns {
+        return refuse(format!("the first row has {columns} columns"));
+    }
+    check_columns(path, columns)?;
+    Ok(names.to_vec())
+}
+
+fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
+    if columns <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let text =
+        format!("{}: it has {columns} columns; at most {MAX_COLUMNS} are read", path.shown());
+    Err(Failure::bad_data(text))
+}
+
+/// Refuses a first row that looks like data: its fields would be names, and a row would be missing. Reads some rows
+/// of the table; a fault in them is for the reader of the rows.
+fn check_first(path: &Path, separator: u8, first: &::csv::ByteRecord) -> Result<(), Failure> {
+    let (text, budget, _) = stream::open(path)?;
+    let mut reader = ::csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .has_headers(true)
+        .flexible(true)
+        .from_reader(text);
+    let text_of = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let mut below = Vec::new();
+    for record in reader.byte_records().take(COMPARED) {
+        budget.renew();
+        let Ok(record) = record else { break };
+        below.push(record.iter().map(text_of).collect());
+    }
+    let first: Vec<String> = first.iter().map(text_of).collect();
+    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    match looks_like_data(&first, &below) {
+        None => Ok(()),
+        Some(sign) => Err(Failure::bad_data(format!(
+            "{}: its first row looks like data, not like names of columns: {sign}; {CHOICES}",
+            path.shown()
+        ))),
+    }
+}
+
 /// Returns the names of the columns. A column without name, which is the index of a data frame, is
 /// named by its position.
 fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<String>, Failure> {
     let refuse = |why: String| Err(Failure::bad_data(format!("{}: {why}", path.shown())));
-    if record.len() > MAX_COLUMNS {
-        return refuse(format!("it has {} columns; at most {MAX_COLUMNS} are read", record.len()));
-    }
+    check_columns(path, record.len())?;
     let mut columns: Vec<String> = Vec::with_capacity(record.len());
     let mut known = std::collections::HashSet::new();
     for (n, field) in record.iter().enumerate() {
@@ -88,7 +162,9 @@ fn header(path: &Path, record: &::csv::ByteRecord, separator: u8) -> Result<Vec<
             name => name.to_string(),
         };
         if !known.insert(name.clone()) {
-            return refuse(format!("its header has the column '{name}' twice; rename one"));
+            return refuse(format!(
+                "its header has the column '{name}' twice; rename one, or, if the first row is data, {CHOICES}"
+            ));
         }
         columns.push(name);
     }

@@ -1,7 +1,9 @@
 //! `TableOptions`: how a table is read, from the words of an option.
 
+use super::header::Header;
+
 /// The names of the options.
-pub(crate) const NAMES: [&str; 3] = ["sep", "missing", "blanks"];
+pub(crate) const NAMES: [&str; 4] = ["sep", "missing", "blanks", "header"];
 
 /// How a table is read. Words are of tables without types: CSV and TSV.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub(crate) struct TableOptions {
     pub(crate) missing: Vec<String>,
     /// Whether white space around words is left out.
     pub(crate) trims: bool,
+    /// What the first row is.
+    pub(crate) header: Header,
 }
 
 impl TableOptions {
@@ -27,12 +31,20 @@ impl TableOptions {
             }
             ("sep", other) => return Err(format!("'{other}' is not one character")),
             ("missing", words) => self.missing = words.split('|').map(String::from).collect(),
+            ("header", text) => self.header = Header::parse(text),
             ("blanks", "trim") => self.trims = true,
             ("blanks", "keep") => self.trims = false,
             ("blanks", other) => return Err(format!("blanks={other}: give trim or keep")),
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Takes what the first row is from another table, unless it is given.
+    pub(crate) fn follow_header(&mut self, first: &TableOptions) {
+        if self.header == Header::Usual {
+            self.header.clone_from(&first.header);
+        }
     }
 
     /// Returns the options as text, each after a comma.
@@ -46,6 +58,9 @@ impl TableOptions {
         }
         if self.trims {
             text += ",blanks=trim";
+        }
+        if let Some(header) = self.header.planned() {
+            text += &format!(",header={header}");
         }
         text
     }
@@ -66,10 +81,12 @@ mod tests {
     fn options_are_set_and_planned() {
         let mut options = TableOptions::default();
         assert_eq!(options.planned(), "");
-        for (name, value) in [("sep", ";"), ("missing", "NaN|NA"), ("blanks", "trim")] {
+        for (name, value) in
+            [("sep", ";"), ("missing", "NaN|NA"), ("blanks", "trim"), ("header", "a|b")]
+        {
             assert_eq!(options.set(name, value), Ok(true));
         }
-        assert_eq!(options.planned(), ",sep=;,missing=NaN|NA,blanks=trim");
+        assert_eq!(options.planned(), ",sep=;,missing=NaN|NA,blanks=trim,header=a|b");
         assert_eq!(options.set("key", "a"), Ok(false));
         assert!(options.set("sep", "ab").is_err() && options.set("blanks", "x").is_err());
         let words = [" 1", "NaN", " NA ", " ", "", "x"].map(|field| options.word(field));

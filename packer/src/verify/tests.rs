@@ -40,6 +40,7 @@ fn index(dir: &Path) {
         entry_points: false,
         force: true,
         allow_missing_end: true,
+        splits: false,
         ignore_zeros: false,
         columns: crate::columns::Columns::default(),
         jobs: 1,

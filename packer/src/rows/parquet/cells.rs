@@ -23,6 +23,8 @@ struct Column {
     leaf: usize,
     /// The row group being read.
     open: Option<(usize, Walk)>,
+    /// The row that was read last, if it has a value.
+    held: Option<u64>,
 }
 
 impl std::fmt::Debug for ParquetCells {
@@ -48,7 +50,7 @@ impl ParquetCells {
             let Some(leaf) = all.iter().position(|column| column.path().string() == name) else {
                 return Err(CellFault::Data(format!("the file has no column '{name}'")));
             };
-            columns.push(Column { leaf, open: None });
+            columns.push(Column { leaf, open: None, held: None });
         }
         Ok(ParquetCells { file, columns })
     }
@@ -70,34 +72,69 @@ impl CellReader for ParquetCells {
         let Some(group) = self.file.group_of(row) else {
             return data(format!("the file has {} rows", self.file.rows()));
         };
-        let Some(held) = self.columns.get_mut(usize::from(column)) else {
+        let (number, value) = of_cell(column, self.columns.len());
+        let Some(held) = self.columns.get_mut(number) else {
             return data(format!("the plan has no column {column}"));
         };
-        let found = guarded(|| {
-            let walk = match &mut held.open {
-                Some((open, walk)) if *open == group && walk.row() <= row => walk,
-                open => {
-                    *open = None; // frees its page before the next one is read
-                    &mut open.insert((group, Walk::new(&self.file, group, held.leaf)?)).1
+        if held.held != Some(row) {
+            held.held = None;
+            match read_row(&self.file, held, (group, row)) {
+                Ok(Found::Value { .. }) => held.held = Some(row),
+                Ok(_) => return data("it has no value".into()),
+                Err(error) => {
+                    held.open = None;
+                    return Err(self.fault(error));
                 }
-            };
-            walk.skip(row - walk.row())?;
-            walk.next()
-        });
-        match found {
-            Ok(Found::Value { .. }) => {}
-            Ok(_) => return data("it has no value".into()),
-            Err(error) => {
-                held.open = None;
-                return Err(self.fault(error));
             }
         }
         let Some((_, walk)) = &held.open else { return data("it has no value".into()) };
-        let value = walk.value();
+        let value = walk.value_of(value);
         if value.len() != space.len() {
             return data(format!("{} bytes, and {} were planned", value.len(), space.len()));
         }
         space.copy_from_slice(value);
         Ok(())
+    }
+}
+
+/// Returns the number of a planned cell: value `value` of column `column` of `columns`. `None` if it has no number.
+pub(super) fn number_of(column: usize, value: usize, columns: usize) -> Option<u16> {
+    u16::try_from(value.checked_mul(columns)?.checked_add(column)?).ok()
+}
+
+/// Returns column and value of the number of a cell.
+fn of_cell(number: u16, columns: usize) -> (usize, usize) {
+    let columns = columns.max(1);
+    (usize::from(number) % columns, usize::from(number) / columns)
+}
+
+/// Reads a row of a column, from the place that was read last if that is before it.
+fn read_row(
+    file: &ParquetFile,
+    held: &mut Column,
+    (group, row): (usize, u64),
+) -> Result<Found, ParquetError> {
+    guarded(|| {
+        let walk = match &mut held.open {
+            Some((open, walk)) if *open == group && walk.row() <= row => walk,
+            open => {
+                *open = None; // frees its page before the next one is read
+                &mut open.insert((group, Walk::new(file, group, held.leaf)?)).1
+            }
+        };
+        walk.skip(row - walk.row())?;
+        walk.next()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_value_of_a_column_has_the_number_of_the_column() {
+        assert_eq!((number_of(2, 0, 3), number_of(2, 1, 3)), (Some(2), Some(5)));
+        assert_eq!((of_cell(2, 3), of_cell(5, 3)), ((2, 0), (2, 1)));
+        assert_eq!(number_of(0, 70_000, 1), None);
     }
 }

@@ -3,11 +3,12 @@
 //! Options name them; without options the columns decide: bytes become parts, equal lists of numbers
 //! become arrays, all else JSON. Reads the schema and the footer's text alone.
 
-use parquet::basic::{Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
+use super::super::assign::as_ext;
 use super::super::url::SourceUrl;
 use super::walk::{Element, is_bytes};
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ pub(super) enum ExtRule {
     Fixed(String),
     /// That of the image's format, after a prefix; without a known format the second text.
     Content(String, String),
+    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
+    Numbered(String),
 }
 
 /// A column whose values are parts.
@@ -32,6 +35,8 @@ pub(super) struct PartColumn {
     pub(super) element: Option<Element>,
     /// Whether the column stays JSON if its lists differ in length.
     pub(super) maybe: bool,
+    /// The path of the values that name the files of an image column, beside its bytes.
+    pub(super) beside: Option<Vec<String>>,
 }
 
 /// The columns that are read.
@@ -53,21 +58,39 @@ impl Chosen {
     ///
     /// # Errors
     /// Returns an error for an option that names no column, or one of another type.
-    pub(super) fn of(source: &SourceUrl, file: &ParquetFile) -> Result<Chosen, Failure> {
+    pub(super) fn of(
+        source: &SourceUrl,
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<Chosen, Failure> {
         let schema = file.schema();
-        let named = |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json");
+        let named =
+            |(name, _): &&(String, String)| !matches!(name.as_str(), "key" | "json" | "drop");
         let mut chosen = Chosen::default();
         for (name, column) in source.options.iter().filter(named) {
             let part = chosen.named(name, column, file)?;
             chosen.parts.push(part);
         }
-        if chosen.parts.is_empty() {
-            chosen.parts = usual(schema);
+        let dropped = words(source.option("drop").unwrap_or_default());
+        let is_column = |name: &str| !leaves(schema, name).is_empty() || has(partitions, name);
+        if let Some(name) = dropped.iter().find(|name| !is_column(name)) {
+            return Err(missing(file, name));
         }
-        chosen.choose_json(source.option("json").unwrap_or("*"), file)?;
+        let is_named = !chosen.parts.is_empty();
+        if !is_named {
+            chosen.parts = usual(schema, &dropped);
+        }
+        let json = words(source.option("json").unwrap_or("*"));
+        chosen.choose_json((&json, &dropped), file, partitions)?;
         if let Some(key) = source.option("key") {
             chosen.choose_key(key, file)?;
         }
+        let chooses_all = is_named && !json.contains(&"*");
+        if !chooses_all {
+            chosen.check_bytes(&dropped, file)?;
+        }
+        chosen.check_exts(file)?;
+        chosen.find_paths(schema);
         chosen.leaves.sort_unstable();
         chosen.leaves.dedup();
         Ok(chosen)
@@ -80,7 +103,7 @@ impl Chosen {
             [leaf] => leaf,
             [] => return Err(missing(file, column)),
             ref several => match image(schema, schema.get_column_root(several[0]), several) {
-                Some((bytes, _)) => bytes,
+                Some((bytes, _)) => bytes, // also of a list
                 None => {
                     return Err(refused(file, column, "has several values; name one of them"));
                 }
@@ -92,7 +115,11 @@ impl Chosen {
                 "image" => ExtRule::Content(String::new(), "bin".into()),
                 name => ExtRule::Fixed(name.into()),
             };
-            return Ok(PartColumn { ext, leaf, element: None, maybe: false });
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        }
+        if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(name.into());
+            return Ok(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         }
         let Some(element) = Element::of(&descriptor).filter(|_| descriptor.max_rep_level() > 0)
         else {
@@ -101,14 +128,19 @@ impl Chosen {
         };
         let ext = if name.ends_with(".raw") { name.into() } else { format!("{name}.raw") };
         let ext = ExtRule::Fixed(ext);
-        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false })
+        Ok(PartColumn { ext, leaf, element: Some(element), maybe: false, beside: None })
     }
 
-    fn choose_json(&mut self, option: &str, file: &ParquetFile) -> Result<(), Failure> {
+    fn choose_json(
+        &mut self,
+        (wanted, dropped): (&[&str], &[&str]),
+        file: &ParquetFile,
+        partitions: &[String],
+    ) -> Result<(), Failure> {
         let schema = file.schema();
-        let wanted: Vec<&str> =
-            option.split(',').filter(|name| !matches!(*name, "" | "none")).collect();
-        if let Some(name) = wanted.iter().find(|&&n| n != "*" && leaves(schema, n).is_empty()) {
+        let is_none =
+            |name: &str| name != "*" && leaves(schema, name).is_empty() && !has(partitions, name);
+        if let Some(name) = wanted.iter().find(|name| is_none(name)) {
             return Err(missing(file, name));
         }
         for (root, field) in schema.root_schema().get_fields().iter().enumerate() {
@@ -122,6 +154,7 @@ impl Chosen {
                 let named = wanted.iter().any(|w| *w == path || is_under(&path, w));
                 let free = wanted.contains(&"*")
                     && !is_image
+                    && !is_dropped(&path, dropped)
                     && !self.parts.iter().any(|part| part.leaf == leaf && !part.maybe);
                 let has_json = !is_bytes(&schema.column(leaf), false);
                 if named && !has_json {
@@ -137,6 +170,62 @@ impl Chosen {
             }
         }
         Ok(())
+    }
+
+    /// Refuses columns of bytes that are neither packed nor left out by name.
+    fn check_bytes(&self, dropped: &[&str], file: &ParquetFile) -> Result<(), Failure> {
+        let schema = file.schema();
+        for leaf in 0..schema.num_columns() {
+            let column = schema.column(leaf);
+            let path = column.path().string();
+            let is_part = self.parts.iter().any(|part| part.leaf == leaf);
+            if is_part || !is_bytes(&column, false) || is_dropped(&path, dropped) {
+                continue;
+            }
+            let root = schema.get_column_root(leaf).name();
+            let (why, remedy) = match column.max_rep_level() {
+                0 => ("bytes", format!("name the part: {}={path}", as_ext(root))),
+                _ => ("bytes in a map or in lists of lists", "write them as one list".to_string()),
+            };
+            let text = format!(
+                "has {why} that would not be packed; {remedy}, or leave the column out with drop={root}"
+            );
+            return Err(refused(file, &path, &text));
+        }
+        Ok(())
+    }
+
+    /// Refuses two columns that become the same part.
+    fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
+        let name = |part: &PartColumn| file.schema().column(part.leaf).path().string();
+        for (n, part) in self.parts.iter().enumerate() {
+            if let Some(other) = self.parts[..n].iter().find(|other| other.ext == part.ext) {
+                let text = format!(
+                    "and column '{}' become the same part; name them: a.jpg=COLUMN&b.jpg=COLUMN",
+                    name(other)
+                );
+                return Err(refused(file, &name(part), &text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the names of files beside the bytes of image columns; they are read to notice pictures that have no bytes.
+    fn find_paths(&mut self, schema: &SchemaDescriptor) {
+        let is_single = |part: &&mut PartColumn| !matches!(part.ext, ExtRule::Numbered(_));
+        for part in self.parts.iter_mut().filter(is_single) {
+            let root = schema.get_column_root_idx(part.leaf);
+            let of_root: Vec<usize> = (0..schema.num_columns())
+                .filter(|&n| schema.get_column_root_idx(n) == root)
+                .collect();
+            let field = schema.get_column_root(part.leaf);
+            let Some((bytes, path)) = image(schema, field, &of_root) else { continue };
+            let is_packed = self.json.iter().any(|name| name == field.name());
+            if bytes == part.leaf && !is_packed {
+                self.leaves.push(path);
+                part.beside = Some(schema.column(path).path().parts().to_vec());
+            }
+        }
     }
 
     fn choose_key(&mut self, key: &str, file: &ParquetFile) -> Result<(), Failure> {
@@ -176,22 +265,42 @@ impl Chosen {
     }
 }
 
+/// Returns the names in an option.
+fn words(option: &str) -> Vec<&str> {
+    option.split(',').filter(|name| !matches!(*name, "" | "none")).collect()
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| known == name)
+}
+
+fn is_dropped(path: &str, dropped: &[&str]) -> bool {
+    dropped.iter().any(|name| path == *name || is_under(path, name))
+}
+
 /// Returns the parts if no option names one.
-fn usual(schema: &SchemaDescriptor) -> Vec<PartColumn> {
+fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
     let mut parts = Vec::new();
     let mut names = Vec::new();
     for leaf in 0..schema.num_columns() {
         let column = schema.column(leaf);
         let name = schema.get_column_root(leaf).name().to_string();
+        if is_dropped(&column.path().string(), dropped) {
+            continue;
+        }
         if is_bytes(&column, false) && column.max_rep_level() == 0 {
             names.push((parts.len(), name));
             let ext = ExtRule::Fixed(String::new());
-            parts.push(PartColumn { ext, leaf, element: None, maybe: false });
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
+        } else if is_list_of_bytes(schema, leaf) {
+            let ext = ExtRule::Numbered(as_ext(&name));
+            parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
             && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
         {
             let ext = ExtRule::Fixed(format!("{name}.raw"));
-            parts.push(PartColumn { ext, leaf, element: Some(element), maybe: true });
+            let element = Some(element);
+            parts.push(PartColumn { ext, leaf, element, maybe: true, beside: None });
         }
     }
     let alone = names.len() == 1;
@@ -215,16 +324,30 @@ fn is_under(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it.
+/// Returns true for a list of bytes, or of structures with bytes.
+fn is_list_of_bytes(schema: &SchemaDescriptor, leaf: usize) -> bool {
+    let column = schema.column(leaf);
+    let is_map = matches!(
+        schema.get_column_root(leaf).get_basic_info().converted_type(),
+        ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+    );
+    let levels = column.path().parts().len();
+    is_bytes(&column, false) && column.max_rep_level() == 1 && !is_map && levels <= 4
+}
+
+/// Returns the leaves `bytes` and `path` of an image column as Hugging Face writes it, or of a list of images.
 fn image(schema: &SchemaDescriptor, root: &Type, leaves: &[usize]) -> Option<(usize, usize)> {
     let (&[a, b], true) = (leaves, root.is_group()) else { return None };
-    let name = |leaf: usize| schema.column(leaf).path().parts().get(1).cloned();
+    let name = |leaf: usize| schema.column(leaf).path().parts().last().cloned();
     let (bytes, path) = match (name(a)?.as_str(), name(b)?.as_str()) {
         ("bytes", "path") => (a, b),
         ("path", "bytes") => (b, a),
         _ => return None,
     };
-    let flat = |leaf: usize| schema.column(leaf).path().parts().len() == 2;
+    let flat = |leaf: usize| {
+        let column = schema.column(leaf);
+        matches!((column.path().parts().len(), column.max_rep_level()), (2, 0) | (4, 1))
+    };
     (is_bytes(&schema.column(bytes), false) && flat(a) && flat(b)).then_some((bytes, path))
 }
 

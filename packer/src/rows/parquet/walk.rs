@@ -4,11 +4,9 @@
 //! uncompressed page is found again in the page, so that its bytes can be read from the file later
 //! without any decoding. Does not choose columns.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type as Physical};
-use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
@@ -16,9 +14,10 @@ use parquet::data_type::{
 };
 use parquet::errors::Result;
 use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescriptor, Type};
 
-use crate::table::parquet::{Pages, ParquetFile, guarded};
+use super::seen::{Seen, Spy, lock};
+use crate::table::parquet::{ParquetFile, guarded};
 
 /// The type of the numbers of a column, as they are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +100,7 @@ pub(super) enum Found {
     End,
     /// The value is null.
     Null,
-    /// The row's list has nulls, no values, or inner lists of different lengths.
+    /// The row's list has nulls, or inner lists of different lengths, or, of numbers, no values.
     Uneven,
     /// [`Walk::value`] returns the bytes.
     Value {
@@ -130,6 +129,10 @@ pub(super) struct Walk {
     max: (i16, i16),
     /// `None` if the values are byte strings.
     element: Option<Element>,
+    /// The definition level from which a list of byte strings has an element.
+    filled: i16,
+    /// The positions of the row's byte strings in the file, if they are there as they are.
+    places: Vec<Option<u64>>,
     /// The row's numbers as they are packed.
     packed: Vec<u8>,
     seen: Arc<Mutex<Seen>>,
@@ -175,6 +178,8 @@ impl Walk {
             repetitions: Vec::new(),
             max: (column.max_def_level(), column.max_rep_level()),
             element: Element::of(&column),
+            filled: level_of_elements(file.schema().root_schema(), column.path().parts()),
+            places: Vec::new(),
             packed: Vec::new(),
             seen,
             levels: 0,
@@ -241,14 +246,24 @@ impl Walk {
         self.row += 1;
         if count != read {
             // In a column without lists, the one value is null.
-            return Ok(if self.max.1 == 0 { Found::Null } else { Found::Uneven });
+            let is_null = self.max.1 == 0 || (self.is_of_bytes() && self.has_no_element());
+            return Ok(if is_null { Found::Null } else { Found::Uneven });
         }
         let Some(dims) = dims(&self.repetitions, self.max.1, count) else {
             return Ok(Found::Uneven);
         };
         let at = match self.pack() {
-            true => lock(&self.seen).numbers(first, &self.packed, self.element),
-            false => lock(&self.seen).position(self.value()),
+            true => {
+                let size = self.element.map_or(1, |element| element.size) as u64;
+                lock(&self.seen).numbers(first, &self.packed, size)
+            }
+            false => {
+                let mut places = std::mem::take(&mut self.places);
+                places.clear();
+                places.extend((0..count).map(|n| lock(&self.seen).position(self.value_of(n))));
+                self.places = places;
+                self.places.first().copied().flatten()
+            }
         };
         lock(&self.seen).forget();
         Ok(Found::Value { dims, at })
@@ -256,13 +271,32 @@ impl Walk {
 
     /// Returns the bytes of the row that was read last.
     pub(super) fn value(&self) -> &[u8] {
+        self.value_of(0)
+    }
+
+    /// Returns byte string `number` of the row that was read last; of numbers, all of them.
+    pub(super) fn value_of(&self, number: usize) -> &[u8] {
         match &self.values {
-            Values::Bytes(_, values) => values.first().map_or(&[], ByteArray::data),
+            Values::Bytes(_, values) => values.get(number).map_or(&[], ByteArray::data),
             Values::Fixed(_, values) if self.element.is_none() => {
-                values.first().map_or(&[], |value| value.data())
+                values.get(number).map_or(&[], |value| value.data())
             }
             _ => &self.packed,
         }
+    }
+
+    /// Returns the position in the file of byte string `number` of the row that was read last.
+    pub(super) fn place_of(&self, number: usize) -> Option<u64> {
+        self.places.get(number).copied().flatten()
+    }
+
+    fn is_of_bytes(&self) -> bool {
+        matches!(self.values, Values::Bytes(..) | Values::Fixed(..)) && self.element.is_none()
+    }
+
+    /// Returns true if the list of the row that was read last is null or empty.
+    fn has_no_element(&self) -> bool {
+        self.definitions.first().is_some_and(|level| *level < self.filled)
     }
 
     /// Packs the row's numbers; returns false if the values are byte strings.
@@ -289,6 +323,24 @@ impl Walk {
     }
 }
 
+/// Returns the definition level of the elements of the outermost list on the way to a column.
+fn level_of_elements(root: &Type, path: &[String]) -> i16 {
+    let (mut node, mut level) = (root, 0);
+    for name in path {
+        let Some(next) = node.get_fields().iter().find(|field| field.name() == name) else { break };
+        node = next;
+        match node.get_basic_info().repetition() {
+            Repetition::REQUIRED => {}
+            Repetition::OPTIONAL => level += 1,
+            Repetition::REPEATED => return level + 1,
+        }
+        if !node.is_group() {
+            break;
+        }
+    }
+    level
+}
+
 /// Returns the lengths of a row's lists, the outermost first; `None` if inner ones differ.
 fn dims(repetitions: &[i16], depth: i16, values: usize) -> Option<Vec<u64>> {
     let mut dims = Vec::new();
@@ -311,119 +363,6 @@ fn dims(repetitions: &[i16], depth: i16, values: usize) -> Option<Vec<u64>> {
         dims.push(first);
     }
     (dims.iter().product::<u64>() == values as u64).then_some(dims)
-}
-
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The pages that the current row can be in, if they are uncompressed.
-#[derive(Default)]
-struct Seen {
-    dictionary: Option<SeenPage>,
-    pages: Vec<SeenPage>,
-    levels: u64,
-}
-
-struct SeenPage {
-    bytes: Bytes,
-    /// The position of its bytes in the file.
-    at: u64,
-    /// The number of its first level in the column chunk, and of its levels.
-    first: u64,
-    levels: u64,
-    plain: bool,
-}
-
-impl Seen {
-    /// Returns the position of a value that is a part of a page's memory.
-    fn position(&self, value: &[u8]) -> Option<u64> {
-        let pages = self.pages.iter().chain(&self.dictionary);
-        let within = |page: &SeenPage| {
-            let skip = (value.as_ptr() as usize).checked_sub(page.bytes.as_ptr() as usize)?;
-            let end = skip.checked_add(value.len())?;
-            (end <= page.bytes.len()).then(|| page.at + skip as u64)
-        };
-        pages.into_iter().find_map(within).filter(|_| !value.is_empty())
-    }
-
-    /// Returns the position of numbers of a page without nulls, whose numbers are its last bytes. The
-    /// bytes there are compared, so that no assumption about the page can be wrong.
-    fn numbers(&self, first: u64, packed: &[u8], element: Option<Element>) -> Option<u64> {
-        let size = element?.size as u64;
-        let count = packed.len() as u64 / size;
-        let holds = |p: &&SeenPage| p.first <= first && first + count <= p.first + p.levels;
-        let page = self.pages.iter().find(holds).filter(|page| page.plain)?;
-        let start = (page.bytes.len() as u64).checked_sub(page.levels.checked_mul(size)?)?;
-        let skip = start.checked_add((first - page.first) * size)?;
-        let there = page.bytes.get(skip as usize..skip as usize + packed.len())?;
-        (there == packed && !packed.is_empty()).then(|| page.at + skip)
-    }
-
-    /// Drops the pages that no later row is in.
-    fn forget(&mut self) {
-        if self.pages.len() > 1 {
-            self.pages.drain(..self.pages.len() - 1);
-        }
-    }
-}
-
-/// Reads pages and notes where they are.
-struct Spy {
-    inner: SerializedPageReader<Pages>,
-    pages: Arc<Pages>,
-    seen: Arc<Mutex<Seen>>,
-    plain: bool,
-}
-
-impl Iterator for Spy {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Result<Page>> {
-        self.get_next_page().transpose()
-    }
-}
-
-impl PageReader for Spy {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.inner.get_next_page()?;
-        if let Some(page) = &page {
-            let mut seen = lock(&self.seen);
-            let levels = if page.is_data_page() { u64::from(page.num_values()) } else { 0 };
-            let first = seen.levels;
-            seen.levels += levels;
-            if self.plain {
-                let plain = page.encoding() == Encoding::PLAIN;
-                let (bytes, at) = (page.buffer().clone(), self.pages.last());
-                let noted = SeenPage { bytes, at, first, levels, plain };
-                match page.is_data_page() {
-                    true => seen.pages.push(noted),
-                    false => seen.dictionary = Some(noted),
-                }
-            }
-        }
-        Ok(page)
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.inner.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        self.inner.skip_next_page()
-    }
-
-    fn supports_deferred_dictionary(&self) -> bool {
-        self.inner.supports_deferred_dictionary()
-    }
-
-    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
-        self.inner.take_deferred_dictionary()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.inner.at_record_boundary()
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use tarflume_formats::{About, Error, ErrorKind, Mapped, crc32c};
 
 use super::{Foot, MAGIC, SCHEMA, StoredProblem, TRAILER};
 use crate::failure::Failure;
+use crate::scan::layout::{EmptyFolder, Layout};
 use crate::scan::list::{Run, SampleList, StoredRun};
 use crate::scan::options::ScanProblem;
 use crate::scan::texts::Texts;
@@ -73,6 +74,11 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
         folder: folder.clone().into_bytes(),
         name: name.clone().into_bytes(),
     };
+    let folder =
+        |(root, path): &(u32, String)| EmptyFolder { root: *root, path: path.clone().into_bytes() };
+    let mut empty: Vec<EmptyFolder> =
+        feet().flat_map(|foot| foot.empty.iter().map(folder)).collect();
+    empty.sort_by(|a, b| (a.root, &a.path).cmp(&(b.root, &b.path)));
     Scan {
         samples,
         exts,
@@ -82,6 +88,7 @@ fn joined(parts: &[Part], samples: SampleList, exts: Vec<PlannedExt>) -> Scan {
         notes: Vec::new(),
         problems,
         tables: feet().flat_map(|foot| foot.tables.iter().map(table)).collect(),
+        layout: Layout { empty, ..Layout::default() },
         skipped: feet().map(|foot| foot.skipped).sum(),
         renamed: feet().map(|foot| foot.renamed).sum(),
         newest: feet().map(|foot| foot.newest).max().unwrap_or(i64::MIN),

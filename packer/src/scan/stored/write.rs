@@ -52,6 +52,7 @@ pub(crate) fn write(
             .iter()
             .map(|table| (table.root, text(&table.folder), text(&table.name)))
             .collect(),
+        empty: scan.empty.iter().map(|folder| (folder.root, text(&folder.path))).collect(),
         skipped: scan.skipped,
         renamed: scan.renamed,
         newest: scan.newest,

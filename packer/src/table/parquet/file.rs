@@ -173,14 +173,21 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResu
 
 /// Returns the failure for an error of the Parquet reader.
 pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
-    match error {
+    let why = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(refused) if Blame::of(&refused).is_machine() => Failure::io(*refused, "read", path),
-            Ok(refused) => Failure::bad_data(format!("{}: {of}: {refused}", path.shown())),
-            Err(other) => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
+            Ok(refused) if Blame::of(&refused).is_machine() => {
+                return Failure::io(*refused, "read", path);
+            }
+            Ok(refused) => refused.to_string(),
+            Err(other) => other.to_string(),
         },
-        other => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
-    }
+        other => other.to_string(),
+    };
+    let remedy = match why.contains("CRC checksum mismatch") {
+        true => "; the file is damaged: copy it again",
+        false => "",
+    };
+    Failure::bad_data(format!("{}: {of}: {why}{remedy}", path.shown()))
 }
 
 /// Reads pages of a file, and remembers the position of the last one.

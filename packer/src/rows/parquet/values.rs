@@ -1,0 +1,79 @@
+//! The parts that the values of a list of bytes become, and the errors for pictures without bytes.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tarflume_formats::name;
+use tarflume_formats::shown::ShowPath;
+
+use super::cells;
+use super::walk::Walk;
+use crate::check::sniff;
+use crate::failure::Failure;
+use crate::scan::builder::RowPart;
+use crate::table::parquet::ParquetFile;
+
+/// Returns the parts that the values of a list become; `column` is its number, and that of all columns.
+pub(super) fn values(
+    ext: &str,
+    walk: &Walk,
+    count: u64,
+    (source, row, (column, columns)): (u32, u64, (usize, usize)),
+) -> Result<Vec<(String, RowPart<'static>)>, Failure> {
+    let mut parts = Vec::new();
+    for number in 0..count as usize {
+        let value = walk.value_of(number);
+        let ext = match sniff::ext(value) {
+            Some(format) => format!("{ext}.{number}.{format}"),
+            None => format!("{ext}.{number}"),
+        };
+        let Some(cell) = cells::number_of(column, number, columns) else {
+            return Err(Failure::usage(format!("row {row}: '{ext}': too many values in one list")));
+        };
+        let size = value.len() as u64;
+        let part = match walk.place_of(number) {
+            Some(at) => RowPart::Range { source, at, size },
+            None => RowPart::Cell { source, row, column: cell, size },
+        };
+        parts.push((ext, part));
+    }
+    Ok(parts)
+}
+
+/// Returns the error for a list with a value that has no bytes.
+pub(super) fn without_bytes(file: &ParquetFile, row: u64, leaf: usize) -> Failure {
+    let root = file.schema().get_column_root(leaf).name().to_string();
+    Failure::usage(format!(
+        "{}: row {row}: the list in column '{root}' has a value without bytes: a null, or the path of a picture \
+         alone; put the bytes into the table, or leave the column out with drop={root}",
+        file.path().shown()
+    ))
+}
+
+/// Returns the text at a path of a row's JSON.
+pub(super) fn text_at<'v>(
+    row: &'v serde_json::Map<String, Value>,
+    path: &[String],
+) -> Option<&'v str> {
+    let (root, inner) = path.split_first()?;
+    inner.iter().try_fold(row.get(root)?, |value, name| value.get(name))?.as_str()
+}
+
+/// Returns the error for a picture whose bytes are in another file.
+pub(super) fn path_alone(
+    file: &Path,
+    row: u64,
+    picture: &str,
+    column: &Option<Vec<String>>,
+) -> Failure {
+    let path = column.as_ref().map_or(String::new(), |path| path.join("."));
+    let root = path.split('.').next().unwrap_or_default();
+    Failure::usage(format!(
+        "{}: row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture would be \
+         packed; put the bytes into the table (in Python: dataset.with_format('arrow').map(datasets.table.\
+         embed_table_storage, batched=True)), pack the name as JSON with json=*,{path}, or leave the column \
+         out with drop={root}",
+        file.shown(),
+        name::shown(picture.as_bytes())
+    ))
+}
