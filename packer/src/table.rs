@@ -7,10 +7,12 @@
 mod csv;
 pub(crate) mod json;
 mod jsonl;
+mod numbers;
 mod odd;
 pub(crate) mod options;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+pub(crate) mod quotes;
 pub(crate) mod recorded;
 pub(crate) mod stream;
 pub(crate) mod survey;
@@ -188,7 +190,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
     };
     match form {
         Form::Separated(usual) => {
-            Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual), options)?))
+            Ok(Box::new(csv::CsvTable::open(path, usual, options)?))
         }
         Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
         #[cfg(feature = "tables")]

@@ -3,12 +3,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::names::Names;
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
 use crate::content::Content;
+use crate::name;
 
 /// Maximum number of lists and objects that are open at one place. Deeper texts would exhaust the stack.
 pub const MAX_DEPTH: u32 = 128;
+/// Characters of a name that an error quotes.
+const SHOWN: usize = 60;
 
 /// The type of the next value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Scan<'a> {
     at: usize,
     depth: u32,
     rules: JsonRules,
+    /// Whether an object may have a name twice.
+    accepts_repeats: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -44,7 +50,12 @@ impl<'a> Scan<'a> {
     /// # Errors
     /// Returns an error for a byte order mark, for compressed data, and if the text is not UTF-8.
     pub fn new(bytes: &'a [u8], rules: JsonRules) -> Result<Scan<'a>, JsonFault> {
-        let plain = |byte, what: &str| JsonFault { byte, what: what.into(), is_python: false };
+        let plain = |byte, what: &str| JsonFault {
+            byte,
+            what: what.into(),
+            is_python: false,
+            is_repeated_name: false,
+        };
         if bytes.starts_with(b"\xef\xbb\xbf") {
             let what = "it begins with a byte order mark, which JSON forbids; remove it";
             return Err(plain(0, what));
@@ -58,7 +69,14 @@ impl<'a> Scan<'a> {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|e| plain(e.valid_up_to(), "it is not UTF-8, as JSON must be"))?;
-        Ok(Scan { text, at: 0, depth: 0, rules })
+        let accepts_repeats = rules == JsonRules::Python;
+        Ok(Scan { text, at: 0, depth: 0, rules, accepts_repeats })
+    }
+
+    /// Accepts an object that has a name twice, whatever the rules are.
+    #[must_use]
+    pub fn with_repeats(self) -> Scan<'a> {
+        Scan { accepts_repeats: true, ..self }
     }
 
     /// Returns the byte of the next token.
@@ -68,7 +86,8 @@ impl<'a> Scan<'a> {
 
     /// Returns an error at this place.
     pub fn fault(&self, what: impl Into<String>) -> JsonFault {
-        JsonFault { byte: self.at, what: what.into(), is_python: false }
+        let what = what.into();
+        JsonFault { byte: self.at, what, is_python: false, is_repeated_name: false }
     }
 
     /// Checks that nothing follows.
@@ -166,9 +185,15 @@ impl<'a> Scan<'a> {
             self.close();
             return Ok(());
         }
+        let mut names = (!self.accepts_repeats).then(Names::default);
         loop {
             self.blank();
             let name = self.string()?;
+            if let Some(names) = &mut names
+                && !names.add(self.piece(name.clone()))
+            {
+                return Err(self.repeated(name).into());
+            }
             self.expect(b':')?;
             member(self, name)?;
             if self.pass(b'}') {
@@ -202,6 +227,17 @@ impl<'a> Scan<'a> {
         }
         self.close();
         Ok(())
+    }
+
+    /// Returns the error for a name that an object has twice.
+    fn repeated(&self, at: Range<usize>) -> JsonFault {
+        let text = unescaped(self.piece(at.clone()));
+        let text: String = text.chars().take(SHOWN).collect();
+        let what = format!(
+            "'{}' occurs twice in one object, and readers differ in which value they take",
+            name::shown(text.as_bytes())
+        );
+        JsonFault { byte: at.start, what, is_python: true, is_repeated_name: true }
     }
 
     fn open(&mut self, byte: u8) -> Result<(), JsonFault> {

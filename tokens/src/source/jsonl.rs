@@ -38,7 +38,7 @@ pub(super) fn field(json: &[u8], name: &str, text: &mut String) -> Result<(), St
     let mut others = Vec::new();
     let mut found = false;
     let read = |fault: JsonFault| fault.to_string();
-    let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?;
+    let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();
     if scan.token().map_err(read)? != Token::Object {
         return Err(scan.fault("expected a JSON object").to_string());
     }
