@@ -7,7 +7,7 @@
 mod csv;
 pub(crate) mod json;
 mod jsonl;
-mod numbers;
+pub(crate) mod numbers;
 mod odd;
 pub(crate) mod options;
 #[cfg(feature = "tables")]

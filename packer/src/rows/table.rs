@@ -14,15 +14,16 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
-use super::url::SourceUrl;
+use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::source::{part_path, stamp};
 use crate::table::json::{RowWriter, put_plain};
+use crate::table::numbers::Numbers;
 use crate::table::options::NAMES;
 use crate::table::survey::Survey;
-use crate::table::types::{Kind, described};
+use crate::table::types::{Inferred, Kind, described};
 use crate::table::{self, Cell, Row, TableOptions};
 
 /// Rows whose files are examined at once.
@@ -64,17 +65,19 @@ type Examined = Result<(u64, u32), (ProblemKind, String)>;
 /// of the machine.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
     let Listing { root, builder, counter, stop } = listing;
-    for (n, path) in source.files.iter().enumerate() {
+    let options = table_options(source)?;
+    let survey = |path: &PathBuf| Survey::of(path, &options, stop);
+    let mut surveys = source.files.iter().map(survey).collect::<Result<Vec<_>, Failure>>()?;
+    let columns = agreed(source, &mut surveys)?;
+    for ((n, path), survey) in source.files.iter().enumerate().zip(&surveys) {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let under = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = source.kind.word();
         let root = (root + n as u32, folder);
         let number = builder.source(root, &under, kind, Default::default())?;
-        let options = table_options(source)?;
-        let survey = Survey::of(path, &options, stop)?;
         builder.notes.extend(survey.notes.iter().cloned());
-        let parts = Parts::of(source, path, &survey)?;
-        parts.describe(&survey, builder);
+        let parts = Parts::of(source, path, survey)?;
+        parts.describe(survey, &columns, builder);
         let mut reader = table::open(path, &options)?;
         let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
         loop {
@@ -94,8 +97,80 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
         }
         survey.check_unchanged(path, row.number)?;
+        if row.number == 0 {
+            builder.notes.push(empty(source, path));
+        }
     }
     Ok(())
+}
+
+/// Returns the note about a table without rows.
+fn empty(source: &SourceUrl, path: &Path) -> String {
+    let has = match source.kind {
+        SourceKind::Jsonl => "no lines but blank ones, and each line is a sample",
+        _ => "a header and no rows, and each row is a sample",
+    };
+    format!("{} has {has}", path.shown())
+}
+
+/// Decides the types of the columns of all tables of a source, which are one table in several files. Texts in one are
+/// texts in all, and so are numbers that no type holds together.
+///
+/// # Errors
+/// Returns an error for a column whose types exclude each other.
+fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<Joint>, Failure> {
+    let mut all: Vec<Joint> = Vec::new();
+    for (file, survey) in surveys.iter().enumerate() {
+        for (at, name) in survey.names.iter().enumerate() {
+            let (inferred, numbers) = (survey.types[at], &survey.numbers[at]);
+            let Some(joint) = all.iter_mut().find(|joint| joint.name == *name) else {
+                let numbers = numbers.clone();
+                all.push(Joint { name: name.clone(), inferred, numbers, file });
+                continue;
+            };
+            let known = joint.inferred.kind;
+            joint.inferred.nullable |= inferred.nullable;
+            joint.numbers.join(numbers);
+            joint.inferred.kind = match (known, inferred.kind) {
+                (known, here) if known.is_number() && here.is_number() => joint.numbers.kind(),
+                (known, here) if known == here => known,
+                // The words of a table without types are texts, too.
+                _ if source.kind == SourceKind::Csv => Kind::String,
+                (known, here) => {
+                    return Err(Failure::usage(format!(
+                        "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
+                        known.word(),
+                        source.files[joint.file].shown(),
+                        here.word(),
+                        source.files[file].shown()
+                    )));
+                }
+            };
+        }
+    }
+    for survey in surveys {
+        for (name, inferred) in survey.names.iter().zip(&mut survey.types) {
+            let is_text = |joint: &&Joint| joint.inferred.kind == Kind::String && joint.name == *name;
+            let Some(joint) = all.iter().find(is_text).filter(|_| inferred.kind != Kind::String)
+            else {
+                continue;
+            };
+            inferred.kind = Kind::String;
+            let told = joint.numbers.told(name);
+            let note = told.unwrap_or_else(|| format!("column '{name}' is text, as in another file"));
+            survey.notes.push(note);
+        }
+    }
+    Ok(all)
+}
+
+/// A column of all tables of a source.
+struct Joint {
+    name: String,
+    inferred: Inferred,
+    numbers: Numbers,
+    /// The first table that has it.
+    file: usize,
 }
 
 /// Returns the folders of the tables, which are the roots of their files.
@@ -157,14 +232,15 @@ impl Parts {
     }
 
     /// Adds the columns of the JSON to the description of the samples.
-    fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
+    fn describe(&self, survey: &Survey, columns: &[Joint], builder: &mut ScanBuilder<'_>) {
         if self.json.is_none() {
             return;
         }
         let used: Vec<usize> =
             self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
         for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
-            let column = described(name, survey.types[at]);
+            let joint = columns.iter().find(|joint| joint.name == *name);
+            let column = described(name, joint.map_or(survey.types[at], |joint| joint.inferred));
             if !builder.about().columns.iter().any(|known| known.name == column.name) {
                 builder.about().columns.push(column);
             }

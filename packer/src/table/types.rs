@@ -2,11 +2,12 @@
 //!
 //! Words of a table without types become truth values or numbers only if all words of the column
 //! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
-//! is an error that names both rows.
+//! is an error that names both rows. Numbers that no type of 64 bits holds with all their digits are text.
 
 use serde_json::Value;
 use tarflume_formats::Column;
 
+use super::numbers::Numbers;
 use super::odd::{Looks, OddWords};
 use super::{Cell, Row};
 
@@ -17,6 +18,8 @@ pub(crate) enum Kind {
     Bool,
     /// A whole number.
     Int,
+    /// A whole number, not negative, of up to 64 bits.
+    UInt,
     /// A number.
     Float,
     /// Text.
@@ -33,6 +36,7 @@ impl Kind {
         match self {
             Kind::Bool => "bool",
             Kind::Int => "int64",
+            Kind::UInt => "uint64",
             Kind::Float => "float64",
             Kind::String => "string",
             Kind::List => "list",
@@ -42,13 +46,22 @@ impl Kind {
 
     /// Returns the type with this word.
     pub(crate) fn from_word(word: &str) -> Option<Kind> {
-        use Kind::{Bool, Float, Int, List, Object, String};
-        [Bool, Int, Float, String, List, Object].into_iter().find(|kind| kind.word() == word)
+        use Kind::{Bool, Float, Int, List, Object, String, UInt};
+        [Bool, Int, UInt, Float, String, List, Object].into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Returns true if a column of this type can have values of the type `value`.
+    /// Returns true for a type of numbers.
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self, Kind::Int | Kind::UInt | Kind::Float)
+    }
+
+    /// Returns true if a column of this type can have values of the type `value`. Some numbers of the type may not fit.
     pub(crate) fn holds(self, value: Kind) -> bool {
-        self == value || (self == Kind::Float && value == Kind::Int)
+        match self {
+            Kind::Float => value.is_number(),
+            Kind::UInt => matches!(value, Kind::Int | Kind::UInt),
+            _ => self == value,
+        }
     }
 
     /// Returns the type of a JSON value; `null` has none.
@@ -57,6 +70,7 @@ impl Kind {
             Value::Null => return None,
             Value::Bool(_) => Kind::Bool,
             Value::Number(number) if number.is_i64() => Kind::Int,
+            Value::Number(number) if number.is_u64() => Kind::UInt,
             Value::Number(_) => Kind::Float,
             Value::String(_) => Kind::String,
             Value::Array(_) => Kind::List,
@@ -114,7 +128,7 @@ fn is_number(word: &str) -> bool {
 
 fn looks_of(kind: Kind) -> Looks {
     match kind {
-        Kind::Int | Kind::Float => Looks::Number,
+        Kind::Int | Kind::UInt | Kind::Float => Looks::Number,
         Kind::String => Looks::Text,
         Kind::Bool | Kind::List | Kind::Object => Looks::Other,
     }
@@ -134,6 +148,17 @@ struct Seen {
     values: u64,
     /// The words of a table without types.
     odd: OddWords,
+    numbers: Numbers,
+}
+
+impl Seen {
+    /// Returns the type of the column. Without values it has texts.
+    fn kind(&self) -> Kind {
+        match self.kind {
+            Some(kind) if kind.is_number() => self.numbers.kind(),
+            kind => kind.unwrap_or(Kind::String),
+        }
+    }
 }
 
 /// Infers the types of columns.
@@ -185,11 +210,14 @@ impl Types {
                     (kind, lossless)
                 }
             };
+            if kind.is_number() {
+                seen.numbers.see(row, row.cell(column));
+            }
             seen.values += 1;
             let joint = match (seen.kind, kind) {
                 (None, kind) => kind,
                 (Some(before), kind) if before == kind => continue,
-                (Some(Kind::Int | Kind::Float), Kind::Int | Kind::Float) => Kind::Float,
+                (Some(before), here) if before.is_number() && here.is_number() => Kind::Float,
                 (Some(_), _) if !lossless => Kind::String,
                 (Some(before), here) => {
                     return Err(Conflict { column, first: (seen.row, before), here });
@@ -206,17 +234,27 @@ impl Types {
         (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
     }
 
-    /// Returns notes about columns of texts most of whose words are numbers.
+    /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
     pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
-        let texts = names.iter().zip(&self.columns).filter(|(_, s)| s.kind == Some(Kind::String));
-        texts.filter_map(|(name, seen)| seen.odd.told(name)).collect()
+        let told = |(name, seen): (&String, &Seen)| match seen.kind? {
+            Kind::String => seen.odd.told(name),
+            kind if kind.is_number() => seen.numbers.told(name),
+            _ => None,
+        };
+        names.iter().zip(&self.columns).filter_map(told).collect()
     }
 
-    /// Returns the types of `columns` columns. A column without values has texts.
+    /// Returns the numbers of each of `columns` columns.
+    pub(crate) fn numbers(&self, columns: usize) -> Vec<Numbers> {
+        let of = |n: usize| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone());
+        (0..columns).map(of).collect()
+    }
+
+    /// Returns the types of `columns` columns.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
         let inferred = |seen: &Seen| Inferred {
-            kind: seen.kind.unwrap_or(Kind::String),
+            kind: seen.kind(),
             nullable: seen.values < self.rows,
         };
         self.columns.iter().map(inferred).collect()
@@ -230,7 +268,8 @@ pub(super) fn kind_of(row: &Row, cell: Cell) -> Option<(Kind, bool)> {
         Cell::Word(word) => (Kind::of_word(row.text(word)), false),
         Cell::Bool(_) => (Kind::Bool, true),
         Cell::Int(_) => (Kind::Int, true),
-        Cell::Large(_) | Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
+        Cell::Large(_) => (Kind::UInt, true),
+        Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
         Cell::Text(_) => (Kind::String, true),
         Cell::List(_) => (Kind::List, true),
         Cell::Object(_) => (Kind::Object, true),
