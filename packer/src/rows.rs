@@ -22,6 +22,7 @@ mod npz;
 mod numbers;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+mod part_names;
 mod reader;
 mod samples;
 mod sidecar;

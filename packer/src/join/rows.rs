@@ -222,17 +222,12 @@ impl Shared {
     fn join(&mut self, inferred: Inferred, numbers: &Numbers) -> bool {
         self.found += 1;
         self.inferred.nullable |= inferred.nullable;
-        // Numbers that are text, so that they keep their digits, are text in all tables.
-        let is_digits = |kind: Kind, numbers: &Numbers| {
-            kind.is_number() || (kind == Kind::String && numbers.kind() == Kind::String)
-        };
-        let both = is_digits(self.inferred.kind, &self.numbers) && is_digits(inferred.kind, numbers);
+        let both = self.numbers.are_all(self.inferred.kind) && numbers.are_all(inferred.kind);
         self.numbers.join(numbers);
-        match both {
-            true => self.inferred.kind = self.numbers.kind(),
-            false => return self.inferred.kind == inferred.kind,
+        if both {
+            self.inferred.kind = self.numbers.kind();
         }
-        true
+        both || self.inferred.kind == inferred.kind
     }
 }
 

@@ -13,6 +13,7 @@ use tarflume_formats::{Error, name};
 
 use super::bytes::Store;
 use super::url::SourceUrl;
+use super::part_names::{renamed, twins};
 use super::{Listing, assign, numbers};
 use crate::failure::Failure;
 use crate::scan::ScanCounter;
@@ -208,14 +209,16 @@ pub(super) fn rows(
             other.rows()
         )));
     }
-    let mut names: Vec<String> = arrays.iter().map(Array::ext).collect();
-    names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let name = twice[0].trim_end_matches(".raw");
-        return Err(Failure::usage(format!("two arrays are named '{name}'; rename a file")));
+    let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
+    if let Some((a, b, ext)) = twins(&names) {
+        let part = ext.trim_end_matches(".raw");
+        return Err(Failure::usage(format!("the arrays '{a}' and '{b}' are both named '{part}' as parts; rename one")));
     }
     for array in &arrays {
         builder.describe(array.column())?;
+        if !array.is_number() && array.ext() != format!("{}.raw", array.name) {
+            builder.note(renamed("array", &array.name, &array.ext()));
+        }
     }
     let mut exts: Vec<String> = arrays.iter().map(Array::ext).collect();
     exts.push("json".into());

@@ -43,6 +43,8 @@ struct Table {
 pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
+    tables[0].chosen.check_exts(&tables[0].file)?;
+    tables[0].chosen.notes.iter().for_each(|note| listing.builder.note(note.clone()));
     describe(&tables, &shapes, &mut listing)?;
     for (n, table) in tables.iter_mut().enumerate() {
         let columns: Vec<String> = table
@@ -286,6 +288,7 @@ impl Rows<'_> {
             },
         };
         let mut parts = Vec::with_capacity(found.len() + 1);
+        let mut lacking = Vec::new();
         for (n, found) in found.into_iter().enumerate() {
             let (column, value) = (&chosen.parts[n], walks[n].value());
             let (dims, at) = match found {
@@ -295,7 +298,10 @@ impl Rows<'_> {
                     builder.refuse(name, ProblemKind::Unreadable, Some(key.as_bytes()), why);
                     return Ok(());
                 }
-                Found::Null => continue,
+                Found::Null => {
+                    lacking.push(n);
+                    continue;
+                }
                 Found::Uneven => (Vec::new(), None),
             };
             let ext = ext_of(&column.ext, value);
@@ -319,6 +325,10 @@ impl Rows<'_> {
             parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
         if let Some(text) = &text {
             named.push(("json", RowPart::Text(text.as_bytes())));
+        }
+        if !named.is_empty() {
+            let column = |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
+            lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
         }
         builder.push(name, key.as_bytes(), &named)
     }

@@ -39,6 +39,8 @@ struct Parts {
     texts: Vec<(String, usize)>,
     /// Writes the other columns.
     json: Option<RowWriter>,
+    /// The names of all columns.
+    names: Vec<String>,
 }
 
 /// A row before its files are examined.
@@ -130,9 +132,10 @@ fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<Joint>, Fail
             };
             let known = joint.inferred.kind;
             joint.inferred.nullable |= inferred.nullable;
+            let are_numbers = joint.numbers.are_all(known) && numbers.are_all(inferred.kind);
             joint.numbers.join(numbers);
             joint.inferred.kind = match (known, inferred.kind) {
-                (known, here) if known.is_number() && here.is_number() => joint.numbers.kind(),
+                _ if are_numbers => joint.numbers.kind(),
                 (known, here) if known == here => known,
                 // The words of a table without types are texts, too.
                 _ if source.kind == SourceKind::Csv => Kind::String,
@@ -202,7 +205,8 @@ impl Parts {
                 refuse(format!("there is no column '{name}'; there are {}", shown.join(", ")))
             })
         };
-        let mut parts = Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None };
+        let names = survey.names.clone();
+        let mut parts = Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None, names };
         let mut json = true;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
@@ -327,6 +331,12 @@ impl Parts {
             parts.extend(texts.map(|(at, text)| (&*self.texts[*at].0, RowPart::Text(text))));
             if self.json.is_some() {
                 parts.push(("json", RowPart::Text(&pending.json)));
+            }
+            let is_empty = |at: usize| !pending.texts.iter().any(|(found, _)| *found == at);
+            if !parts.is_empty() {
+                for at in (0..self.texts.len()).filter(|&at| is_empty(at)) {
+                    builder.note_missing(row, &self.names[self.texts[at].1]);
+                }
             }
             builder.push(row, &pending.key, &parts)?;
         }

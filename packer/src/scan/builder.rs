@@ -85,6 +85,14 @@ pub(crate) struct RowName {
     pub(crate) row: u64,
 }
 
+/// A column that has no value in some rows.
+#[derive(Debug)]
+struct Missing {
+    column: String,
+    first: RowName,
+    rows: u64,
+}
+
 /// Collects the rows of all sources of a build.
 #[derive(Debug)]
 pub(crate) struct ScanBuilder<'a> {
@@ -107,6 +115,8 @@ pub(crate) struct ScanBuilder<'a> {
     numbered: u64,
     /// Columns with extensions by their first bytes.
     noted: Vec<(String, String)>,
+    /// Columns without a value in some rows.
+    missing: Vec<Missing>,
     /// Other notes for the summary.
     pub(crate) notes: Vec<String>,
     /// Samples that do not meet the conditions.
@@ -133,6 +143,7 @@ impl<'a> ScanBuilder<'a> {
             unit: "row",
             numbered: 0,
             noted: Vec::new(),
+            missing: Vec::new(),
             notes: Vec::new(),
             unselected: 0,
         }
@@ -149,6 +160,37 @@ impl<'a> ScanBuilder<'a> {
             return;
         }
         self.noted.push((column.into(), ext.into()));
+    }
+
+    /// Notes for the summary, once for all rows.
+    pub(crate) fn note(&mut self, note: String) {
+        if self.notes.len() < NOTES && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Notes for the summary that a column of parts has no value in a row, whose sample lacks the part.
+    pub(crate) fn note_missing(&mut self, row: RowName, column: &str) {
+        match self.missing.iter_mut().find(|missing| missing.column == column) {
+            Some(missing) => missing.rows += 1,
+            None => self.missing.push(Missing { column: column.into(), first: row, rows: 1 }),
+        }
+    }
+
+    /// Returns the lines about columns without values.
+    fn note_columns(&self) -> Vec<String> {
+        let note = |missing: &Missing| {
+            format!(
+                "column '{}' has no value in {}, the first is {} {} of {}: such a sample has no part of it; \
+                 --require EXT makes this a problem",
+                name::shown(missing.column.as_bytes()),
+                units::counted(missing.rows, self.unit, &format!("{}s", self.unit)),
+                self.unit,
+                missing.first.row,
+                self.paths[missing.first.source as usize].shown()
+            )
+        };
+        self.missing.iter().map(note).collect()
     }
 
     /// Returns the options of the scan.
@@ -243,8 +285,7 @@ impl<'a> ScanBuilder<'a> {
         &mut self.about
     }
 
-    /// Adds a row as a sample, or the problem that keeps it from being one. The parts have
-    /// different extensions, in any order.
+    /// Adds a row as a sample, or the problem that keeps it from being one. The parts are in any order.
     ///
     /// # Errors
     /// Returns an error if the machine fails; what is wrong with the row is a problem.
@@ -270,6 +311,20 @@ impl<'a> ScanBuilder<'a> {
                 return Ok(());
             }
         };
+        if parts.is_empty() {
+            let reason = "it makes no part of a sample: its values are empty or null; fill them in, or \
+                          pack another column, too";
+            self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
+            return Ok(());
+        }
+        if let Some(ext) = twice(&exts) {
+            let reason = format!(
+                "two of its columns become the part '{}'; give them different names",
+                name::shown(ext)
+            );
+            self.refuse(row, ProblemKind::RepeatedPart, Some(&key), reason);
+            return Ok(());
+        }
         if let Some(missing) = self.options.require.missing(&exts) {
             let reason = format!("it has no '{missing}'; add it, or give --require");
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
@@ -330,12 +385,13 @@ impl<'a> ScanBuilder<'a> {
         parts: &[(&str, RowPart<'_>)],
     ) -> Result<(), Failure> {
         let mut order: Vec<&(&str, RowPart<'_>)> = parts.iter().collect();
-        order.sort_unstable_by_key(|(ext, _)| *ext);
+        order.sort_unstable_by(|a, b| name::lower(a.0.as_bytes()).cmp(&name::lower(b.0.as_bytes())));
         self.parts.clear();
         for &&(ext, ref part) in &order {
+            let ext = name::lower(ext.as_bytes());
             let number = match part {
-                RowPart::File { .. } => self.exts.number_of_paths(ext.as_bytes()),
-                _ => self.exts.number(ext.as_bytes(), ext.as_bytes()),
+                RowPart::File { .. } => self.exts.number_of_paths(&ext),
+                _ => self.exts.number(&ext, &ext),
             };
             let Some(number) = number else {
                 let text = "more than 65,536 different extensions; pack fewer columns";
@@ -432,6 +488,7 @@ impl<'a> ScanBuilder<'a> {
         };
         let mut notes: Vec<String> = self.noted.iter().map(note).collect();
         notes.extend(std::mem::take(&mut self.notes));
+        notes.extend(self.note_columns());
         notes.extend(self.note_selection());
         Scan {
             samples: self.samples,
@@ -447,4 +504,12 @@ impl<'a> ScanBuilder<'a> {
             newest: self.newest,
         }
     }
+}
+
+/// Returns an extension that occurs twice; upper-case letters are the same as lower-case ones.
+fn twice<'e>(exts: &[&'e [u8]]) -> Option<&'e [u8]> {
+    let is_before = |&(n, ext): &(usize, &&'e [u8])| {
+        exts[..n].iter().any(|other| other.eq_ignore_ascii_case(ext))
+    };
+    exts.iter().enumerate().find(is_before).map(|(_, ext)| *ext)
 }
