@@ -43,6 +43,7 @@ use crate::scan::builder::ScanBuilder;
 use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
+use crate::units;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;
@@ -96,6 +97,7 @@ pub(crate) fn scan(
     let mut builder = ScanBuilder::new(options);
     let mut root = 0;
     for source in sources {
+        let before = builder.rows();
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
@@ -113,9 +115,21 @@ pub(crate) fn scan(
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
         }
+        if builder.rows() == before && builder.notes.is_empty() {
+            builder.note(empty(source));
+        }
         root += source.files.len() as u32;
     }
     Ok(builder.finish())
+}
+
+/// Returns the note about a source without rows.
+fn empty(source: &SourceUrl) -> String {
+    let first = source.files.first().map_or_else(String::new, |file| file.shown().to_string());
+    match source.files.len() {
+        0 | 1 => format!("{first} has no rows, and each row is a sample"),
+        files => format!("{first} and {} have no rows, and each row is a sample", units::counted(files as u64 - 1, "other file", "other files")),
+    }
 }
 
 /// Creates a reader of planned parts of these sources under these roots; `times` tells whether

@@ -7,6 +7,7 @@
 
 mod array;
 mod file;
+mod filters;
 
 use std::path::Path;
 

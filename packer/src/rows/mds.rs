@@ -129,6 +129,7 @@ fn column(stored: &Stored) -> Column {
         Encoding::Image(ext) => ColumnKind::File((*ext).into()),
         Encoding::Text => ColumnKind::Text,
         Encoding::Json => ColumnKind::Json,
+        Encoding::Whole => ColumnKind::Number("int64"),
         Encoding::Digits => ColumnKind::Number("float64"),
         Encoding::Number(kind) if kind.starts_with('f') => ColumnKind::Number("float64"),
         Encoding::Number(_) => ColumnKind::Number("int64"),
@@ -143,6 +144,7 @@ fn reading(stored: &Stored) -> Reading {
     match &stored.encoding {
         Encoding::Text => Reading::Text,
         Encoding::Json => Reading::Json,
+        Encoding::Whole => Reading::Whole,
         Encoding::Digits => Reading::Digits,
         Encoding::Number(kind) => Reading::Number(kind),
         Encoding::AnyArray(kind, dims) => Reading::AnyArray(*kind, dims.clone()),

@@ -121,6 +121,8 @@ pub(crate) struct ScanBuilder<'a> {
     pub(crate) notes: Vec<String>,
     /// Samples that do not meet the conditions.
     unselected: u64,
+    /// Rows that were given, whether they became samples or not.
+    rows: u64,
 }
 
 impl<'a> ScanBuilder<'a> {
@@ -146,6 +148,7 @@ impl<'a> ScanBuilder<'a> {
             missing: Vec::new(),
             notes: Vec::new(),
             unselected: 0,
+            rows: 0,
         }
     }
 
@@ -191,6 +194,11 @@ impl<'a> ScanBuilder<'a> {
             )
         };
         self.missing.iter().map(note).collect()
+    }
+
+    /// Returns the number of rows that were given, whether they became samples or not.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows + self.unselected + self.skipped + self.problems.len() as u64
     }
 
     /// Returns the options of the scan.
@@ -295,6 +303,7 @@ impl<'a> ScanBuilder<'a> {
         key: &[u8],
         parts: &[(&str, RowPart<'_>)],
     ) -> Result<(), Failure> {
+        self.rows += 1;
         if self.options.listed.has(key) {
             self.skipped += 1;
             return Ok(());

@@ -19,16 +19,20 @@ use parquet::schema::types::SchemaDescriptor;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files};
 
+use super::encrypted;
 use crate::failure::Failure;
 
 /// Limit on a footer.
-const MAX_FOOTER: u64 = 256 << 20;
+pub(super) const MAX_FOOTER: u64 = 256 << 20;
 /// Limit on a page after decompression. Writers close a page at about 1 MiB, or after one value.
 pub(crate) const MAX_PAGE: u64 = 1 << 30;
 /// Limit on a page whose compressed bytes explain no more: few bytes cannot claim much memory.
 const SMALL_PAGE: u64 = 48 << 20;
 /// The best ratio of a codec that is no run of one value.
 const RATIO: u64 = 1100;
+/// The reason for refusing an encrypted file.
+const ENCRYPTED: &str = "the file is encrypted, and keys are not taken; read it with its keys and write it without \
+                         encryption (in pyarrow: read_table(..., decryption_properties=...), write_table)";
 /// Bytes that are read for a page header; most have fewer than 100.
 const HEADER: usize = 1 << 10;
 
@@ -130,7 +134,7 @@ fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
     files::read_exact_at(file, &mut tail, at + 4).map_err(|e| Failure::io(e, "read", path))?;
     match &tail[4..] {
         b"PAR1" => {}
-        b"PARE" => return refuse("the file is encrypted; write it without encryption"),
+        b"PARE" => return refuse(ENCRYPTED),
         _ => {
             return refuse(
                 "this is not a Parquet file, or its end is missing: it does not end with PAR1",
@@ -171,15 +175,21 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResu
     })
 }
 
-/// Returns the failure for an error of the Parquet reader.
+/// Returns the failure for an error of the Parquet reader. Encrypted columns, whose pages look damaged, are named.
 pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
-    match error {
+    let why = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(refused) if Blame::of(&refused).is_machine() => Failure::io(*refused, "read", path),
-            Ok(refused) => Failure::bad_data(format!("{}: {of}: {refused}", path.shown())),
-            Err(other) => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
+            Ok(refused) if Blame::of(&refused).is_machine() => return Failure::io(*refused, "read", path),
+            Ok(refused) => refused.to_string(),
+            Err(other) => other.to_string(),
         },
-        other => Failure::bad_data(format!("{}: {of}: {other}", path.shown())),
+        other => other.to_string(),
+    };
+    let is_encrypted = files::open(path)
+        .is_ok_and(|(file, found)| encrypted::has_encrypted_columns(&file, found.len()));
+    match is_encrypted {
+        true => Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown())),
+        false => Failure::bad_data(format!("{}: {of}: {why}", path.shown())),
     }
 }
 

@@ -208,22 +208,37 @@ fn list(items: &Arc<dyn Array>) -> Result<Value, String> {
 }
 
 fn object(fields: &arrow_array::StructArray, row: usize) -> Result<Value, String> {
-    let named = fields.fields().iter().zip(fields.columns());
-    let values = named.map(|(field, column)| Ok((field.name().clone(), value(column, row)?)));
-    values.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+    let mut object = Map::new();
+    for (field, column) in fields.fields().iter().zip(fields.columns()) {
+        add(&mut object, field.name().clone(), value(column, row)?)?;
+    }
+    Ok(Value::Object(object))
+}
+
+/// Adds a member to an object, which may not have its name yet.
+fn add(object: &mut Map<String, Value>, name: String, value: Value) -> Result<(), String> {
+    if object.contains_key(&name) {
+        let name = tarflume_formats::name::shown(name.as_bytes());
+        return Err(format!(
+            "the key '{name}' occurs twice, and an object of JSON has one value for it; write a list of pairs"
+        ));
+    }
+    object.insert(name, value);
+    Ok(())
 }
 
 /// Returns a map as an object; keys that are not text are written as their JSON.
 fn pairs(entries: &arrow_array::StructArray) -> Result<Value, String> {
     let [keys, values] = entries.columns() else { return Err("a map without values".into()) };
-    let pair = |n| {
+    let mut object = Map::new();
+    for n in 0..entries.len() {
         let key = match value(keys, n)? {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        Ok((key, value(values, n)?))
-    };
-    (0..entries.len()).map(pair).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+        add(&mut object, key, value(values, n)?)?;
+    }
+    Ok(Value::Object(object))
 }
 
 /// Returns a number of 32 bits with the digits that it has as one.
