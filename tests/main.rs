@@ -31,6 +31,7 @@
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `joined_tars`: tars behind the end marker of another tar; `tar_names`: names in tars;
+//! - `lost_values`: values of tables that were changed or left out without a word;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
 //!   list of keys whose samples are left out;
@@ -80,6 +81,7 @@ mod joined_tars;
 mod json_rules;
 mod kills;
 mod labels;
+mod lost_values;
 mod machine_trouble;
 mod machines;
 mod manuals;

@@ -211,8 +211,10 @@ pub(super) fn rows(
     }
     let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
     if let Some((a, b, ext)) = twins(&names) {
-        let part = ext.trim_end_matches(".raw");
-        return Err(Failure::usage(format!("the arrays '{a}' and '{b}' are both named '{part}' as parts; rename one")));
+        return Err(Failure::usage(match a == b {
+            true => format!("two arrays are named '{a}'; rename a file"),
+            false => format!("the arrays '{a}' and '{b}' become the part '{ext}'; rename one"),
+        }));
     }
     for array in &arrays {
         builder.describe(array.column())?;

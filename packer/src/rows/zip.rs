@@ -294,7 +294,7 @@ impl Zip {
             8 => Place::Deflated,
             other => {
                 let method = zip::method_name(other);
-                let why = "zip the files again with deflate, or with `zip -0`";
+                let why = "zip it again with deflate, or with `zip -0`";
                 return unfit(format!("it is compressed by {method}; {why}"), true);
             }
         };

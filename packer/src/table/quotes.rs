@@ -114,7 +114,7 @@ impl<R: Read> Quotes<R> {
         };
         let lines = match self.at.line == self.opened.line {
             true => format!("on line {}", self.at.line),
-            false => format!("on line {}, in the field that began on line {}", self.at.line, self.opened.line),
+            false => format!("on line {}, which began on line {}", self.at.line, self.opened.line),
         };
         let reason = format!(
             "{found} follows the closing quote of a field {lines}; write a quote that belongs to the \
