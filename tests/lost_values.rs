@@ -43,13 +43,17 @@ fn a_quote_that_never_closes_is_an_error_at_the_row_where_it_opened() {
     place.pack("build csv:t.csv -o out").exits(65).says("its header, byte 3: the quote here");
     // A list of files is a table, too.
     place.file("list.csv", "path,size\n\"photos/a.jpg,100\nphotos/b.jpg,100\n");
-    place.pack("build photos -o out --files list.csv --require image").exits(65).says("row 1, byte 10");
+    place
+        .pack("build photos -o out --files list.csv --require image")
+        .exits(65)
+        .says("row 1, byte 10");
 }
 
 #[test]
 fn quotes_that_are_text_stay_as_other_parsers_read_them() {
     let place = Place::new();
-    let text = "id,note\n1,5\" pipe\n2,\"say \"\"hi\"\", twice\"\n3,\"\"\n4,\"two\nlines\"\n5, \"x\"\n";
+    let text =
+        "id,note\n1,5\" pipe\n2,\"say \"\"hi\"\", twice\"\n3,\"\"\n4,\"two\nlines\"\n5, \"x\"\n";
     place.file("t.csv", text);
     place.pack("build csv:t.csv?key=id -o out").succeeds();
     let program = "
@@ -66,7 +70,9 @@ print(json.dumps([row['note'] or None for row in rows]))
 #[test]
 fn the_first_line_of_excel_names_the_separator() {
     let place = Place::new();
-    for (number, head) in ["sep=;\r\n", "SEP=;\n", "\"sep=;\"\r\n", "\u{feff}sep=;\n"].iter().enumerate() {
+    for (number, head) in
+        ["sep=;\r\n", "SEP=;\n", "\"sep=;\"\r\n", "\u{feff}sep=;\n"].iter().enumerate()
+    {
         place.file("t.csv", format!("{head}id;note\r\n7;a,b\r\n"));
         place.pack(&format!("build csv:t.csv?key=id -o {number}")).succeeds();
         assert_eq!(rows(&place, &number.to_string()), [json!({"note": "a,b"})], "{head:?}");
@@ -93,7 +99,10 @@ fn ids_that_one_float_stands_for_stay_apart() {
         .says(&format!("column 'id' is text, so that its numbers keep their digits: no float has those of {odd} in row 1"))
         .says("0.5 in row 3 is no whole number");
     place.file("t.jsonl", format!("{{\"id\": {wide}, \"x\": 1}}\n{{\"id\": 5, \"x\": -1}}\n"));
-    place.pack("build jsonl:t.jsonl -o lines").succeeds().says(&format!("{wide} in row 1 has more than 64 bits"));
+    place
+        .pack("build jsonl:t.jsonl -o lines")
+        .succeeds()
+        .says(&format!("{wide} in row 1 has more than 64 bits"));
     // Each file alone has a type, and both together have none.
     place.file("a.csv", format!("id\n{odd}\n{even}\n")).file("b.csv", "id\n0.5\n");
     place.pack("build csv:a.csv,b.csv -o files").succeeds().says("column 'id' is text");
@@ -136,9 +145,15 @@ fn a_number_that_the_column_of_a_data_set_would_round_is_not_appended() {
 fn files_of_one_table_have_one_type() {
     let place = Place::new();
     place.file("a.csv", "id,n\n007,1\n").file("b.csv", "id,n\n12,0.5\n");
-    place.pack("build csv:a.csv,b.csv -o out").succeeds().says("column 'id' is text, as in another file");
+    place
+        .pack("build csv:a.csv,b.csv -o out")
+        .succeeds()
+        .says("column 'id' is text, as in another file");
     assert_eq!(rows(&place, "out")[1], json!({"id": "12", "n": 0.5}));
-    assert_eq!((kind(&place, "out", "/id"), kind(&place, "out", "/n")), ("string".into(), "float64".into()));
+    assert_eq!(
+        (kind(&place, "out", "/id"), kind(&place, "out", "/n")),
+        ("string".into(), "float64".into())
+    );
     place.file("a.jsonl", "{\"id\": \"x\"}\n").file("b.jsonl", "{\"id\": 1}\n");
     let refused = place.pack("build jsonl:a.jsonl,b.jsonl -o no").exits(2);
     refused.says("column 'id' is string in").says("b.jsonl; give it one type in all tables");
@@ -149,7 +164,11 @@ fn a_row_that_makes_no_part_is_a_problem_and_not_a_sample() {
     let place = Place::new();
     place.file("t.csv", "id,a\n1,x\n2,\n3,y\n");
     for source in ["csv:t.csv?key=id&txt=a", "csv:t.csv?key=id&txt=a&json=none"] {
-        place.pack(&format!("build {source} -o out")).exits(1).says("row 2").says("it makes no part of a sample");
+        place
+            .pack(&format!("build {source} -o out"))
+            .exits(1)
+            .says("row 2")
+            .says("it makes no part of a sample");
         place.pack(&format!("build {source} -o out --on-problem skip --fresh")).succeeds();
         assert_eq!(place.members("out"), ["1.txt", "3.txt"]);
         assert_eq!(place.manifest("out")["samples"], 2);
@@ -159,7 +178,8 @@ fn a_row_that_makes_no_part_is_a_problem_and_not_a_sample() {
     // A sample that has other parts lacks this one, and the summary says so.
     place.file("t.csv", "id,a,b\n1,x,1\n2,,2\n3,,3\n");
     let told = place.pack("build csv:t.csv?key=id&txt=a -o out").succeeds();
-    told.says("column 'a' has no value in 2 rows, the first is row 2 of").says("t.csv: such a sample has no part");
+    told.says("column 'a' has no value in 2 rows, the first is row 2 of")
+        .says("t.csv: such a sample has no part");
     assert_eq!(place.members("out"), ["1.json", "1.txt", "2.json", "3.json"]);
 }
 
@@ -171,15 +191,25 @@ fn a_repeated_name_in_the_json_of_a_row_is_an_error() {
     place.file("t.jsonl", line);
     for command in ["build jsonl:t.jsonl?key=file -o out", "build photos -o out --join t.jsonl"] {
         let refused = place.pack(command).exits(65);
-        refused.says(&format!("row 1, byte {}: ", line.rfind("\"z\"").unwrap())).says("'z' occurs twice in one object");
+        refused
+            .says(&format!("row 1, byte {}: ", line.rfind("\"z\"").unwrap()))
+            .says("'z' occurs twice in one object");
     }
     let coco = r#"{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [
         {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "bbox": [0, 0, 2, 2]}],
         "categories": [{"id": 1, "name": "cat"}]}"#;
     place.file("coco.json", coco);
     let build = "build photos -o out --coco coco.json";
-    place.pack(build).exits(65).says("coco.json").says("'bbox' occurs twice in one object").says("line 2");
-    place.file("coco.json", coco.replacen("\"bbox\": [0, 0, 1, 1], ", "", 1).replacen("{", "{\"images\": [], ", 1));
+    place
+        .pack(build)
+        .exits(65)
+        .says("coco.json")
+        .says("'bbox' occurs twice in one object")
+        .says("line 2");
+    place.file(
+        "coco.json",
+        coco.replacen("\"bbox\": [0, 0, 1, 1], ", "", 1).replacen("{", "{\"images\": [], ", 1),
+    );
     place.pack(build).exits(65).says("'images' occurs twice");
     place.file("set/cat/b.jpg", flat_jpeg(b"b")).file("classes.json", r#"{"cat": 0, "cat": 1}"#);
     let labels = "build set -o out --label folder --classes classes.json";
@@ -194,19 +224,30 @@ fn a_repeated_name_in_the_json_of_a_sample_is_refused_or_read_as_python_reads_it
     refused.says("src/a.json: byte 13: ").says("'class' occurs twice").says("--json-rules python");
     place.pack("build src -o out --fresh --json-rules python --columns class:u8").succeeds();
     place.pack("verify out --level decode").succeeds();
-    place.pack("verify out --level decode --json-rules strict").exits(1).says("'class' occurs twice");
+    place
+        .pack("verify out --level decode --json-rules strict")
+        .exits(1)
+        .says("'class' occurs twice");
     assert_eq!(rows(&place, "out"), [json!({"class": 2})]);
 }
 
 #[test]
 fn a_source_without_rows_is_said_to_have_none() {
     let place = Place::new();
-    place.file("none.csv", "").file("head.csv", "id,x\n").file("none.jsonl", "").file("blank.jsonl", "\n \n");
+    place
+        .file("none.csv", "")
+        .file("head.csv", "id,x\n")
+        .file("none.jsonl", "")
+        .file("blank.jsonl", "\n \n");
     place.file("photos/a.jpg", flat_jpeg(b"a"));
     for (source, code, text) in [
         ("csv:none.csv", 65, "none.csv: the table is empty: it has no header and no rows"),
         ("csv:head.csv", 2, "head.csv has a header and no rows, and each row is a sample"),
-        ("jsonl:none.jsonl", 2, "none.jsonl has no lines but blank ones, and each line is a sample"),
+        (
+            "jsonl:none.jsonl",
+            2,
+            "none.jsonl has no lines but blank ones, and each line is a sample",
+        ),
         ("jsonl:blank.jsonl", 2, "blank.jsonl has no lines but blank ones"),
     ] {
         let refused = place.pack(&format!("build {source} -o out")).exits(code);

@@ -128,7 +128,10 @@ fn empty(source: &SourceUrl) -> String {
     let first = source.files.first().map_or_else(String::new, |file| file.shown().to_string());
     match source.files.len() {
         0 | 1 => format!("{first} has no rows, and each row is a sample"),
-        files => format!("{first} and {} have no rows, and each row is a sample", units::counted(files as u64 - 1, "other file", "other files")),
+        files => format!(
+            "{first} and {} have no rows, and each row is a sample",
+            units::counted(files as u64 - 1, "other file", "other files")
+        ),
     }
 }
 

@@ -189,9 +189,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
         )));
     };
     match form {
-        Form::Separated(usual) => {
-            Ok(Box::new(csv::CsvTable::open(path, usual, options)?))
-        }
+        Form::Separated(usual) => Ok(Box::new(csv::CsvTable::open(path, usual, options)?)),
         Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path)?)),

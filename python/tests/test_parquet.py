@@ -264,3 +264,14 @@ def test_a_file_without_rows_or_columns_is_said_to_have_none(tmp_path):
     for table in (pa.table({"b": pa.array([], pa.binary())}), pa.table({})):
         pq.write_table(table, path)
         assert "t.parquet has no rows" in refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+
+
+def test_a_compression_or_type_that_is_not_read_is_one_error(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": range(1000)}), path, compression="brotli")
+    told = refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+    assert "column 'x' is compressed by BROTLI, which is not read" in told and "compression='zstd'" in told
+    interval = duckdb.sql("SELECT range AS n, INTERVAL 1 MONTH AS step FROM range(1000)")
+    interval.write_parquet(str(path))
+    told = refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+    assert told.count("\n") == 1 and "column 'step': its type" in told and "?json=" in told

@@ -160,7 +160,10 @@ with zipfile.ZipFile('both.zip', 'w', zipfile.ZIP_LZMA) as out:
     python(&place, made, &[]).succeeds();
     let refused = place.pack("build zip:xz.zip -o xz").exits(2);
     refused.says("member '000.jpg' and 299 others: it is compressed by LZMA").says("zip it again");
-    place.pack("build zip:both.zip -o both").exits(1).says("member 'b.txt': it is compressed by LZMA");
+    place
+        .pack("build zip:both.zip -o both")
+        .exits(1)
+        .says("member 'b.txt': it is compressed by LZMA");
     place.pack("build zip:both.zip -o both --on-problem skip --fresh").succeeds();
     assert_eq!(place.members("both"), ["a.txt"]);
 }

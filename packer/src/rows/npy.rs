@@ -12,8 +12,8 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 
 use super::bytes::Store;
-use super::url::SourceUrl;
 use super::part_names::{renamed, twins};
+use super::url::SourceUrl;
 use super::{Listing, assign, numbers};
 use crate::failure::Failure;
 use crate::scan::ScanCounter;

@@ -327,7 +327,8 @@ impl Rows<'_> {
             named.push(("json", RowPart::Text(text.as_bytes())));
         }
         if !named.is_empty() {
-            let column = |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
+            let column =
+                |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
             lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
         }
         builder.push(name, key.as_bytes(), &named)

@@ -36,9 +36,14 @@ mod tests {
 
     #[test]
     fn names_become_extensions_that_all_readers_take_for_the_same() {
-        for (column, name) in
-            [("Img", "img"), ("é", "é"), ("a b", "a b"), ("g/X", "g_x"), (".x", "_x"), ("x.y", "x.y")]
-        {
+        for (column, name) in [
+            ("Img", "img"),
+            ("é", "é"),
+            ("a b", "a b"),
+            ("g/X", "g_x"),
+            (".x", "_x"),
+            ("x.y", "x.y"),
+        ] {
             assert_eq!(part_name(column), name);
         }
         let pair = |column: &str, ext: &str| (column.to_string(), ext.to_string());

@@ -153,14 +153,16 @@ fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<Joint>, Fail
     }
     for survey in surveys {
         for (name, inferred) in survey.names.iter().zip(&mut survey.types) {
-            let is_text = |joint: &&Joint| joint.inferred.kind == Kind::String && joint.name == *name;
+            let is_text =
+                |joint: &&Joint| joint.inferred.kind == Kind::String && joint.name == *name;
             let Some(joint) = all.iter().find(is_text).filter(|_| inferred.kind != Kind::String)
             else {
                 continue;
             };
             inferred.kind = Kind::String;
             let told = joint.numbers.told(name);
-            let note = told.unwrap_or_else(|| format!("column '{name}' is text, as in another file"));
+            let note =
+                told.unwrap_or_else(|| format!("column '{name}' is text, as in another file"));
             survey.notes.push(note);
         }
     }
@@ -206,7 +208,8 @@ impl Parts {
             })
         };
         let names = survey.names.clone();
-        let mut parts = Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None, names };
+        let mut parts =
+            Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None, names };
         let mut json = true;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {

@@ -394,7 +394,8 @@ impl<'a> ScanBuilder<'a> {
         parts: &[(&str, RowPart<'_>)],
     ) -> Result<(), Failure> {
         let mut order: Vec<&(&str, RowPart<'_>)> = parts.iter().collect();
-        order.sort_unstable_by(|a, b| name::lower(a.0.as_bytes()).cmp(&name::lower(b.0.as_bytes())));
+        order
+            .sort_unstable_by(|a, b| name::lower(a.0.as_bytes()).cmp(&name::lower(b.0.as_bytes())));
         self.parts.clear();
         for &&(ext, ref part) in &order {
             let ext = name::lower(ext.as_bytes());

@@ -47,7 +47,8 @@ impl Numbers {
             Cell::Float(number) if self.fraction.is_none() => self.fraction = place(&number),
             Cell::Digits(span) | Cell::Word(span) => {
                 let text = row.text(span);
-                let is_whole = text.bytes().all(|b| b.is_ascii_digit() || b == b'-') && text != "-0";
+                let is_whole =
+                    text.bytes().all(|b| b.is_ascii_digit() || b == b'-') && text != "-0";
                 match text.parse::<i64>() {
                     Ok(whole) if is_whole => self.whole(whole, || place(&whole)),
                     _ if is_whole && self.wide.is_none() => self.wide = place(&text),

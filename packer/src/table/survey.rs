@@ -6,8 +6,8 @@ use std::path::Path;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
-use super::recorded::{Recorded, misfit, misfits};
 use super::numbers::Numbers;
+use super::recorded::{Recorded, misfit, misfits};
 use super::types::{Inferred, Kind, Types};
 use super::{Row, TableOptions, bad_row, open};
 use crate::failure::Failure;

@@ -131,7 +131,9 @@ impl<'de> Visitor<'de> for List<'_, '_> {
             self.file.budget.renew();
             let object = match list.next_element()? {
                 Some(Unique(Value::Object(object))) => object,
-                Some(Unique(other)) => return Err(A::Error::custom(format!("{other} is no object"))),
+                Some(Unique(other)) => {
+                    return Err(A::Error::custom(format!("{other} is no object")));
+                }
                 None => return Ok(()),
             };
             number += 1;

@@ -86,9 +86,21 @@ mod tests {
 
     #[test]
     fn values_are_those_of_serde() {
-        let text = r#"{"a": [1, -2, 18446744073709551615, 0.1, null, true, "é\n"], "b": {"a": {}}}"#;
+        let text =
+            r#"{"a": [1, -2, 18446744073709551615, 0.1, null, true, "é\n"], "b": {"a": {}}}"#;
         let Unique(value) = serde_json::from_str(text).unwrap();
         assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn numbers_are_the_nearest_floats_whatever_other_crates_are_built() {
+        for text in
+            ["702.1057499999998", "6.351363452580451", "3.9068053654298485", "31.245270191439438"]
+        {
+            let Unique(value) = serde_json::from_str(text).unwrap();
+            assert_eq!(value.as_f64(), text.parse().ok(), "{text}");
+            assert_eq!(value.to_string(), text);
+        }
     }
 
     #[test]

@@ -32,8 +32,14 @@ const KNOWN: [(u16, &str); 11] = [
 ///
 /// # Errors
 /// Returns an error that names the filter, and if the description of the data set cannot be read.
-pub(super) fn check(file: &Hdf5File, dataset: &Dataset, name: &str, path: &Path) -> Result<(), Failure> {
-    let header = guarded(|| file.get_or_parse_header(dataset.address())).map_err(|e| failure(e, path))?;
+pub(super) fn check(
+    file: &Hdf5File,
+    dataset: &Dataset,
+    name: &str,
+    path: &Path,
+) -> Result<(), Failure> {
+    let header =
+        guarded(|| file.get_or_parse_header(dataset.address())).map_err(|e| failure(e, path))?;
     let pipelines = header.messages.iter().filter_map(|message| match message {
         HdfMessage::FilterPipeline(pipeline) => Some(&pipeline.filters),
         _ => None,

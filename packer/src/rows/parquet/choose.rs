@@ -88,15 +88,19 @@ impl Chosen {
     /// Returns the notes about parts with other names than their columns, or the options that name them.
     fn changed_names(&self, source: &SourceUrl, file: &ParquetFile) -> Vec<String> {
         let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
-        let column = |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
+        let column =
+            |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
         let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);
         let options = options.map(|(name, _)| renamed("option", name, &part_name(name)));
-        let is_chosen = source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
+        let is_chosen =
+            source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
         let parts = self.parts.iter().filter(|part| {
             let name = column(part);
             !is_chosen && !is_option(&name) && part_name(&name) != name
         });
-        options.chain(parts.map(|part| renamed("column", &column(part), Chosen::ext(part)))).collect()
+        options
+            .chain(parts.map(|part| renamed("column", &column(part), Chosen::ext(part))))
+            .collect()
     }
 
     /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
@@ -106,7 +110,10 @@ impl Chosen {
     pub(super) fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
         let column = |part: &PartColumn| {
             let path = file.schema().column(part.leaf).path().string();
-            (format!("'{}'", tarflume_formats::name::shown(path.as_bytes())), Chosen::ext(part).to_string())
+            (
+                format!("'{}'", tarflume_formats::name::shown(path.as_bytes())),
+                Chosen::ext(part).to_string(),
+            )
         };
         let mut pairs: Vec<(String, String)> = self.parts.iter().map(column).collect();
         if !self.json.is_empty() {

@@ -140,9 +140,8 @@ mod tests {
     #[test]
     fn the_algorithm_is_found_after_fields_of_all_types() {
         // 1: i32, 2: list of one structure with a truth value and a text, 3: i64, 6: text, 8: structure.
-        let footer = [
-            0x15, 2, 0x19, 0x1c, 0x11, 0x18, 2, b'a', b'b', 0, 0x16, 4, 0x38, 1, b'x', 0x2c, 0, 0,
-        ];
+        let footer =
+            [0x15, 2, 0x19, 0x1c, 0x11, 0x18, 2, b'a', b'b', 0, 0x16, 4, 0x38, 1, b'x', 0x2c, 0, 0];
         assert_eq!(has_field(&footer, ALGORITHM), Some(true));
         assert_eq!(has_field(&footer, 7), Some(false));
         for end in 0..footer.len() - 1 {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as Physical;
+use parquet::basic::{Compression, Type as Physical};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
@@ -108,9 +108,23 @@ impl ParquetFile {
         Pages::new(&self.file, self.bytes, true)
     }
 
-    /// Refuses columns of a type that was withdrawn from the format.
+    /// Refuses columns of a type that was withdrawn from the format, and those with a compression that is not read.
     pub(crate) fn check_leaf(&self, leaf: usize) -> Result<(), Failure> {
         let column = self.schema().column(leaf);
+        let groups = self.metadata().row_groups().iter();
+        let mut codecs = groups.map(|group| group.column(leaf).compression());
+        let is_unread =
+            |codec: &Compression| matches!(codec, Compression::BROTLI(_) | Compression::LZO);
+        if let Some(codec) = codecs.find(is_unread) {
+            let name = format!("{codec:?}");
+            return Err(Failure::usage(format!(
+                "{}: column '{}' is compressed by {}, which is not read; write the file with another compression (in \
+                 pyarrow: write_table(..., compression='zstd'))",
+                self.path.shown(),
+                column.path().string(),
+                name.split('(').next().unwrap_or_default()
+            )));
+        }
         match column.physical_type() {
             Physical::INT96 => Err(Failure::usage(format!(
                 "{}: column '{}' has the type INT96, which Parquet has withdrawn; write it as a \
@@ -179,7 +193,9 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResu
 pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     let why = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(refused) if Blame::of(&refused).is_machine() => return Failure::io(*refused, "read", path),
+            Ok(refused) if Blame::of(&refused).is_machine() => {
+                return Failure::io(*refused, "read", path);
+            }
             Ok(refused) => refused.to_string(),
             Err(other) => other.to_string(),
         },
