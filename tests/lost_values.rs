@@ -154,6 +154,11 @@ fn files_of_one_table_have_one_type() {
         (kind(&place, "out", "/id"), kind(&place, "out", "/n")),
         ("string".into(), "float64".into())
     );
+    // A column without values in one file has the type that it has in the others.
+    place.file("a.csv", "id,n\n1,\n").file("b.csv", "id,n\n2,7\n");
+    place.pack("build csv:a.csv,b.csv -o empty").succeeds();
+    assert_eq!(rows(&place, "empty"), [json!({"id": 1, "n": null}), json!({"id": 2, "n": 7})]);
+    assert_eq!(kind(&place, "empty", "/n"), "int64");
     place.file("a.jsonl", "{\"id\": \"x\"}\n").file("b.jsonl", "{\"id\": 1}\n");
     let refused = place.pack("build jsonl:a.jsonl,b.jsonl -o no").exits(2);
     refused.says("column 'id' is string in").says("b.jsonl; give it one type in all tables");

@@ -12,6 +12,7 @@
 //! There is one exception: [`find`] accepts a repeated name by both rules, so that samples that were packed by an earlier
 //! version stay readable. Its last value counts.
 
+mod escapes;
 mod find;
 mod names;
 mod number;
@@ -19,10 +20,11 @@ mod rules;
 mod scan;
 mod value;
 
+pub use escapes::unescaped;
 pub use find::{Pointer, find};
 pub use number::Number;
 pub use rules::{JsonFault, JsonRules};
-pub use scan::{MAX_DEPTH, Scan, Token, unescaped};
+pub use scan::{MAX_DEPTH, Scan, Token};
 pub use value::{Object, Value, parse};
 
 /// Checks that `bytes` are one JSON value. Builds nothing.

@@ -7,6 +7,7 @@
 //! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts,
 //! and `decoded` knows which pictures need not be decoded again; each other file lists one kind of source.
 
+mod agreed;
 mod assign;
 mod bytes;
 mod data_set;
@@ -115,8 +116,8 @@ pub(crate) fn scan(
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
         }
-        if builder.rows() == before && builder.notes.is_empty() {
-            builder.note(empty(source));
+        if builder.rows() == before && builder.notes.has_no_other() {
+            builder.notes.push(empty(source));
         }
         root += source.files.len() as u32;
     }

@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
+use super::escapes::unescaped;
 use super::rules::{JsonFault, JsonRules};
-use super::scan::{Scan, Token, unescaped};
+use super::scan::{Scan, Token};
 
 /// A parsed JSON pointer (RFC 6901).
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::scan::unescaped;
+use super::escapes::unescaped;
 
 /// Names that are compared with each other; more are hashed.
 const FEW: usize = 16;

@@ -67,7 +67,7 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
                 path.shown()
             )));
         }
-        table.notes.drain(..).for_each(|note| listing.builder.note(note));
+        table.notes.drain(..).for_each(|note| listing.builder.notes.push(note));
         let names: Vec<&str> = table.arrays.iter().map(|(_, array)| array.name.as_str()).collect();
         let root = (listing.root + n as u32, path.as_path());
         let options = serde_json::json!({ "arrays": names });

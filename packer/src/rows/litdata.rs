@@ -34,7 +34,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let json = read_index(&path, "litdata")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
         let table = table(&index, source)?;
-        table.roles.notes.iter().for_each(|note| builder.note(note.clone()));
+        table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         for column in table.roles.described(&table.columns) {
             builder.describe(column)?;
         }

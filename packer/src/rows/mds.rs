@@ -36,7 +36,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
         for shard in &index.shards {
             let table = table(shard, source)?;
-            table.roles.notes.iter().for_each(|note| builder.note(note.clone()));
+            table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
             for column in table.roles.described(&table.columns) {
                 builder.describe(column)?;
             }

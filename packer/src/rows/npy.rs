@@ -219,7 +219,7 @@ pub(super) fn rows(
     for array in &arrays {
         builder.describe(array.column())?;
         if !array.is_number() && array.ext() != format!("{}.raw", array.name) {
-            builder.note(renamed("array", &array.name, &array.ext()));
+            builder.notes.push(renamed("array", &array.name, &array.ext()));
         }
     }
     let mut exts: Vec<String> = arrays.iter().map(Array::ext).collect();

@@ -44,7 +44,7 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
     tables[0].chosen.check_exts(&tables[0].file)?;
-    tables[0].chosen.notes.iter().for_each(|note| listing.builder.note(note.clone()));
+    tables[0].chosen.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
     describe(&tables, &shapes, &mut listing)?;
     for (n, table) in tables.iter_mut().enumerate() {
         let columns: Vec<String> = table

@@ -127,7 +127,7 @@ pub(super) fn list(
                     if let Some(Role::Sniffed(_, other)) = table.roles.roles.get(*column)
                         && ext != other
                     {
-                        builder.note_ext(&table.columns[*column].name, ext);
+                        builder.notes.ext(&table.columns[*column].name, ext);
                     }
                 }
                 let parts = parts.iter().map(|(_, ext, part)| (ext.as_str(), part.as_row()));

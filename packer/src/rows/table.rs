@@ -14,16 +14,16 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
+use super::agreed::{Joint, agreed};
 use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::source::{part_path, stamp};
 use crate::table::json::{RowWriter, put_plain};
-use crate::table::numbers::Numbers;
 use crate::table::options::NAMES;
 use crate::table::survey::Survey;
-use crate::table::types::{Inferred, Kind, described};
+use crate::table::types::{Kind, described};
 use crate::table::{self, Cell, Row, TableOptions};
 
 /// Rows whose files are examined at once.
@@ -77,7 +77,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let kind = source.kind.word();
         let root = (root + n as u32, folder);
         let number = builder.source(root, &under, kind, Default::default())?;
-        builder.notes.extend(survey.notes.iter().cloned());
+        survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         let parts = Parts::of(source, path, survey)?;
         parts.describe(survey, &columns, builder);
         let mut reader = table::open(path, &options)?;
@@ -113,69 +113,6 @@ fn empty(source: &SourceUrl, path: &Path) -> String {
         _ => "a header and no rows, and each row is a sample",
     };
     format!("{} has {has}", path.shown())
-}
-
-/// Decides the types of the columns of all tables of a source, which are one table in several files. Texts in one are
-/// texts in all, and so are numbers that no type holds together.
-///
-/// # Errors
-/// Returns an error for a column whose types exclude each other.
-fn agreed(source: &SourceUrl, surveys: &mut [Survey]) -> Result<Vec<Joint>, Failure> {
-    let mut all: Vec<Joint> = Vec::new();
-    for (file, survey) in surveys.iter().enumerate() {
-        for (at, name) in survey.names.iter().enumerate() {
-            let (inferred, numbers) = (survey.types[at], &survey.numbers[at]);
-            let Some(joint) = all.iter_mut().find(|joint| joint.name == *name) else {
-                let numbers = numbers.clone();
-                all.push(Joint { name: name.clone(), inferred, numbers, file });
-                continue;
-            };
-            let known = joint.inferred.kind;
-            joint.inferred.nullable |= inferred.nullable;
-            let are_numbers = joint.numbers.are_all(known) && numbers.are_all(inferred.kind);
-            joint.numbers.join(numbers);
-            joint.inferred.kind = match (known, inferred.kind) {
-                _ if are_numbers => joint.numbers.kind(),
-                (known, here) if known == here => known,
-                // The words of a table without types are texts, too.
-                _ if source.kind == SourceKind::Csv => Kind::String,
-                (known, here) => {
-                    return Err(Failure::usage(format!(
-                        "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
-                        known.word(),
-                        source.files[joint.file].shown(),
-                        here.word(),
-                        source.files[file].shown()
-                    )));
-                }
-            };
-        }
-    }
-    for survey in surveys {
-        for (name, inferred) in survey.names.iter().zip(&mut survey.types) {
-            let is_text =
-                |joint: &&Joint| joint.inferred.kind == Kind::String && joint.name == *name;
-            let Some(joint) = all.iter().find(is_text).filter(|_| inferred.kind != Kind::String)
-            else {
-                continue;
-            };
-            inferred.kind = Kind::String;
-            let told = joint.numbers.told(name);
-            let note =
-                told.unwrap_or_else(|| format!("column '{name}' is text, as in another file"));
-            survey.notes.push(note);
-        }
-    }
-    Ok(all)
-}
-
-/// A column of all tables of a source.
-struct Joint {
-    name: String,
-    inferred: Inferred,
-    numbers: Numbers,
-    /// The first table that has it.
-    file: usize,
 }
 
 /// Returns the folders of the tables, which are the roots of their files.

@@ -47,7 +47,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let columns = survey(source)?;
     let roles = Roles::new(&columns.columns, source, &["list"])?;
     check_parts(&columns.columns, &roles)?;
-    roles.notes.iter().for_each(|note| builder.note(note.clone()));
+    roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
     for column in roles.described(&columns.columns) {
         let is_list = columns.is_list(column_of(&columns.columns, &column.name));
         let kind = if is_list { "list".into() } else { column.kind };
@@ -225,7 +225,7 @@ fn add(
                 if let Role::Sniffed(_, other) = &roles.roles[*column]
                     && ext != other
                 {
-                    builder.note_ext(&columns.columns[*column].name, ext);
+                    builder.notes.ext(&columns.columns[*column].name, ext);
                 }
             }
             let mut parts: Vec<(&str, RowPart<'_>)> =

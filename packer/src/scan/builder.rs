@@ -14,6 +14,7 @@ use tarflume_formats::{files, name};
 use super::exts::ExtTable;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
+use super::row_notes::RowNotes;
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
 use super::{Scan, refusal};
@@ -24,8 +25,6 @@ use crate::units;
 
 /// Limit on the texts of a sample: they are in the plan.
 const TEXTS_MAX: u64 = 6 << 20;
-/// Limit on the lines about extensions.
-const NOTES: usize = 32;
 /// Digits of a key that is a row number, at least.
 const DIGITS: usize = 8;
 
@@ -85,14 +84,6 @@ pub(crate) struct RowName {
     pub(crate) row: u64,
 }
 
-/// A column that has no value in some rows.
-#[derive(Debug)]
-struct Missing {
-    column: String,
-    first: RowName,
-    rows: u64,
-}
-
 /// Collects the rows of all sources of a build.
 #[derive(Debug)]
 pub(crate) struct ScanBuilder<'a> {
@@ -113,12 +104,8 @@ pub(crate) struct ScanBuilder<'a> {
     unit: &'static str,
     /// Rows whose key is their number.
     numbered: u64,
-    /// Columns with extensions by their first bytes.
-    noted: Vec<(String, String)>,
-    /// Columns without a value in some rows.
-    missing: Vec<Missing>,
-    /// Other notes for the summary.
-    pub(crate) notes: Vec<String>,
+    /// Notes for the summary.
+    pub(crate) notes: RowNotes,
     /// Samples that do not meet the conditions.
     unselected: u64,
     /// Rows that were given, whether they became samples or not.
@@ -144,9 +131,7 @@ impl<'a> ScanBuilder<'a> {
             newest: 0,
             unit: "row",
             numbered: 0,
-            noted: Vec::new(),
-            missing: Vec::new(),
-            notes: Vec::new(),
+            notes: RowNotes::default(),
             unselected: 0,
             rows: 0,
         }
@@ -157,43 +142,10 @@ impl<'a> ScanBuilder<'a> {
         self.unit = unit;
     }
 
-    /// Notes for the summary that values of a column have an extension by their first bytes.
-    pub(crate) fn note_ext(&mut self, column: &str, ext: &str) {
-        if self.noted.iter().any(|(c, e)| c == column && e == ext) || self.noted.len() == NOTES {
-            return;
-        }
-        self.noted.push((column.into(), ext.into()));
-    }
-
-    /// Notes for the summary, once for all rows.
-    pub(crate) fn note(&mut self, note: String) {
-        if self.notes.len() < NOTES && !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-
     /// Notes for the summary that a column of parts has no value in a row, whose sample lacks the part.
     pub(crate) fn note_missing(&mut self, row: RowName, column: &str) {
-        match self.missing.iter_mut().find(|missing| missing.column == column) {
-            Some(missing) => missing.rows += 1,
-            None => self.missing.push(Missing { column: column.into(), first: row, rows: 1 }),
-        }
-    }
-
-    /// Returns the lines about columns without values.
-    fn note_columns(&self) -> Vec<String> {
-        let note = |missing: &Missing| {
-            format!(
-                "column '{}' has no value in {}, the first is {} {} of {}: such a sample has no part of it; \
-                 --require EXT makes this a problem",
-                name::shown(missing.column.as_bytes()),
-                units::counted(missing.rows, self.unit, &format!("{}s", self.unit)),
-                self.unit,
-                missing.first.row,
-                self.paths[missing.first.source as usize].shown()
-            )
-        };
-        self.missing.iter().map(note).collect()
+        let path = &self.paths[row.source as usize];
+        self.notes.missing(column, || format!("{} {} of {}", self.unit, row.row, path.shown()));
     }
 
     /// Returns the number of rows that were given, whether they became samples or not.
@@ -493,12 +445,7 @@ impl<'a> ScanBuilder<'a> {
     /// Returns the scan.
     pub(crate) fn finish(mut self) -> Scan {
         self.close_run();
-        let note = |(column, ext): &(String, String)| {
-            format!("column '{column}' is packed as {ext}, by its first bytes")
-        };
-        let mut notes: Vec<String> = self.noted.iter().map(note).collect();
-        notes.extend(std::mem::take(&mut self.notes));
-        notes.extend(self.note_columns());
+        let mut notes = std::mem::take(&mut self.notes).finish(self.unit);
         notes.extend(self.note_selection());
         Scan {
             samples: self.samples,
