@@ -17,8 +17,8 @@ fn rows(place: &Place, set: &str) -> Vec<Value> {
 /// Returns the type of a column in the manifest of a data set.
 fn kind(place: &Place, set: &str, name: &str) -> String {
     let manifest = place.manifest(set);
-    let columns = manifest["columns"].as_array().unwrap().iter();
-    let found = columns.filter(|column| column["name"] == name).next_back().unwrap();
+    let mut columns = manifest["columns"].as_array().unwrap().iter();
+    let found = columns.find(|column| column["name"] == name).unwrap();
     found["type"].as_str().unwrap().to_string()
 }
 
@@ -177,6 +177,10 @@ fn a_row_that_makes_no_part_is_a_problem_and_not_a_sample() {
         place.pack("verify out").succeeds();
         fs::remove_dir_all(place.at("out")).unwrap();
     }
+    place.file("photos/1.jpg", flat_jpeg(b"a")).file("photos/p.csv", "file\n1.jpg\n");
+    let told = place.pack("build csv:photos/p.csv?IMG=@file&json=none -o upper").succeeds();
+    told.says("option 'IMG' is packed as img");
+    assert_eq!(place.members("upper"), ["1.img"]);
     // A sample that has other parts lacks this one, and the summary says so.
     place.file("t.csv", "id,a,b\n1,x,1\n2,,2\n3,,3\n");
     let told = place.pack("build csv:t.csv?key=id&txt=a -o out").succeeds();

@@ -185,6 +185,11 @@ def test_names_that_change_are_told_and_names_that_meet_are_refused(tmp_path):
     pack("verify", tmp_path / "out", "--level", "decode")
     for sample, row in zip(members(tmp_path / "out").values(), lists.to_pylist(), strict=True):
         assert sample == dict.fromkeys(names.values(), np.array(row, np.float32).tobytes())
+    pq.write_table(pa.table({"Photo": [jpeg(0)], "x": [1]}), tmp_path / "t.parquet")
+    words[-1] = tmp_path / "photo"
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "column 'Photo' is packed as photo, unless it is an image" in done.stderr
+    assert set(members(tmp_path / "photo")["00000000"]) == {"jpg", "json"}
     pq.write_table(pa.table({"Img": lists, "img": lists}), tmp_path / "t.parquet")
     told = refused("build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "no")
     assert "become the part 'img.raw'" in told and "Img.list.element" in told

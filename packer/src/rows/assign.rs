@@ -7,7 +7,7 @@
 use tarflume_formats::Column as Described;
 use tarflume_formats::name;
 
-use super::part_names::{renamed, twins};
+use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use crate::check::sniff;
 use crate::failure::Failure;
@@ -121,10 +121,10 @@ impl Roles {
             };
             pairs.push((format!("'{}'", name::shown(column.name.as_bytes())), ext));
         }
-        let Some((a, b, ext)) = twins(&pairs) else { return Ok(()) };
+        let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
         let word = url.kind.word();
         Err(Failure::usage(format!(
-            "{word}: {a} and {b} become the part '{ext}'; name them: {word}:FILE?{ext}=COLUMN&other.{ext}=COLUMN"
+            "{word}: {first} and {second} become the part '{ext}'; name them: {word}:FILE?{ext}=COLUMN&other.{ext}=COLUMN"
         )))
     }
 

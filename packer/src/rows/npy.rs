@@ -12,7 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 
 use super::bytes::Store;
-use super::part_names::{renamed, twins};
+use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use super::{Listing, assign, numbers};
 use crate::failure::Failure;
@@ -210,10 +210,12 @@ pub(super) fn rows(
         )));
     }
     let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
-    if let Some((a, b, ext)) = twins(&names) {
-        return Err(Failure::usage(match a == b {
-            true => format!("two arrays are named '{a}'; rename a file"),
-            false => format!("the arrays '{a}' and '{b}' become the part '{ext}'; rename one"),
+    if let Some(Twins { first, second, ext }) = twins(&names) {
+        return Err(Failure::usage(match first == second {
+            true => format!("two arrays are named '{first}'; rename a file"),
+            false => {
+                format!("the arrays '{first}' and '{second}' become the part '{ext}'; rename one")
+            }
         }));
     }
     for array in &arrays {

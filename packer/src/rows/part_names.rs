@@ -22,12 +22,20 @@ pub(super) fn renamed(what: &str, column: &str, ext: &str) -> String {
     format!("{what} '{column}' is packed as {}", name::shown(ext.as_bytes()))
 }
 
-/// Returns two columns that become the same extension.
-pub(super) fn twins<'a>(pairs: &'a [(String, String)]) -> Option<(&'a str, &'a str, &'a str)> {
+/// Two columns that become the same extension.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Twins<'a> {
+    pub(super) first: &'a str,
+    pub(super) second: &'a str,
+    pub(super) ext: &'a str,
+}
+
+/// Returns two columns that become the same extension, from pairs of both.
+pub(super) fn twins(pairs: &[(String, String)]) -> Option<Twins<'_>> {
     let mut sorted: Vec<&(String, String)> = pairs.iter().collect();
     sorted.sort_by_key(|(_, ext)| ext);
     let twice = sorted.windows(2).find(|pair| pair[0].1 == pair[1].1)?;
-    Some((&twice[0].0, &twice[1].0, &twice[0].1))
+    Some(Twins { first: &twice[0].0, second: &twice[1].0, ext: &twice[0].1 })
 }
 
 #[cfg(test)]
@@ -48,7 +56,8 @@ mod tests {
         }
         let pair = |column: &str, ext: &str| (column.to_string(), ext.to_string());
         let pairs = [pair("Img", "img.raw"), pair("x", "x.raw"), pair("img", "img.raw")];
-        assert_eq!(twins(&pairs), Some(("Img", "img", "img.raw")));
+        let found = Twins { first: "Img", second: "img", ext: "img.raw" };
+        assert_eq!(twins(&pairs), Some(found));
         assert_eq!(twins(&pairs[..2]), None);
     }
 }

@@ -15,6 +15,7 @@ use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
 use super::agreed::{Joint, agreed};
+use super::part_names::renamed;
 use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
@@ -71,6 +72,10 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let survey = |path: &PathBuf| Survey::of(path, &options, stop);
     let mut surveys = source.files.iter().map(survey).collect::<Result<Vec<_>, Failure>>()?;
     let columns = agreed(source, &mut surveys)?;
+    for (option, _) in source.options.iter().filter(|(option, _)| option.to_lowercase() != *option)
+    {
+        builder.notes.push(renamed("option", option, &option.to_lowercase()));
+    }
     for ((n, path), survey) in source.files.iter().enumerate().zip(&surveys) {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let under = path.file_name().unwrap_or_default().to_string_lossy();

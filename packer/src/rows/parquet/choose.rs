@@ -8,7 +8,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
-use super::super::part_names::{part_name, renamed, twins};
+use super::super::part_names::{Twins, part_name, renamed, twins};
 use super::super::url::SourceUrl;
 use super::walk::{Element, is_bytes};
 use crate::failure::Failure;
@@ -98,9 +98,15 @@ impl Chosen {
             let name = column(part);
             !is_chosen && !is_option(&name) && part_name(&name) != name
         });
-        options
-            .chain(parts.map(|part| renamed("column", &column(part), Chosen::ext(part))))
-            .collect()
+        let note = |part: &PartColumn| {
+            let ext = match &part.ext {
+                ExtRule::Fixed(ext) => ext.clone(),
+                ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+                ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
+            };
+            renamed("column", &column(part), &ext)
+        };
+        options.chain(parts.map(note)).collect()
     }
 
     /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
@@ -119,9 +125,9 @@ impl Chosen {
         if !self.json.is_empty() {
             pairs.push(("the fields of the JSON".into(), "json".into()));
         }
-        let Some((a, b, ext)) = twins(&pairs) else { return Ok(()) };
+        let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
         Err(Failure::usage(format!(
-            "{}: {a} and {b} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
+            "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
             file.path().shown()
         )))
     }
