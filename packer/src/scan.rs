@@ -18,6 +18,7 @@ pub(crate) mod lists;
 pub(crate) mod options;
 pub(crate) mod pair;
 mod refusal;
+mod row;
 mod row_notes;
 pub(crate) mod rules;
 pub(crate) mod stored;

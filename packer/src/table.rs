@@ -7,6 +7,7 @@
 mod csv;
 pub(crate) mod json;
 mod jsonl;
+mod kind;
 pub(crate) mod numbers;
 mod odd;
 pub(crate) mod options;

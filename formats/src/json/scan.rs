@@ -8,7 +8,7 @@ use super::names::Names;
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
 use crate::content::Content;
-use crate::name;
+use crate::shown;
 
 /// Maximum number of lists and objects that are open at one place. Deeper texts would exhaust the stack.
 pub const MAX_DEPTH: u32 = 128;
@@ -236,7 +236,7 @@ impl<'a> Scan<'a> {
         let text: String = text.chars().take(SHOWN).collect();
         let what = format!(
             "'{}' occurs twice in one object, and readers differ in which value they take",
-            name::shown(text.as_bytes())
+            shown::text(&text)
         );
         JsonFault { byte: at.start, what, is_python: true, is_repeated_name: true }
     }

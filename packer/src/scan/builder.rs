@@ -14,6 +14,7 @@ use tarflume_formats::{files, name};
 use super::exts::ExtTable;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
+pub(crate) use super::row::{RowName, RowPart};
 use super::row_notes::RowNotes;
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
@@ -27,62 +28,6 @@ use crate::units;
 const TEXTS_MAX: u64 = 6 << 20;
 /// Digits of a key that is a row number, at least.
 const DIGITS: usize = 8;
-
-/// The bytes of a part, or their location.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RowPart<'a> {
-    /// Text that is packed as it is.
-    Text(&'a [u8]),
-    /// A file under the root of the row's source.
-    File {
-        /// Its path under the root.
-        path: &'a [u8],
-        /// Bytes.
-        size: u64,
-        /// A digest of its modification time.
-        stamp: u32,
-    },
-    /// Bytes of a source.
-    Range {
-        /// The source's number.
-        source: u32,
-        /// The first byte.
-        at: u64,
-        /// Bytes.
-        size: u64,
-    },
-    /// A value that the source's reader decodes.
-    Cell {
-        /// The source's number.
-        source: u32,
-        /// Row, from 0.
-        row: u64,
-        /// Column, as the source's reader numbers them.
-        column: u16,
-        /// Bytes of the value.
-        size: u64,
-    },
-}
-
-impl RowPart<'_> {
-    fn size(&self) -> u64 {
-        match *self {
-            RowPart::Text(text) => text.len() as u64,
-            RowPart::File { size, .. }
-            | RowPart::Range { size, .. }
-            | RowPart::Cell { size, .. } => size,
-        }
-    }
-}
-
-/// Where a row is, for messages.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowName {
-    /// The source's number.
-    pub(crate) source: u32,
-    /// The row, from 0.
-    pub(crate) row: u64,
-}
 
 /// Collects the rows of all sources of a build.
 #[derive(Debug)]

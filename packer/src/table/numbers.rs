@@ -2,7 +2,7 @@
 
 use tarflume_formats::name;
 
-use super::types::Kind;
+use super::kind::Kind;
 use super::{Cell, Row};
 
 /// Characters of a number that a message quotes.

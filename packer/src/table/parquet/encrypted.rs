@@ -7,24 +7,23 @@ use std::fs::File;
 
 use tarflume_formats::files;
 
-use super::file::MAX_FOOTER;
-
 /// The field with the algorithm of an encrypted file.
 const ALGORITHM: i64 = 8;
 /// Limit on structures and lists within each other.
 const DEPTH: u32 = 32;
 
-/// Returns true if the footer of a file of `bytes` bytes names an algorithm of encryption. A damaged footer names none.
-pub(super) fn has_encrypted_columns(file: &File, bytes: u64) -> bool {
-    footer(file, bytes).is_some_and(|footer| has_field(&footer, ALGORITHM) == Some(true))
+/// Returns true if the footer of a file of `bytes` bytes names an algorithm of encryption. A damaged footer, and one of
+/// more than `most` bytes, names none.
+pub(super) fn has_encrypted_columns(file: &File, bytes: u64, most: u64) -> bool {
+    footer(file, bytes, most).is_some_and(|footer| has_field(&footer, ALGORITHM) == Some(true))
 }
 
-fn footer(file: &File, bytes: u64) -> Option<Vec<u8>> {
+fn footer(file: &File, bytes: u64, most: u64) -> Option<Vec<u8>> {
     let tail = bytes.checked_sub(8)?;
     let mut length = [0; 4];
     files::read_exact_at(file, &mut length, tail).ok()?;
     let length = u64::from(u32::from_le_bytes(length));
-    if length > MAX_FOOTER {
+    if length > most {
         return None;
     }
     let mut footer = vec![0; usize::try_from(length).ok()?];

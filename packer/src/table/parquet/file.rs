@@ -23,7 +23,7 @@ use super::encrypted;
 use crate::failure::Failure;
 
 /// Limit on a footer.
-pub(super) const MAX_FOOTER: u64 = 256 << 20;
+const MAX_FOOTER: u64 = 256 << 20;
 /// Limit on a page after decompression. Writers close a page at about 1 MiB, or after one value.
 pub(crate) const MAX_PAGE: u64 = 1 << 30;
 /// Limit on a page whose compressed bytes explain no more: few bytes cannot claim much memory.
@@ -201,8 +201,9 @@ pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
         },
         other => other.to_string(),
     };
-    let is_encrypted = files::open(path)
-        .is_ok_and(|(file, found)| encrypted::has_encrypted_columns(&file, found.len()));
+    let is_encrypted = files::open(path).is_ok_and(|(file, found)| {
+        encrypted::has_encrypted_columns(&file, found.len(), MAX_FOOTER)
+    });
     match is_encrypted {
         true => Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown())),
         false => Failure::bad_data(format!("{}: {of}: {why}", path.shown())),
