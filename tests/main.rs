@@ -32,6 +32,7 @@
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `joined_tars`: tars behind the end marker of another tar; `tar_names`: names in tars;
+//! - `lost_values`: values of tables that were changed or left out without a word;
 //! - `missing_sources`; `streams`: output that cannot be written;
 //! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
 //!   list of keys whose samples are left out;
@@ -82,6 +83,7 @@ mod json_rules;
 mod kills;
 mod labels;
 mod layouts;
+mod lost_values;
 mod machine_trouble;
 mod machines;
 mod manuals;

@@ -5,21 +5,26 @@
 //!
 //! - The text is UTF-8 without a byte order mark, and one value with nothing after it.
 //! - At most [`MAX_DEPTH`] lists and objects are open at any place.
-//! - A repeated name is accepted; its last value counts, as in Python.
 //! - A number may have any size and any number of digits. Only a conversion can fail; see [`Number`].
-//! - `NaN`, `Infinity`, `-Infinity`, and `\ud800` to `\udfff` without the other half of their pair, are refused by
-//!   [`JsonRules::Strict`]. [`JsonRules::Python`] accepts them, as Python's `json` does.
+//! - `NaN`, `Infinity`, `-Infinity`, `\ud800` to `\udfff` without the other half of their pair, and an object with a
+//!   name twice, are refused by [`JsonRules::Strict`]. [`JsonRules::Python`] accepts them, as Python's `json` does.
+//!
+//! There is one exception: [`find`] accepts a repeated name by both rules, so that samples that were packed by an earlier
+//! version stay readable. Its last value counts.
 
+mod escapes;
 mod find;
+mod names;
 mod number;
 mod rules;
 mod scan;
 mod value;
 
+pub use escapes::unescaped;
 pub use find::{Pointer, find};
 pub use number::Number;
 pub use rules::{JsonFault, JsonRules};
-pub use scan::{MAX_DEPTH, Scan, Token, unescaped};
+pub use scan::{MAX_DEPTH, Scan, Token};
 pub use value::{Object, Value, parse};
 
 /// Checks that `bytes` are one JSON value. Builds nothing.

@@ -68,6 +68,7 @@ impl Expect {
     /// # Errors
     /// Returns a sentence that names the place.
     pub fn from_json(bytes: &[u8]) -> Result<Expect, String> {
+        crate::json_rules::check_names(bytes)?;
         let expect: Expect = serde_json::from_slice(bytes)
             .map_err(|e| format!("it is not what `pack verify --write-expect` writes: {e}"))?;
         if expect.format != FORMAT {

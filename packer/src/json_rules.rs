@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tarflume_formats::json::{JsonFault, JsonRules};
+use tarflume_formats::json::{JsonFault, JsonRules, check};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Manifest, Result, files, read_manifest};
@@ -86,7 +86,33 @@ pub(crate) fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<Jso
     Ok(JsonRules::Strict)
 }
 
+/// Refuses a JSON file of the user in which an object has a name twice: serde, which reads it, keeps the last value. What
+/// else is wrong with it is left to the reading.
+///
+/// # Errors
+/// Returns the reason.
+pub(crate) fn check_names(json: &[u8]) -> std::result::Result<(), String> {
+    match check(json, JsonRules::Strict) {
+        Err(fault) if fault.is_repeated_name => Err(format!("{fault}; remove one")),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the sentence for a fault, with its byte.
 pub(crate) fn sentence(fault: &JsonFault) -> String {
     format!("{}, at byte {} of the part", fault.advised(REMEDY), fault.byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_name_is_refused_with_its_byte_and_nothing_else() {
+        let why = check_names(br#"{"cat": 0, "dog": 1, "cat": 2}"#).unwrap_err();
+        assert!(why.contains("'cat' occurs twice") && why.contains("at byte 21"), "{why}");
+        for text in [r#"{"cat": 0, "dog": {"cat": 2}}"#, "cat\ndog\n", "{"] {
+            assert_eq!(check_names(text.as_bytes()), Ok(()), "{text}");
+        }
+    }
 }

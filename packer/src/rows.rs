@@ -7,6 +7,7 @@
 //! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts,
 //! and `decoded` knows which pictures need not be decoded again; each other file lists one kind of source.
 
+mod agreed;
 mod assign;
 mod bytes;
 mod data_set;
@@ -22,6 +23,7 @@ mod npz;
 mod numbers;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+mod part_names;
 mod reader;
 mod samples;
 mod sidecar;
@@ -43,6 +45,7 @@ use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
 use crate::split_names;
 use crate::stop::Stop;
+use crate::units;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;
@@ -96,6 +99,7 @@ pub(crate) fn scan(
     let mut builder = ScanBuilder::new(options);
     let mut root = 0;
     for source in sources {
+        let before = builder.rows();
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
@@ -112,6 +116,9 @@ pub(crate) fn scan(
             SourceKind::Hdf5 => hdf5::list(source, listing)?,
             #[cfg(not(all(feature = "tables", feature = "hdf5")))]
             kind => return Err(Failure::usage(lacking(kind.word()))),
+        }
+        if builder.rows() == before && builder.notes.has_no_other() {
+            builder.notes.push(empty(source));
         }
         root += source.files.len() as u32;
     }
@@ -130,6 +137,18 @@ fn splits(sources: &[SourceUrl]) -> Vec<Option<String>> {
         files.map(|(n, path)| if has_own { own(n) } else { named(path) }).collect()
     };
     sources.iter().flat_map(of).collect()
+}
+
+/// Returns the note about a source without rows.
+fn empty(source: &SourceUrl) -> String {
+    let first = source.files.first().map_or_else(String::new, |file| file.shown().to_string());
+    match source.files.len() {
+        0 | 1 => format!("{first} has no rows, and each row is a sample"),
+        files => format!(
+            "{first} and {} have no rows, and each row is a sample",
+            units::counted(files as u64 - 1, "other file", "other files")
+        ),
+    }
 }
 
 /// Creates a reader of planned parts of these sources under these roots; `times` tells whether

@@ -19,6 +19,8 @@ pub(crate) mod lists;
 pub(crate) mod options;
 pub(crate) mod pair;
 mod refusal;
+mod row;
+pub(crate) mod row_notes;
 pub(crate) mod rules;
 pub(crate) mod several;
 pub(crate) mod stored;

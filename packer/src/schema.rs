@@ -43,6 +43,7 @@ impl PartSchema {
             return Err(refused("there is no such file".into()));
         }
         let bytes = files::read_whole(path, "read the schema")?;
+        json_rules::check_names(&bytes).map_err(&refused)?;
         let schema: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is no JSON: {e}")))?;
         let validator = jsonschema::validator_for(&schema).map_err(|error| {

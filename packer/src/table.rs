@@ -8,10 +8,13 @@ mod csv;
 mod header;
 pub(crate) mod json;
 mod jsonl;
+mod kind;
+pub(crate) mod numbers;
 mod odd;
 pub(crate) mod options;
 #[cfg(feature = "tables")]
 pub(crate) mod parquet;
+pub(crate) mod quotes;
 pub(crate) mod recorded;
 pub(crate) mod stream;
 pub(crate) mod survey;
@@ -188,9 +191,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
         )));
     };
     match form {
-        Form::Separated(usual) => {
-            Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual), options)?))
-        }
+        Form::Separated(usual) => Ok(Box::new(csv::CsvTable::open(path, usual, options)?)),
         Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
         #[cfg(feature = "tables")]
         Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path)?)),

@@ -110,7 +110,7 @@ def build(
       weights and tables then need no JSON. {"width": "meta.json:/size/0:u32"} names part and pointer.
     - `keep_empty`: extensions of files that may be empty, such as captions: "txt", or ["txt", "cls"].
     - `json_rules`: which texts are JSON: "strict" (RFC 8259), or "python", which also accepts what Python's `json` writes
-      beyond it: NaN, Infinity and halves of surrogate pairs. The data set records the rules.
+      beyond it: NaN, Infinity, halves of surrogate pairs and repeated names. The data set records the rules.
     - `compress`: "zstd" or "zstd:LEVEL" writes compressed shards, `.tar.zst`, of which any sample can still be read.
     - `check`: the depth of the check of contents, "structure" by default. `on_problem`: "fail" publishes nothing if
       there is a problem, "skip" leaves bad samples out, "quarantine" also copies them to a folder.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
 
-from conftest import pack
-from proof import by_two_machines, facts, jpeg, killed, packed, refused
+from conftest import PACK, pack
+from proof import by_two_machines, facts, jpeg, killed, members, packed, refused
 
 ROWS = 300
 JPEGS = [jpeg(n) for n in range(ROWS)]
@@ -141,3 +142,33 @@ def test_builds_that_are_killed_make_the_same_bytes(tmp_path):
         file.create_dataset("x", data=np.tile(IMAGES, (6, 1, 1, 1)), chunks=(16, 12, 10, 3), compression="gzip")
         file.create_dataset("y", data=np.arange(6 * ROWS))
     killed(f"hdf5:{tmp_path / 'f.h5'}", tmp_path, 8, "--shard-samples", 25, "--jobs", 2, "--no-fsync")
+
+
+def test_names_that_change_are_told_and_names_that_meet_are_refused(tmp_path):
+    rows = np.arange(6, dtype="<f4").reshape(2, 3)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        for name in ["Img", "é", "a b"]:
+            file[name] = rows
+    words = ["build", f"hdf5:{tmp_path / 'f.h5'}", "-o", tmp_path / "out"]
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "data set 'Img' is packed as img.raw" in done.stderr and "'é' is" not in done.stderr
+    pack("verify", tmp_path / "out", "--level", "decode")
+    for row, sample in zip(rows, members(tmp_path / "out").values(), strict=True):
+        assert sample == dict.fromkeys(["img.raw", "é.raw", "a b.raw"], row.tobytes())
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["Img"], file["img"] = rows, rows
+    assert "/Img and /img are both packed as 'img'" in refused(*words[:-1], tmp_path / "no")
+
+
+def test_a_filter_that_is_not_read_is_one_error_for_all_rows(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((10,))
+        # An optional filter without a plugin: HDF5 writes the chunks as they are, and states the filter.
+        plist.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, (3,))
+        space = h5py.h5s.create_simple((300_000,))
+        data = h5py.h5d.create(file.id, b"x", h5py.h5t.NATIVE_INT32, space, plist)
+        data.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(300_000, dtype=np.int32))
+    told = refused("build", f"hdf5:{tmp_path / 'f.h5'}", "-o", tmp_path / "out")
+    assert "/x: its chunks are compressed by the filter 32015 (Zstandard), which is not read" in told
+    assert "h5repack" in told and len(told) < 1000

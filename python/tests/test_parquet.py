@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 
@@ -10,6 +11,7 @@ import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from conftest import PACK, pack
@@ -249,7 +251,7 @@ def test_a_column_of_bytes_that_no_option_names_is_an_error(tmp_path):
     assert set(packed(source + "?jpg=a&drop=b", tmp_path / "dropped")["00000000"]) == {"jpg", "json"}
     assert set(packed(source + "?jpg=a&b.jpg=b", tmp_path / "both")["00000000"]) == {"jpg", "b.jpg", "json"}
     assert set(packed(source + "?jpg=a&json=n", tmp_path / "chosen")["00000000"]) == {"jpg", "json"}
-    assert "become the same part" in refused("build", source + "?jpg=a&jpg=b", "-o", tmp_path / "no")
+    assert "become the part" in refused("build", source + "?jpg=a&jpg=b", "-o", tmp_path / "no")
 
 
 def test_pictures_by_path_are_an_error_with_the_row(tmp_path):
@@ -304,3 +306,109 @@ def test_splits_in_the_names_of_files_are_said_and_kept(tmp_path):
     pack("build", source, "-o", tmp_path / "out", "--split-by", "source")
     shards = json.loads((tmp_path / "out" / "dataset.json").read_text())["shards"]
     assert [(shard["split"], shard["samples"]) for shard in shards] == [("test", 2), ("train", 4)]
+def test_names_that_change_are_told_and_names_that_meet_are_refused(tmp_path):
+    lists = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32()))
+    names = {"Img": "img.raw", "é": "é.raw", "a b": "a b.raw", "g/x": "g_x.raw"}
+    pq.write_table(pa.table(dict.fromkeys(names, lists)), tmp_path / "t.parquet")
+    words = ["build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "out"]
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "column 'Img' is packed as img.raw" in done.stderr and "'g/x' is packed as g_x.raw" in done.stderr
+    assert "'é' is" not in done.stderr
+    pack("verify", tmp_path / "out", "--level", "decode")
+    for sample, row in zip(members(tmp_path / "out").values(), lists.to_pylist(), strict=True):
+        assert sample == dict.fromkeys(names.values(), np.array(row, np.float32).tobytes())
+    pq.write_table(pa.table({"Photo": [jpeg(0)], "x": [1]}), tmp_path / "t.parquet")
+    words[-1] = tmp_path / "photo"
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "column 'Photo' is packed as photo, unless it is an image" in done.stderr
+    assert set(members(tmp_path / "photo")["00000000"]) == {"jpg", "json"}
+    pq.write_table(pa.table({"Img": lists, "img": lists}), tmp_path / "t.parquet")
+    told = refused("build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "no")
+    assert "become the part 'img.raw'" in told and "Img.list.element" in told
+    pq.write_table(pa.table({"Img": [b"a"], "img": [b"b"]}), tmp_path / "t.parquet")
+    assert "'Img' and 'img' become" in refused("build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "no")
+    pq.write_table(pa.table({"json": [b"a"], "x": [1]}), tmp_path / "t.parquet")
+    told = refused("build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "no")
+    assert "'json' and the fields of the JSON become" in told or "the fields of the JSON and 'json' become" in told
+
+
+def test_maps_are_objects_whatever_the_number_of_their_entries(tmp_path):
+    maps = {
+        "even": pa.array([[(1, 2), (2, 3)], [(3, 4), (5, 6)]], pa.map_(pa.int32(), pa.int32())),
+        "names": pa.array([[("a", 0.5)], [("b", 1.5)]], pa.map_(pa.string(), pa.float64())),
+        "odd": pa.array([[(1, 2)], []], pa.map_(pa.int64(), pa.int64())),
+        "lists": pa.array([[[("k", 1)]], [[("l", 2)]]], pa.list_(pa.map_(pa.string(), pa.int64()))),
+    }
+    pq.write_table(pa.table(maps), tmp_path / "t.parquet")
+    found = packed(f"parquet:{tmp_path / 't.parquet'}", tmp_path / "out")
+    assert [facts(sample) for sample in found.values()] == [
+        {"even": {"1": 2, "2": 3}, "names": {"a": 0.5}, "odd": {"1": 2}, "lists": [{"k": 1}]},
+        {"even": {"3": 4, "5": 6}, "names": {"b": 1.5}, "odd": {}, "lists": [{"l": 2}]},
+    ]
+    assert all(set(sample) == {"json"} for sample in found.values())
+
+
+def test_a_key_that_a_map_has_twice_is_a_problem_of_its_row(tmp_path):
+    maps = pa.array([[("a", 1)], [("a", 2), ("a", 3)]], pa.map_(pa.string(), pa.int32()))
+    pq.write_table(pa.table({"m": maps}), tmp_path / "t.parquet")
+    words = ["build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "out"]
+    told = refused(*words)
+    assert "row 1" in told and "column 'm': the key 'a' occurs twice" in told
+    assert list(packed(words[1], tmp_path / "out", "--on-problem", "skip", "--fresh")) == ["00000000"]
+
+
+def test_a_null_in_the_only_column_of_bytes_is_no_sample(tmp_path):
+    pq.write_table(pa.table({"b": [b"abc", None, b"def"]}), tmp_path / "t.parquet")
+    words = ["build", f"parquet:{tmp_path / 't.parquet'}", "-o", tmp_path / "out"]
+    told = refused(*words)
+    assert "row 1" in told and "it makes no part of a sample" in told
+    assert list(packed(words[1], tmp_path / "out", "--on-problem", "skip", "--fresh")) == ["00000000", "00000002"]
+    assert json.loads((tmp_path / "out" / "dataset.json").read_text())["samples"] == 2
+    pq.write_table(pa.table({"b": [b"abc", None, b"def"], "x": [1, 2, 3]}), tmp_path / "t.parquet")
+    words[-1] = tmp_path / "told"
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "column 'b' has no value in 1 row, the first is row 1 of" in done.stderr
+    assert list(members(tmp_path / "told")) == ["00000000", "00000001", "00000002"]
+
+
+class Keys(pe.KmsClient):
+    """Keys that wrap themselves."""
+
+    def __init__(self, config: object) -> None:
+        pe.KmsClient.__init__(self)
+
+    def wrap_key(self, key: bytes, name: str) -> bytes:
+        return base64.b64encode(key)
+
+    def unwrap_key(self, key: bytes, name: str) -> bytes:
+        return base64.b64decode(key)
+
+
+@pytest.mark.parametrize("plain_footer", [False, True])
+def test_an_encrypted_file_is_said_to_be_encrypted(plain_footer, tmp_path):
+    table = pa.table({"a": [1, 2, 3], "b": [b"x", b"y", b"z"]})
+    config = pe.EncryptionConfiguration(footer_key="f", column_keys={"c": ["a", "b"]}, plaintext_footer=plain_footer)
+    keys = pe.CryptoFactory(Keys).file_encryption_properties(pe.KmsConnectionConfig(), config)
+    path = tmp_path / "t.parquet"
+    with pq.ParquetWriter(path, table.schema, encryption_properties=keys) as out:
+        out.write_table(table)
+    told = refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+    assert "the file is encrypted, and keys are not taken" in told and "decryption_properties" in told
+
+
+def test_a_file_without_rows_or_columns_is_said_to_have_none(tmp_path):
+    path = tmp_path / "t.parquet"
+    for table in (pa.table({"b": pa.array([], pa.binary())}), pa.table({})):
+        pq.write_table(table, path)
+        assert "t.parquet has no rows" in refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+
+
+def test_a_compression_or_type_that_is_not_read_is_one_error(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": range(1000)}), path, compression="brotli")
+    told = refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+    assert "column 'x' is compressed by BROTLI, which is not read" in told and "compression='zstd'" in told
+    interval = duckdb.sql("SELECT range AS n, INTERVAL 1 MONTH AS step FROM range(1000)")
+    interval.write_parquet(str(path))
+    told = refused("build", f"parquet:{path}", "-o", tmp_path / "out")
+    assert told.count("\n") == 1 and "column 'step': its type" in told and "?json=" in told

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
 import io
 import json
 import pathlib
+import subprocess
 import tarfile
 import zipfile
 
@@ -16,7 +18,7 @@ import tfrecord
 from PIL import Image
 
 import tarflume
-from conftest import pack
+from conftest import PACK, pack
 from proof import jpeg, refused
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -126,6 +128,36 @@ def test_mds_of_mosaicml_streaming(tmp_path, compression):
         assert np.array_equal(np.load(io.BytesIO(found[f"{key}.typed.npy"])), row["typed"])
     loader = tarflume.Loader(tmp_path / "out", columns={"fixed": "fixed.raw"}, batch_size=COUNT)
     assert np.array_equal(np.asarray(next(iter(loader))["fixed"]), np.stack([row["fixed"] for row in rows]))
+
+
+def test_numbers_of_mds_as_text_keep_their_digits(tmp_path):
+    columns = {"id": "str_int", "price": "str_decimal", "share": "str_float", "Name": "ndarray:uint8:2"}
+    rows = [
+        {"id": 2**53 + 1, "price": decimal.Decimal("1.10"), "share": 0.1, "Name": np.zeros(2, np.uint8)},
+        {"id": -7, "price": decimal.Decimal("0.1000000000000000055"), "share": 1e300, "Name": np.ones(2, np.uint8)},
+    ]
+
+    def write(name: str, more: list[dict[str, object]]) -> pathlib.Path:
+        with streaming.MDSWriter(out=str(tmp_path / name), columns=columns) as out:
+            for row in rows + more:
+                out.write(row)
+        return tmp_path / name
+
+    words = ["build", f"mds:{write('mds', [])}", "-o", tmp_path / "out"]
+    done = subprocess.run([PACK, *map(str, words)], text=True, capture_output=True, check=True)
+    assert "column 'Name' is packed as name.raw" in done.stderr
+    found = members(tmp_path / "out")
+    for n, row in enumerate(rows):
+        values = json.loads(found[f"{n:08}.json"])
+        assert values == {"id": row["id"], "price": str(row["price"]), "share": row["share"]}
+    about = json.loads((tmp_path / "out" / "dataset.json").read_text())["columns"]
+    kinds = {column["name"]: column["type"] for column in about}
+    assert (kinds["/id"], kinds["/price"], kinds["/share"]) == ("int64", "string", "float64")
+    wide = write("wide", [{**rows[0], "id": 2**64 + 1}])
+    told = refused("build", f"mds:{wide}", "-o", tmp_path / "no")
+    assert f"sample 2: column 'id' is {2**64 + 1}, which has more than 64 bits" in told and "id.txt=id" in told
+    pack("build", f"mds:{wide}?id.txt=id&json=*", "-o", tmp_path / "text")
+    assert members(tmp_path / "text")["00000002.id.txt"] == str(2**64 + 1).encode()
 
 
 def test_a_pickled_column_of_mds_is_refused(tmp_path):

@@ -146,6 +146,29 @@ with zipfile.ZipFile('large.zip', 'w', allowZip64=True) as out:
 }
 
 #[test]
+fn a_compression_that_is_not_read_is_one_problem_of_the_zip() {
+    let place = Place::new();
+    let made = r"
+import zipfile
+with zipfile.ZipFile('xz.zip', 'w', zipfile.ZIP_LZMA) as out:
+    for n in range(300):
+        out.writestr(f'{n:03}.jpg', b'x' * 99)
+with zipfile.ZipFile('both.zip', 'w', zipfile.ZIP_LZMA) as out:
+    out.writestr('a.txt', b'x', zipfile.ZIP_STORED)
+    out.writestr('b.txt', b'x' * 99)
+";
+    python(&place, made, &[]).succeeds();
+    let refused = place.pack("build zip:xz.zip -o xz").exits(1);
+    refused.says("member '000.jpg' and 299 others: it is compressed by LZMA").says("zip it again");
+    place
+        .pack("build zip:both.zip -o both")
+        .exits(1)
+        .says("member 'b.txt': it is compressed by LZMA");
+    place.pack("build zip:both.zip -o both --on-problem skip --fresh").succeeds();
+    assert_eq!(place.members("both"), ["a.txt"]);
+}
+
+#[test]
 fn zips_of_file_managers_are_taken_and_their_own_files_left_behind() {
     let place = Place::new();
     for key in ["a/x", "a/y", "b/z"] {

@@ -98,9 +98,9 @@ pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
 impl Described for JsonRules {
     fn help(self) -> &'static str {
         match self {
-            JsonRules::Strict => "RFC 8259, without halves of surrogate pairs",
+            JsonRules::Strict => "RFC 8259, without halves of surrogate pairs and repeated names",
             JsonRules::Python => {
-                "Also NaN, Infinity, -Infinity, and halves of surrogate pairs, as U+FFFD"
+                "Also NaN, Infinity, -Infinity, halves of surrogate pairs, as U+FFFD, and repeated names"
             }
         }
     }

@@ -57,8 +57,8 @@ pub(super) struct Args {
     /// Handle numbers of JSON that columns do not hold this way: exact, text or nearest
     #[arg(long, value_name = "WAY", value_parser = choice::<Numbers>(), default_value = "exact")]
     numbers: Numbers,
-    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
-    /// as the data set was packed]
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names [default: as the data set was packed]
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
     json_rules: Option<JsonRules>,
     /// Declare the parts with this extension as bytes, jpeg, png, str, int or json

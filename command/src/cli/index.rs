@@ -67,7 +67,8 @@ pub(super) struct Args {
     /// `pack build --help`. A value of another type is reported and left out
     #[arg(long, value_name = "COLUMNS", conflicts_with = "headers")]
     columns: Option<String>,
-    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), default_value = "strict")]
     json_rules: JsonRules,
     /// Write splits into the manifest: `source` takes the split of each shard from its name (train-0.tar, val-0.tar)

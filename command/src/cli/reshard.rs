@@ -131,8 +131,8 @@ pub(super) struct Args {
         help_heading = "Samples"
     )]
     split_by: Option<String>,
-    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
-    /// as the sources were packed]
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names [default: as the sources were packed]
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>(), help_heading = "Samples")]
     json_rules: Option<JsonRules>,
     /// Check the content of parts at this level [default: structure]

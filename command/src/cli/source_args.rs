@@ -191,7 +191,8 @@ pub(super) struct SourceArgs {
     /// and decodes every other image to pixels. --dry-run checks contents only if --check is given.
     #[arg(long, value_parser = choice::<CheckLevel>(), help_heading = "Samples")]
     check: Option<CheckLevel>,
-    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs.
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names.
     ///
     /// Python's json writes such texts. The data set records the rules, and later commands follow them. A half of a
     /// surrogate pair is read as U+FFFD.

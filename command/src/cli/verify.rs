@@ -84,8 +84,8 @@ pub(super) struct Args {
     /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
-    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity and halves of surrogate pairs [default:
-    /// as the data set was packed]
+    /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
+    /// and repeated names [default: as the data set was packed]
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
     json_rules: Option<JsonRules>,
     #[command(flatten)]

@@ -52,7 +52,9 @@ pub enum Encoding {
     Json,
     /// A number: numpy's name of its type.
     Number(&'static str),
-    /// A number as decimal text.
+    /// A whole number of any size, as decimal text.
+    Whole,
+    /// A float as decimal text.
     Digits,
     /// An array of one type and shape.
     Array(&'static str, Vec<u64>),
@@ -209,7 +211,10 @@ impl Encoding {
             "str" => Encoding::Text,
             "json" => Encoding::Json,
             "int" => Encoding::Number("int64"),
-            "str_int" | "str_float" | "str_decimal" => Encoding::Digits,
+            // A decimal number keeps its digits: `1.10` is not `1.1`.
+            "str_decimal" => Encoding::Text,
+            "str_int" => Encoding::Whole,
+            "str_float" => Encoding::Digits,
             "ndarray" => Encoding::array(rest),
             "pkl" => {
                 Encoding::Refused("it is pickled, and pickles run code when they are read".into())

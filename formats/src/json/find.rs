@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
+use super::escapes::unescaped;
 use super::rules::{JsonFault, JsonRules};
-use super::scan::{Scan, Token, unescaped};
+use super::scan::{Scan, Token};
 
 /// A parsed JSON pointer (RFC 6901).
 #[derive(Debug, Clone)]
@@ -45,8 +46,8 @@ impl Pointer {
     }
 }
 
-/// The bytes of the value at `pointer`, if it exists. If a key is repeated, the last one counts, as in
-/// Python.
+/// The bytes of the value at `pointer`, if it exists. If a name is repeated, the last one counts, as in
+/// Python, by both rules.
 ///
 /// # Errors
 /// Returns a fault with the byte if the text is not valid JSON.
@@ -55,7 +56,7 @@ pub fn find(
     pointer: &Pointer,
     rules: JsonRules,
 ) -> Result<Option<Range<usize>>, JsonFault> {
-    let mut scan = Scan::new(bytes, rules)?;
+    let mut scan = Scan::new(bytes, rules)?.with_repeats();
     let found = value(&mut scan, pointer.steps())?;
     scan.end()?;
     Ok(found)

@@ -5,11 +5,11 @@ use std::fmt;
 /// Which texts are JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum JsonRules {
-    /// RFC 8259, and text that is Unicode: no half of a surrogate pair.
+    /// RFC 8259, and what all readers take for the same value: no half of a surrogate pair, no name twice in one object.
     #[default]
     Strict,
-    /// Also what Python's `json` writes and reads beyond it: `NaN`, `Infinity` and `-Infinity` as numbers, and halves
-    /// of surrogate pairs, which become U+FFFD.
+    /// Also what Python's `json` writes and reads beyond it: `NaN`, `Infinity` and `-Infinity` as numbers, halves of
+    /// surrogate pairs, which become U+FFFD, and repeated names, of which the last value counts.
     Python,
 }
 
@@ -40,6 +40,8 @@ pub struct JsonFault {
     pub what: String,
     /// True if [`JsonRules::Python`] accepts what was found.
     pub is_python: bool,
+    /// True if it is a name that an object has twice.
+    pub is_repeated_name: bool,
 }
 
 impl JsonFault {

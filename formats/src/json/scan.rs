@@ -3,12 +3,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::escapes::{is_high, is_low, unescaped, unit};
+use super::names::Names;
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
 use crate::content::Content;
+use crate::shown;
 
 /// Maximum number of lists and objects that are open at one place. Deeper texts would exhaust the stack.
 pub const MAX_DEPTH: u32 = 128;
+/// Characters of a name that an error quotes.
+const SHOWN: usize = 60;
 
 /// The type of the next value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub struct Scan<'a> {
     at: usize,
     depth: u32,
     rules: JsonRules,
+    /// Whether an object may have a name twice.
+    accepts_repeats: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -44,7 +51,12 @@ impl<'a> Scan<'a> {
     /// # Errors
     /// Returns an error for a byte order mark, for compressed data, and if the text is not UTF-8.
     pub fn new(bytes: &'a [u8], rules: JsonRules) -> Result<Scan<'a>, JsonFault> {
-        let plain = |byte, what: &str| JsonFault { byte, what: what.into(), is_python: false };
+        let plain = |byte, what: &str| JsonFault {
+            byte,
+            what: what.into(),
+            is_python: false,
+            is_repeated_name: false,
+        };
         if bytes.starts_with(b"\xef\xbb\xbf") {
             let what = "it begins with a byte order mark, which JSON forbids; remove it";
             return Err(plain(0, what));
@@ -58,7 +70,14 @@ impl<'a> Scan<'a> {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|e| plain(e.valid_up_to(), "it is not UTF-8, as JSON must be"))?;
-        Ok(Scan { text, at: 0, depth: 0, rules })
+        let accepts_repeats = rules == JsonRules::Python;
+        Ok(Scan { text, at: 0, depth: 0, rules, accepts_repeats })
+    }
+
+    /// Accepts an object that has a name twice, whatever the rules are.
+    #[must_use]
+    pub fn with_repeats(self) -> Scan<'a> {
+        Scan { accepts_repeats: true, ..self }
     }
 
     /// Returns the byte of the next token.
@@ -68,7 +87,8 @@ impl<'a> Scan<'a> {
 
     /// Returns an error at this place.
     pub fn fault(&self, what: impl Into<String>) -> JsonFault {
-        JsonFault { byte: self.at, what: what.into(), is_python: false }
+        let what = what.into();
+        JsonFault { byte: self.at, what, is_python: false, is_repeated_name: false }
     }
 
     /// Checks that nothing follows.
@@ -166,9 +186,15 @@ impl<'a> Scan<'a> {
             self.close();
             return Ok(());
         }
+        let mut names = (!self.accepts_repeats).then(Names::default);
         loop {
             self.blank();
             let name = self.string()?;
+            if let Some(names) = &mut names
+                && !names.add(self.piece(name.clone()))
+            {
+                return Err(self.repeated(name).into());
+            }
             self.expect(b':')?;
             member(self, name)?;
             if self.pass(b'}') {
@@ -202,6 +228,17 @@ impl<'a> Scan<'a> {
         }
         self.close();
         Ok(())
+    }
+
+    /// Returns the error for a name that an object has twice.
+    fn repeated(&self, at: Range<usize>) -> JsonFault {
+        let text = unescaped(self.piece(at.clone()));
+        let text: String = text.chars().take(SHOWN).collect();
+        let what = format!(
+            "'{}' occurs twice in one object, and readers differ in which value they take",
+            shown::text(&text)
+        );
+        JsonFault { byte: at.start, what, is_python: true, is_repeated_name: true }
     }
 
     fn open(&mut self, byte: u8) -> Result<(), JsonFault> {
@@ -341,64 +378,4 @@ impl<'a> Number<'a> {
         let number = scan.take_number().ok()?;
         (number.text().len() == text.len()).then_some(number)
     }
-}
-
-/// Returns the text of a string that [`Scan::string`] has accepted, quotes included. Half of a surrogate pair becomes
-/// U+FFFD.
-pub fn unescaped(quoted: &str) -> Cow<'_, str> {
-    let inner = &quoted[1..quoted.len() - 1];
-    if !inner.contains('\\') {
-        return Cow::Borrowed(inner);
-    }
-    let mut text = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = rest.find('\\') {
-        text.push_str(&rest[..at]);
-        let (character, length) = character(&rest.as_bytes()[at..]);
-        text.push(character);
-        rest = &rest[at + length..];
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
-/// Returns the character of an escape and the bytes of the escape.
-fn character(escape: &[u8]) -> (char, usize) {
-    let plain = match escape.get(1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => {
-            let high = unit(escape).unwrap_or(0xfffd);
-            let low = escape.get(6..).and_then(unit).filter(|&low| is_high(high) && is_low(low));
-            return match low {
-                Some(low) => {
-                    let code =
-                        0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00);
-                    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
-                }
-                None => (char::from_u32(high.into()).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
-            };
-        }
-        Some(&other) => char::from(other),
-        None => '\\',
-    };
-    (plain, 2)
-}
-
-/// Returns the UTF-16 unit of `\uXXXX`.
-fn unit(escape: &[u8]) -> Option<u16> {
-    let [b'\\', b'u', hex @ ..] = escape else { return None };
-    let hex = hex.get(..4).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))?;
-    u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-}
-
-fn is_high(unit: u16) -> bool {
-    (0xd800..0xdc00).contains(&unit)
-}
-
-fn is_low(unit: u16) -> bool {
-    (0xdc00..0xe000).contains(&unit)
 }

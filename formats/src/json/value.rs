@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::escapes::unescaped;
 use super::find::Pointer;
 use super::number::Number;
 use super::rules::{JsonFault, JsonRules};
-use super::scan::{Scan, Token, unescaped};
+use super::scan::{Scan, Token};
 
 /// The members of an object, sorted by name.
 pub type Object = BTreeMap<String, Value>;

@@ -8,6 +8,7 @@ mod contents;
 mod digits;
 mod grouped;
 mod stream;
+mod unique;
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@ pub(super) fn object(bytes: &[u8], rules: JsonRules) -> Result<Object, JsonFault
         Value::Object(object) => Ok(object),
         _ => {
             let what = "the JSON is not an object, so it has no columns".into();
-            Err(JsonFault { byte: 0, what, is_python: false })
+            Err(JsonFault { byte: 0, what, is_python: false, is_repeated_name: false })
         }
     }
 }

@@ -13,6 +13,7 @@ use super::source::{JoinRow, JoinRows};
 use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::table::json::RowWriter;
+use crate::table::numbers::Numbers;
 use crate::table::recorded::Recorded;
 use crate::table::survey::Survey;
 use crate::table::types::{Inferred, Kind, described};
@@ -86,7 +87,7 @@ impl TableRows {
     ) -> Result<(TableRows, Vec<Column>), Failure> {
         let one = |file: &TableFile| surveyed(file, options, key, recorded, stop);
         let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
-        let columns = unified(&mut tables)?;
+        let columns = unified(&mut tables, recorded)?;
         widen(&mut tables, recorded);
         let (open, row) = (None, Row::default());
         Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
@@ -151,6 +152,12 @@ fn surveyed(
     stop: &Stop,
 ) -> Result<Surveyed, Failure> {
     let survey = Survey::within(&file.path, options, recorded, stop)?;
+    if survey.names.is_empty() {
+        let path = file.path.shown();
+        return Err(Failure::usage(format!(
+            "{path}: the table is empty: it has no rows and no columns"
+        )));
+    }
     let key = key_column(&file.path, &survey.names, &survey.types, key)?;
     Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })
 }
@@ -196,7 +203,7 @@ fn key_column(
         }
     };
     let found = found.and_then(|key| match types[key].kind {
-        Kind::String | Kind::Int => Ok(key),
+        Kind::String | Kind::Int | Kind::UInt => Ok(key),
         other => Err(format!(
             "column '{}' is {}, and a sample is named by text or whole numbers",
             names[key],
@@ -206,42 +213,74 @@ fn key_column(
     found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
 }
 
-/// Gives columns of the same name one type in all tables, and returns the columns.
-fn unified(tables: &mut [Surveyed]) -> Result<Vec<Column>, Failure> {
-    let mut all: Vec<(String, Inferred, usize, usize)> = Vec::new();
+/// A column of several tables.
+struct Shared {
+    name: String,
+    inferred: Inferred,
+    numbers: Numbers,
+    /// The first table that has it, and the number of those that have it.
+    first: usize,
+    found: usize,
+}
+
+impl Shared {
+    /// Adds the column of another table; returns false if the types exclude each other.
+    fn join(&mut self, inferred: Inferred, numbers: &Numbers) -> bool {
+        self.found += 1;
+        self.inferred.nullable |= inferred.nullable;
+        let both = self.numbers.are_all(self.inferred.kind) && numbers.are_all(inferred.kind);
+        self.numbers.join(numbers);
+        if both {
+            self.inferred.kind = self.numbers.kind();
+        }
+        both || self.inferred.kind == inferred.kind
+    }
+}
+
+/// Gives columns of the same name one type in all tables, and returns the columns. A recorded type stays.
+fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, Failure> {
+    let mut all: Vec<Shared> = Vec::new();
     for (number, table) in tables.iter().enumerate() {
-        for (name, inferred) in table.survey.names.iter().zip(&table.survey.types) {
-            let Some(known) = all.iter_mut().find(|known| known.0 == *name) else {
-                all.push((name.clone(), *inferred, number, 1));
+        let Survey { names, types, numbers, .. } = &table.survey;
+        for ((name, inferred), numbers) in names.iter().zip(types).zip(numbers) {
+            let Some(known) = all.iter_mut().find(|known| known.name == *name) else {
+                let (inferred, numbers) = (*inferred, numbers.clone());
+                all.push(Shared { name: name.clone(), inferred, numbers, first: number, found: 1 });
                 continue;
             };
-            known.3 += 1;
-            known.1.nullable |= inferred.nullable;
-            known.1.kind = match (known.1.kind, inferred.kind) {
-                (a, b) if a == b => a,
-                (Kind::Int | Kind::Float, Kind::Int | Kind::Float) => Kind::Float,
-                (a, b) => {
-                    return Err(Failure::usage(format!(
-                        "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
-                        a.word(),
-                        tables[known.2].file.path.shown(),
-                        b.word(),
-                        table.file.path.shown()
-                    )));
-                }
-            };
-        }
-    }
-    let count = tables.len();
-    for (_, inferred, _, found) in &mut all {
-        inferred.nullable |= *found < count;
-    }
-    for table in tables {
-        for (name, inferred) in table.survey.names.iter().zip(&mut table.survey.types) {
-            if let Some(known) = all.iter().find(|known| known.0 == *name) {
-                *inferred = known.1;
+            let before = known.inferred.kind;
+            if !known.join(*inferred, numbers) {
+                return Err(Failure::usage(format!(
+                    "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
+                    before.word(),
+                    tables[known.first].file.path.shown(),
+                    inferred.kind.word(),
+                    table.file.path.shown()
+                )));
             }
         }
     }
-    Ok(all.iter().map(|(name, inferred, ..)| described(name, *inferred)).collect())
+    let count = tables.len();
+    for shared in &mut all {
+        shared.inferred.nullable |= shared.found < count;
+        shared.inferred.kind = recorded.kind(&shared.name).unwrap_or(shared.inferred.kind);
+    }
+    let is_text = |survey: &Survey, name: &str| {
+        let of_name = survey.names.iter().zip(&survey.types).find(|(other, _)| *other == name);
+        of_name.is_some_and(|(_, inferred)| inferred.kind == Kind::String)
+    };
+    for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
+        let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
+        if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
+            tables[0].survey.notes.push(note);
+        }
+    }
+    for table in tables {
+        for (name, inferred) in table.survey.names.iter().zip(&mut table.survey.types) {
+            if let Some(known) = all.iter().find(|known| known.name == *name) {
+                *inferred = known.inferred;
+            }
+        }
+    }
+    Ok(all.iter().map(|shared| described(&shared.name, shared.inferred)).collect())
 }

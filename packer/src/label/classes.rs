@@ -53,6 +53,7 @@ impl ClassList {
 fn pairs(text: &str) -> Result<Vec<(String, i64)>, String> {
     let numbered =
         |names: Vec<String>| -> Vec<(String, i64)> { names.into_iter().zip(0..).collect() };
+    crate::json_rules::check_names(text.as_bytes())?;
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(fields))
             if fields.get("format").is_some_and(|f| f == manifest::FORMAT) =>

@@ -7,9 +7,11 @@
 use tarflume_formats::Column as Described;
 use tarflume_formats::name;
 
+use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use crate::check::sniff;
 use crate::failure::Failure;
+use crate::scan::row_notes::RowNotes;
 use tarflume_formats::IMAGE_EXTS;
 
 /// Columns that a line about columns names.
@@ -66,6 +68,8 @@ pub(super) struct Roles {
     pub(super) key: Option<usize>,
     /// The role of each column.
     pub(super) roles: Vec<Role>,
+    /// Notes about columns that are packed under other names.
+    pub(super) notes: Vec<String>,
 }
 
 impl Roles {
@@ -103,18 +107,14 @@ impl Roles {
             let text = format!("{}: its column can't be a key", shown(&columns[key].name, url));
             return Err(Failure::usage(text));
         }
-        let roles = Roles { key, roles };
-        roles.check_exts(url)?;
+        let notes = if chosen { Vec::new() } else { changed_names(columns, &roles) };
+        let roles = Roles { key, roles, notes };
+        roles.check_exts(columns, url)?;
         Ok(roles)
     }
 
     /// Adds a line about columns that the options of a source leave out to `notes`, once.
-    pub(super) fn note_left_out(
-        &self,
-        columns: &[Column],
-        url: &SourceUrl,
-        notes: &mut Vec<String>,
-    ) {
+    pub(super) fn note_left_out(&self, columns: &[Column], url: &SourceUrl, notes: &mut RowNotes) {
         let is_left = |(n, role): &(usize, &Role)| **role == Role::Unused && self.key != Some(*n);
         let left = self.roles.iter().enumerate().filter(is_left);
         let names: Vec<String> =
@@ -128,31 +128,26 @@ impl Roles {
             "{}: not packed, because the options name others: {first}{more}; json=* adds those that JSON can hold",
             url.kind.word()
         );
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
+        notes.push(note);
     }
 
     /// Refuses two columns that become one part.
-    fn check_exts(&self, url: &SourceUrl) -> Result<(), Failure> {
-        let mut exts: Vec<String> = Vec::new();
-        let fields = self.roles.contains(&Role::Field).then(|| "json".to_string());
-        let parts = self.roles.iter().filter_map(|role| match role {
-            Role::Part(ext) => Some(ext.clone()),
-            Role::Sniffed(_, ext) => Some(ext.clone()),
-            Role::Field | Role::Unused => None,
-        });
-        for ext in fields.into_iter().chain(parts) {
-            if exts.contains(&ext) {
-                let word = url.kind.word();
-                return Err(Failure::usage(format!(
-                    "{word}: two columns become the part '{ext}'; name them: \
-                     {word}:FILE?{ext}=COLUMN&other.{ext}=COLUMN"
-                )));
-            }
-            exts.push(ext);
+    fn check_exts(&self, columns: &[Column], url: &SourceUrl) -> Result<(), Failure> {
+        let fields = self.roles.contains(&Role::Field);
+        let mut pairs = vec![("the fields of the JSON".to_string(), "json".to_string())];
+        pairs.truncate(usize::from(fields));
+        for (column, role) in columns.iter().zip(&self.roles) {
+            let ext = match role {
+                Role::Part(ext) | Role::Sniffed(_, ext) => ext.clone(),
+                Role::Field | Role::Unused => continue,
+            };
+            pairs.push((format!("'{}'", name::shown(column.name.as_bytes())), ext));
         }
-        Ok(())
+        let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
+        let word = url.kind.word();
+        Err(Failure::usage(format!(
+            "{word}: {first} and {second} become the part '{ext}'; name them: {word}:FILE?{ext}=COLUMN&other.{ext}=COLUMN"
+        )))
     }
 
     /// Returns the descriptions of the columns for the manifest.
@@ -231,6 +226,22 @@ fn json_roles(
         roles[n] = if whole { Role::Part("json".into()) } else { Role::Field };
     }
     Ok(())
+}
+
+/// Returns the notes about columns whose names change as extensions.
+fn changed_names(columns: &[Column], roles: &[Role]) -> Vec<String> {
+    let note = |(column, role): (&Column, &Role)| {
+        let ext = match role {
+            Role::Part(ext) => ext.clone(),
+            Role::Sniffed(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+            Role::Sniffed(_, other) => format!("{other}, unless it is an image"),
+            Role::Field | Role::Unused => return None,
+        };
+        let word = as_ext(&column.name);
+        let is_named = ext.starts_with(&word);
+        (is_named && word != column.name).then(|| renamed("column", &column.name, &ext))
+    };
+    columns.iter().zip(roles).filter_map(note).collect()
 }
 
 /// Refuses a column that cannot have its role.
@@ -346,6 +357,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_changes_is_noted() {
+        let column = |name: &str, kind| Column { name: name.into(), kind };
+        let raw = || ColumnKind::Array("float32".into(), vec![3]);
+        let all = [column("Img", ColumnKind::Bytes), column("é", raw()), column("x", raw())];
+        let notes = roles(&all, "").unwrap().notes;
+        assert_eq!(
+            notes,
+            [
+                "column 'Img' is packed as img.bin, unless it is an image",
+                "column 'é' is packed as _.raw"
+            ]
+        );
+        assert_eq!(roles(&all, "?img=Img&e.raw=é").unwrap().notes, [""; 0]);
+    }
+
+    #[test]
     fn options_name_parts_and_json_the_rest() {
         let found = roles(&columns(), "?key=name&jpg=image&json=*").unwrap();
         assert_eq!(found.key, Some(2));
@@ -368,7 +395,8 @@ mod tests {
         says("?json=image&txt=label&json.x=name&cls=x&key=x", "can't be a key");
         let mut two = columns();
         two.push(Column { name: "IMAGE".into(), kind: ColumnKind::Bytes });
-        assert!(roles(&two, "").unwrap_err().text.contains("'image.bin'"));
+        let error = roles(&two, "").unwrap_err().text;
+        assert!(error.contains("'image' and 'IMAGE' become the part 'image.bin'"), "{error}");
         two[4].kind = ColumnKind::Refused("it is pickled".into());
         let error = roles(&two, "").unwrap_err().text;
         assert!(error.contains("column 'IMAGE': it is pickled; name the columns"), "{error}");

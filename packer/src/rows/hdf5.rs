@@ -7,6 +7,7 @@
 
 mod array;
 mod file;
+mod filters;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use tarflume_formats::shown::ShowPath;
 
 use self::array::{H5Array, Kind};
 use self::file::{failure, guarded, machine};
+use super::part_names::{part_name, renamed};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
 use super::{FoundArray, Listing};
@@ -43,6 +45,8 @@ enum Role {
 struct Table {
     arrays: Vec<(Role, H5Array)>,
     source: u32,
+    /// Notes about data sets that are packed under other names.
+    notes: Vec<String>,
 }
 
 /// Lists the rows of the files of one source.
@@ -63,6 +67,7 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
                 path.shown()
             )));
         }
+        table.notes.drain(..).for_each(|note| listing.builder.notes.push(note));
         let names: Vec<&str> = table.arrays.iter().map(|(_, array)| array.name.as_str()).collect();
         let root = (listing.root + n as u32, path.as_path());
         let options = serde_json::json!({ "arrays": names });
@@ -97,12 +102,22 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         chosen.extend(all(&file.0, path)?);
     }
     let mut arrays: Vec<(Role, H5Array)> = Vec::with_capacity(chosen.len());
+    let mut notes = Vec::new();
     for (name, dataset) in chosen {
         let array = H5Array::find(&file, &dataset, path)?;
         let role = role(&name, &array, path)?;
-        if arrays.iter().any(|(other, _)| *other == role) {
-            let text = format!("{}: two data sets are named '{name}'", path.shown());
-            return Err(Failure::usage(text));
+        if let Some((_, other)) = arrays.iter().find(|(other, _)| *other == role) {
+            return Err(Failure::usage(format!(
+                "{}: {} and {dataset} are both packed as '{}'; name them: hdf5:FILE?one=/DATASET&two=/DATASET",
+                path.shown(),
+                other.name,
+                part_name(&name)
+            )));
+        }
+        if let Role::Part(Some(ext)) = &role
+            && part_name(&name) != name
+        {
+            notes.push(renamed("data set", &name, ext));
         }
         arrays.push((role, array));
     }
@@ -123,7 +138,17 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
             other.rows()
         )));
     }
-    Ok(Table { arrays, source: 0 })
+    let is_field = |(role, _): &(Role, H5Array)| matches!(role, Role::Field(_));
+    let is_json = |(role, _): &&(Role, H5Array)| *role == Role::Part(Some("json".into()));
+    if let Some((_, json)) = arrays.iter().find(is_json).filter(|_| arrays.iter().any(is_field)) {
+        return Err(Failure::usage(format!(
+            "{}: {} is the part 'json', and other data sets are fields of it; name the data sets: \
+             hdf5:FILE?text=/x&label=/y",
+            path.shown(),
+            json.name
+        )));
+    }
+    Ok(Table { arrays, source: 0, notes })
 }
 
 /// Returns name and path of the data sets at the root of a file.
@@ -147,9 +172,9 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
         Kind::Text { .. } => Role::Field(name.into()),
         Kind::Numbers { .. } if one => Role::Field(name.into()),
         Kind::Bytes if name == "image" => Role::Part(None),
-        Kind::Bytes => Role::Part(Some(name.into())),
-        Kind::Numbers { .. } if name.ends_with(".raw") => Role::Part(Some(name.into())),
-        Kind::Numbers { .. } => Role::Part(Some(format!("{name}.raw"))),
+        Kind::Bytes => Role::Part(Some(part_name(name))),
+        Kind::Numbers { .. } if name.ends_with(".raw") => Role::Part(Some(part_name(name))),
+        Kind::Numbers { .. } => Role::Part(Some(format!("{}.raw", part_name(name)))),
     })
 }
 

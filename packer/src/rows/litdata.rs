@@ -35,6 +35,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
         let table = table(&index, source)?;
         table.roles.note_left_out(&table.columns, source, &mut builder.notes);
+        table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         for column in table.roles.described(&table.columns) {
             builder.describe(column)?;
         }

@@ -37,6 +37,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         for shard in &index.shards {
             let table = table(shard, source)?;
             table.roles.note_left_out(&table.columns, source, &mut builder.notes);
+            table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
             for column in table.roles.described(&table.columns) {
                 builder.describe(column)?;
             }
@@ -129,6 +130,7 @@ fn column(stored: &Stored) -> Column {
         Encoding::Image(ext) => ColumnKind::File((*ext).into()),
         Encoding::Text => ColumnKind::Text,
         Encoding::Json => ColumnKind::Json,
+        Encoding::Whole => ColumnKind::Number("int64"),
         Encoding::Digits => ColumnKind::Number("float64"),
         Encoding::Number(kind) if kind.starts_with('f') => ColumnKind::Number("float64"),
         Encoding::Number(_) => ColumnKind::Number("int64"),
@@ -143,6 +145,7 @@ fn reading(stored: &Stored) -> Reading {
     match &stored.encoding {
         Encoding::Text => Reading::Text,
         Encoding::Json => Reading::Json,
+        Encoding::Whole => Reading::Whole,
         Encoding::Digits => Reading::Digits,
         Encoding::Number(kind) => Reading::Number(kind),
         Encoding::AnyArray(kind, dims) => Reading::AnyArray(*kind, dims.clone()),

@@ -12,6 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 
 use super::bytes::Store;
+use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use super::{Listing, assign, numbers};
 use crate::failure::Failure;
@@ -208,14 +209,20 @@ pub(super) fn rows(
             other.rows()
         )));
     }
-    let mut names: Vec<String> = arrays.iter().map(Array::ext).collect();
-    names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let name = twice[0].trim_end_matches(".raw");
-        return Err(Failure::usage(format!("two arrays are named '{name}'; rename a file")));
+    let names: Vec<(String, String)> = arrays.iter().map(|a| (a.name.clone(), a.ext())).collect();
+    if let Some(Twins { first, second, ext }) = twins(&names) {
+        return Err(Failure::usage(match first == second {
+            true => format!("two arrays are named '{first}'; rename a file"),
+            false => {
+                format!("the arrays '{first}' and '{second}' become the part '{ext}'; rename one")
+            }
+        }));
     }
     for array in &arrays {
         builder.describe(array.column())?;
+        if !array.is_number() && array.ext() != format!("{}.raw", array.name) {
+            builder.notes.push(renamed("array", &array.name, &array.ext()));
+        }
     }
     let mut exts: Vec<String> = arrays.iter().map(Array::ext).collect();
     exts.push("json".into());

@@ -84,8 +84,9 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
 fn members(path: &Path) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
     Zip::open(path)?.members(path, |member| {
-        let member = member.map_err(|Unfit { record, reason, .. }| {
-            Failure::bad_data(format!("{}: byte {record}: {reason}", path.shown()))
+        let member = member.map_err(|Unfit { name, record, reason, .. }| {
+            let name = name::shown(&name);
+            Failure::bad_data(format!("{}: byte {record}: member '{name}': {reason}", path.shown()))
         })?;
         if found.len() == usize::from(u16::MAX) {
             let text = format!("{}: more than 65,535 arrays in one file", path.shown());

@@ -50,6 +50,8 @@ struct Table {
 pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
+    tables[0].chosen.check_exts(&tables[0].file)?;
+    tables[0].chosen.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
     describe(&tables, &shapes, &mut listing)?;
     for (n, table) in tables.iter_mut().enumerate() {
         let columns: Vec<String> = table
@@ -298,6 +300,7 @@ impl Rows<'_> {
             },
         };
         let mut parts = Vec::with_capacity(found.len() + 1);
+        let mut lacking = Vec::new();
         for (n, found) in found.into_iter().enumerate() {
             let (column, value) = (&chosen.parts[n], walks[n].value());
             let (dims, at) = match found {
@@ -313,6 +316,7 @@ impl Rows<'_> {
                     {
                         return Err(path_alone(file.path(), row, picture, &column.beside));
                     }
+                    lacking.push(n);
                     continue;
                 }
                 Found::Uneven => (Vec::new(), None),
@@ -347,6 +351,11 @@ impl Rows<'_> {
             parts.iter().map(|(ext, part)| (ext.as_str(), *part)).collect();
         if let Some(text) = &text {
             named.push(("json", RowPart::Text(text.as_bytes())));
+        }
+        if !named.is_empty() {
+            let column =
+                |n: usize| self.table.file.schema().column(chosen.parts[n].leaf).path().string();
+            lacking.into_iter().for_each(|n| builder.note_missing(name, &column(n)));
         }
         builder.push(name, key.as_bytes(), &named)
     }

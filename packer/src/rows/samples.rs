@@ -40,7 +40,9 @@ pub(super) enum Reading {
     Text,
     /// As JSON.
     Json,
-    /// As decimal text.
+    /// As a whole number in decimal text.
+    Whole,
+    /// As a number in decimal text.
     Digits,
     /// As a number of numpy's type.
     Number(&'static str),
@@ -125,7 +127,7 @@ pub(super) fn list(
                     if let Some(Role::Sniffed(_, other)) = table.roles.roles.get(*column)
                         && ext != other
                     {
-                        builder.note_ext(&table.columns[*column].name, ext);
+                        builder.notes.ext(&table.columns[*column].name, ext);
                     }
                 }
                 let parts = parts.iter().map(|(_, ext, part)| (ext.as_str(), part.as_row()));
@@ -212,6 +214,10 @@ fn parts(
                 return wrong(format!("{} bytes; 1 MiB is the limit", range.end - range.start));
             }
             let length = (range.end - range.start) as usize;
+            if *reading == Reading::Whole && *role == Role::Field {
+                check_whole(column, number, store.get(range.start, length)?)
+                    .map_err(|why| Failure::usage(format!("{}: {why}", file.path.shown())))?;
+            }
             let value = match value(reading, store.get(range.start, length)?) {
                 Ok(value) => value,
                 Err(why) => return wrong(why),
@@ -289,6 +295,20 @@ fn array_head(
     }
 }
 
+/// Refuses a whole number that a column of `int64` does not hold. It ends the listing: the column has the wrong type.
+fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), String> {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if json::Number::parse(text).is_none() || text.parse::<i64>().is_ok() {
+        return Ok(()); // what is no number is a problem of its sample
+    }
+    let column = name::shown(column.name.as_bytes());
+    Err(format!(
+        "sample {sample}: column '{column}' is {}, which has more than 64 bits; pack the column as a part of its own, \
+         which keeps all digits: mds:FOLDER?{column}.txt={column}&jpg=COLUMN&json=*",
+        name::shown(bytes)
+    ))
+}
+
 /// Decodes a value for JSON.
 fn value(reading: &Reading, bytes: &[u8]) -> Result<Value, String> {
     let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
@@ -296,7 +316,7 @@ fn value(reading: &Reading, bytes: &[u8]) -> Result<Value, String> {
         Reading::Text | Reading::Bytes => Ok(text()?.into()),
         Reading::Json => json::parse(bytes, JsonRules::Strict)
             .map_err(|fault| format!("it is not JSON: {fault}")),
-        Reading::Digits => {
+        Reading::Whole | Reading::Digits => {
             let text = text()?;
             match json::Number::parse(text) {
                 Some(number) => Ok(Value::Number(number.text().into())),

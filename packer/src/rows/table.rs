@@ -14,7 +14,9 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
-use super::url::SourceUrl;
+use super::agreed::{Joint, agreed};
+use super::part_names::renamed;
+use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
@@ -38,6 +40,8 @@ struct Parts {
     texts: Vec<(String, usize)>,
     /// Writes the other columns.
     json: Option<RowWriter>,
+    /// The names of all columns.
+    names: Vec<String>,
 }
 
 /// A row before its files are examined.
@@ -64,17 +68,23 @@ type Examined = Result<(u64, u32), (ProblemKind, String)>;
 /// of the machine.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
     let Listing { root, builder, counter, stop } = listing;
-    for (n, path) in source.files.iter().enumerate() {
+    let options = table_options(source)?;
+    let survey = |path: &PathBuf| Survey::of(path, &options, stop);
+    let mut surveys = source.files.iter().map(survey).collect::<Result<Vec<_>, Failure>>()?;
+    let columns = agreed(source, &mut surveys)?;
+    for (option, _) in source.options.iter().filter(|(option, _)| option.to_lowercase() != *option)
+    {
+        builder.notes.push(renamed("option", option, &option.to_lowercase()));
+    }
+    for ((n, path), survey) in source.files.iter().enumerate().zip(&surveys) {
         let folder = path.parent().unwrap_or(Path::new("/"));
         let under = path.file_name().unwrap_or_default().to_string_lossy();
         let kind = source.kind.word();
         let root = (root + n as u32, folder);
         let number = builder.source(root, &under, kind, Default::default())?;
-        let options = table_options(source)?;
-        let survey = Survey::of(path, &options, stop)?;
-        builder.notes.extend(survey.notes.iter().cloned());
-        let parts = Parts::of(source, path, &survey)?;
-        parts.describe(&survey, builder);
+        survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
+        let parts = Parts::of(source, path, survey)?;
+        parts.describe(survey, &columns, builder);
         let mut reader = table::open(path, &options)?;
         let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
         loop {
@@ -94,8 +104,20 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
         }
         survey.check_unchanged(path, row.number)?;
+        if row.number == 0 {
+            builder.notes.push(empty(source, path));
+        }
     }
     Ok(())
+}
+
+/// Returns the note about a table without rows.
+fn empty(source: &SourceUrl, path: &Path) -> String {
+    let has = match source.kind {
+        SourceKind::Jsonl => "no lines but blank ones, and each line is a sample",
+        _ => "a header and no rows, and each row is a sample",
+    };
+    format!("{} has {has}", path.shown())
 }
 
 /// Returns the folders of the tables, which are the roots of their files.
@@ -127,7 +149,9 @@ impl Parts {
                 refuse(format!("there is no column '{name}'; there are {}", shown.join(", ")))
             })
         };
-        let mut parts = Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None };
+        let names = survey.names.clone();
+        let mut parts =
+            Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None, names };
         let mut json = true;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
@@ -157,7 +181,7 @@ impl Parts {
     }
 
     /// Adds the columns of the JSON to the description of the samples.
-    fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
+    fn describe(&self, survey: &Survey, columns: &[Joint], builder: &mut ScanBuilder<'_>) {
         if self.json.is_none() {
             self.note_left_out(survey, builder);
             return;
@@ -165,7 +189,8 @@ impl Parts {
         let used: Vec<usize> =
             self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
         for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
-            let column = described(name, survey.types[at]);
+            let joint = columns.iter().find(|joint| joint.name == *name);
+            let column = described(name, joint.map_or(survey.types[at], |joint| joint.inferred));
             if !builder.about().columns.iter().any(|known| known.name == column.name) {
                 builder.about().columns.push(column);
             }
@@ -266,6 +291,12 @@ impl Parts {
             parts.extend(texts.map(|(at, text)| (&*self.texts[*at].0, RowPart::Text(text))));
             if self.json.is_some() {
                 parts.push(("json", RowPart::Text(&pending.json)));
+            }
+            let is_empty = |at: usize| !pending.texts.iter().any(|(found, _)| *found == at);
+            if !parts.is_empty() {
+                for at in (0..self.texts.len()).filter(|&at| is_empty(at)) {
+                    builder.note_missing(row, &self.names[self.texts[at].1]);
+                }
             }
             builder.push(row, &pending.key, &parts)?;
         }

@@ -47,6 +47,8 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let columns = survey(source)?;
     let roles = Roles::new(&columns.columns, source, &["list"])?;
     roles.note_left_out(&columns.columns, source, &mut builder.notes);
+    check_parts(&columns.columns, &roles)?;
+    roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
     for column in roles.described(&columns.columns) {
         let is_list = columns.is_list(column_of(&columns.columns, &column.name));
         let kind = if is_list { "list".into() } else { column.kind };
@@ -67,6 +69,19 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             add(row, &record, &columns, &roles, builder)?;
             Ok(true)
         })?;
+    }
+    Ok(())
+}
+
+/// Refuses a feature of numbers that is named as a part, once for all records.
+fn check_parts(columns: &[Column], roles: &Roles) -> Result<(), Failure> {
+    for (column, role) in columns.iter().zip(&roles.roles) {
+        if let (Role::Part(ext), ColumnKind::Number(_)) = (role, &column.kind) {
+            let name = name::shown(column.name.as_bytes());
+            return Err(Failure::usage(format!(
+                "tfrecord: feature '{name}' is numbers, and the part '{ext}' is bytes; take it as a field: json={name}"
+            )));
+        }
     }
     Ok(())
 }
@@ -208,19 +223,22 @@ fn add(
         }
     };
     match sample(row.source, record, &features, columns, roles) {
-        Ok(Sample { key, parts, json }) => {
+        Ok(Sample { key, parts, json, lacking }) => {
             let key = key.unwrap_or_else(|| builder.number());
             for (column, ext, _) in &parts {
                 if let Role::Sniffed(_, other) = &roles.roles[*column]
                     && ext != other
                 {
-                    builder.note_ext(&columns.columns[*column].name, ext);
+                    builder.notes.ext(&columns.columns[*column].name, ext);
                 }
             }
             let mut parts: Vec<(&str, RowPart<'_>)> =
                 parts.iter().map(|(_, ext, part)| (ext.as_str(), *part)).collect();
             if let Some(json) = &json {
                 parts.push(("json", RowPart::Text(json.as_bytes())));
+            }
+            if !parts.is_empty() {
+                lacking.iter().for_each(|&n| builder.note_missing(row, &columns.columns[n].name));
             }
             builder.push(row, key.as_bytes(), &parts)
         }
@@ -238,6 +256,8 @@ struct Sample<'a> {
     /// Column, extension, bytes.
     parts: Vec<(usize, String, RowPart<'a>)>,
     json: Option<String>,
+    /// The columns of parts that it does not have.
+    lacking: Vec<usize>,
 }
 
 fn sample<'a>(
@@ -260,6 +280,7 @@ fn sample<'a>(
             ));
         }
     }
+    let mut lacking = Vec::new();
     for (n, column) in columns.columns.iter().enumerate() {
         let role = &roles.roles[n];
         let is_key = roles.key == Some(n);
@@ -271,7 +292,12 @@ fn sample<'a>(
         let values = match values {
             Some(values) if *values != Values::Nothing => values,
             _ if is_key => return Err(format!("{} is missing, and is the key", shown())),
-            _ => continue,
+            _ => {
+                if matches!(role, Role::Part(_) | Role::Sniffed(..)) {
+                    lacking.push(n);
+                }
+                continue;
+            }
         };
         if is_key {
             let value =
@@ -304,7 +330,7 @@ fn sample<'a>(
     }
     let has_fields = roles.roles.contains(&Role::Field);
     let json = has_fields.then(|| serde_json::Value::Object(json).to_string());
-    Ok(Sample { key, parts, json })
+    Ok(Sample { key, parts, json, lacking })
 }
 
 /// Returns the values of a feature as JSON: one value, or a list.

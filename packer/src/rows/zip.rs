@@ -31,6 +31,15 @@ pub(super) struct Unfit {
     /// The byte of its record in the directory.
     pub(super) record: u64,
     pub(super) reason: String,
+    /// True if other members have the same fault for the same reason: how the zip was made.
+    is_general: bool,
+}
+
+/// Members that cannot be read for one reason.
+struct Alike {
+    /// The first of them.
+    first: Unfit,
+    members: u64,
 }
 
 /// A member that can be a part.
@@ -76,7 +85,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let mut samples = 0;
     for (n, path) in source.files.iter().enumerate() {
         let number = builder.source((root + n as u32, path), "", "zip", Default::default())?;
-        let mut found = Vec::new();
+        let (mut found, mut unfits) = (Vec::new(), Vec::new());
         Zip::open(path)?.members(path, |member| {
             let name = match &member {
                 Ok(member) => &member.name,
@@ -94,10 +103,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
             match member {
                 Ok(member) => found.push(member),
-                Err(Unfit { record, reason, .. }) => {
-                    let (byte, kind) = (Some(record), ProblemKind::Unsupported);
-                    builder.refuse_at(number, byte, kind, None, reason);
-                }
+                Err(unfit) => gather(unfit, &mut unfits),
             }
             if found.len() % SOME == 0 {
                 counter.add(SOME as u64);
@@ -107,9 +113,28 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
             Ok(())
         })?;
+        for Alike { first, members } in unfits {
+            let others = match members - 1 {
+                0 => String::new(),
+                more => format!(" and {}", units::counted(more, "other", "others")),
+            };
+            let reason = format!("member '{}'{others}: {}", name::shown(&first.name), first.reason);
+            builder.refuse_at(number, Some(first.record), ProblemKind::Unsupported, None, reason);
+        }
         group(number, found, &mut samples, builder)?;
     }
     Ok(())
+}
+
+/// Adds a member that cannot be read. Those of a zip that was made in a way that is not read are one problem.
+fn gather(unfit: Unfit, unfits: &mut Vec<Alike>) {
+    let is_alike = |other: &&mut Alike| {
+        unfit.is_general && other.first.is_general && other.first.reason == unfit.reason
+    };
+    match unfits.iter_mut().find(is_alike) {
+        Some(alike) => alike.members += 1,
+        None => unfits.push(Alike { first: unfit, members: 1 }),
+    }
 }
 
 /// Returns true for files of file managers, in any folder: forks of macOS, thumbnails of Windows, and hidden files if
@@ -242,12 +267,12 @@ impl Zip {
         record: u64,
         path: &Path,
     ) -> Result<Result<Found, Unfit>, Failure> {
-        let refuse = |why: String| {
-            let reason = format!("member '{}': {why}", name::shown(member.name));
-            Ok(Err(Unfit { name: member.path().into_owned(), record, reason }))
+        let unfit = |reason: String, is_general: bool| {
+            Ok(Err(Unfit { name: member.path().into_owned(), record, reason, is_general }))
         };
+        let refuse = |why: String| unfit(why, false);
         if member.encrypted {
-            return refuse("it is encrypted; zip the files again without a password".into());
+            return unfit("it is encrypted; zip the files again without a password".into(), true);
         }
         let (name, size) = (member.path().into_owned(), member.size);
         let place = match member.method {
@@ -268,10 +293,9 @@ impl Zip {
             }
             8 => Place::Deflated,
             other => {
-                return refuse(format!(
-                    "it is compressed by {}; zip it again with deflate, or with `zip -0`",
-                    zip::method_name(other)
-                ));
+                let method = zip::method_name(other);
+                let why = "zip it again with deflate, or with `zip -0`";
+                return unfit(format!("it is compressed by {method}; {why}"), true);
             }
         };
         Ok(Ok(Found { name, record, size, place }))

@@ -15,6 +15,8 @@ use super::exts::ExtTable;
 use super::layout::Layout;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
 use super::options::{ScanOptions, ScanProblem};
+pub(crate) use super::row::{RowName, RowPart};
+use super::row_notes::RowNotes;
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
 use super::{Scan, refusal};
@@ -25,66 +27,8 @@ use crate::units;
 
 /// Limit on the texts of a sample: they are in the plan.
 const TEXTS_MAX: u64 = 6 << 20;
-/// Limit on the lines about extensions.
-const NOTES: usize = 32;
 /// Digits of a key that is a row number, at least.
 const DIGITS: usize = 8;
-
-/// The bytes of a part, or their location.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum RowPart<'a> {
-    /// Text that is packed as it is.
-    Text(&'a [u8]),
-    /// A file under the root of the row's source.
-    File {
-        /// Its path under the root.
-        path: &'a [u8],
-        /// Bytes.
-        size: u64,
-        /// A digest of its modification time.
-        stamp: u32,
-    },
-    /// Bytes of a source.
-    Range {
-        /// The source's number.
-        source: u32,
-        /// The first byte.
-        at: u64,
-        /// Bytes.
-        size: u64,
-    },
-    /// A value that the source's reader decodes.
-    Cell {
-        /// The source's number.
-        source: u32,
-        /// Row, from 0.
-        row: u64,
-        /// Column, as the source's reader numbers them.
-        column: u16,
-        /// Bytes of the value.
-        size: u64,
-    },
-}
-
-impl RowPart<'_> {
-    fn size(&self) -> u64 {
-        match *self {
-            RowPart::Text(text) => text.len() as u64,
-            RowPart::File { size, .. }
-            | RowPart::Range { size, .. }
-            | RowPart::Cell { size, .. } => size,
-        }
-    }
-}
-
-/// Where a row is, for messages.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowName {
-    /// The source's number.
-    pub(crate) source: u32,
-    /// The row, from 0.
-    pub(crate) row: u64,
-}
 
 /// Collects the rows of all sources of a build.
 #[derive(Debug)]
@@ -106,12 +50,12 @@ pub(crate) struct ScanBuilder<'a> {
     unit: &'static str,
     /// Rows whose key is their number.
     numbered: u64,
-    /// Columns with extensions by their first bytes.
-    noted: Vec<(String, String)>,
-    /// Other notes for the summary.
-    pub(crate) notes: Vec<String>,
+    /// Notes for the summary.
+    pub(crate) notes: RowNotes,
     /// Samples that do not meet the conditions.
     unselected: u64,
+    /// Rows that were given, whether they became samples or not.
+    rows: u64,
 }
 
 impl<'a> ScanBuilder<'a> {
@@ -133,9 +77,9 @@ impl<'a> ScanBuilder<'a> {
             newest: 0,
             unit: "row",
             numbered: 0,
-            noted: Vec::new(),
-            notes: Vec::new(),
+            notes: RowNotes::default(),
             unselected: 0,
+            rows: 0,
         }
     }
 
@@ -144,12 +88,15 @@ impl<'a> ScanBuilder<'a> {
         self.unit = unit;
     }
 
-    /// Notes for the summary that values of a column have an extension by their first bytes.
-    pub(crate) fn note_ext(&mut self, column: &str, ext: &str) {
-        if self.noted.iter().any(|(c, e)| c == column && e == ext) || self.noted.len() == NOTES {
-            return;
-        }
-        self.noted.push((column.into(), ext.into()));
+    /// Notes for the summary that a column of parts has no value in a row, whose sample lacks the part.
+    pub(crate) fn note_missing(&mut self, row: RowName, column: &str) {
+        let path = &self.paths[row.source as usize];
+        self.notes.missing(column, || format!("{} {} of {}", self.unit, row.row, path.shown()));
+    }
+
+    /// Returns the number of rows that were given, whether they became samples or not.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows + self.unselected + self.skipped + self.problems.len() as u64
     }
 
     /// Returns the options of the scan.
@@ -244,8 +191,7 @@ impl<'a> ScanBuilder<'a> {
         &mut self.about
     }
 
-    /// Adds a row as a sample, or the problem that keeps it from being one. The parts have
-    /// different extensions, in any order.
+    /// Adds a row as a sample, or the problem that keeps it from being one. The parts are in any order.
     ///
     /// # Errors
     /// Returns an error if the machine fails; what is wrong with the row is a problem.
@@ -255,6 +201,7 @@ impl<'a> ScanBuilder<'a> {
         key: &[u8],
         parts: &[(&str, RowPart<'_>)],
     ) -> Result<(), Failure> {
+        self.rows += 1;
         if self.options.listed.has(key) {
             self.skipped += 1;
             return Ok(());
@@ -271,6 +218,20 @@ impl<'a> ScanBuilder<'a> {
                 return Ok(());
             }
         };
+        if parts.is_empty() {
+            let reason = "it makes no part of a sample: its values are empty or null; fill them in, or \
+                          pack another column, too";
+            self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
+            return Ok(());
+        }
+        if let Some(ext) = twice(&exts) {
+            let reason = format!(
+                "two of its columns become the part '{}'; give them different names",
+                name::shown(ext)
+            );
+            self.refuse(row, ProblemKind::RepeatedPart, Some(&key), reason);
+            return Ok(());
+        }
         if let Some(missing) = self.options.require.missing(&exts) {
             let reason = format!("it has no '{missing}'; add it, or give --require");
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
@@ -331,12 +292,14 @@ impl<'a> ScanBuilder<'a> {
         parts: &[(&str, RowPart<'_>)],
     ) -> Result<(), Failure> {
         let mut order: Vec<&(&str, RowPart<'_>)> = parts.iter().collect();
-        order.sort_unstable_by_key(|(ext, _)| *ext);
+        order
+            .sort_unstable_by(|a, b| name::lower(a.0.as_bytes()).cmp(&name::lower(b.0.as_bytes())));
         self.parts.clear();
         for &&(ext, ref part) in &order {
+            let ext = name::lower(ext.as_bytes());
             let number = match part {
-                RowPart::File { .. } => self.exts.number_of_paths(ext.as_bytes()),
-                _ => self.exts.number(ext.as_bytes(), ext.as_bytes()),
+                RowPart::File { .. } => self.exts.number_of_paths(&ext),
+                _ => self.exts.number(&ext, &ext),
             };
             let Some(number) = number else {
                 let text = "more than 65,536 different extensions; pack fewer columns";
@@ -425,11 +388,7 @@ impl<'a> ScanBuilder<'a> {
     /// Returns the scan.
     pub(crate) fn finish(mut self) -> Scan {
         self.close_run();
-        let note = |(column, ext): &(String, String)| {
-            format!("column '{column}' is packed as {ext}, by its first bytes")
-        };
-        let mut notes: Vec<String> = self.noted.iter().map(note).collect();
-        notes.extend(std::mem::take(&mut self.notes));
+        let mut notes = std::mem::take(&mut self.notes).finish(self.unit);
         notes.extend(self.note_selection());
         Scan {
             samples: self.samples,
@@ -446,4 +405,12 @@ impl<'a> ScanBuilder<'a> {
             newest: self.newest,
         }
     }
+}
+
+/// Returns an extension that occurs twice; upper-case letters are the same as lower-case ones.
+fn twice<'e>(exts: &[&'e [u8]]) -> Option<&'e [u8]> {
+    let is_before = |&(n, ext): &(usize, &&'e [u8])| {
+        exts[..n].iter().any(|other| other.eq_ignore_ascii_case(ext))
+    };
+    exts.iter().enumerate().find(is_before).map(|(_, ext)| *ext)
 }

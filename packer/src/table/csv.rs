@@ -1,21 +1,27 @@
 //! `CsvTable`: fields separated by a character, as RFC 4180 describes them. The first row names the columns, unless an
 //! option says otherwise.
+//!
+//! A first line `sep=;`, as Excel writes it, names the separator.
 
+use std::io::{self, Read};
 use std::path::Path;
 
 use tarflume_formats::shown::ShowPath;
 
 use super::header::{CHOICES, COMPARED, Header, looks_like_data};
+use super::quotes::Quotes;
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
 use crate::failure::Failure;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
+/// Bytes of the longest first line that names the separator: `"sep=;"` and a line end.
+const DECLARED: usize = 9;
 
 /// A table of separated fields. Its fields have no types.
 pub(super) struct CsvTable {
-    reader: ::csv::Reader<Text>,
+    reader: ::csv::Reader<Quotes<Text>>,
     budget: Budget,
     origin: Origin,
     columns: Vec<String>,
@@ -27,17 +33,27 @@ pub(super) struct CsvTable {
 }
 
 impl CsvTable {
-    /// Opens a table and reads its header.
+    /// Opens a table and reads its header. Fields are separated by the character of the options, that of the first
+    /// line, or the `usual` one.
     ///
     /// # Errors
     /// Returns an error if there is no header, if it repeats a name, and if the operating system
     /// refuses.
     pub(super) fn open(
         path: &Path,
-        separator: u8,
+        usual: u8,
         options: &TableOptions,
     ) -> Result<CsvTable, Failure> {
-        let (text, budget, origin) = stream::open(path)?;
+        let (mut text, budget, mut origin) = stream::open(path)?;
+        let head = text.peek(DECLARED).map_err(|e| origin.refused(e, 0))?;
+        let declared = declared(&head);
+        let separator = options.separator.or(declared.map(|d| d.separator)).unwrap_or(usual);
+        if let Some(Declared { length, .. }) = declared {
+            let mut line = [0; DECLARED];
+            text.read_exact(&mut line[..length]).map_err(|e| origin.refused(e, 0))?;
+            origin = origin.after(length as u64);
+        }
+        let text = Quotes::new(text, separator, 1 + u64::from(declared.is_some()));
         let reader = ::csv::ReaderBuilder::new()
             .delimiter(separator)
             .has_headers(false)
@@ -56,7 +72,7 @@ impl CsvTable {
         };
         if !table.record()? {
             let text = format!(
-                "{}: the table is empty; its first line must name the columns",
+                "{}: the table is empty: it has no header and no rows; its first line must name the columns",
                 path.shown()
             );
             return Err(Failure::bad_data(text));
@@ -67,7 +83,7 @@ impl CsvTable {
             Header::Names(names) => given(path, names, table.record.len())?,
         };
         match options.header {
-            Header::Usual => check_first(path, separator, &table.record)?,
+            Header::Usual => check_first(path, declared, separator, &table.record)?,
             Header::First => {}
             Header::None | Header::Names(_) => table.is_first = true,
         }
@@ -81,10 +97,60 @@ impl CsvTable {
         }
         self.budget.renew();
         self.reader.read_byte_record(&mut self.record).map_err(|e| match e.into_kind() {
-            ::csv::ErrorKind::Io(error) => self.origin.refused(error, self.rows + 1),
+            ::csv::ErrorKind::Io(error) => self.refused(error),
             other => bad_row(&self.origin.path, self.rows + 1, None, &format!("{other:?}")),
         })
     }
+
+    /// Returns the failure for an error of reading. A quote that is the cause is named by the row in which it opened.
+    fn refused(&self, error: io::Error) -> Failure {
+        let quotes = self.reader.get_ref();
+        let (opened, reason) = match (quotes.fault(), quotes.open()) {
+            (Some(fault), _) => (fault.opened, fault.reason.clone()),
+            (None, Some(opened)) if error.raw_os_error().is_none() => {
+                (opened, format!("{error}; one is open since line {}", opened.line))
+            }
+            _ => return self.origin.refused(error, self.rows + 1),
+        };
+        let byte = self.origin.byte(opened.byte);
+        let row = match self.options.header {
+            Header::Usual | Header::First => opened.record,
+            Header::None | Header::Names(_) => opened.record + 1,
+        };
+        if row == 0 {
+            let place = byte.map_or(String::new(), |byte| format!(", byte {byte}"));
+            let path = self.origin.path.shown();
+            return Failure::bad_data(format!("{path}: its header{place}: {reason}"));
+        }
+        bad_row(&self.origin.path, row, byte, &reason)
+    }
+}
+
+/// A first line that names the separator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Declared {
+    separator: u8,
+    /// Bytes of the line with its end.
+    length: usize,
+}
+
+/// Returns the separator that the first line of a text names, as Excel writes it: `sep=;`, also in quotes.
+fn declared(head: &[u8]) -> Option<Declared> {
+    let inner = head.strip_prefix(b"\"");
+    let line = inner.unwrap_or(head);
+    let (word, rest) = line.split_at_checked(4)?;
+    let (&separator, rest) = rest.split_first()?;
+    if !word.eq_ignore_ascii_case(b"sep=") || matches!(separator, b'\r' | b'\n' | b'"') {
+        return None;
+    }
+    let rest = if inner.is_some() { rest.strip_prefix(b"\"")? } else { rest };
+    let end = match rest {
+        [] => 0,
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => return None,
+    };
+    Some(Declared { separator, length: head.len() - rest.len() + end })
 }
 
 /// Returns the names of columns without header.
@@ -121,8 +187,17 @@ fn check_columns(path: &Path, columns: usize) -> Result<(), Failure> {
 
 /// Refuses a first row that looks like data: its fields would be names, and a row would be missing. Reads some rows
 /// of the table; a fault in them is for the reader of the rows.
-fn check_first(path: &Path, separator: u8, first: &::csv::ByteRecord) -> Result<(), Failure> {
-    let (text, budget, _) = stream::open(path)?;
+fn check_first(
+    path: &Path,
+    declared: Option<Declared>,
+    separator: u8,
+    first: &::csv::ByteRecord,
+) -> Result<(), Failure> {
+    let (mut text, budget, origin) = stream::open(path)?;
+    if let Some(Declared { length, .. }) = declared {
+        let mut line = [0; DECLARED];
+        text.read_exact(&mut line[..length]).map_err(|e| origin.refused(e, 0))?;
+    }
     let mut reader = ::csv::ReaderBuilder::new()
         .delimiter(separator)
         .has_headers(true)

@@ -53,6 +53,19 @@ impl RowWriter {
 }
 
 fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
+    // Numbers in a column of texts are texts that keep their digits.
+    let is_text = kind == Kind::String
+        && matches!(cell, Cell::Int(_) | Cell::Large(_) | Cell::Float(_) | Cell::Digits(_));
+    if is_text {
+        out.push(b'"');
+    }
+    put_typed(row, cell, kind, out);
+    if is_text {
+        out.push(b'"');
+    }
+}
+
+fn put_typed(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
     match cell {
         Cell::Absent | Cell::Null => out.extend_from_slice(b"null"),
         Cell::Word(word) => put_word(row.text(word), kind, out),
@@ -71,7 +84,7 @@ fn put_cell(row: &Row, cell: Cell, kind: Kind, out: &mut Vec<u8>) {
 /// Appends a word as a value of its column's type.
 fn put_word(word: &str, kind: Kind, out: &mut Vec<u8>) {
     match kind {
-        Kind::Int => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
+        Kind::Int | Kind::UInt => out.extend_from_slice(word.as_bytes()), // in the grammar of JSON
         // A word in the grammar of JSON; one that a float would change keeps its digits.
         Kind::Float => match Number::parse(word).and_then(Number::real) {
             Some(number) => put_number(number, out),

@@ -3,10 +3,12 @@
 //! Memory holds a batch of 256 rows beside the open pages. Columns of bytes have no JSON and are an
 //! error.
 
+mod encrypted;
 mod file;
 mod json;
 mod texts;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,7 +57,11 @@ impl ParquetTable {
                 field.name()
             ));
         }
-        let names = fields.iter().map(|field| field.name().clone()).collect();
+        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let mut known = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !known.insert(name.as_str())) {
+            return refuse(format!("it has the column '{twice}' twice; rename one"));
+        }
         let leaves: Vec<usize> = (0..file.schema().num_columns()).collect();
         let rows = JsonRows::new(&file, &leaves)?;
         Ok(ParquetTable { file, rows, names, number: 0 })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use tarflume_formats::Column;
 
+use super::numbers::Numbers;
 use super::types::{Kind, kind_of};
 use super::{Cell, Row};
 
@@ -40,7 +41,15 @@ pub(super) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
         return None;
     }
     let (kind, _) = kind_of(row, cell)?;
-    (!recorded.holds(kind)).then_some(kind)
+    let fits = match recorded.is_number() && kind.is_number() {
+        true => {
+            let mut number = Numbers::default();
+            number.see(row, cell);
+            number.fit(recorded)
+        }
+        false => recorded.holds(kind),
+    };
+    (!fits).then_some(kind)
 }
 
 /// Returns the reason for refusing a value that does not fit. `what` names the column or field.
@@ -88,6 +97,11 @@ mod tests {
             assert!(!fits(kind, cell), "{kind:?} {cell:?}");
         }
         assert_eq!(misfit(Kind::String, &row, Cell::Int(1)), Some(Kind::Int));
-        assert_eq!(misfit(Kind::Int, &row, Cell::Large(u64::MAX)), Some(Kind::Float));
+        assert_eq!(misfit(Kind::Int, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
+        assert_eq!(misfit(Kind::UInt, &row, Cell::Large(u64::MAX)), None);
+        assert_eq!(misfit(Kind::UInt, &row, Cell::Int(-1)), Some(Kind::Int));
+        assert_eq!(misfit(Kind::Float, &row, Cell::Int(1 << 53)), None);
+        assert_eq!(misfit(Kind::Float, &row, Cell::Int((1 << 53) + 1)), Some(Kind::Int));
+        assert_eq!(misfit(Kind::Float, &row, Cell::Large(u64::MAX)), Some(Kind::UInt));
     }
 }

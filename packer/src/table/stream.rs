@@ -39,6 +39,20 @@ impl Budget {
     }
 }
 
+impl Text {
+    /// Returns the next bytes, up to `most`, and leaves them in the text.
+    ///
+    /// # Errors
+    /// Returns the errors of reading.
+    pub(crate) fn peek(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(most);
+        self.inner.by_ref().take(most as u64).read_to_end(&mut bytes)?;
+        let rest = std::mem::replace(&mut self.inner, Box::new(io::empty()));
+        self.inner = Box::new(Cursor::new(bytes.clone()).chain(rest));
+        Ok(bytes)
+    }
+}
+
 /// Where a text is, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
@@ -51,6 +65,11 @@ impl Origin {
     /// Returns the byte of the file for a byte of the text.
     pub(crate) fn byte(&self, byte: u64) -> Option<u64> {
         self.start.map(|start| start + byte)
+    }
+
+    /// Returns the place after `bytes` of the text.
+    pub(crate) fn after(&self, bytes: u64) -> Origin {
+        Origin { path: self.path.clone(), start: self.byte(bytes) }
     }
 
     /// Returns the failure for an error of reading.

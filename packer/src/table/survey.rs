@@ -6,6 +6,7 @@ use std::path::Path;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
+use super::numbers::Numbers;
 use super::recorded::{Recorded, misfit, misfits};
 use super::types::{Inferred, Kind, Types};
 use super::{Row, TableOptions, bad_row, open};
@@ -24,6 +25,8 @@ pub(crate) struct Survey {
     pub(crate) types: Vec<Inferred>,
     /// Whether each has no values but whole numbers.
     pub(crate) whole: Vec<bool>,
+    /// The numbers of each.
+    pub(crate) numbers: Vec<Numbers>,
     /// What was noticed about columns.
     pub(crate) notes: Vec<String>,
     rows: u64,
@@ -79,13 +82,14 @@ impl Survey {
         }
         let names = reader.columns().to_vec();
         let whole = types.whole(names.len());
+        let numbers = types.numbers(names.len());
         let notes = types.notes(&names);
         let notes = notes.iter().map(|note| format!("{}: {note}", path.shown())).collect();
         let mut types = types.finish(names.len());
         for (name, inferred) in names.iter().zip(&mut types) {
             inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);
         }
-        Ok(Survey { names, types, whole, notes, rows, state })
+        Ok(Survey { names, types, whole, numbers, notes, rows, state })
     }
 
     /// Checks after the second reading, of `rows` rows, that the table has not changed.

@@ -2,119 +2,18 @@
 //!
 //! Words of a table without types become truth values or numbers only if all words of the column
 //! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
-//! is an error that names both rows.
+//! is an error that names both rows. Numbers that no type of 64 bits holds with all their digits are text.
 
-use serde_json::Value;
 use tarflume_formats::Column;
 
+pub(crate) use super::kind::Kind;
+use super::numbers::Numbers;
 use super::odd::{Looks, OddWords};
 use super::{Cell, Row};
 
-/// The type of a value or column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `true` or `false`.
-    Bool,
-    /// A whole number.
-    Int,
-    /// A number.
-    Float,
-    /// Text.
-    String,
-    /// A list.
-    List,
-    /// An object.
-    Object,
-}
-
-impl Kind {
-    /// Returns its word in `dataset.json`.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Kind::Bool => "bool",
-            Kind::Int => "int64",
-            Kind::Float => "float64",
-            Kind::String => "string",
-            Kind::List => "list",
-            Kind::Object => "object",
-        }
-    }
-
-    /// Returns the type with this word.
-    pub(crate) fn from_word(word: &str) -> Option<Kind> {
-        use Kind::{Bool, Float, Int, List, Object, String};
-        [Bool, Int, Float, String, List, Object].into_iter().find(|kind| kind.word() == word)
-    }
-
-    /// Returns true if a column of this type can have values of the type `value`.
-    pub(crate) fn holds(self, value: Kind) -> bool {
-        self == value || (self == Kind::Float && value == Kind::Int)
-    }
-
-    /// Returns the type of a JSON value; `null` has none.
-    pub(crate) fn of_value(value: &Value) -> Option<Kind> {
-        Some(match value {
-            Value::Null => return None,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(number) if number.is_i64() => Kind::Int,
-            Value::Number(_) => Kind::Float,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::List,
-            Value::Object(_) => Kind::Object,
-        })
-    }
-
-    /// Returns the type of a word of a table without types.
-    pub(crate) fn of_word(word: &str) -> Kind {
-        match word {
-            // Most texts end here.
-            text if !text.starts_with(|c: char| c.is_ascii_digit() || "-tTfF".contains(c)) => {
-                Kind::String
-            }
-            "true" | "false" | "True" | "False" | "TRUE" | "FALSE" => Kind::Bool,
-            word if is_whole(word) => match word.parse::<i64>() {
-                Ok(_) => Kind::Int,
-                Err(_) => Kind::String, // an id with more digits than any number keeps them
-            },
-            word if is_number(word) => match word.parse::<f64>() {
-                Ok(number) if number.is_finite() => Kind::Float,
-                _ => Kind::String,
-            },
-            _ => Kind::String,
-        }
-    }
-}
-
-/// Returns true for `0`, `12`, `-3`; false for `007` and `+1`.
-fn is_whole(word: &str) -> bool {
-    let digits = word.strip_prefix('-').unwrap_or(word).as_bytes();
-    !digits.is_empty()
-        && digits.iter().all(u8::is_ascii_digit)
-        && (digits.len() == 1 || digits[0] != b'0')
-        && word != "-0"
-}
-
-/// Returns true for a number as JSON writes it.
-fn is_number(word: &str) -> bool {
-    let rest = word.strip_prefix('-').unwrap_or(word);
-    let (rest, exponent) = match rest.split_once(['e', 'E']) {
-        Some((rest, exponent)) => (rest, Some(exponent)),
-        None => (rest, None),
-    };
-    let (whole, fraction) = match rest.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (rest, None),
-    };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits(whole)
-        && (whole.len() == 1 || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
-}
-
 fn looks_of(kind: Kind) -> Looks {
     match kind {
-        Kind::Int | Kind::Float => Looks::Number,
+        Kind::Int | Kind::UInt | Kind::Float => Looks::Number,
         Kind::String => Looks::Text,
         Kind::Bool | Kind::List | Kind::Object => Looks::Other,
     }
@@ -134,6 +33,17 @@ struct Seen {
     values: u64,
     /// The words of a table without types.
     odd: OddWords,
+    numbers: Numbers,
+}
+
+impl Seen {
+    /// Returns the type of the column. Without values it has texts.
+    fn kind(&self) -> Kind {
+        match self.kind {
+            Some(kind) if kind.is_number() => self.numbers.kind(),
+            kind => kind.unwrap_or(Kind::String),
+        }
+    }
 }
 
 /// Infers the types of columns.
@@ -185,11 +95,14 @@ impl Types {
                     (kind, lossless)
                 }
             };
+            if kind.is_number() {
+                seen.numbers.see(row, row.cell(column));
+            }
             seen.values += 1;
             let joint = match (seen.kind, kind) {
                 (None, kind) => kind,
                 (Some(before), kind) if before == kind => continue,
-                (Some(Kind::Int | Kind::Float), Kind::Int | Kind::Float) => Kind::Float,
+                (Some(before), here) if before.is_number() && here.is_number() => Kind::Float,
                 (Some(_), _) if !lossless => Kind::String,
                 (Some(before), here) => {
                     return Err(Conflict { column, first: (seen.row, before), here });
@@ -206,19 +119,28 @@ impl Types {
         (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
     }
 
-    /// Returns notes about columns of texts most of whose words are numbers.
+    /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
     pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
-        let texts = names.iter().zip(&self.columns).filter(|(_, s)| s.kind == Some(Kind::String));
-        texts.filter_map(|(name, seen)| seen.odd.told(name)).collect()
+        let told = |(name, seen): (&String, &Seen)| match seen.kind? {
+            Kind::String => seen.odd.told(name),
+            kind if kind.is_number() => seen.numbers.told(name),
+            _ => None,
+        };
+        names.iter().zip(&self.columns).filter_map(told).collect()
     }
 
-    /// Returns the types of `columns` columns. A column without values has texts.
+    /// Returns the numbers of each of `columns` columns.
+    pub(crate) fn numbers(&self, columns: usize) -> Vec<Numbers> {
+        let of =
+            |n: usize| self.columns.get(n).map_or_else(Numbers::default, |s| s.numbers.clone());
+        (0..columns).map(of).collect()
+    }
+
+    /// Returns the types of `columns` columns.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
-        let inferred = |seen: &Seen| Inferred {
-            kind: seen.kind.unwrap_or(Kind::String),
-            nullable: seen.values < self.rows,
-        };
+        let inferred =
+            |seen: &Seen| Inferred { kind: seen.kind(), nullable: seen.values < self.rows };
         self.columns.iter().map(inferred).collect()
     }
 }
@@ -230,7 +152,8 @@ pub(super) fn kind_of(row: &Row, cell: Cell) -> Option<(Kind, bool)> {
         Cell::Word(word) => (Kind::of_word(row.text(word)), false),
         Cell::Bool(_) => (Kind::Bool, true),
         Cell::Int(_) => (Kind::Int, true),
-        Cell::Large(_) | Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
+        Cell::Large(_) => (Kind::UInt, true),
+        Cell::Float(_) | Cell::Digits(_) => (Kind::Float, true),
         Cell::Text(_) => (Kind::String, true),
         Cell::List(_) => (Kind::List, true),
         Cell::Object(_) => (Kind::Object, true),

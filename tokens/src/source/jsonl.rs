@@ -63,7 +63,7 @@ pub(super) fn field(json: &[u8], whole: &str, name: &str, text: &mut String) -> 
     let mut others = Vec::new();
     let mut found = false;
     let read = |fault: JsonFault| format!("{fault} of the {whole}");
-    let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?;
+    let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();
     if scan.token().map_err(read)? != Token::Object {
         return Err(read(scan.fault("expected a JSON object")));
     }

@@ -153,6 +153,14 @@ impl Gathered {
     }
 }
 
+/// Returns the type of a field with values of two types of numbers.
+fn joint(known: Kind, kind: Kind) -> Kind {
+    match (known, kind) {
+        (Kind::Float, _) | (_, Kind::Float) => Kind::Float,
+        _ => Kind::UInt,
+    }
+}
+
 /// Counts the fields of an object. The values of an annotation become elements of lists.
 ///
 /// # Errors
@@ -176,7 +184,7 @@ pub(super) fn count(
         *known = Some(match *known {
             None => kind,
             Some(known) if known == kind => kind,
-            Some(Kind::Int | Kind::Float) if matches!(kind, Kind::Int | Kind::Float) => Kind::Float,
+            Some(known) if known.is_number() && kind.is_number() => joint(known, kind),
             // Values of annotations are elements of lists: a mask is a polygon or a run-length code.
             Some(known) if in_lists => known,
             Some(known) => {

@@ -1,5 +1,6 @@
 //! Reads a COCO file as a stream of images, annotations and categories.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::BufReader;
 use std::path::Path;
@@ -10,6 +11,7 @@ use tarflume_formats::varint;
 
 use super::contents::{Gathered, MAX_CATEGORIES, count};
 use super::digits::Digits;
+use super::unique::{Unique, repeated};
 use crate::collide;
 use crate::failure::Failure;
 use crate::sorter::Sorter;
@@ -73,7 +75,11 @@ impl<'de> Visitor<'de> for File<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let mut names = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
+            if !names.insert(name.clone()) {
+                return Err(repeated(&name));
+            }
             self.budget.renew();
             let section = match name.as_str() {
                 "images" => Section::Images,
@@ -123,7 +129,13 @@ impl<'de> Visitor<'de> for List<'_, '_> {
         let mut number = 0u64;
         loop {
             self.file.budget.renew();
-            let Some(object) = list.next_element::<Map<String, Value>>()? else { return Ok(()) };
+            let object = match list.next_element()? {
+                Some(Unique(Value::Object(object))) => object,
+                Some(Unique(other)) => {
+                    return Err(A::Error::custom(format!("{other} is no object")));
+                }
+                None => return Ok(()),
+            };
             number += 1;
             if number.is_multiple_of(1024) && self.file.stop.requested() {
                 *self.file.failure = Some(Failure::interrupted());

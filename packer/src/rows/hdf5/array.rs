@@ -15,6 +15,7 @@ use hdf5_reader::{
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{failure, guarded, slab_limit};
+use super::filters;
 use crate::failure::Failure;
 
 /// Bytes of rows that are read at a time from a data set without chunks.
@@ -128,6 +129,7 @@ impl H5Array {
     ) -> std::result::Result<H5Array, Failure> {
         let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
         let dataset = guarded(|| file.dataset(name)).map_err(|e| failure(e, path))?;
+        filters::check(file, &dataset, name, path)?;
         let kind = Kind::of(dataset.dtype()).ok_or_else(|| {
             refuse(format!(
                 "its type is not read: {}; numbers, text and bytes of any length are",

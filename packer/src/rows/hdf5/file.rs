@@ -26,7 +26,7 @@ const RATIO: u64 = 1100;
 /// Limit on the description of one object.
 const MAX_HEADER: usize = 16 << 20;
 /// The number of h5py's filter LZF.
-const LZF: u16 = 32000;
+pub(super) const LZF: u16 = 32000;
 
 /// Returns the limit on the chunks that a thread holds, for a file of `length` bytes.
 pub(super) fn slab_limit(length: u64) -> u64 {
@@ -89,6 +89,11 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
         Error::Io(refused) if Blame::of(&refused).is_machine() => {
             CellFault::Failure(Failure::io(refused, "read", path))
         }
+        // A filter is one of all rows.
+        Error::UnsupportedFilter(filter) => CellFault::Failure(Failure::usage(format!(
+            "{}: {filter} is not read; write the data set with another filter (in h5py: compression='gzip' or 'lzf')",
+            path.shown()
+        ))),
         Error::Context { path: object, source } => match machine(*source, path) {
             CellFault::Data(text) => CellFault::Data(format!("{object}: {text}")),
             failure => failure,

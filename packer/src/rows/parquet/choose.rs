@@ -9,6 +9,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
 use super::super::assign::as_ext;
+use super::super::part_names::{Twins, part_name, renamed, twins};
 use super::super::url::SourceUrl;
 use super::walk::{Element, is_bytes};
 use crate::failure::Failure;
@@ -51,6 +52,8 @@ pub(super) struct Chosen {
     pub(super) key: Option<Vec<String>>,
     /// Whether the key is a file name, whose extension is dropped.
     pub(super) key_is_file: bool,
+    /// Notes about columns that are packed under other names.
+    pub(super) notes: Vec<String>,
 }
 
 impl Chosen {
@@ -89,11 +92,68 @@ impl Chosen {
         if !chooses_all {
             chosen.check_bytes(&dropped, file)?;
         }
-        chosen.check_exts(file)?;
         chosen.find_paths(schema);
         chosen.leaves.sort_unstable();
         chosen.leaves.dedup();
+        chosen.notes = chosen.changed_names(source, file);
         Ok(chosen)
+    }
+
+    /// Returns the extension of a part, the one of other bytes if that of an image is known only later.
+    fn ext(part: &PartColumn) -> &str {
+        match &part.ext {
+            ExtRule::Fixed(ext) => ext,
+            ExtRule::Content(_, other) => other,
+            ExtRule::Numbered(name) => name,
+        }
+    }
+
+    /// Returns the notes about parts with other names than their columns, or the options that name them.
+    fn changed_names(&self, source: &SourceUrl, file: &ParquetFile) -> Vec<String> {
+        let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
+        let column =
+            |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
+        let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);
+        let options = options.map(|(name, _)| renamed("option", name, &part_name(name)));
+        let is_chosen =
+            source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
+        let parts = self.parts.iter().filter(|part| {
+            let name = column(part);
+            !is_chosen && !is_option(&name) && part_name(&name) != name
+        });
+        let note = |part: &PartColumn| {
+            let ext = match &part.ext {
+                ExtRule::Fixed(ext) => ext.clone(),
+                ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
+                ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
+                ExtRule::Numbered(name) => format!("{name}.N.EXT"),
+            };
+            renamed("column", &column(part), &ext)
+        };
+        options.chain(parts.map(note)).collect()
+    }
+
+    /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
+    ///
+    /// # Errors
+    /// Returns an error that names both columns.
+    pub(super) fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
+        let column = |part: &PartColumn| {
+            let path = file.schema().column(part.leaf).path().string();
+            (
+                format!("'{}'", tarflume_formats::name::shown(path.as_bytes())),
+                Chosen::ext(part).to_string(),
+            )
+        };
+        let mut pairs: Vec<(String, String)> = self.parts.iter().map(column).collect();
+        if !self.json.is_empty() {
+            pairs.push(("the fields of the JSON".into(), "json".into()));
+        }
+        let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
+        Err(Failure::usage(format!(
+            "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
+            file.path().shown()
+        )))
     }
 
     /// Returns the part of an option `NAME=COLUMN`.
@@ -110,8 +170,9 @@ impl Chosen {
             },
         };
         let descriptor = schema.column(leaf);
+        let name = &part_name(name);
         if is_bytes(&descriptor, true) && descriptor.max_rep_level() == 0 {
-            let ext = match name {
+            let ext = match name.as_str() {
                 "image" => ExtRule::Content(String::new(), "bin".into()),
                 name => ExtRule::Fixed(name.into()),
             };
@@ -126,7 +187,7 @@ impl Chosen {
             let text = "is no part: bytes, text and lists of numbers are parts; all else is JSON";
             return Err(refused(file, column, text));
         };
-        let ext = if name.ends_with(".raw") { name.into() } else { format!("{name}.raw") };
+        let ext = if name.ends_with(".raw") { name.clone() } else { format!("{name}.raw") };
         let ext = ExtRule::Fixed(ext);
         Ok(PartColumn { ext, leaf, element: Some(element), maybe: false, beside: None })
     }
@@ -191,21 +252,6 @@ impl Chosen {
                 "has {why} that would not be packed; {remedy}, or leave the column out with drop={root}"
             );
             return Err(refused(file, &path, &text));
-        }
-        Ok(())
-    }
-
-    /// Refuses two columns that become the same part.
-    fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
-        let name = |part: &PartColumn| file.schema().column(part.leaf).path().string();
-        for (n, part) in self.parts.iter().enumerate() {
-            if let Some(other) = self.parts[..n].iter().find(|other| other.ext == part.ext) {
-                let text = format!(
-                    "and column '{}' become the same part; name them: a.jpg=COLUMN&b.jpg=COLUMN",
-                    name(other)
-                );
-                return Err(refused(file, &name(part), &text));
-            }
         }
         Ok(())
     }
@@ -284,10 +330,11 @@ fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
     let mut names = Vec::new();
     for leaf in 0..schema.num_columns() {
         let column = schema.column(leaf);
-        let name = schema.get_column_root(leaf).name().to_string();
         if is_dropped(&column.path().string(), dropped) {
             continue;
         }
+        let root = schema.get_column_root(leaf);
+        let name = part_name(root.name());
         if is_bytes(&column, false) && column.max_rep_level() == 0 {
             names.push((parts.len(), name));
             let ext = ExtRule::Fixed(String::new());
@@ -297,6 +344,7 @@ fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
             parts.push(PartColumn { ext, leaf, element: None, maybe: false, beside: None });
         } else if let Some(element) = Element::of(&column).filter(|_| column.max_rep_level() > 0)
             && column.path().parts().len() == 1 + 2 * column.max_rep_level() as usize
+            && !has_map(root)
         {
             let ext = ExtRule::Fixed(format!("{name}.raw"));
             let element = Some(element);
@@ -309,6 +357,18 @@ fn usual(schema: &SchemaDescriptor, dropped: &[&str]) -> Vec<PartColumn> {
         parts[part].ext = ExtRule::Content(prefix, name);
     }
     parts
+}
+
+/// Returns true for a map, and for lists and groups of maps: their keys and values belong together, and are JSON.
+fn has_map(field: &Type) -> bool {
+    use parquet::basic::{ConvertedType as C, LogicalType};
+    if !field.is_group() {
+        return false;
+    }
+    let info = field.get_basic_info();
+    matches!(info.converted_type(), C::MAP | C::MAP_KEY_VALUE)
+        || matches!(info.logical_type_ref(), Some(LogicalType::Map))
+        || field.get_fields().iter().any(|field| has_map(field))
 }
 
 /// Returns the leaves with this path or under it.

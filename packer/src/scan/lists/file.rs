@@ -9,6 +9,7 @@ use tarflume_formats::shown::ShowPath;
 use super::inventory::{self, Inventory};
 use super::line::{self, ListedFile, exact_time, known, number};
 use crate::failure::Failure;
+use crate::table::quotes::Quotes;
 use crate::table::stream;
 use crate::table::{self, Row, TableOptions};
 
@@ -91,15 +92,21 @@ fn of_inventory_csv(file: &Path, columns: &[String], take: &mut Take<'_>) -> Res
     };
     let (size, latest, deleted) = (column("size"), column("islatest"), column("isdeletemarker"));
     let (text, budget, origin) = stream::open(file)?;
+    let text = Quotes::new(text, b',', 1);
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).buffer_capacity(BUFFER).from_reader(text);
     let (mut record, mut decoded, mut rows) = (csv::ByteRecord::new(), Vec::new(), 0);
     loop {
         budget.renew();
         rows += 1;
-        let more = reader.read_byte_record(&mut record).map_err(|e| match e.into_kind() {
-            csv::ErrorKind::Io(error) => origin.refused(error, rows),
-            other => table::bad_row(file, rows, None, &format!("{other:?}")),
+        let read = reader.read_byte_record(&mut record).map_err(csv::Error::into_kind);
+        let more = read.map_err(|kind| match (kind, reader.get_ref().fault()) {
+            (_, Some(fault)) => {
+                let byte = origin.byte(fault.opened.byte);
+                table::bad_row(file, fault.opened.record + 1, byte, &fault.reason)
+            }
+            (csv::ErrorKind::Io(error), None) => origin.refused(error, rows),
+            (other, None) => table::bad_row(file, rows, None, &format!("{other:?}")),
         })?;
         if !more {
             return Ok(());

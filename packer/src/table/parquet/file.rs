@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as Physical;
+use parquet::basic::{Compression, Type as Physical};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
@@ -19,6 +19,7 @@ use parquet::schema::types::SchemaDescriptor;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files};
 
+use super::encrypted;
 use crate::failure::Failure;
 
 /// Limit on a footer.
@@ -29,6 +30,9 @@ pub(crate) const MAX_PAGE: u64 = 1 << 30;
 const SMALL_PAGE: u64 = 48 << 20;
 /// The best ratio of a codec that is no run of one value.
 const RATIO: u64 = 1100;
+/// The reason for refusing an encrypted file.
+const ENCRYPTED: &str = "the file is encrypted, and keys are not taken; read it with its keys and write it without \
+                         encryption (in pyarrow: read_table(..., decryption_properties=...), write_table)";
 /// Bytes that are read for a page header; most have fewer than 100.
 const HEADER: usize = 1 << 10;
 
@@ -104,9 +108,23 @@ impl ParquetFile {
         Pages::new(&self.file, self.bytes, true)
     }
 
-    /// Refuses columns of a type that was withdrawn from the format.
+    /// Refuses columns of a type that was withdrawn from the format, and those with a compression that is not read.
     pub(crate) fn check_leaf(&self, leaf: usize) -> Result<(), Failure> {
         let column = self.schema().column(leaf);
+        let groups = self.metadata().row_groups().iter();
+        let mut codecs = groups.map(|group| group.column(leaf).compression());
+        let is_unread =
+            |codec: &Compression| matches!(codec, Compression::BROTLI(_) | Compression::LZO);
+        if let Some(codec) = codecs.find(is_unread) {
+            let name = format!("{codec:?}");
+            return Err(Failure::usage(format!(
+                "{}: column '{}' is compressed by {}, which is not read; write the file with another compression (in \
+                 pyarrow: write_table(..., compression='zstd'))",
+                self.path.shown(),
+                column.path().string(),
+                name.split('(').next().unwrap_or_default()
+            )));
+        }
         match column.physical_type() {
             Physical::INT96 => Err(Failure::usage(format!(
                 "{}: column '{}' has the type INT96, which Parquet has withdrawn; write it as a \
@@ -130,7 +148,7 @@ fn check_tail(file: &File, bytes: u64, path: &Path) -> Result<(), Failure> {
     files::read_exact_at(file, &mut tail, at + 4).map_err(|e| Failure::io(e, "read", path))?;
     match &tail[4..] {
         b"PAR1" => {}
-        b"PARE" => return refuse("the file is encrypted; write it without encryption"),
+        b"PARE" => return refuse(ENCRYPTED),
         _ => {
             return refuse(
                 "this is not a Parquet file, or its end is missing: it does not end with PAR1",
@@ -171,7 +189,7 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResu
     })
 }
 
-/// Returns the failure for an error of the Parquet reader.
+/// Returns the failure for an error of the Parquet reader. Encrypted columns, whose pages look damaged, are named.
 pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
     let why = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
@@ -183,6 +201,12 @@ pub(crate) fn failure(error: ParquetError, path: &Path, of: &str) -> Failure {
         },
         other => other.to_string(),
     };
+    let is_encrypted = files::open(path).is_ok_and(|(file, found)| {
+        encrypted::has_encrypted_columns(&file, found.len(), MAX_FOOTER)
+    });
+    if is_encrypted {
+        return Failure::bad_data(format!("{}: {ENCRYPTED}", path.shown()));
+    }
     let remedy = match why.contains("CRC checksum mismatch") {
         true => "; the file is damaged: copy it again",
         false => "",

@@ -13,7 +13,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -54,7 +54,17 @@ impl JsonRows {
                 let builder =
                     ParquetRecordBatchReaderBuilder::new_with_metadata(file.pages(), file.footer());
                 let built = || builder.with_projection(mask).with_batch_size(BATCH).build();
-                Some(guarded(built).map_err(|e| failure(e, file.path(), "its columns"))?)
+                let reader = guarded(built).map_err(|e| failure(e, file.path(), "its columns"))?;
+                for field in RecordBatchReader::schema(&reader).fields() {
+                    if let Some(kind) = without_json(field.data_type()) {
+                        return Err(Failure::usage(format!(
+                            "{}: column '{}': its type {kind} has no JSON; leave it out with ?json=OTHER,COLUMNS",
+                            file.path().shown(),
+                            field.name()
+                        )));
+                    }
+                }
+                Some(reader)
             }
         };
         Ok(JsonRows { file: file.clone(), reader, batch: None, next: 0, row: 0 })
@@ -127,6 +137,24 @@ pub(crate) struct JsonRow {
     pub(crate) values: Map<String, Value>,
     /// Why a value has no JSON, if one has none.
     pub(crate) fault: Option<String>,
+}
+
+/// Returns the type in a column's type whose values have no JSON; `None` if all have some.
+fn without_json(kind: &DataType) -> Option<&DataType> {
+    use DataType as D;
+    match kind {
+        D::List(field) | D::LargeList(field) | D::FixedSizeList(field, _) | D::Map(field, _) => {
+            without_json(field.data_type())
+        }
+        D::Struct(fields) => fields.iter().find_map(|field| without_json(field.data_type())),
+        D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_) => Some(kind),
+        D::Duration(_)
+        | D::Interval(_)
+        | D::Union(..)
+        | D::RunEndEncoded(..)
+        | D::Dictionary(..) => Some(kind),
+        _ => None,
+    }
 }
 
 /// Returns the JSON of one value.
@@ -208,22 +236,37 @@ fn list(items: &Arc<dyn Array>) -> Result<Value, String> {
 }
 
 fn object(fields: &arrow_array::StructArray, row: usize) -> Result<Value, String> {
-    let named = fields.fields().iter().zip(fields.columns());
-    let values = named.map(|(field, column)| Ok((field.name().clone(), value(column, row)?)));
-    values.collect::<Result<Map<_, _>, String>>().map(Value::Object)
+    let mut object = Map::new();
+    for (field, column) in fields.fields().iter().zip(fields.columns()) {
+        add(&mut object, field.name().clone(), value(column, row)?)?;
+    }
+    Ok(Value::Object(object))
+}
+
+/// Adds a member to an object, which may not have its name yet.
+fn add(object: &mut Map<String, Value>, name: String, value: Value) -> Result<(), String> {
+    if object.contains_key(&name) {
+        let name = tarflume_formats::name::shown(name.as_bytes());
+        return Err(format!(
+            "the key '{name}' occurs twice, and an object of JSON has one value for it; write a list of pairs"
+        ));
+    }
+    object.insert(name, value);
+    Ok(())
 }
 
 /// Returns a map as an object; keys that are not text are written as their JSON.
 fn pairs(entries: &arrow_array::StructArray) -> Result<Value, String> {
     let [keys, values] = entries.columns() else { return Err("a map without values".into()) };
-    let pair = |n| {
+    let mut object = Map::new();
+    for n in 0..entries.len() {
         let key = match value(keys, n)? {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        Ok((key, value(values, n)?))
-    };
-    (0..entries.len()).map(pair).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+        add(&mut object, key, value(values, n)?)?;
+    }
+    Ok(Value::Object(object))
 }
 
 /// Returns a number of 32 bits with the digits that it has as one.

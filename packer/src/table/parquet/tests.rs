@@ -48,7 +48,7 @@ fn rows_have_the_types_of_the_file() {
     });
     assert_eq!(
         kinds.collect::<Vec<_>>(),
-        ["/id string", "/n int64?", "/big float64", "/x float64?", "/ok bool", "/day string"]
+        ["/id string", "/n int64?", "/big uint64", "/x float64?", "/ok bool", "/day string"]
     );
     let writer = RowWriter::new(&survey.names, &survey.types, &[]);
     let mut reader = table::open(&path, &options).unwrap();
