@@ -82,29 +82,19 @@ impl Tokenizer {
         let mut inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|e| refused(&e))?;
         inner.with_truncation(None).map_err(|e| refused(&e))?;
         inner.with_padding(None);
-        let mut notices = Vec::new();
-        let mut rules = if options.add_special_tokens { rule::ADDED } else { 0 };
-        if options.split_special_tokens {
-            inner.set_encode_special_tokens(true);
-            rules |= rule::SPLIT;
-        }
+        inner.set_encode_special_tokens(options.split_special_tokens);
         let model = settled(&bytes, inner.get_model()).map_err(|e| refused(&e))?;
+        let rules = options.rules() | model.rules;
         if let Some(model) = model.model {
             inner.with_model(model);
         }
-        if let Some(dropout) = model.dropout {
-            notices.push(format!(
-                "{}: its dropout of {dropout} is off: it is for training, and would give other ids in \
-                 each run",
-                path.shown()
-            ));
-        }
-        rules |= model.rules;
         let vocabulary = inner.get_vocab(true).values().max().map_or(0, |&id| u64::from(id) + 1);
         if vocabulary == 0 {
             return Err(refused(&"its vocabulary is empty"));
         }
         let found = specials(&inner, options, model.unknown).map_err(|e| refused(&e))?;
+        let mut notices: Vec<String> =
+            model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
         hasher.update(LIBRARY.as_bytes()).update(&[0, rules]).update(&bytes);
@@ -141,6 +131,21 @@ impl Tokenizer {
     fn alone(&self, text: &str) -> Option<MutexGuard<'_, ()>> {
         (text.len() > LONG).then(|| self.long.lock().ignore_poison())
     }
+}
+
+impl TokenizerOptions {
+    fn rules(self) -> u8 {
+        let added = if self.add_special_tokens { rule::ADDED } else { 0 };
+        let split = if self.split_special_tokens { rule::SPLIT } else { 0 };
+        added | split
+    }
+}
+
+fn no_dropout(path: &Path, dropout: f32) -> String {
+    let shown = path.shown();
+    format!(
+        "{shown}: its dropout of {dropout} is off: it is for training, and would give other ids in each run"
+    )
 }
 
 /// A model whose ids are the same in each run and in each build.

@@ -96,21 +96,7 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
                 let text = format!("{}: no such file or folder", path.shown());
                 return Err(Failure::usage(text));
             }
-            Some(Kind::Folder) => {
-                let mut below = Vec::new();
-                walk(path, "", given, &mut below, &mut left_out)?;
-                let is_about = |file: &Found| file.form == Form::Plain && is_about(&file.path);
-                if below.iter().any(|file| !is_about(file)) {
-                    below.retain(|file| {
-                        let about = is_about(file);
-                        if about {
-                            left_out.about(&file.path);
-                        }
-                        !about
-                    });
-                }
-                found.extend(below);
-            }
+            Some(Kind::Folder) => found.extend(folder(path, given, &mut left_out)?),
             Some(_) => {
                 let form = form(path).ok_or_else(|| {
                     Failure::usage(format!(
@@ -124,15 +110,33 @@ pub fn list(paths: &[PathBuf], reading: &Reading) -> Result<Sources, Failure> {
         }
     }
     if found.is_empty() {
-        let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
-        let others =
-            left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
-        return Err(Failure::usage(format!(
-            "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
-            shown.join(", ")
-        )));
+        return Err(nothing(paths, &left_out));
     }
     Ok(named(paths, found, reading, left_out.notices()))
+}
+
+/// Returns the failure of paths without any text.
+fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
+    let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
+    let others =
+        left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
+    Failure::usage(format!(
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
+        shown.join(", ")
+    ))
+}
+
+/// Returns the files of a folder, without those that describe the others.
+fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<Found>, Failure> {
+    let mut found = Vec::new();
+    walk(path, "", given, &mut found, left_out)?;
+    let is_about = |file: &Found| file.form == Form::Plain && is_about(&file.path);
+    if !found.iter().all(is_about) {
+        for file in found.extract_if(.., |file| is_about(file)) {
+            left_out.about(&file.path);
+        }
+    }
+    Ok(found)
 }
 
 /// Names the files and makes sources of them.
