@@ -2,8 +2,9 @@
 
 use tarflume_formats::name;
 
-/// Returns the name of a column as (the first part of) an extension that every reader takes for the same: extensions have
-/// no upper-case letters, since readers lower them, and no slash, since a key ends after the last one.
+/// Returns the name of a column as an extension, or its first part, that every reader takes for the
+/// same: extensions have no upper-case letters, since readers lower them, and no slash, since a key
+/// ends after the last one.
 pub(super) fn part_name(column: &str) -> String {
     let changed = |c: char| match c {
         '/' | '\0'..='\x1f' | '\x7f' => '_',

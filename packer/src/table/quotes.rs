@@ -1,8 +1,8 @@
 //! `Quotes`: passes the text of separated fields on, and finds quotes that would change fields in silence.
 //!
-//! The parser accepts every text: a quote that is never closed makes one field of the rest of the file, and text after a
-//! closing quote joins the field. Both are faults here. A quote inside a field that does not begin with one is text, for
-//! every parser.
+//! The parser accepts every text: a quote that is never closed makes one field of the rest of the
+//! file, and text after a closing quote joins the field. Both are faults here. A quote inside a field
+//! that does not begin with one is text, for every parser.
 
 use std::io::{self, Read};
 
