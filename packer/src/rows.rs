@@ -25,6 +25,7 @@ pub(crate) mod parquet;
 mod reader;
 mod samples;
 mod sidecar;
+mod stacked;
 mod table;
 mod tar;
 mod tar_words;
@@ -39,6 +40,7 @@ use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 use crate::scan::builder::ScanBuilder;
+use crate::scan::described::Columns;
 use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
@@ -95,6 +97,9 @@ pub(crate) fn scan(
     let mut builder = ScanBuilder::new(options);
     let mut root = 0;
     for source in sources {
+        if let Some(has) = columns_of(source.kind) {
+            builder.begin(source, has);
+        }
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
@@ -114,7 +119,25 @@ pub(crate) fn scan(
         }
         root += source.files.len() as u32;
     }
-    Ok(builder.finish())
+    match builder.described.stacked() {
+        Some(found) => Err(stacked::refused(&found, sources)),
+        None => Ok(builder.finish()),
+    }
+}
+
+/// Returns what a source of this kind states about its columns, before it is listed. The files of tables and of npz state
+/// theirs one by one, and those of archives nothing.
+fn columns_of(kind: SourceKind) -> Option<Columns> {
+    match kind {
+        SourceKind::Npy
+        | SourceKind::Mds
+        | SourceKind::LitData
+        | SourceKind::Parquet
+        | SourceKind::Hdf5 => Some(Columns::All),
+        SourceKind::TfRecord => Some(Columns::Some),
+        SourceKind::Csv | SourceKind::Jsonl | SourceKind::Npz => None,
+        SourceKind::Tar | SourceKind::Zip => None,
+    }
 }
 
 /// Creates a reader of planned parts of these sources under these roots; `times` tells whether

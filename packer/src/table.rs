@@ -190,9 +190,9 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
         Form::Separated(usual) => {
             Ok(Box::new(csv::CsvTable::open(path, options.separator.unwrap_or(usual), options)?))
         }
-        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
+        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path, options.rules)?)),
         #[cfg(feature = "tables")]
-        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path)?)),
+        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]
         Form::Parquet => Err(no_parquet(path)),
     }

@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, CWD, FileType, statat};
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
-use super::url::SourceUrl;
+use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
+use crate::scan::described::Columns;
 use crate::source::{part_path, stamp};
 use crate::table::json::{RowWriter, put_plain};
 use crate::table::options::NAMES;
@@ -70,17 +72,22 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let kind = source.kind.word();
         let root = (root + n as u32, folder);
         let number = builder.source(root, &under, kind, Default::default())?;
-        let options = table_options(source)?;
+        let options = table_options(source, builder.options().json)?;
         let survey = Survey::of(path, &options, stop)?;
         builder.notes.extend(survey.notes.iter().cloned());
         let parts = Parts::of(source, path, &survey)?;
-        parts.describe(&survey, builder);
+        let has = match source.kind {
+            SourceKind::Jsonl => Columns::Some,
+            _ => Columns::All,
+        };
+        builder.begin(format!("{kind}:{}", path.shown()), has);
+        parts.describe(&survey, builder)?;
         let mut reader = table::open(path, &options)?;
         let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
         loop {
             let more = reader.next(&mut row)?;
             if more {
-                batch.push(parts.pending(folder, &row));
+                batch.push(parts.pending(folder, &row, options.rules));
             }
             if batch.len() == BATCH || !more {
                 if stop.requested() {
@@ -104,8 +111,8 @@ pub(super) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
     source.files.iter().map(folder)
 }
 
-fn table_options(source: &SourceUrl) -> Result<TableOptions, Failure> {
-    let mut options = TableOptions::default();
+fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, Failure> {
+    let mut options = TableOptions { rules, ..TableOptions::default() };
     for name in NAMES {
         if let Some(value) = source.option(name) {
             options
@@ -157,21 +164,22 @@ impl Parts {
     }
 
     /// Adds the columns of the JSON to the description of the samples.
-    fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
+    ///
+    /// # Errors
+    /// Returns an error if another table has another type of one.
+    fn describe(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) -> Result<(), Failure> {
         if self.json.is_none() {
-            return;
+            return Ok(());
         }
         let used: Vec<usize> =
             self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
         for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
-            let column = described(name, survey.types[at]);
-            if !builder.about().columns.iter().any(|known| known.name == column.name) {
-                builder.about().columns.push(column);
-            }
+            builder.describe(described(name, survey.types[at]))?;
         }
+        Ok(())
     }
 
-    fn pending(&self, folder: &Path, row: &Row) -> Pending {
+    fn pending(&self, folder: &Path, row: &Row, rules: JsonRules) -> Pending {
         let mut pending = Pending { number: row.number, ..Pending::default() };
         for (at, (ext, column)) in self.files.iter().enumerate() {
             match file_path(folder, row, *column) {
@@ -213,7 +221,10 @@ impl Parts {
             },
         }
         if let Some(writer) = &self.json {
-            writer.write(row, &mut pending.json);
+            match writer.check(row, rules) {
+                Ok(()) => writer.write(row, &mut pending.json),
+                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
+            }
         }
         pending
     }

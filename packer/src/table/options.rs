@@ -1,5 +1,7 @@
 //! `TableOptions`: how a table is read, from the words of an option.
 
+use tarflume_formats::json::JsonRules;
+
 /// The names of the options.
 pub(crate) const NAMES: [&str; 3] = ["sep", "missing", "blanks"];
 
@@ -12,6 +14,8 @@ pub(crate) struct TableOptions {
     pub(crate) missing: Vec<String>,
     /// Whether white space around words is left out.
     pub(crate) trims: bool,
+    /// Which texts are JSON, and so whether `NaN` is a number. Of the build, not of the table.
+    pub(crate) rules: JsonRules,
 }
 
 impl TableOptions {

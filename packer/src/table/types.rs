@@ -1,14 +1,15 @@
 //! The types of a table's columns, inferred from all rows.
 //!
 //! Words of a table without types become truth values or numbers only if all words of the column
-//! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
-//! is an error that names both rows.
+//! are; `NaN` and `inf` are numbers beside numbers, and texts beside texts. Ids with leading zeros are
+//! text. Values with types must agree: a column of numbers and texts is an error that names both rows.
 
 use serde_json::Value;
 use tarflume_formats::Column;
 
 use super::odd::{Looks, OddWords};
 use super::{Cell, Row};
+use crate::json_float;
 
 /// The type of a value or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,8 +133,21 @@ struct Seen {
     row: u64,
     /// Rows that have a value.
     values: u64,
+    /// Whether some are words for `NaN` or infinite numbers in a table without types.
+    has_not_finite: bool,
     /// The words of a table without types.
     odd: OddWords,
+}
+
+impl Seen {
+    /// Returns the type of all values so far.
+    fn joint(&self) -> Option<Kind> {
+        match self.kind {
+            Some(Kind::Int | Kind::Float) if self.has_not_finite => Some(Kind::Float),
+            _ if self.has_not_finite => Some(Kind::String),
+            kind => kind,
+        }
+    }
 }
 
 /// Infers the types of columns.
@@ -182,6 +196,15 @@ impl Types {
                     if let Cell::Word(word) = cell {
                         seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
                     }
+                    if let Cell::Word(word) = cell
+                        && kind == Kind::String
+                        && json_float::word(row.text(word)).is_some()
+                    {
+                        // In a column of numbers it is one; in a column of texts it is a text.
+                        seen.has_not_finite = true;
+                        seen.values += 1;
+                        continue;
+                    }
                     (kind, lossless)
                 }
             };
@@ -202,13 +225,14 @@ impl Types {
 
     /// Returns for each of `columns` columns whether no value is other than a whole number.
     pub(crate) fn whole(&self, columns: usize) -> Vec<bool> {
-        let kind = |column: usize| self.columns.get(column).and_then(|seen| seen.kind);
+        let kind = |column: usize| self.columns.get(column).and_then(Seen::joint);
         (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
     }
 
     /// Returns notes about columns of texts most of whose words are numbers.
     pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
-        let texts = names.iter().zip(&self.columns).filter(|(_, s)| s.kind == Some(Kind::String));
+        let texts =
+            names.iter().zip(&self.columns).filter(|(_, s)| s.joint() == Some(Kind::String));
         texts.filter_map(|(name, seen)| seen.odd.told(name)).collect()
     }
 
@@ -216,7 +240,7 @@ impl Types {
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
         let inferred = |seen: &Seen| Inferred {
-            kind: seen.kind.unwrap_or(Kind::String),
+            kind: seen.joint().unwrap_or(Kind::String),
             nullable: seen.values < self.rows,
         };
         self.columns.iter().map(inferred).collect()
