@@ -55,8 +55,8 @@ impl ClassTable {
 pub struct Column {
     /// A JSON pointer (`/width`), or the extension of an array part (`x.raw`).
     pub name: String,
-    /// `bool`, `int64`, `float64`, `string`, `list`, `object`; for an array, numpy's name of its
-    /// type: `uint8`, `float32`.
+    /// `bool`, `int64`, `uint64`, `float32`, `float64`, `string`, `list`, `object`: the type as which a value reads back
+    /// the same; for an array, numpy's name of its type, or `bfloat16`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The shape of one sample's array; absent for fields.

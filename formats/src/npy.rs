@@ -77,7 +77,13 @@ impl Header {
 /// Returns an error if the bytes do not begin a header, or one of over [`MAX_HEAD`] bytes.
 pub fn needed(bytes: &[u8]) -> Result<usize> {
     if let Some(at) = bytes.iter().zip(MAGIC).position(|(&found, magic)| found != magic) {
-        let text = "this is not an npy file: it does not begin with \\x93NUMPY";
+        let text = match bytes {
+            [b'P', b'K', 3 | 5, ..] => {
+                "this is not an npy file but a zip of arrays (npz); `pack build npz:FILE` packs \
+                                        its rows, and numpy.load reads its arrays"
+            }
+            _ => "this is not an npy file: it does not begin with \\x93NUMPY",
+        };
         return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at as u64));
     }
     if let Some(&major) = bytes.get(6)

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use tarflume_formats::files;
+use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 use crate::rows;
@@ -22,6 +23,15 @@ pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
         files::read_exact_at(&file, &mut first, 0).map_err(|e| Failure::io(e, "read", path))?;
     }
     match &first {
+        b"PK\x03\x04" => Err(Failure::usage(format!(
+            "{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
+             numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: pack build 'npz:{0}' -o OUT",
+            path.shown()
+        ))),
+        b"\x93NUM" => Err(Failure::usage(format!(
+            "{}: an npy file has one array; leave out the name '{name}'",
+            path.shown()
+        ))),
         b"PAR1" => rows::parquet_places(path, name),
         // An HDF5 file may begin with bytes of its user.
         _ => rows::hdf5_places(path, name),

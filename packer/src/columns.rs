@@ -197,7 +197,7 @@ fn number(number: Number<'_>, kind: ValueType) -> Result<Value<'static>, Rounded
     match kind {
         // A column of narrow floats asks for the nearest ones.
         ValueType::F32 if !number.is_integer() => {
-            let near = number.nearest();
+            let near = f64::from(number.nearest_single());
             if near.is_finite() || number.is_special() {
                 Ok(Value::Float(near))
             } else {

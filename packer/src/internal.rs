@@ -25,6 +25,9 @@ pub fn read_table(path: &Path) {
     let (mut row, mut json) = (Row::default(), Vec::new());
     while let Ok(true) = reader.next(&mut row) {
         json.clear();
+        if writer.check(&row, JsonRules::Strict).is_err() {
+            continue; // a build refuses the row
+        }
         writer.write(&row, &mut json);
         assert_eq!(check_object(&json, JsonRules::Strict), Ok(()), "a row is no JSON object");
     }

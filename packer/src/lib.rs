@@ -51,6 +51,7 @@
 #![warn(missing_docs)]
 
 mod annotations;
+mod array_note;
 pub mod arrays;
 pub mod braces;
 pub mod bucket;
@@ -75,6 +76,7 @@ pub mod index;
 pub mod internal;
 mod irregular;
 mod join;
+mod json_float;
 mod json_rules;
 mod label;
 pub mod listing;

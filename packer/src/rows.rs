@@ -27,6 +27,7 @@ mod part_names;
 mod reader;
 mod samples;
 mod sidecar;
+mod stacked;
 mod table;
 mod tar;
 mod tar_words;
@@ -41,6 +42,7 @@ use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
 use crate::scan::builder::ScanBuilder;
+use crate::scan::described::Columns;
 use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
 use crate::split_names;
@@ -100,6 +102,9 @@ pub(crate) fn scan(
     let mut root = 0;
     for source in sources {
         let before = builder.rows();
+        if let Some(has) = columns_of(source.kind) {
+            builder.begin(source, has);
+        }
         let listing = Listing { root, builder: &mut builder, counter, stop };
         match source.kind {
             SourceKind::Npy => npy::list(source, listing)?,
@@ -121,6 +126,9 @@ pub(crate) fn scan(
             builder.notes.push(empty(source));
         }
         root += source.files.len() as u32;
+    }
+    if let Some(found) = builder.described.stacked() {
+        return Err(stacked::refused(&found, sources));
     }
     let mut scan = builder.finish();
     scan.layout.splits = splits(sources);
@@ -148,6 +156,21 @@ fn empty(source: &SourceUrl) -> String {
             "{first} and {} have no rows, and each row is a sample",
             units::counted(files as u64 - 1, "other file", "other files")
         ),
+    }
+}
+
+/// Returns what a source of this kind states about its columns, before it is listed. The files of tables and of npz state
+/// theirs one by one, and those of archives nothing.
+fn columns_of(kind: SourceKind) -> Option<Columns> {
+    match kind {
+        SourceKind::Npy
+        | SourceKind::Mds
+        | SourceKind::LitData
+        | SourceKind::Parquet
+        | SourceKind::Hdf5 => Some(Columns::All),
+        SourceKind::TfRecord => Some(Columns::Some),
+        SourceKind::Csv | SourceKind::Jsonl | SourceKind::Npz => None,
+        SourceKind::Tar | SourceKind::Zip => None,
     }
 }
 

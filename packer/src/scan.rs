@@ -8,6 +8,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod builder;
+pub(crate) mod described;
 pub(crate) mod exclude;
 pub(crate) mod exclude_list;
 pub(crate) mod exts;

@@ -192,9 +192,9 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
     };
     match form {
         Form::Separated(usual) => Ok(Box::new(csv::CsvTable::open(path, usual, options)?)),
-        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path)?)),
+        Form::Lines => Ok(Box::new(jsonl::JsonLines::open(path, options.rules)?)),
         #[cfg(feature = "tables")]
-        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path)?)),
+        Form::Parquet => Ok(Box::new(parquet::ParquetTable::open(path, options.rules)?)),
         #[cfg(not(feature = "tables"))]
         Form::Parquet => Err(no_parquet(path)),
     }

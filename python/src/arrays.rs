@@ -12,6 +12,7 @@ use crate::column::Column;
 use crate::errors::{OrRaise, usage};
 use crate::failures::JobFailure;
 use crate::memory::VecMemory;
+use crate::numbers::Shape;
 use crate::row_index::RowIndex;
 use crate::words;
 
@@ -78,11 +79,12 @@ impl ArrayDataset {
         py: Python<'_>,
         path: PathBuf,
         name: Option<String>,
-        dtype: Option<String>,
-        shape: Option<Vec<usize>>,
+        #[pyo3(from_py_with = words::some_dtype_word)] dtype: Option<&str>,
+        shape: Option<Shape>,
         offset: u64,
     ) -> PyResult<ArrayDataset> {
-        let raw = dtype.map(|dtype| (dtype, shape.clone().unwrap_or_default(), offset));
+        let shape = shape.map(|Shape(shape)| shape);
+        let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
         let array = match (&name, &raw) {
             (Some(name), None) => found(py, &path, name)?,
             (None, Some((dtype, shape, offset))) => {

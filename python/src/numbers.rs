@@ -1,6 +1,7 @@
-//! `Number`: a whole number as an argument, with a readable error for other values.
+//! `Number` and `Shape`: whole numbers as arguments, with a readable error for other values.
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::errors::usage;
 
@@ -25,6 +26,27 @@ fn refused(object: &Bound<'_, PyAny>) -> PyErr {
     match object.repr() {
         Ok(given) => usage(object.py(), format!("{what} is needed, not {given}")),
         Err(failed) => failed,
+    }
+}
+
+/// The elements along each dimension, from a tuple or list.
+pub(crate) struct Shape(pub(crate) Vec<usize>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Shape {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.cast::<PyString>().is_err() && object.try_iter().is_ok() {
+            return object.extract::<Vec<Number<usize>>>().map(|numbers| Shape(plain(numbers)));
+        }
+        let given = object.repr()?;
+        let text = match object.extract::<Number<usize>>() {
+            Ok(Number(one)) => format!("a shape is a tuple, such as ({one},), not {given}"),
+            Err(_) => {
+                format!("a shape is a tuple of whole numbers, such as (3, 224, 224), not {given}")
+            }
+        };
+        Err(usage(object.py(), text))
     }
 }
 

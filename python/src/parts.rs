@@ -11,7 +11,7 @@ use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::conversion::Conversion;
 use crate::errors::{OrRaise, usage};
 use crate::fallback::PillowFallback;
-use crate::numbers::{Number, plain};
+use crate::numbers::{Number, Shape};
 use crate::tokens::Tokens;
 use crate::transforms::transform_of;
 use crate::words;
@@ -89,7 +89,7 @@ impl Image {
         part: Option<&str>,
         layout: &str,
         channels: &str,
-        dtype: &str,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         normalize: Option<&str>,
         mean: Option<[f32; 3]>,
         std: Option<[f32; 3]>,
@@ -187,15 +187,15 @@ impl Json {
         py: Python<'_>,
         pointer: &str,
         part: &str,
-        dtype: &str,
-        shape: Option<Vec<Number<usize>>>,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
+        shape: Option<Shape>,
         variable: bool,
         text: bool,
         labels: Option<Vec<String>>,
         default: Option<&Bound<'_, PyAny>>,
         rules: &str,
     ) -> PyResult<Self> {
-        let shape = shape.map(plain);
+        let shape = shape.map(|Shape(shape)| shape);
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default, rules);
         let mut json = tarflume::Json::new(part, pointer)
             .dtype(words::dtype(py, dtype)?)
@@ -252,7 +252,11 @@ part!(ClassLabel);
 impl ClassLabel {
     #[new]
     #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
-    fn new(py: Python<'_>, part: &str, dtype: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        part: &str,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
+    ) -> PyResult<Self> {
         let again = again!(py, part, dtype);
         ClassLabel::of(py, tarflume::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
     }
@@ -275,11 +279,11 @@ impl Raw {
     fn new(
         py: Python<'_>,
         part: &str,
-        dtype: &str,
-        shape: Option<Vec<Number<usize>>>,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
+        shape: Option<Shape>,
         optional: bool,
     ) -> PyResult<Self> {
-        let shape = shape.map(plain);
+        let shape = shape.map(|Shape(shape)| shape);
         let again = again!(py, part, dtype, shape, optional);
         let mut raw = tarflume::Raw::new(part).dtype(words::dtype(py, dtype)?);
         if let Some(shape) = shape {
@@ -324,12 +328,13 @@ impl Npy {
     #[pyo3(signature = (dtype, part = "npy", *, shape = None, tail = None))]
     fn new(
         py: Python<'_>,
-        dtype: &str,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         part: &str,
-        shape: Option<Vec<Number<usize>>>,
-        tail: Option<Vec<Number<usize>>>,
+        shape: Option<Shape>,
+        tail: Option<Shape>,
     ) -> PyResult<Self> {
-        let (shape, tail) = (shape.map(plain), tail.map(plain));
+        let shape = shape.map(|Shape(shape)| shape);
+        let tail = tail.map(|Shape(tail)| tail);
         let again = again!(py, dtype, part, shape, tail);
         let npy = tarflume::Npy::new(part, words::dtype(py, dtype)?);
         let npy = match (shape, tail) {
@@ -373,12 +378,12 @@ impl Apply {
         function: &Bound<'_, PyAny>,
         column: &Bound<'_, PyAny>,
         dtype: Option<&str>,
-        shape: Option<Vec<Number<usize>>>,
+        shape: Option<Shape>,
         most: Option<Number<usize>>,
         text: bool,
         seeded: bool,
     ) -> PyResult<Self> {
-        let shape = shape.map(plain);
+        let shape = shape.map(|Shape(shape)| shape);
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
         let wanted = ApplyOptions { dtype, shape, most, text, seeded };

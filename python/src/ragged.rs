@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use tarflume::internal::{nearest_bf16, nearest_f16};
 use tarflume::{Batch, DType, Element};
 
 use crate::column::{Column, own};
@@ -164,22 +165,51 @@ impl Ragged {
     }
 
     /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
-    /// lengths of the rows. For pictures: an array with the largest height and the largest width, filled at
+    /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array with the largest height and the largest width, filled at
     /// the right and at the bottom, and a mask [rows, height, width] that is true inside a picture.
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
-        match self.column(py)?.dtype() {
-            DType::U8 => self.filled(py, value as u8),
-            DType::I8 => self.filled(py, value as i8),
-            DType::U16 => self.filled(py, value as u16),
-            DType::I16 => self.filled(py, value as i16),
-            DType::U32 => self.filled(py, value as u32),
-            DType::I32 => self.filled(py, value as i32),
-            DType::U64 => self.filled(py, value as u64),
-            DType::I64 => self.filled(py, value as i64),
-            DType::F16 => self.filled(py, half::f16::from_f64(value)),
-            DType::Bf16 => self.filled(py, half::bf16::from_f64(value)),
-            DType::F32 => self.filled(py, value as f32),
+        let dtype = self.column(py)?.dtype();
+        let outside = || {
+            let text =
+                format!("{value} is no {}, so rows cannot be padded with it", dtype_name(dtype));
+            usage(py, text)
+        };
+        let whole = (value.fract() == 0.0 && value.abs() < 1e20).then_some(value as i128);
+        macro_rules! whole {
+            ($kind:ty) => {{
+                let fill = whole.and_then(|whole| <$kind>::try_from(whole).ok());
+                self.filled(py, fill.ok_or_else(outside)?)
+            }};
+        }
+        let fits = |is_finite: bool| match is_finite || !value.is_finite() {
+            true => Ok(()),
+            false => Err(outside()),
+        };
+        match dtype {
+            DType::U8 => whole!(u8),
+            DType::I8 => whole!(i8),
+            DType::U16 => whole!(u16),
+            DType::I16 => whole!(i16),
+            DType::U32 => whole!(u32),
+            DType::I32 => whole!(i32),
+            DType::U64 => whole!(u64),
+            DType::I64 => whole!(i64),
+            DType::F16 => {
+                let fill = nearest_f16(value);
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
+            DType::Bf16 => {
+                let fill = nearest_bf16(value);
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
+            DType::F32 => {
+                let fill = value as f32;
+                fits(fill.is_finite())?;
+                self.filled(py, fill)
+            }
             DType::F64 => self.filled(py, value),
             other => Err(usage(py, format!("rows of {} cannot be padded", dtype_name(other)))),
         }

@@ -35,7 +35,7 @@ impl Tokens {
         py: Python<'_>,
         length: Number<usize>,
         kind: &str,
-        dtype: &str,
+        #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         padding: i64,
         ids: &str,
         cu_seqlens: &str,

@@ -48,6 +48,38 @@ pub(crate) fn dtype(py: Python<'_>, word: &str) -> PyResult<DType> {
     one_of(py, "dtype", word, &DTYPES)
 }
 
+/// Takes the name of a type as an argument.
+///
+/// # Errors
+/// Raises an error that names the argument to give for a type of NumPy or torch.
+pub(crate) fn dtype_word(object: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    let py = object.py();
+    if let Ok(word) = object.extract::<String>() {
+        return dtype(py, &word).map(dtype_name);
+    }
+    // numpy.dtype has a name, numpy.float32 is a class with one, and torch.float32 has it in its text.
+    let text =
+        |of: PyResult<Bound<'_, PyAny>>| of.ok().and_then(|name| name.extract::<String>().ok());
+    let shown = object.str()?.to_string();
+    let known = [
+        text(object.getattr("name")),
+        text(object.getattr("__name__")),
+        shown.strip_prefix("torch.").map(String::from),
+    ];
+    let known =
+        known.into_iter().flatten().find(|name| DTYPES.iter().any(|(word, _)| word == name));
+    let known = known.unwrap_or_else(|| "float32".into());
+    Err(usage(
+        py,
+        format!("a dtype is the name of a type, such as dtype={known:?}, not {}", object.repr()?),
+    ))
+}
+
+/// [`dtype_word`] of an argument that may be `None`.
+pub(crate) fn some_dtype_word(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    if object.is_none() { Ok(None) } else { dtype_word(object).map(Some) }
+}
+
 /// Which texts are JSON; `what` is the option.
 pub(crate) fn json_rules(py: Python<'_>, what: &str, word: &str) -> PyResult<JsonRules> {
     one_of(py, what, word, &[("strict", JsonRules::Strict), ("python", JsonRules::Python)])

@@ -77,7 +77,7 @@ def test_rows_of_pyarrow_are_packed_whatever_the_pages(writer, tmp_path):
     about = json.loads((tmp_path / "out" / "dataset.json").read_text())
     described = {column["name"]: column for column in about["columns"]}
     assert described["vector.raw"] == {"name": "vector.raw", "type": "float32", "shape": [16]}
-    assert described["/score"]["type"] == "float64" and described["/label"]["type"] == "int64"
+    assert described["/score"]["type"] == "float32" and described["/label"]["type"] == "int64"
     assert described["/boxes"]["type"] == "list"
 
 

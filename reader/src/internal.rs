@@ -20,6 +20,7 @@ pub use crate::loader::end_device_epochs;
 pub use crate::picture::{convert, crop, resample, row_header};
 #[cfg(feature = "remote")]
 pub use crate::remote::listing::{RemoteShard, remote_shards};
+pub use crate::rounding::{nearest_bf16, nearest_f16};
 pub use crate::source::cache::SourceCache;
 pub use crate::stream::Next;
 #[cfg(feature = "remote")]

@@ -79,6 +79,7 @@ mod picture;
 mod pool;
 mod range;
 mod remote;
+mod rounding;
 mod size;
 mod slab;
 mod source;

@@ -78,6 +78,14 @@ impl<'a> Number<'a> {
         }
     }
 
+    /// Returns the nearest float of 32 bits, rounded once; of `1e39` the infinite one.
+    pub fn nearest_single(self) -> f32 {
+        match self.is_special() {
+            true => self.nearest() as f32,
+            false => self.0.parse().unwrap_or(f32::NAN),
+        }
+    }
+
     /// Returns true for `NaN`, `Infinity` and `-Infinity`.
     pub fn is_special(self) -> bool {
         self.0.ends_with(['N', 'y'])
@@ -275,6 +283,22 @@ mod tests {
             assert_eq!(number(text).real().map(f64::to_bits), real.map(f64::to_bits), "{text}");
         }
         assert_eq!(number("-0.0").real().map(f64::to_bits), Some((-0.0f64).to_bits()));
+    }
+
+    #[test]
+    fn the_nearest_float_of_32_bits_is_rounded_once() {
+        for (text, bits) in [
+            ("7.038531e-26", 0x15ae_43fd), // 0x15ae43fe through 64 bits
+            ("0.1", 0x3dcc_cccd),
+            ("1e39", 0x7f80_0000),
+            ("-1e39", 0xff80_0000),
+            ("1e-50", 0),
+            ("16777217.0", 0x4b80_0000),
+        ] {
+            assert_eq!(number(text).nearest_single().to_bits(), bits, "{text}");
+        }
+        assert!(Number::scanned("NaN").nearest_single().is_nan());
+        assert_eq!(Number::scanned("-Infinity").nearest_single(), f32::NEG_INFINITY);
     }
 
     #[test]

@@ -153,6 +153,24 @@ impl From<&str> for Value {
     }
 }
 
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::String(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Number(number.to_string().into())
+    }
+}
+
 impl From<u64> for Value {
     fn from(number: u64) -> Value {
         Value::Number(number.to_string().into())

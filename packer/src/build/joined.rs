@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind};
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
 
@@ -15,6 +16,7 @@ use crate::join::{JoinOptions, JoinRows, Source, image_folder};
 use crate::label::{self, ClassList};
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
+use crate::table::TableOptions;
 use crate::table::recorded::Recorded;
 
 /// What is joined to the samples.
@@ -229,18 +231,19 @@ impl Join {
         scan: &mut Scan,
         roots: &[PathBuf],
         before: &About,
+        rules: JsonRules,
         (counter, stop): (&ScanCounter, &Stop),
     ) -> Result<Option<Source>, Failure> {
         let recorded = Recorded::of(&before.columns);
         let source = match self {
             Join::Nothing => return Ok(None),
             Join::Auto if scan.tables.is_empty() => return Ok(None),
-            Join::Auto => image_folder(scan, roots, &recorded, stop)?,
+            Join::Auto => image_folder(scan, roots, (&recorded, rules), stop)?,
             Join::Table(options) => {
                 let file = TableFile { path: options.file.clone(), folder: Vec::new() };
                 let key = options.key.as_deref();
-                let (rows, columns) =
-                    TableRows::survey(&[file], &options.table, key, &recorded, stop)?;
+                let table = TableOptions { rules, ..options.table.clone() };
+                let (rows, columns) = TableRows::survey(&[file], &table, key, &recorded, stop)?;
                 scan.about.columns.extend(columns);
                 scan.notes.extend(rows.notes());
                 source(options, Box::new(rows), vec![options.file.clone()], "--join")

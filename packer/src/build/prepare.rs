@@ -167,7 +167,7 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     }
     let (nothing, folder) = (About::default(), request.pair.first().map(Side::folder));
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
-    let Some(source) = join.open(&mut found, roots, before, (counter, stop))? else {
+    let Some(source) = join.open(&mut found, roots, before, options.json, (counter, stop))? else {
         return Ok((found, Left::default()));
     };
     let present = append.as_ref().map(|append| &append.present);

@@ -8,7 +8,7 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
-use crate::rows::SourceUrl;
+use crate::rows::{SourceKind, SourceUrl};
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///
@@ -95,11 +95,12 @@ fn no_folder(root: &Path) -> String {
         let name = name.to_string_lossy().to_ascii_lowercase();
         [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|end| name.ends_with(end))
     });
-    let advice = if tar {
-        "; `pack index` makes an index for a plain tar, and `pack reshard` packs the samples of tars, also \
-         compressed ones, into other shards"
-    } else {
-        "; SRC must be one"
+    let advice = match SourceKind::of_file(root) {
+        _ if tar => "; `pack index` makes an index for a plain tar, and `pack reshard` packs the samples of tars, \
+                     also compressed ones, into other shards"
+            .to_string(),
+        Some(kind) => format!("; SRC must be one, or a file with its kind: {}:{}", kind.word(), root.shown()),
+        None => "; SRC must be one".to_string(),
     };
     format!("{} is not a folder{advice}", root.shown())
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tarflume_formats::Column as Described;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 
 use super::encoding::Encoding;
 use super::options::{ExportOptions, Format, JsonAs};
+use crate::array_note::ArrayNote;
 use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::listing::{Listing, Shard};
@@ -26,6 +28,8 @@ pub(super) struct Column {
     pub(super) encoding: Encoding,
     /// True if every sample has it.
     pub(super) everywhere: bool,
+    /// Type and shape, if the data set states that it is an array and its bytes stay as they are.
+    pub(super) array: Option<Described>,
 }
 
 /// The columns of parts, sorted by name.
@@ -58,7 +62,11 @@ impl Columns {
         }
         let mut list = Vec::new();
         for (ext, count) in counts {
-            let column = column(&ext, count == listing.samples(), options)?;
+            let mut column = column(&ext, count == listing.samples(), options)?;
+            let is_given = options.encodings.iter().any(|(of, _)| *of == column.ext);
+            if column.encoding == Encoding::Bytes && !is_given {
+                column.array = array_of(&column.ext, listing);
+            }
             if options.parts.as_ref().is_none_or(|parts| parts.contains(&column.ext)) {
                 list.push(column);
             }
@@ -97,6 +105,11 @@ impl Columns {
         }
         shard.index.intact()?;
         Ok(bytes)
+    }
+
+    /// Returns the note about the arrays.
+    pub(super) fn note(&self) -> Option<ArrayNote> {
+        ArrayNote::new(self.list.iter().filter_map(|column| column.array.clone()))
     }
 
     /// Returns an error if a sample lacks a part, for formats in which every sample has every
@@ -150,7 +163,13 @@ fn column(ext: &[u8], everywhere: bool, options: &ExportOptions) -> Result<Colum
     };
     let given = options.encodings.iter().find(|(of, _)| *of == ext);
     let encoding = given.map_or_else(|| Encoding::of(&ext), |&(_, encoding)| encoding);
-    Ok(Column { ext, encoding, everywhere })
+    Ok(Column { ext, encoding, everywhere, array: None })
+}
+
+/// Returns what the manifest states about a part that is an array.
+fn array_of(ext: &str, listing: &Listing) -> Option<Described> {
+    let columns = &listing.manifest.as_ref()?.about.columns;
+    columns.iter().find(|column| column.name == ext && column.shape.is_some()).cloned()
 }
 
 /// Counts the parts with each extension.

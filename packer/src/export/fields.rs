@@ -47,6 +47,8 @@ struct Seen {
     wide: Option<Misfit>,
     /// The first number that no column of numbers holds, with its sample.
     unfit: Option<Misfit>,
+    /// The first number whose nearest float is infinite, with its sample.
+    beyond: Option<Misfit>,
     /// Bytes of the name before its last key, as in [`Leaf`].
     above: usize,
     /// The last row of the shard with this field.
@@ -204,18 +206,28 @@ fn add(
             Fit::Yes => true,
             Fit::Wide(_) => seen.wide.is_some(),
             Fit::No(_) => seen.unfit.is_some(),
+            Fit::Beyond(_) => seen.beyond.is_some(),
         };
         if same && is_noted {
             return Ok(());
         }
     }
     let misfit = |number: &str| Some(Misfit { number: number.into(), place: place() });
-    let (wide, unfit) = match fit {
-        Fit::Yes => (None, None),
-        Fit::Wide(number) => (misfit(number), None),
-        Fit::No(number) => (None, misfit(number)),
+    let mut seen = Seen {
+        kind,
+        place: place(),
+        wide: None,
+        unfit: None,
+        beyond: None,
+        above: leaf.above,
+        row: Some(row),
     };
-    let seen = Seen { kind, place: place(), wide, unfit, above: leaf.above, row: Some(row) };
+    match fit {
+        Fit::Yes => {}
+        Fit::Wide(number) => seen.wide = misfit(number),
+        Fit::No(number) => seen.unfit = misfit(number),
+        Fit::Beyond(number) => seen.beyond = misfit(number),
+    }
     merge(found, leaf.name.to_string(), seen)
 }
 
@@ -246,6 +258,7 @@ fn merge(all: &mut Found, name: String, new: Seen) -> Result<(), Failure> {
     let Some(kind) = old.kind.with(new.kind) else { return Err(disagree("")) };
     old.wide = old.wide.take().or(new.wide);
     old.unfit = old.unfit.take().or(new.unfit);
+    old.beyond = old.beyond.take().or(new.beyond);
     if kind != old.kind {
         (old.kind, old.place, old.above) = (kind, new.place, new.above);
     }
@@ -280,10 +293,15 @@ fn settled(name: &str, seen: Seen, numbers: Numbers) -> Result<Kind, Failure> {
     let kind = if seen.kind == Kind::List(Item::None) { Kind::Json } else { seen.kind };
     let is_number = kind.as_text() != kind;
     let misfit = seen.unfit.or(seen.wide.filter(|_| kind.is_float())).filter(|_| is_number);
-    match (misfit, numbers) {
-        (None, _) | (_, Numbers::Nearest) => Ok(kind),
-        (_, Numbers::Text) => Ok(kind.as_text()),
-        (Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(format!(
+    match (seen.beyond.filter(|_| is_number), misfit, numbers) {
+        (None, None, _) | (None, _, Numbers::Nearest) => Ok(kind),
+        (_, _, Numbers::Text) => Ok(kind.as_text()),
+        (Some(Misfit { number, place }), ..) => Err(Failure::bad_data(format!(
+            "sample {place}: the field '{name}' is {number:.60}, which is outside the range of a column of floats; \
+             write the numbers of the field as text with --numbers text, or export the JSON as it is with \
+             --json text"
+        ))),
+        (None, Some(Misfit { number, place }), Numbers::Exact) => Err(Failure::bad_data(format!(
             "sample {place}: the field '{name}' is {number:.60}, which would be rounded in a column of floats; \
              write the numbers of the field as text with --numbers text, round them with --numbers nearest, \
              or export the JSON as it is with --json text"
@@ -312,6 +330,11 @@ pub(super) fn integer_of(value: &Value) -> Option<i64> {
 /// Returns the nearest float; [`Fields`] has found that it is the same number, or that it may differ.
 pub(super) fn float_of(value: &Value) -> Option<f64> {
     value.as_number().map(tarflume_formats::json::Number::nearest)
+}
+
+/// Returns the nearest float of 32 bits, as [`float_of`].
+pub(super) fn single_of(value: &Value) -> Option<f32> {
+    value.as_number().map(tarflume_formats::json::Number::nearest_single)
 }
 
 #[cfg(test)]

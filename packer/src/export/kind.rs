@@ -52,23 +52,28 @@ pub(super) enum Fit<'v> {
     Yes,
     /// They fit a column of integers, and not one of floats.
     Wide(&'v str),
-    /// They fit no column of numbers.
+    /// They fit no column of numbers, and have a nearest float.
     No(&'v str),
+    /// They fit no column of numbers, and the nearest float is infinite.
+    Beyond(&'v str),
 }
 
 impl<'v> Fit<'v> {
     fn of(number: Number<'v>, floats: Floats) -> Fit<'v> {
         let text = number.text();
+        let near = match floats {
+            Floats::Single => number.nearest_single().into(),
+            Floats::Double => number.nearest(),
+        };
+        if near.is_infinite() && !number.is_special() {
+            return Fit::Beyond(text);
+        }
         if number.is_integer() {
             let Ok(whole) = text.parse::<i64>() else { return Fit::No(text) };
-            let near = match floats {
-                Floats::Single => (whole as f32) as i128,
-                Floats::Double => (whole as f64) as i128,
-            };
-            return if near == i128::from(whole) { Fit::Yes } else { Fit::Wide(text) };
+            return if near as i128 == i128::from(whole) { Fit::Yes } else { Fit::Wide(text) };
         }
         let fits = number.real().is_some_and(|real| match floats {
-            Floats::Single => is_single(real),
+            Floats::Single => is_single(near as f32, real),
             Floats::Double => true,
         });
         if fits { Fit::Yes } else { Fit::No(text) }
@@ -77,15 +82,16 @@ impl<'v> Fit<'v> {
     /// Returns what holds for two values of a list.
     fn and(self, other: Fit<'v>) -> Fit<'v> {
         match (self, other) {
-            (Fit::No(_), _) | (Fit::Wide(_), Fit::Yes | Fit::Wide(_)) => self,
+            (Fit::Beyond(_), _)
+            | (Fit::No(_), Fit::Yes | Fit::Wide(_) | Fit::No(_))
+            | (Fit::Wide(_), Fit::Yes | Fit::Wide(_)) => self,
             _ => other,
         }
     }
 }
 
 /// Returns true if a float of 64 bits is equal to one of 32 bits, or has its digits: 0.1 is written with both.
-fn is_single(real: f64) -> bool {
-    let single = real as f32;
+fn is_single(single: f32, real: f64) -> bool {
     let shortest = || single.to_string().parse::<f64>();
     real.is_nan() || f64::from(single) == real || shortest().is_ok_and(|short| short == real)
 }

@@ -17,6 +17,7 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
+use crate::array_note;
 use crate::failure::Failure;
 use crate::listing::Shard;
 
@@ -151,7 +152,11 @@ impl Sink for LitData {
             "encryption": null,
             "item_loader": "PyTreeLoader",
         });
-        let index = json!({"chunks": chunks, "config": config}).to_string();
+        let mut index = json!({"chunks": chunks, "config": config});
+        if let Some(note) = job.columns.note() {
+            index[array_note::KEY] = note.json();
+        }
+        let index = index.to_string();
         let path = to.path().join("index.json");
         Ok(write_as(&path, index.as_bytes(), job.options.durability)?)
     }

@@ -5,11 +5,12 @@
 //! little-endian. All sizes are known from the sidecars, so the head is written before the samples.
 
 use serde_json::{Value, json};
+use tarflume_formats::foreign::mds::Encoding as Stored;
 use tarflume_formats::index::Sample;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::{Error, ErrorKind};
 
-use super::columns::KEY;
+use super::columns::{Column, KEY};
 use super::encoding::Encoding;
 use super::job::Job;
 use super::out_file::OutFile;
@@ -17,6 +18,7 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
+use crate::array_note::{self, array_bytes};
 use crate::failure::Failure;
 use crate::listing::Shard;
 
@@ -47,13 +49,11 @@ impl Mds {
         named.extend(exts.map(|(n, column)| (column.ext.as_str(), Some(n))));
         named.sort_unstable();
         let encoding = |column: Option<usize>| match column {
-            None => "str",
-            Some(n) => columns.list[n].encoding.mds(),
+            None => "str".to_string(),
+            Some(n) => array(&columns.list[n])
+                .unwrap_or_else(|| columns.list[n].encoding.mds().to_string()),
         };
-        let size = |column: Option<usize>| match column {
-            Some(n) if columns.list[n].encoding == Encoding::Int => json!(8),
-            _ => Value::Null,
-        };
+        let size = |column: Option<usize>| json!(column.and_then(|n| fixed(&columns.list[n])));
         let head = json!({
             "column_encodings": named.iter().map(|&(_, n)| encoding(n)).collect::<Vec<_>>(),
             "column_names": named.iter().map(|&(name, _)| name).collect::<Vec<_>>(),
@@ -76,7 +76,7 @@ impl Mds {
         for column in &self.order {
             bytes += match column {
                 None => 4 + sample.key.len() as u64,
-                Some(n) if job.columns.list[*n].encoding == Encoding::Int => 8,
+                Some(n) if let Some(size) = fixed(&job.columns.list[*n]) => size,
                 Some(n) => 4 + parts[*n].map_or(0, |part| part.length),
             };
         }
@@ -87,6 +87,49 @@ impl Mds {
     fn before(&self, samples: u64) -> u64 {
         4 + 4 * (samples + 1) + self.config.len() as u64
     }
+}
+
+/// Returns the bytes of all values of a column: of integers, and of arrays of one type and shape.
+fn fixed(column: &Column) -> Option<u64> {
+    if column.encoding == Encoding::Int {
+        return Some(8);
+    }
+    array(column)?;
+    let array = column.array.as_ref()?;
+    array_bytes(&array.kind, array.shape.as_deref()?)
+}
+
+/// Refuses a part that is not as long as the array that the data set states.
+fn check_arrays(job: &Job<'_>, shard: &Shard, sample: &Sample<'_>) -> Result<(), Failure> {
+    let mut parts = Vec::new();
+    job.columns.parts_of(shard, sample, &mut parts)?;
+    let arrays = job.columns.list.iter().zip(&parts).filter(|(column, _)| column.array.is_some());
+    for (column, part) in arrays {
+        let (Some(part), Some(bytes)) = (part, fixed(column)) else { continue };
+        if part.length != bytes {
+            let ext = &column.ext;
+            let text = format!(
+                "part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \
+                 --as {ext}=bytes",
+                part.length
+            );
+            return Err(Error::new(ErrorKind::WrongFormat, text)
+                .with_path(&shard.tar)
+                .with_byte(part.offset)
+                .with_key(sample.shown_key())
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the encoding of an array of one type and shape; `None` for another part, and for a type that MDS lacks.
+fn array(column: &Column) -> Option<String> {
+    let array = column.array.as_ref()?;
+    let shape = array.shape.as_ref().filter(|shape| !shape.is_empty())?;
+    let dims: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let text = format!("ndarray:{}:{}", array.kind, dims.join(","));
+    matches!(Stored::parse(&text), Stored::Array(..)).then_some(text)
 }
 
 impl Encoding {
@@ -136,6 +179,7 @@ impl Sink for Mds {
 
     fn size(&self, job: &Job<'_>, shard: &Shard, sample: &Sample<'_>) -> Result<u64, Failure> {
         key_text(shard, sample)?;
+        check_arrays(job, shard, sample)?;
         let bytes = self.length(job, shard, sample)?;
         if bytes + self.before(1) > LIMIT {
             return Err(too_large(shard, sample, bytes, "MDS"));
@@ -164,7 +208,7 @@ impl Sink for Mds {
         for column in &self.order {
             let size = match column {
                 None => key.len() as u64,
-                Some(n) if row.encoding(*n) == Encoding::Int => continue,
+                Some(n) if fixed(row.column(*n)).is_some() => continue,
                 Some(n) => row.parts[*n].map_or(0, |part| part.length),
             };
             to.put(&(size as u32).to_le_bytes())?;
@@ -190,7 +234,11 @@ impl Sink for Mds {
                 shard
             })
             .collect();
-        let index = json!({"shards": shards, "version": 2}).to_string();
+        let mut index = json!({"shards": shards, "version": 2});
+        if let Some(note) = job.columns.note() {
+            index[array_note::KEY] = note.json();
+        }
+        let index = index.to_string();
         let path = to.path().join("index.json");
         Ok(write_as(&path, index.as_bytes(), job.options.durability)?)
     }

@@ -5,15 +5,18 @@ use tarflume_formats::Crc;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Sample;
 use tarflume_formats::json::Value;
+use tarflume_formats::publish::write_as;
 
 use super::columns::KEY;
 use super::encoding::Encoding;
 use super::example::{Features, head_of_bytes, head_of_record, masked};
-use super::fields::{Fields, Item, Kind, float_of, integer_of, text_of};
+use super::fields::{Fields, Item, Kind, integer_of, single_of, text_of};
 use super::job::Job;
 use super::out_file::OutFile;
 use super::row::Row;
-use super::sink::Sink;
+use super::sink::{Sink, WrittenFile};
+use super::staging::Staging;
+use crate::array_note;
 use crate::failure::Failure;
 use crate::listing::Shard;
 
@@ -101,23 +104,28 @@ impl Sink for TfRecord {
         }
         to.put(&masked(crc.value()).to_le_bytes())
     }
+
+    fn finish(&self, job: &Job<'_>, _: &[WrittenFile], to: &Staging) -> Result<(), Failure> {
+        let Some(note) = job.columns.note() else { return Ok(()) };
+        let path = to.path().join(array_note::FILE);
+        Ok(write_as(&path, note.json().to_string().as_bytes(), job.options.durability)?)
+    }
 }
 
 /// Adds a field; its value has the kind that all samples agree about. The floats of the format have 32 bits.
 fn add(features: &mut Features, name: &str, kind: Kind, value: &Value) {
     let items = || value.as_array().into_iter().flatten();
-    let single = |value: &Value| float_of(value).map(|n| n as f32);
     match kind {
         Kind::Null => {}
         Kind::Bool => features.integers(name, value.as_bool().map(i64::from)),
         Kind::Int => features.integers(name, integer_of(value)),
-        Kind::Float => features.floats(name, single(value)),
+        Kind::Float => features.floats(name, single_of(value)),
         Kind::Text | Kind::Json => features.bytes(name, [text_of(value).as_bytes()]),
         Kind::List(Item::Bool) => {
             features.integers(name, items().filter_map(Value::as_bool).map(i64::from));
         }
         Kind::List(Item::Int) => features.integers(name, items().filter_map(integer_of)),
-        Kind::List(Item::Float) => features.floats(name, items().filter_map(single)),
+        Kind::List(Item::Float) => features.floats(name, items().filter_map(single_of)),
         Kind::List(Item::Text | Item::None) => {
             let texts: Vec<String> = items().map(text_of).collect();
             features.bytes(name, texts.iter().map(String::as_bytes));

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::options::On;
@@ -24,7 +25,7 @@ use crate::table::{self, Row, TableOptions};
 pub(crate) fn image_folder(
     scan: &mut Scan,
     roots: &[PathBuf],
-    recorded: &Recorded,
+    (recorded, rules): (&Recorded, JsonRules),
     stop: &Stop,
 ) -> Result<Source, Failure> {
     let mut tables: Vec<TableFile> = Vec::new();
@@ -42,7 +43,7 @@ pub(crate) fn image_folder(
             other.path.shown()
         )));
     }
-    let options = TableOptions::default();
+    let options = TableOptions { rules, ..TableOptions::default() };
     let mut key = None;
     for table in &tables {
         let column = file_column(table, &options)?;

@@ -17,7 +17,7 @@ use crate::table::numbers::Numbers;
 use crate::table::recorded::Recorded;
 use crate::table::survey::Survey;
 use crate::table::types::{Inferred, Kind, described};
-use crate::table::{self, Row, TableOptions, TableReader};
+use crate::table::{self, Row, TableOptions, TableReader, bad_row};
 
 /// Names of columns that have the samples' names, the first one first.
 const KEYS: [&str; 14] = [
@@ -138,6 +138,9 @@ impl JoinRows for TableRows {
             for &column in &table.widened {
                 self.row.widen(column);
             }
+            writer
+                .check(&self.row, self.options.rules)
+                .map_err(|why| bad_row(&table.file.path, self.row.number, self.row.byte, &why))?;
             writer.write(&self.row, &mut row.json);
             return Ok(true);
         }

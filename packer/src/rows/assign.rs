@@ -9,6 +9,7 @@ use tarflume_formats::name;
 
 use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
+use crate::array_note::ArrayNote;
 use crate::check::sniff;
 use crate::failure::Failure;
 use crate::scan::row_notes::RowNotes;
@@ -192,7 +193,7 @@ fn by_default(columns: &[Column], key: Option<usize>) -> Vec<Role> {
             ColumnKind::Bytes => Role::Sniffed(format!("{word}."), format!("{word}.bin")),
             ColumnKind::File(ext) if one => Role::Part(ext.clone()),
             ColumnKind::File(ext) => Role::Part(format!("{word}.{ext}")),
-            ColumnKind::Array(..) => Role::Part(format!("{word}.raw")),
+            ColumnKind::Array(..) => Role::Part(array_ext(&column.name)),
             ColumnKind::AnyArray => Role::Part(format!("{word}.npy")),
             // A refused column is refused by `check`.
             ColumnKind::Refused(_) => Role::Field,
@@ -288,6 +289,23 @@ fn check_ext(ext: &str, url: &SourceUrl) -> Result<(), Failure> {
         "{word}: '{ext}' is no extension; use lower-case letters, digits, '.', '_' and '-': \
          {word}:FILE?jpg=COLUMN"
     )))
+}
+
+/// Returns the extension of an array. An export names the column by its extension, `x.raw`.
+fn array_ext(name: &str) -> String {
+    format!("{}.raw", as_ext(name.strip_suffix(".raw").unwrap_or(name)))
+}
+
+/// Returns the columns with those that a note states to be arrays: bytes become arrays.
+pub(super) fn with_arrays(mut columns: Vec<Column>, note: &ArrayNote) -> Vec<Column> {
+    for column in &mut columns {
+        if let ColumnKind::Bytes | ColumnKind::Text = column.kind
+            && let Some(Described { kind, shape: Some(shape), .. }) = note.array(&column.name)
+        {
+            column.kind = ColumnKind::Array(kind.clone(), shape.clone());
+        }
+    }
+    columns
 }
 
 /// Returns a column's name as part of an extension.

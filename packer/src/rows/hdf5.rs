@@ -8,20 +8,23 @@
 mod array;
 mod file;
 mod filters;
+mod link;
+mod number;
 
 use std::path::Path;
 
 use hdf5_reader::Hdf5File;
-use serde_json::{Map, Value};
 use tarflume_formats::Column;
+use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use self::array::{H5Array, Kind};
 use self::file::{failure, guarded, machine};
+use self::number::Class;
 use super::part_names::{part_name, renamed};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
-use super::{FoundArray, Listing};
+use super::{FoundArray, Listing, assign, numbers};
 use crate::check::sniff;
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
@@ -74,9 +77,15 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
         table.source = listing.builder.source(root, "", "hdf5", options)?;
         tables.push(table);
     }
-    let columns: Vec<Column> = tables[0].arrays.iter().filter_map(column).collect();
-    listing.builder.about().columns.extend(columns);
+    for column in tables[0].arrays.iter().filter_map(column) {
+        listing.builder.describe(column)?;
+    }
     let rows: u64 = tables.iter().map(Table::rows).sum();
+    if rows == 0 {
+        let H5Array { name, .. } = &tables[0].arrays[0].1;
+        let path = source.files[0].shown();
+        return Err(Failure::usage(format!("{path}: {name}: it has 0 rows, so no samples")));
+    }
     let digits = rows.saturating_sub(1).to_string().len().max(8);
     let mut first = 0;
     for (table, path) in tables.iter_mut().zip(&source.files) {
@@ -166,15 +175,19 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
     };
     let one = array.row_shape().is_empty();
     Ok(match array.kind {
-        Kind::Numbers { letter: 'i' | 'u', .. } if name == "key" && one => Role::Key,
+        Kind::Numbers(number)
+            if name == "key" && one && matches!(number.class, Class::Int | Class::Uint) =>
+        {
+            Role::Key
+        }
         Kind::Text { .. } if name == "key" => Role::Key,
         _ if name == "key" => return refuse("it is no key: keys are text or whole numbers"),
         Kind::Text { .. } => Role::Field(name.into()),
-        Kind::Numbers { .. } if one => Role::Field(name.into()),
+        Kind::Numbers(_) if one => Role::Field(name.into()),
         Kind::Bytes if name == "image" => Role::Part(None),
         Kind::Bytes => Role::Part(Some(part_name(name))),
-        Kind::Numbers { .. } if name.ends_with(".raw") => Role::Part(Some(part_name(name))),
-        Kind::Numbers { .. } => Role::Part(Some(format!("{}.raw", part_name(name)))),
+        Kind::Numbers(_) if name.ends_with(".raw") => Role::Part(Some(part_name(name))),
+        Kind::Numbers(_) => Role::Part(Some(format!("{}.raw", part_name(name)))),
     })
 }
 
@@ -182,16 +195,14 @@ fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {
 fn column((role, array): &(Role, H5Array)) -> Option<Column> {
     let (name, kind, shape) = match (role, array.kind) {
         (Role::Field(name), kind) => {
-            let kind = match kind {
-                Kind::Numbers { letter: 'b', .. } => "bool",
-                Kind::Numbers { letter: 'f', .. } => "float64",
-                Kind::Numbers { .. } => "int64",
-                _ => "string",
+            let kind = match kind.number() {
+                Some(number) => numbers::json_kind(&number.name()),
+                None => "string",
             };
-            (format!("/{}", name.replace('~', "~0").replace('/', "~1")), kind.into(), None)
+            (assign::pointer(name), kind.into(), None)
         }
         (Role::Part(Some(ext)), kind) => {
-            (ext.clone(), kind.numpy()?, Some(array.row_shape().to_vec()))
+            (ext.clone(), kind.number()?.name(), Some(array.row_shape().to_vec()))
         }
         _ => return None,
     };
@@ -200,11 +211,9 @@ fn column((role, array): &(Role, H5Array)) -> Option<Column> {
 
 /// Returns the name of a data set in which two files differ.
 fn difference(a: &Table, b: &Table) -> Option<String> {
-    let alike = |a: &H5Array, b: &H5Array| match (a.kind, b.kind) {
-        (Kind::Numbers { letter: c, size: n, .. }, Kind::Numbers { letter: d, size: m, .. }) => {
-            (c, n, a.row_shape()) == (d, m, b.row_shape())
-        }
-        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+    let alike = |a: &H5Array, b: &H5Array| match (a.kind.number(), b.kind.number()) {
+        (Some(c), Some(d)) => (c.class, c.size, a.row_shape()) == (d.class, d.size, b.row_shape()),
+        _ => std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind),
     };
     let lacks = |table: &Table, (role, array): &(Role, H5Array)| {
         !table.arrays.iter().any(|(other, found)| other == role && alike(array, found))
@@ -229,7 +238,8 @@ impl Table {
     ) -> Result<(), Failure> {
         let source = self.source;
         let name = RowName { source, row };
-        let (mut key, mut json, mut parts) = (number, Map::new(), Vec::new());
+        let rules = listing.builder.options().json;
+        let (mut key, mut json, mut parts) = (number, Object::new(), Vec::new());
         let mut fault = None;
         for (n, (role, array)) in self.arrays.iter_mut().enumerate() {
             if let (Some(place), Role::Part(Some(ext))) = (array.place, &*role) {
@@ -253,13 +263,13 @@ impl Table {
                     let size = value.len() as u64;
                     parts.push((ext, RowPart::Cell { source, row, column: n as u16, size }));
                 }
-                Role::Field(field) => match field_of(kind, value) {
+                Role::Field(field) => match field_of(kind, value, rules) {
                     Ok(found) => drop(json.insert(field.clone(), found)),
                     Err(why) => {
                         fault = Some((ProblemKind::BadJson, format!("{}: {why}", array.name)))
                     }
                 },
-                Role::Key => match field_of(kind, value) {
+                Role::Key => match field_of(kind, value, rules) {
                     Ok(Value::String(text)) => key = text,
                     Ok(other) => key = other.to_string(),
                     Err(why) => {
@@ -283,46 +293,13 @@ impl Table {
 }
 
 /// Returns the JSON of a number or text.
-fn field_of(kind: Kind, bytes: &[u8]) -> Result<Value, &'static str> {
-    let Kind::Numbers { letter, size, .. } = kind else {
-        return match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(text.into()),
-            Err(_) => Err("the text is not UTF-8"),
-        };
-    };
-    let mut wide = [0; 8];
-    wide[..size].copy_from_slice(&bytes[..size]);
-    let bits = u64::from_le_bytes(wide);
-    let shift = 64 - 8 * size as u32;
-    let number = match (letter, size) {
-        ('b', _) => return Ok((bits != 0).into()),
-        ('u', _) => return Ok(bits.into()),
-        ('i', _) => return Ok((((bits << shift) as i64) >> shift).into()),
-        (_, 2) => f64::from(half(bits as u16)),
-        (_, 4) => {
-            let single = f32::from_bits(bits as u32);
-            // The digits that it has as a number of 32 bits.
-            let short = single.to_string().parse().unwrap_or(f64::from(single));
-            if short as f32 == single { short } else { f64::from(single) }
-        }
-        _ => f64::from_bits(bits),
-    };
-    match serde_json::Number::from_f64(number) {
-        Some(number) => Ok(Value::Number(number)),
-        None if number.is_nan() => Ok(Value::Null),
-        None => Err("JSON has no infinite numbers"),
+fn field_of(kind: Kind, bytes: &[u8], rules: JsonRules) -> Result<Value, String> {
+    if let Some(number) = kind.number() {
+        return numbers::number(&number.name(), bytes, rules);
     }
-}
-
-/// Returns a number of 16 bits.
-fn half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1024.0 + fraction) * 2f32.powi(exponent - 25),
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.into()),
+        Err(_) => Err("the text is not UTF-8".into()),
     }
 }
 
@@ -332,15 +309,22 @@ fn half(bits: u16) -> f32 {
 /// Returns an error if its numbers are not in the file as they are.
 pub(super) fn places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
     let array = H5Array::find(&file::open(path)?, name, path)?;
-    let (Some(at), Some(dtype)) = (array.place, array.kind.numpy()) else {
-        return Err(Failure::usage(format!(
-            "{}: {name}: its rows are not in the file as they are: it is chunked, big-endian or has no \
-             numbers; pack it: pack build 'hdf5:{}?x={name}' -o OUT",
+    let row = array.row_shape().to_vec();
+    match (array.place, array.kind.number()) {
+        (Some(at), Some(number)) => {
+            Ok(FoundArray { dtype: number.name(), row, places: vec![(at, array.rows())] })
+        }
+        (None, Some(number)) if array.rows() == 0 => {
+            Ok(FoundArray { dtype: number.name(), row, places: Vec::new() })
+        }
+        _ => Err(Failure::usage(format!(
+            "{}: {name}: its rows are not in the file as they are: {}; pack it: pack build \
+             'hdf5:{}?x={name}' -o OUT",
             path.shown(),
+            array.why_not_in_place(),
             path.shown()
-        )));
-    };
-    Ok(FoundArray { dtype, row: array.row_shape().to_vec(), places: vec![(at, array.rows())] })
+        ))),
+    }
 }
 
 /// Decodes planned values of one file, for one thread. Holds the chunks of some rows of each data set.
@@ -360,7 +344,7 @@ impl Hdf5Cells {
     ///
     /// # Errors
     /// Returns an error if the file lacks a planned data set or cannot be read.
-    pub(super) fn open(path: &Path, options: &Value) -> Result<Hdf5Cells, CellFault> {
+    pub(super) fn open(path: &Path, options: &serde_json::Value) -> Result<Hdf5Cells, CellFault> {
         let file = file::open(path)?;
         let planned = options["arrays"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names = planned.iter().map(|name| name.as_str().unwrap_or_default());
@@ -382,25 +366,5 @@ impl CellReader for Hdf5Cells {
         }
         space.copy_from_slice(value);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_all_sizes_become_json() {
-        let number = |letter, bytes: &[u8]| {
-            field_of(Kind::Numbers { letter, size: bytes.len(), swapped: false }, bytes)
-        };
-        assert_eq!(number('i', &[0xff]).unwrap().to_string(), "-1");
-        assert_eq!(number('u', &[0xff; 8]).unwrap().to_string(), "18446744073709551615");
-        assert_eq!(number('f', &0.1f32.to_le_bytes()).unwrap().to_string(), "0.1");
-        assert_eq!(number('f', &0x3555u16.to_le_bytes()).unwrap().to_string(), "0.333251953125");
-        assert_eq!((half(0x0001), half(0xfc00)), (2f32.powi(-24), f32::NEG_INFINITY));
-        assert_eq!(number('f', &f64::NAN.to_le_bytes()), Ok(Value::Null));
-        assert!(number('f', &f64::INFINITY.to_le_bytes()).is_err());
-        assert_eq!(number('b', &[1]), Ok(Value::Bool(true)));
     }
 }

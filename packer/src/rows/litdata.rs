@@ -9,11 +9,12 @@ use tarflume_formats::foreign::litdata::{Index, Leaf, LeafKind};
 use tarflume_formats::shown::ShowPath;
 
 use super::Listing;
-use super::assign::{Column, ColumnKind, Roles};
+use super::assign::{Column, ColumnKind, Roles, with_arrays};
 use super::bytes::Store;
 use super::mds::{INDEX, read_index};
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
+use crate::array_note::ArrayNote;
 use crate::failure::Failure;
 
 /// The last bytes of a chunk that has its samples as an Arrow table. LitData writes such chunks if
@@ -33,7 +34,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let path = folder.join(INDEX);
         let json = read_index(&path, "litdata")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
-        let table = table(&index, source)?;
+        let table = table(&index, source, &ArrayNote::of_index(&json))?;
         table.roles.note_left_out(&table.columns, source, &mut builder.notes);
         table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         for column in table.roles.described(&table.columns) {
@@ -82,11 +83,11 @@ fn refuse_arrow(store: &mut Store, path: &Path) -> Result<(), Failure> {
     )))
 }
 
-fn table(index: &Index, source: &SourceUrl) -> Result<Table, Failure> {
+fn table(index: &Index, source: &SourceUrl, note: &ArrayNote) -> Result<Table, Failure> {
     if index.leaves.len() > usize::from(u16::MAX) {
         return Err(Failure::usage("litdata: more than 65,535 leaves in a sample"));
     }
-    let columns: Vec<Column> = index.leaves.iter().map(column).collect();
+    let columns = with_arrays(index.leaves.iter().map(column).collect(), note);
     let readings = index.leaves.iter().map(reading).collect();
     let sizes = vec![None; columns.len()];
     let roles = Roles::new(&columns, source, &[])?;

@@ -9,11 +9,12 @@ use tarflume_formats::Error;
 use tarflume_formats::foreign::mds::{Column as Stored, Encoding, Index, Shard};
 use tarflume_formats::shown::ShowPath;
 
-use super::Listing;
-use super::assign::{Column, ColumnKind, Roles};
+use super::assign::{Column, ColumnKind, Roles, with_arrays};
 use super::bytes::Store;
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
+use super::{Listing, numbers};
+use crate::array_note::ArrayNote;
 use crate::failure::Failure;
 
 /// The name of the index.
@@ -34,8 +35,9 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let path = folder.join(INDEX);
         let json = read_index(&path, "mds")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
+        let note = ArrayNote::of_index(&json);
         for shard in &index.shards {
-            let table = table(shard, source)?;
+            let table = table(shard, source, &note)?;
             table.roles.note_left_out(&table.columns, source, &mut builder.notes);
             table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
             for column in table.roles.described(&table.columns) {
@@ -113,11 +115,11 @@ fn options(shard: &Shard) -> CellOptions {
     }
 }
 
-fn table(shard: &Shard, source: &SourceUrl) -> Result<Table, Failure> {
+fn table(shard: &Shard, source: &SourceUrl, note: &ArrayNote) -> Result<Table, Failure> {
     if shard.columns.len() > usize::from(u16::MAX) {
         return Err(Failure::usage("mds: more than 65,535 columns; name a folder of fewer"));
     }
-    let columns: Vec<Column> = shard.columns.iter().map(column).collect();
+    let columns = with_arrays(shard.columns.iter().map(column).collect(), note);
     let readings = shard.columns.iter().map(reading).collect();
     let sizes = shard.columns.iter().map(|column| column.size).collect();
     let roles = Roles::new(&columns, source, &[])?;
@@ -132,8 +134,7 @@ fn column(stored: &Stored) -> Column {
         Encoding::Json => ColumnKind::Json,
         Encoding::Whole => ColumnKind::Number("int64"),
         Encoding::Digits => ColumnKind::Number("float64"),
-        Encoding::Number(kind) if kind.starts_with('f') => ColumnKind::Number("float64"),
-        Encoding::Number(_) => ColumnKind::Number("int64"),
+        Encoding::Number(kind) => ColumnKind::Number(numbers::json_kind(kind)),
         Encoding::Array(kind, dims) => ColumnKind::Array((*kind).into(), dims.clone()),
         Encoding::AnyArray(..) => ColumnKind::AnyArray,
         Encoding::Refused(why) => ColumnKind::Refused(why.clone()),

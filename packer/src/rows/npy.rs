@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use tarflume_formats::Column;
+use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::npy::{Dtype, Header, needed};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -16,10 +17,13 @@ use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use super::{Listing, assign, numbers};
 use crate::failure::Failure;
+use crate::problem::ProblemKind;
 use crate::scan::ScanCounter;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::stop::Stop;
 
+/// The first bytes of an array.
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Numbers that are read at a time.
 const NUMBERS: u64 = 64 << 10;
 
@@ -122,35 +126,40 @@ impl Array {
         }
     }
 
-    /// Returns the row as a number.
-    fn value(&mut self, row: u64) -> Result<serde_json::Value, Failure> {
-        let kind = self.header.dtype.kind;
+    /// Returns the row as a number, or why it is none of JSON.
+    fn value(&mut self, row: u64, rules: JsonRules) -> Result<Result<Value, String>, Failure> {
         let first = self.start + self.header.data;
         let shape = (self.rows(), self.row);
+        let dtype = self.dtype();
         let bytes = self.numbers.bytes(&mut self.store, first, (row, shape))?;
-        numbers::number(kind, bytes).ok_or_else(|| {
-            Failure::usage(format!(
-                "{}: row {row} is NaN or infinite, which JSON lacks; save the array with two \
-                 dimensions (numpy.save(path, x[:, None])), so that its rows are packed as they are",
-                self.path
-            ))
-        })
+        Ok(numbers::number(&dtype, bytes, rules).map_err(|why| {
+            format!(
+                "array '{}': {why}; or save the array with two dimensions (numpy.save(path, x[:, \
+                 None])), and its rows are packed as they are",
+                self.name
+            )
+        }))
     }
 
-    /// Returns its description.
-    fn column(&self) -> Column {
+    /// Returns numpy's name of the type.
+    fn dtype(&self) -> String {
         let Dtype { kind, size, .. } = self.header.dtype;
-        if self.is_number() {
-            let kind = numbers::json_kind(kind).into();
-            let name = assign::pointer(&self.name);
-            return Column { name, kind, shape: None, nullable: false };
-        }
-        let word = match kind {
+        match kind {
             'b' => "bool".to_string(),
             'f' => format!("float{}", size * 8),
             'i' => format!("int{}", size * 8),
             _ => format!("uint{}", size * 8),
-        };
+        }
+    }
+
+    /// Returns its description.
+    fn column(&self) -> Column {
+        if self.is_number() {
+            let kind = numbers::json_kind(&self.dtype()).into();
+            let name = assign::pointer(&self.name);
+            return Column { name, kind, shape: None, nullable: false };
+        }
+        let word = self.dtype();
         let shape = Some(self.header.shape()[1..].to_vec());
         Column { name: self.ext(), kind: word, shape, nullable: false }
     }
@@ -192,8 +201,8 @@ fn name_of(path: &Path) -> String {
 /// Adds a sample for each row of arrays of one length.
 ///
 /// # Errors
-/// Returns an error for arrays of different lengths or the same name, and for a number that JSON
-/// lacks.
+/// Returns an error for arrays of different lengths or the same name. A number that JSON lacks is a
+/// problem.
 pub(super) fn rows(
     mut arrays: Vec<Array>,
     builder: &mut ScanBuilder<'_>,
@@ -226,6 +235,7 @@ pub(super) fn rows(
     }
     let mut exts: Vec<String> = arrays.iter().map(Array::ext).collect();
     exts.push("json".into());
+    let rules = builder.options().json;
     for row in 0..rows {
         if row % NUMBERS == 0 {
             if stop.requested() {
@@ -233,11 +243,21 @@ pub(super) fn rows(
             }
             counter.add(NUMBERS.min(rows - row));
         }
-        let mut json = serde_json::Map::new();
+        let key = builder.number();
+        let mut json = Object::new();
+        let mut fault = None;
         for array in arrays.iter_mut().filter(|array| array.is_number()) {
-            json.insert(array.name.clone(), array.value(row)?);
+            match array.value(row, rules)? {
+                Ok(value) => drop(json.insert(array.name.clone(), value)),
+                Err(why) => fault = Some(why),
+            }
         }
-        let text = serde_json::Value::Object(json).to_string();
+        if let Some(why) = fault {
+            let name = RowName { source, row };
+            builder.refuse(name, ProblemKind::BadJson, Some(key.as_bytes()), why);
+            continue;
+        }
+        let text = Value::Object(json).to_string();
         let mut parts: Vec<(&str, RowPart<'_>)> = Vec::with_capacity(exts.len());
         for (array, ext) in arrays.iter().zip(&exts).filter(|(array, _)| !array.is_number()) {
             parts.push((ext, array.part(row)));
@@ -245,7 +265,6 @@ pub(super) fn rows(
         if text != "{}" {
             parts.push(("json", RowPart::Text(text.as_bytes())));
         }
-        let key = builder.number();
         builder.push(RowName { source, row }, key.as_bytes(), &parts)?;
     }
     Ok(())

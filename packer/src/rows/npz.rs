@@ -15,6 +15,7 @@ use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
 use super::zip::{Found, Place, Unfit, Zip};
 use crate::failure::Failure;
+use crate::scan::described::Columns;
 
 /// Lists the rows of the arrays of each npz.
 ///
@@ -32,6 +33,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     for (n, path) in source.files.iter().enumerate() {
         let number = builder.source((root + n as u32, path), "", "npz", Default::default())?;
         let arrays = arrays(path, number, wanted.as_deref())?;
+        builder.begin(format!("npz:{}", path.shown()), Columns::All);
         npy::rows(arrays, builder, (counter, stop))?;
     }
     Ok(())
@@ -80,9 +82,20 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
     Ok(arrays)
 }
 
+/// Refuses a single array.
+fn refuse_npy(path: &Path) -> Result<(), Failure> {
+    let mut store = Store::open(path)?;
+    if store.length() >= npy::MAGIC.len() as u64 && store.get(0, npy::MAGIC.len())? == npy::MAGIC {
+        let path = path.shown();
+        return Err(Failure::usage(format!("{path}: it is one array, no npz; name it npy:{path}")));
+    }
+    Ok(())
+}
+
 /// Returns the members of an npz in the order of its directory.
 fn members(path: &Path) -> Result<Vec<Found>, Failure> {
     let mut found = Vec::new();
+    refuse_npy(path)?;
     Zip::open(path)?.members(path, |member| {
         let member = member.map_err(|Unfit { name, record, reason, .. }| {
             let name = name::shown(&name);

@@ -12,8 +12,8 @@ mod seen;
 mod values;
 mod walk;
 
-use serde_json::Value;
 use tarflume_formats::Column;
+use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 pub(super) use self::cells::ParquetCells;
@@ -24,6 +24,7 @@ use self::values::{path_alone, text_at, values, without_bytes};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
+use crate::array_note::{self, ArrayNote};
 use crate::check::sniff;
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
@@ -79,7 +80,8 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
     let partitions = Partitions::of(&source.files)?;
     for (n, path) in source.files.iter().enumerate() {
         let file = ParquetFile::open(path)?;
-        let chosen = Chosen::of(source, &file, partitions.names())?;
+        let mut chosen = Chosen::of(source, &file, partitions.names())?;
+        chosen.keep_names(&note_of(&file));
         for part in &chosen.parts {
             file.check_leaf(part.leaf)?;
         }
@@ -208,24 +210,37 @@ fn describe(
     listing: &mut Listing<'_, '_>,
 ) -> Result<(), Failure> {
     let Table { file, chosen, partition, .. } = &tables[0]; // a source names at least one file
-    let about = listing.builder.about();
+    let mut columns = Vec::new();
     for (part, shape) in chosen.parts.iter().zip(shapes) {
         let (Some(element), Some(shape), ExtRule::Fixed(name)) = (part.element, shape, &part.ext)
         else {
             continue;
         };
         let (kind, shape) = (element.name.into(), Some(shape.clone()));
-        about.columns.push(Column { name: name.clone(), kind, shape, nullable: false });
+        columns.push(Column { name: name.clone(), kind, shape, nullable: false });
     }
-    about.columns.extend(chosen.columns(file.schema()));
+    let note = note_of(file);
+    for part in &chosen.parts {
+        // Bytes that an export of this program has noted as an array.
+        if let (None, ExtRule::Fixed(name)) = (part.element, &part.ext)
+            && let Some(array) = note.array(name)
+        {
+            columns.push(array.clone());
+        }
+    }
+    columns.extend(chosen.columns(file.schema()));
     let all = tables.iter().map(|table| table.partition.as_slice());
-    about.columns.extend(partitions::described(partition, all));
-    let mut names: Vec<&str> = about.columns.iter().map(|column| column.name.as_str()).collect();
+    columns.extend(partitions::described(partition, all));
+    let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         let text = format!("two columns are named '{}'; leave one out with ?json=", pair[0]);
         return Err(Failure::usage(text));
     }
+    for column in columns {
+        listing.builder.describe(column)?;
+    }
+    let about = listing.builder.about();
     if about.classes.is_none() {
         about.classes = classes(file).filter(|found| {
             let field = found.pointer.trim_start_matches('/');
@@ -233,6 +248,13 @@ fn describe(
         });
     }
     Ok(())
+}
+
+/// Returns the note that an export has written into the footer.
+fn note_of(file: &ParquetFile) -> ArrayNote {
+    let pairs = file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let note = pairs.into_iter().find(|pair| pair.key == array_note::KEY);
+    ArrayNote::of_footer(note.and_then(|pair| pair.value.as_deref()))
 }
 
 /// The rows of one file.
@@ -247,7 +269,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn list(&self, listing: &mut Listing<'_, '_>) -> Result<(), Failure> {
         let Table { file, chosen, .. } = self.table;
-        let mut json = JsonRows::new(file, &chosen.leaves)?;
+        let mut json = JsonRows::new(file, &chosen.leaves, listing.builder.options().json)?;
         for group in 0..file.metadata().num_row_groups() {
             let placed = |e| failure(e, file.path(), &format!("row group {group}"));
             let walk = |part: &PartColumn| Walk::new(file, group, part.leaf);
@@ -373,9 +395,12 @@ fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
 }
 
 /// Returns the key in a row; a file name loses its extension.
-fn key_of(row: &serde_json::Map<String, Value>, path: &[String], is_file: bool) -> Option<String> {
+fn key_of(row: &Object, path: &[String], is_file: bool) -> Option<String> {
     let (root, inner) = path.split_first()?;
-    let value = inner.iter().try_fold(row.get(root)?, |value, name| value.get(name))?;
+    let value = inner.iter().try_fold(row.get(root)?, |value, name| match value {
+        Value::Object(fields) => fields.get(name),
+        _ => None,
+    })?;
     let key = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
@@ -396,11 +421,11 @@ mod tests {
 
     #[test]
     fn a_key_is_text_a_number_or_a_file_name_without_extension() {
-        let row: Value = serde_json::json!({"id": 7, "image": {"path": "a.b/c.x.jpg"}, "no": null});
-        let row = row.as_object().unwrap();
+        let row = serde_json::json!({"id": 7, "image": {"path": "a.b/c.x.jpg"}, "no": null});
+        let Value::Object(row) = Value::from(row) else { panic!("it is an object") };
         let key = |path: &[&str], is_file| {
             let path: Vec<String> = path.iter().map(|p| p.to_string()).collect();
-            key_of(row, &path, is_file)
+            key_of(&row, &path, is_file)
         };
         assert_eq!(key(&["id"], false).as_deref(), Some("7"));
         assert_eq!(key(&["image", "path"], true).as_deref(), Some("a.b/c.x"));

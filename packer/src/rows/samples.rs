@@ -21,6 +21,7 @@ use super::numbers;
 use super::reader::{CellFault, CellReader};
 use crate::check::sniff::ENOUGH;
 use crate::failure::Failure;
+use crate::json_rules::sentence;
 use crate::problem::ProblemKind;
 use crate::scan::ScanCounter;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
@@ -109,6 +110,7 @@ pub(super) fn list(
         )));
     }
     let layout = Layout(table.sizes.clone());
+    let rules = builder.options().json;
     let mut ranges = Vec::new();
     for number in 0..count.samples {
         if number % SOME == 0 {
@@ -120,7 +122,7 @@ pub(super) fn list(
         let row = RowName { source: file.source, row: *samples };
         *samples += 1;
         locate(&mut store, count, &layout, number, &mut ranges).map_err(|e| e.of(file.path))?;
-        match parts(table, file, (number, &ranges), &mut store)? {
+        match parts(table, file, (number, &ranges), &mut store, rules)? {
             Ok((key, parts)) => {
                 let key = key.unwrap_or_else(|| builder.number());
                 for (column, ext, _) in &parts {
@@ -200,6 +202,7 @@ fn parts(
     file: &File<'_>,
     (number, ranges): (u64, &[Range<u64>]),
     store: &mut Store,
+    rules: JsonRules,
 ) -> Result<Result<Row, (ProblemKind, String)>, Failure> {
     let (mut key, mut parts, mut json) = (None, Vec::new(), json::Object::new());
     for (n, column) in table.columns.iter().enumerate() {
@@ -218,7 +221,7 @@ fn parts(
                 check_whole(column, number, store.get(range.start, length)?)
                     .map_err(|why| Failure::usage(format!("{}: {why}", file.path.shown())))?;
             }
-            let value = match value(reading, store.get(range.start, length)?) {
+            let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,
                 Err(why) => return wrong(why),
             };
@@ -234,7 +237,7 @@ fn parts(
         }
         let head = (range.end - range.start).min(ENOUGH as u64) as usize;
         let Some(ext) = role.ext(store.get(range.start, head)?) else { continue };
-        match part(file, (number, n), (reading, range), store)? {
+        match part(file, (number, n), (reading, range), store, rules)? {
             Ok(part) => parts.push((n, ext, part)),
             Err(why) => return wrong(why),
         }
@@ -252,6 +255,7 @@ fn part(
     (number, column): (u64, usize),
     (reading, range): (&Reading, &Range<u64>),
     store: &mut Store,
+    rules: JsonRules,
 ) -> Result<Result<Part, String>, Failure> {
     let (source, size) = (file.source, range.end - range.start);
     let cell =
@@ -259,7 +263,7 @@ fn part(
     Ok(match reading {
         Reading::Number(_) => {
             let bytes = store.get(range.start, size as usize)?;
-            value(reading, bytes).map(|value| Part::Text(value.to_string().into_bytes()))
+            value(reading, bytes, rules).map(|value| Part::Text(value.to_string().into_bytes()))
         }
         Reading::AnyArray(kind, dims) => {
             // 64 dimensions of 8 bytes and two bytes are the longest header; the values follow.
@@ -310,12 +314,12 @@ fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), String>
 }
 
 /// Decodes a value for JSON.
-fn value(reading: &Reading, bytes: &[u8]) -> Result<Value, String> {
+fn value(reading: &Reading, bytes: &[u8], rules: JsonRules) -> Result<Value, String> {
     let text = || std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_string());
     match reading {
         Reading::Text | Reading::Bytes => Ok(text()?.into()),
-        Reading::Json => json::parse(bytes, JsonRules::Strict)
-            .map_err(|fault| format!("it is not JSON: {fault}")),
+        Reading::Json => json::parse(bytes, rules)
+            .map_err(|fault| format!("it is not JSON: {}", sentence(&fault))),
         Reading::Whole | Reading::Digits => {
             let text = text()?;
             match json::Number::parse(text) {
@@ -323,9 +327,7 @@ fn value(reading: &Reading, bytes: &[u8]) -> Result<Value, String> {
                 None => Err(format!("'{}' is not a number of JSON", name::shown(bytes))),
             }
         }
-        Reading::Number(kind) => numbers::named(kind, bytes)
-            .map(Value::from)
-            .ok_or_else(|| "it is NaN or infinite, which JSON lacks".to_string()),
+        Reading::Number(kind) => numbers::number(kind, bytes, rules),
         Reading::AnyArray(..) => Err("an array can't be a field of JSON".into()),
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use rustix::fs::{AtFlags, CWD, FileType, statat};
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
@@ -20,6 +21,7 @@ use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
+use crate::scan::described::Columns;
 use crate::source::{part_path, stamp};
 use crate::table::json::{RowWriter, put_plain};
 use crate::table::options::NAMES;
@@ -68,7 +70,7 @@ type Examined = Result<(u64, u32), (ProblemKind, String)>;
 /// of the machine.
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
     let Listing { root, builder, counter, stop } = listing;
-    let options = table_options(source)?;
+    let options = table_options(source, builder.options().json)?;
     let survey = |path: &PathBuf| Survey::of(path, &options, stop);
     let mut surveys = source.files.iter().map(survey).collect::<Result<Vec<_>, Failure>>()?;
     let columns = agreed(source, &mut surveys)?;
@@ -84,13 +86,18 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let number = builder.source(root, &under, kind, Default::default())?;
         survey.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         let parts = Parts::of(source, path, survey)?;
-        parts.describe(survey, &columns, builder);
+        let has = match source.kind {
+            SourceKind::Jsonl => Columns::Some,
+            _ => Columns::All,
+        };
+        builder.begin(format!("{kind}:{}", path.shown()), has);
+        parts.describe(survey, &columns, builder)?;
         let mut reader = table::open(path, &options)?;
         let (mut row, mut batch) = (Row::default(), Vec::with_capacity(BATCH));
         loop {
             let more = reader.next(&mut row)?;
             if more {
-                batch.push(parts.pending(folder, &row));
+                batch.push(parts.pending(folder, &row, options.rules));
             }
             if batch.len() == BATCH || !more {
                 if stop.requested() {
@@ -126,8 +133,8 @@ pub(super) fn roots(source: &SourceUrl) -> impl Iterator<Item = PathBuf> {
     source.files.iter().map(folder)
 }
 
-fn table_options(source: &SourceUrl) -> Result<TableOptions, Failure> {
-    let mut options = TableOptions::default();
+fn table_options(source: &SourceUrl, rules: JsonRules) -> Result<TableOptions, Failure> {
+    let mut options = TableOptions { rules, ..TableOptions::default() };
     for name in NAMES {
         if let Some(value) = source.option(name) {
             options
@@ -181,20 +188,27 @@ impl Parts {
     }
 
     /// Adds the columns of the JSON to the description of the samples.
-    fn describe(&self, survey: &Survey, columns: &[Joint], builder: &mut ScanBuilder<'_>) {
+    ///
+    /// # Errors
+    /// Returns an error if another table has another type of one.
+    fn describe(
+        &self,
+        survey: &Survey,
+        columns: &[Joint],
+        builder: &mut ScanBuilder<'_>,
+    ) -> Result<(), Failure> {
         if self.json.is_none() {
             self.note_left_out(survey, builder);
-            return;
+            return Ok(());
         }
         let used: Vec<usize> =
             self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
         for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
             let joint = columns.iter().find(|joint| joint.name == *name);
-            let column = described(name, joint.map_or(survey.types[at], |joint| joint.inferred));
-            if !builder.about().columns.iter().any(|known| known.name == column.name) {
-                builder.about().columns.push(column);
-            }
+            let inferred = joint.map_or(survey.types[at], |joint| joint.inferred);
+            builder.describe(described(name, inferred))?;
         }
+        Ok(())
     }
 
     /// Adds a line about columns that are not packed, because one column is the JSON.
@@ -211,7 +225,7 @@ impl Parts {
         }
     }
 
-    fn pending(&self, folder: &Path, row: &Row) -> Pending {
+    fn pending(&self, folder: &Path, row: &Row, rules: JsonRules) -> Pending {
         let mut pending = Pending { number: row.number, ..Pending::default() };
         for (at, (ext, column)) in self.files.iter().enumerate() {
             match file_path(folder, row, *column) {
@@ -253,7 +267,10 @@ impl Parts {
             },
         }
         if let Some(writer) = &self.json {
-            writer.write(row, &mut pending.json);
+            match writer.check(row, rules) {
+                Ok(()) => writer.write(row, &mut pending.json),
+                Err(why) => pending.fault = Some((ProblemKind::BadJson, why)),
+            }
         }
         pending
     }

@@ -8,15 +8,18 @@ use std::path::Path;
 
 use tarflume_formats::Error;
 use tarflume_formats::foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
-use tarflume_formats::name;
+use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, name};
 
-use super::assign::{Column, ColumnKind, Role, Roles, key_of};
+use super::Listing;
+use super::assign::{Column, ColumnKind, Role, Roles, key_of, with_arrays};
 use super::bytes::{Store, WHOLE_MAX};
 use super::url::SourceUrl;
-use super::{Listing, numbers};
+use crate::array_note::{self, ArrayNote};
 use crate::check::sniff;
 use crate::failure::Failure;
+use crate::json_float::single;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::units;
@@ -44,7 +47,8 @@ struct Record<'a> {
 pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), Failure> {
     let Listing { root, builder, counter, stop } = listing;
     builder.call_rows("record");
-    let columns = survey(source)?;
+    let mut columns = survey(source)?;
+    columns.columns = with_arrays(columns.columns, &note_of(source)?);
     let roles = Roles::new(&columns.columns, source, &["list"])?;
     roles.note_left_out(&columns.columns, source, &mut builder.notes);
     check_parts(&columns.columns, &roles)?;
@@ -84,6 +88,16 @@ fn check_parts(columns: &[Column], roles: &Roles) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Returns the note that an export has written beside the first file.
+fn note_of(source: &SourceUrl) -> Result<ArrayNote, Failure> {
+    let path = source.files[0].with_file_name(array_note::FILE);
+    if !files::exists(&path)? {
+        return Ok(ArrayNote::default());
+    }
+    let text = files::read_whole(&path, "read")?;
+    Ok(ArrayNote::of_footer(std::str::from_utf8(&text).ok()))
 }
 
 fn column_of<'a>(columns: &'a [Column], pointer: &str) -> &'a str {
@@ -177,7 +191,7 @@ fn survey_one(feature: &Feature, record: &[u8], found: &mut Features) {
     let (kind, values) = match &feature.values {
         Values::Nothing => return,
         Values::Ints(values) => (ColumnKind::Number("int64"), values.len()),
-        Values::Floats(values) => (ColumnKind::Number("float64"), values.len()),
+        Values::Floats(values) => (ColumnKind::Number("float32"), values.len()),
         Values::Bytes(values) => {
             let is_text = |bytes: &[u8]| {
                 sniff::ext(bytes).is_none()
@@ -222,7 +236,8 @@ fn add(
             return Ok(());
         }
     };
-    match sample(row.source, record, &features, columns, roles) {
+    let rules = builder.options().json;
+    match sample(row.source, record, &features, (columns, roles), rules) {
         Ok(Sample { key, parts, json, lacking }) => {
             let key = key.unwrap_or_else(|| builder.number());
             for (column, ext, _) in &parts {
@@ -264,10 +279,10 @@ fn sample<'a>(
     source: u32,
     record: &'a Record<'a>,
     features: &[Feature],
-    columns: &Features,
-    roles: &Roles,
+    (columns, roles): (&Features, &Roles),
+    rules: JsonRules,
 ) -> Result<Sample<'a>, String> {
-    let (mut key, mut parts, mut json) = (None, Vec::new(), serde_json::Map::new());
+    let (mut key, mut parts, mut json) = (None, Vec::new(), Object::new());
     if !columns.is_chosen {
         let is_new = |f: &&Feature| {
             f.values != Values::Nothing && !columns.columns.iter().any(|c| c.name == f.name)
@@ -300,10 +315,10 @@ fn sample<'a>(
             }
         };
         if is_key {
-            let value =
-                field(values, record.data, false).map_err(|why| format!("{}: {why}", shown()))?;
+            let value = field(values, record.data, false, rules)
+                .map_err(|why| format!("{}: {why}", shown()))?;
             key = Some(match &value {
-                serde_json::Value::String(text) => key_of(text).to_string(),
+                Value::String(text) => key_of(text).to_string(),
                 other => other.to_string(),
             });
         }
@@ -311,7 +326,7 @@ fn sample<'a>(
             (Role::Unused, _) => {}
             (Role::Field, values) => {
                 let list = columns.is_list(&column.name);
-                let value = field(values, record.data, list);
+                let value = field(values, record.data, list, rules);
                 let value = value.map_err(|why| format!("{}: {why}", shown()))?;
                 json.insert(column.name.clone(), value);
             }
@@ -329,30 +344,29 @@ fn sample<'a>(
         }
     }
     let has_fields = roles.roles.contains(&Role::Field);
-    let json = has_fields.then(|| serde_json::Value::Object(json).to_string());
+    let json = has_fields.then(|| Value::Object(json).to_string());
     Ok(Sample { key, parts, json, lacking })
 }
 
 /// Returns the values of a feature as JSON: one value, or a list.
-fn field(values: &Values, record: &[u8], list: bool) -> Result<serde_json::Value, String> {
-    let lacks = || "it is NaN or infinite, which JSON lacks".to_string();
+fn field(values: &Values, record: &[u8], list: bool, rules: JsonRules) -> Result<Value, String> {
     let mut all = match values {
         Values::Nothing => Vec::new(),
         Values::Ints(ints) => ints.iter().map(|&n| n.into()).collect(),
         Values::Floats(floats) => {
-            let of = |f: &f32| numbers::finite(numbers::short(*f)).ok_or_else(lacks);
+            let of = |&f: &f32| single(f, rules).map_err(|lacking| lacking.to_string());
             floats.iter().map(of).collect::<Result<Vec<_>, String>>()?
         }
         Values::Bytes(ranges) => {
             let text = |range: &std::ops::Range<usize>| {
                 let text = std::str::from_utf8(&record[range.clone()]);
-                text.map(Into::into).map_err(|_| "it is not UTF-8".to_string())
+                text.map(Value::from).map_err(|_| "it is not UTF-8".to_string())
             };
             ranges.iter().map(text).collect::<Result<Vec<_>, String>>()?
         }
     };
     match all.len() {
-        _ if list => Ok(all.into()),
+        _ if list => Ok(Value::Array(all)),
         1 => Ok(all.remove(0)),
         n => Err(format!(
             "it has {n} values, and one in each of the first {SURVEYED} records; add \

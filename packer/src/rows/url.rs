@@ -2,11 +2,13 @@
 //!
 //! Splits text only; `find` expands patterns to files.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{data_set, find};
 use crate::failure::Failure;
 use tarflume_formats::About;
+use tarflume_formats::shown::ShowPath;
 
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +88,15 @@ impl SourceKind {
             SourceKind::Hdf5 => Some(&[".h5", ".hdf5"]),
             SourceKind::Mds | SourceKind::LitData => None,
         }
+    }
+
+    /// Returns the kind that packs a file with this name.
+    pub(crate) fn of_file(path: &Path) -> Option<SourceKind> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let packs = |kind: &SourceKind| {
+            kind.endings().is_some_and(|ends| ends.iter().any(|end| name.ends_with(end)))
+        };
+        SourceKind::ALL.into_iter().find(packs)
     }
 
     /// Returns the kind whose word and colon the text begins with, and the rest of the text.
@@ -171,6 +182,18 @@ pub(crate) struct SourceUrl {
     pub(crate) splits: Vec<Option<String>>,
     /// What manifests state about the samples.
     pub(crate) abouts: Vec<About>,
+}
+
+impl fmt::Display for SourceUrl {
+    /// Writes kind and first file, as a message names a source.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.kind.word())?;
+        match self.files.as_slice() {
+            [] => Ok(()),
+            [one] => write!(f, "{}", one.shown()),
+            [first, ..] => write!(f, "{},..", first.shown()),
+        }
+    }
 }
 
 impl SourceUrl {

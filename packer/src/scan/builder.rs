@@ -3,6 +3,7 @@
 //! A row source states keys and where parts are; the builder applies the rules for names, numbers
 //! extensions and collects problems. It reads no part.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Column};
 use tarflume_formats::{files, name};
 
+use super::described::{Columns, Described};
 use super::exts::ExtTable;
 use super::layout::Layout;
 use super::list::{FoundAt, FoundPart, Run, SampleList};
@@ -42,6 +44,8 @@ pub(crate) struct ScanBuilder<'a> {
     parts: Vec<FoundPart>,
     texts: Texts,
     about: About,
+    /// The columns that the sources state.
+    pub(crate) described: Described,
     problems: Vec<ScanProblem>,
     skipped: u64,
     renamed: u64,
@@ -71,6 +75,7 @@ impl<'a> ScanBuilder<'a> {
             parts: Vec::new(),
             texts: Texts::default(),
             about: About::default(),
+            described: Described::default(),
             problems: Vec::new(),
             skipped: 0,
             renamed: 0,
@@ -110,30 +115,17 @@ impl<'a> ScanBuilder<'a> {
         format!("{:0DIGITS$}", self.numbered - 1)
     }
 
+    /// Begins the samples of a source, or of a file of it that has columns of its own.
+    pub(crate) fn begin(&mut self, name: impl fmt::Display, has: Columns) {
+        self.described.begin(name.to_string(), has);
+    }
+
     /// Adds a column to the description of the samples. Sources that have it, too, must agree.
     ///
     /// # Errors
     /// Returns an error if an earlier source has another type or shape.
     pub(crate) fn describe(&mut self, column: Column) -> Result<(), Failure> {
-        match self.about.columns.iter().find(|c| c.name == column.name) {
-            None => {
-                self.about.columns.push(column);
-                Ok(())
-            }
-            Some(same) if *same == column => Ok(()),
-            Some(other) => {
-                let shown = |c: &Column| match &c.shape {
-                    Some(shape) => format!("{} of shape {shape:?}", c.kind),
-                    None => c.kind.clone(),
-                };
-                Err(Failure::usage(format!(
-                    "'{}' is {} in one source and {} in another; pack them into two data sets",
-                    column.name,
-                    shown(other),
-                    shown(&column)
-                )))
-            }
-        }
+        self.described.add(column, &mut self.about)
     }
 
     /// Returns true if `--exclude` has this path in a source, and counts it.
@@ -235,6 +227,11 @@ impl<'a> ScanBuilder<'a> {
         if let Some(missing) = self.options.require.missing(&exts) {
             let reason = format!("it has no '{missing}'; add it, or give --require");
             self.refuse(row, ProblemKind::MissingPart, Some(&key), reason);
+            return Ok(());
+        }
+        let sizes = parts.iter().map(|(ext, part)| (*ext, part.size()));
+        if let Some(reason) = self.described.misfit(sizes) {
+            self.refuse(row, ProblemKind::Unreadable, Some(&key), reason);
             return Ok(());
         }
         let is_refused = |(ext, part): &&(&str, RowPart<'_>)| {
@@ -388,6 +385,7 @@ impl<'a> ScanBuilder<'a> {
     /// Returns the scan.
     pub(crate) fn finish(mut self) -> Scan {
         self.close_run();
+        self.described.settle(&mut self.about);
         let mut notes = std::mem::take(&mut self.notes).finish(self.unit);
         notes.extend(self.note_selection());
         Scan {

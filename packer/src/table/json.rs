@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use tarflume_formats::json::Number;
+use tarflume_formats::json::{JsonRules, Number};
 
 use super::types::{Inferred, Kind};
 use super::{Cell, Row};
+use crate::json_float::{self, NotFinite};
 
 /// Writes rows of one table as JSON.
 #[derive(Debug)]
@@ -31,6 +32,31 @@ impl RowWriter {
     /// Returns true if it writes no column.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty()
+    }
+
+    /// Finds a value that strict JSON lacks: a word for `NaN` or an infinite number in a column of numbers. Tables with
+    /// types have refused theirs.
+    ///
+    /// # Errors
+    /// Returns why the row has no JSON, with the name of the column.
+    pub(crate) fn check(&self, row: &Row, rules: JsonRules) -> Result<(), String> {
+        if rules == JsonRules::Python {
+            return Ok(());
+        }
+        let floats = self.fields.iter().filter(|(.., kind)| *kind == Kind::Float);
+        for (column, name, _) in floats {
+            if let Cell::Word(text) = row.cell(*column)
+                && let Some(word) = json_float::word(row.text(text))
+            {
+                let name = String::from_utf8_lossy(name.strip_suffix(b":").unwrap_or(name));
+                return Err(format!(
+                    "column {name}: {}, missing={} reads such words as missing",
+                    NotFinite(word),
+                    row.text(text)
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Appends the row to `out`.
@@ -88,7 +114,7 @@ fn put_word(word: &str, kind: Kind, out: &mut Vec<u8>) {
         // A word in the grammar of JSON; one that a float would change keeps its digits.
         Kind::Float => match Number::parse(word).and_then(Number::real) {
             Some(number) => put_number(number, out),
-            None => out.extend_from_slice(word.as_bytes()),
+            None => out.extend_from_slice(json_float::word(word).unwrap_or(word).as_bytes()),
         },
         Kind::Bool => out.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
         _ => put_text(word, out),

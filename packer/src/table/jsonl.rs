@@ -9,6 +9,7 @@ use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, u
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
 use crate::failure::Failure;
+use crate::json_rules::REMEDY;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;
@@ -23,6 +24,7 @@ pub(super) struct JsonLines {
     at: u64,
     rows: u64,
     fields: Fields,
+    rules: JsonRules,
 }
 
 /// The names of fields, in the order in which they occur first.
@@ -51,11 +53,11 @@ impl JsonLines {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(super) fn open(path: &Path) -> Result<JsonLines, Failure> {
+    pub(super) fn open(path: &Path, rules: JsonRules) -> Result<JsonLines, Failure> {
         let (text, budget, origin) = stream::open(path)?;
         let reader = BufReader::with_capacity(BUFFER, text);
         let (line, fields) = (Vec::new(), Fields::default());
-        Ok(JsonLines { reader, budget, origin, line, at: 0, rows: 0, fields })
+        Ok(JsonLines { reader, budget, origin, line, at: 0, rows: 0, fields, rules })
     }
 
     /// Reads the next line that is not blank and returns its first byte; `None` at the end.
@@ -93,9 +95,9 @@ impl TableReader for JsonLines {
     fn next(&mut self, row: &mut Row) -> Result<bool, Failure> {
         let Some(start) = self.line()? else { return Ok(false) };
         row.begin(self.rows + 1, self.origin.byte(start), self.fields.names.len());
-        let read = read_line(&self.line, row, &mut self.fields);
+        let read = read_line(&self.line, self.rules, row, &mut self.fields);
         if let Err(fault) = read {
-            let why = fault.advised("write null, or the text");
+            let why = fault.advised(&format!("write null, or the text, or {REMEDY}"));
             return Err(
                 self.bad(start + fault.byte as u64, &format!("the line is no JSON object: {why}"))
             );
@@ -106,8 +108,13 @@ impl TableReader for JsonLines {
 }
 
 /// Reads an object into a row.
-fn read_line(line: &[u8], row: &mut Row, fields: &mut Fields) -> Result<(), JsonFault> {
-    let mut scan = Scan::new(line, JsonRules::Strict)?;
+fn read_line(
+    line: &[u8],
+    rules: JsonRules,
+    row: &mut Row,
+    fields: &mut Fields,
+) -> Result<(), JsonFault> {
+    let mut scan = Scan::new(line, rules)?;
     if scan.token()? != Token::Object {
         return Err(scan.fault("expected an object"));
     }
@@ -151,8 +158,9 @@ pub(super) fn number(number: Number<'_>, row: &mut Row) -> Cell {
         }
         return text.parse().map_or_else(|_| Cell::Digits(row.add_text(text)), Cell::Large);
     }
-    match number.real() {
+    match number.real().filter(|real| real.is_finite()) {
         Some(real) => Cell::Float(real),
+        // It has more digits than a float, or is a word of Python.
         None => Cell::Digits(row.add_text(text)),
     }
 }

@@ -3,7 +3,7 @@
 use tarflume_formats::name;
 
 use super::kind::Kind;
-use super::{Cell, Row};
+use super::{Cell, Row, Span};
 
 /// Characters of a number that a message quotes.
 const QUOTED: usize = 40;
@@ -57,6 +57,13 @@ impl Numbers {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Adds a word that is a number of floats alone: `NaN` or an infinite one.
+    pub(super) fn see_float(&mut self, row: &Row, word: Span) {
+        if self.fraction.is_none() {
+            self.fraction = Some(First { row: row.number, text: row.text(word).into() });
         }
     }
 

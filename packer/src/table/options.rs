@@ -1,5 +1,7 @@
 //! `TableOptions`: how a table is read, from the words of an option.
 
+use tarflume_formats::json::JsonRules;
+
 use super::header::Header;
 
 /// The names of the options.
@@ -16,6 +18,8 @@ pub(crate) struct TableOptions {
     pub(crate) trims: bool,
     /// What the first row is.
     pub(crate) header: Header,
+    /// Which texts are JSON, and so whether `NaN` is a number. Of the build, not of the table.
+    pub(crate) rules: JsonRules,
 }
 
 impl TableOptions {

@@ -16,7 +16,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_schema::DataType;
-use serde_json::Value;
+use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::file::{Pages, ParquetFile, failure, guarded};
@@ -31,6 +31,7 @@ pub(super) struct ParquetTable {
     rows: JsonRows,
     names: Vec<String>,
     number: u64,
+    rules: JsonRules,
 }
 
 impl ParquetTable {
@@ -39,7 +40,7 @@ impl ParquetTable {
     /// # Errors
     /// Returns an error if the file is not Parquet, a column has a type without JSON, or the
     /// operating system refuses.
-    pub(super) fn open(path: &Path) -> Result<ParquetTable, Failure> {
+    pub(super) fn open(path: &Path, rules: JsonRules) -> Result<ParquetTable, Failure> {
         let file = ParquetFile::open(path)?;
         let footer = file.footer();
         let fields = footer.schema().fields();
@@ -63,8 +64,8 @@ impl ParquetTable {
             return refuse(format!("it has the column '{twice}' twice; rename one"));
         }
         let leaves: Vec<usize> = (0..file.schema().num_columns()).collect();
-        let rows = JsonRows::new(&file, &leaves)?;
-        Ok(ParquetTable { file, rows, names, number: 0 })
+        let rows = JsonRows::new(&file, &leaves, rules)?;
+        Ok(ParquetTable { file, rows, names, number: 0, rules })
     }
 }
 
@@ -99,7 +100,7 @@ impl TableReader for ParquetTable {
         row.begin(self.number, None, self.names.len());
         let Some((batch, at)) = self.rows.current() else { return Ok(true) };
         for (number, column) in batch.columns().iter().enumerate() {
-            let read = cell(column, at, row).map_err(|why| {
+            let read = cell(column, at, row, self.rules).map_err(|why| {
                 let reason = format!("column '{}': {why}", self.names[number]);
                 bad_row(self.file.path(), self.number, None, &reason)
             })?;
@@ -110,7 +111,12 @@ impl TableReader for ParquetTable {
 }
 
 /// Returns a value as a cell of `row`, which takes its text.
-fn cell(array: &Arc<dyn Array>, at: usize, row: &mut Row) -> Result<Cell, String> {
+fn cell(
+    array: &Arc<dyn Array>,
+    at: usize,
+    row: &mut Row,
+    rules: JsonRules,
+) -> Result<Cell, String> {
     if array.is_null(at) {
         return Ok(Cell::Null);
     }
@@ -123,19 +129,29 @@ fn cell(array: &Arc<dyn Array>, at: usize, row: &mut Row) -> Result<Cell, String
         DataType::Float64 if array.as_primitive::<Float64Type>().value(at).is_finite() => {
             Cell::Float(array.as_primitive::<Float64Type>().value(at))
         }
-        _ => match json::value(array, at)? {
+        _ => match json::value(array, at, rules)? {
             Value::Null => Cell::Null,
             Value::Bool(value) => Cell::Bool(value),
-            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(number), _) => Cell::Int(number),
-                (None, Some(number)) => Cell::Large(number),
-                (None, None) => number.as_f64().map_or(Cell::Null, Cell::Float),
-            },
+            Value::Number(number) => number_cell(&number, row)?,
             Value::String(value) => Cell::Text(text(row, &value)?),
             list @ Value::Array(_) => Cell::List(text(row, &list.to_string())?),
             object @ Value::Object(_) => Cell::Object(text(row, &object.to_string())?),
         },
     })
+}
+
+/// Returns a number as the type that has it; a word of Python for one that JSON lacks stays as it is.
+fn number_cell(number: &str, row: &mut Row) -> Result<Cell, String> {
+    if let Ok(whole) = number.parse() {
+        return Ok(Cell::Int(whole));
+    }
+    if let Ok(whole) = number.parse() {
+        return Ok(Cell::Large(whole));
+    }
+    match number.parse::<f64>().ok().filter(|real| real.is_finite()) {
+        Some(real) => Ok(Cell::Float(real)),
+        None => text(row, number).map(Cell::Digits),
+    }
 }
 
 /// Adds text to a row of bounded length.

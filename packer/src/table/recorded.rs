@@ -8,6 +8,7 @@ use tarflume_formats::Column;
 use super::numbers::Numbers;
 use super::types::{Kind, kind_of};
 use super::{Cell, Row};
+use crate::json_float;
 
 /// The types of the fields of a data set's JSON, by name.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +39,12 @@ impl Recorded {
 /// fits a column of texts.
 pub(super) fn misfit(recorded: Kind, row: &Row, cell: Cell) -> Option<Kind> {
     if recorded == Kind::String && matches!(cell, Cell::Word(_)) {
+        return None;
+    }
+    if recorded == Kind::Float
+        && let Cell::Word(word) = cell
+        && json_float::word(row.text(word)).is_some()
+    {
         return None;
     }
     let (kind, _) = kind_of(row, cell)?;

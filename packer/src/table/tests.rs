@@ -3,9 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use tarflume_formats::json::JsonRules;
+
 use super::json::RowWriter;
-use super::types::{Conflict, Kind, Types, described};
+use super::survey::Survey;
+use super::types::{Conflict, Inferred, Kind, Types, described};
 use super::*;
+use crate::stop::Stop;
 
 /// Writes a table to a temporary folder.
 fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -156,4 +160,46 @@ fn numbers_are_words_as_json_writes_them() {
     for (word, kind) in kinds {
         assert_eq!(Kind::of_word(word), kind, "{word:?}");
     }
+}
+
+#[test]
+fn words_for_nan_are_numbers_beside_numbers_and_texts_beside_texts() {
+    let table = written("t.csv", b"n,x,t,alone,ok\n1,0.5,a,nan,true\nNaN,-inf,NaN,nan,inf\n");
+    let options = TableOptions::default();
+    let survey = Survey::of(&table.1, &options, &Stop::new()).unwrap();
+    let kinds: Vec<Kind> = survey.types.iter().map(|inferred| inferred.kind).collect();
+    assert_eq!(kinds, [Kind::Float, Kind::Float, Kind::String, Kind::String, Kind::String]);
+    assert!(!survey.whole[0]);
+    let writer = RowWriter::new(&survey.names, &survey.types, &[]);
+    let mut reader = open(&table.1, &options).unwrap();
+    let (mut row, mut json) = (Row::default(), Vec::new());
+    assert!(reader.next(&mut row).unwrap());
+    writer.check(&row, JsonRules::Strict).unwrap();
+    assert!(reader.next(&mut row).unwrap());
+    let why = writer.check(&row, JsonRules::Strict).unwrap_err();
+    assert!(why.starts_with("column \"n\": it is NaN") && why.contains("missing=NaN"), "{why}");
+    writer.check(&row, JsonRules::Python).unwrap();
+    writer.write(&row, &mut json);
+    let json = String::from_utf8(json).unwrap();
+    assert_eq!(json, r#"{"alone":"nan","n":NaN,"ok":"inf","t":"NaN","x":-Infinity}"#);
+}
+
+#[test]
+fn lines_of_python_keep_nan_under_its_rules() {
+    let table = written("t.jsonl", b"{\"x\": 0.5}\n{\"x\": NaN}\n{\"x\": [-Infinity]}\n");
+    let mut row = Row::default();
+    let mut strict = open(&table.1, &TableOptions::default()).unwrap();
+    assert!(strict.next(&mut row).unwrap());
+    let refused = strict.next(&mut row).unwrap_err().text;
+    assert!(refused.contains("row 2") && refused.contains("--json-rules python"), "{refused}");
+    let options = TableOptions { rules: JsonRules::Python, ..TableOptions::default() };
+    let mut python = open(&table.1, &options).unwrap();
+    let mut lines = Vec::new();
+    while python.next(&mut row).unwrap() {
+        let types = [Inferred { kind: Kind::Float, nullable: false }];
+        let mut json = Vec::new();
+        RowWriter::new(&["x".to_string()], &types, &[]).write(&row, &mut json);
+        lines.push(String::from_utf8(json).unwrap());
+    }
+    assert_eq!(lines, [r#"{"x":0.5}"#, r#"{"x":NaN}"#, r#"{"x":[-Infinity]}"#]);
 }

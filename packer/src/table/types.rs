@@ -1,8 +1,9 @@
 //! The types of a table's columns, inferred from all rows.
 //!
 //! Words of a table without types become truth values or numbers only if all words of the column
-//! are; ids with leading zeros are text. Values with types must agree: a column of numbers and texts
-//! is an error that names both rows. Numbers that no type of 64 bits holds with all their digits are text.
+//! are; `NaN` and `inf` are numbers beside numbers, and texts beside texts. Ids with leading zeros are
+//! text. Values with types must agree: a column of numbers and texts is an error that names both rows.
+//! Numbers that no type of 64 bits holds with all their digits are text.
 
 use tarflume_formats::Column;
 
@@ -10,6 +11,7 @@ pub(crate) use super::kind::Kind;
 use super::numbers::Numbers;
 use super::odd::{Looks, OddWords};
 use super::{Cell, Row};
+use crate::json_float;
 
 fn looks_of(kind: Kind) -> Looks {
     match kind {
@@ -31,17 +33,20 @@ struct Seen {
     row: u64,
     /// Rows that have a value.
     values: u64,
+    /// Whether some are words for `NaN` or infinite numbers in a table without types.
+    has_not_finite: bool,
     /// The words of a table without types.
     odd: OddWords,
     numbers: Numbers,
 }
 
 impl Seen {
-    /// Returns the type of the column. Without values it has texts.
-    fn kind(&self) -> Kind {
+    /// Returns the type that holds all values so far; `None` if there are none.
+    fn joint(&self) -> Option<Kind> {
         match self.kind {
-            Some(kind) if kind.is_number() => self.numbers.kind(),
-            kind => kind.unwrap_or(Kind::String),
+            Some(kind) if kind.is_number() => Some(self.numbers.kind()),
+            _ if self.has_not_finite => Some(Kind::String),
+            kind => kind,
         }
     }
 }
@@ -92,6 +97,16 @@ impl Types {
                     if let Cell::Word(word) = cell {
                         seen.odd.see(row.number, row.text(word), looks_of(kind), looks);
                     }
+                    if let Cell::Word(word) = cell
+                        && kind == Kind::String
+                        && json_float::word(row.text(word)).is_some()
+                    {
+                        // In a column of numbers it is one; in a column of texts it is a text.
+                        seen.has_not_finite = true;
+                        seen.numbers.see_float(row, word);
+                        seen.values += 1;
+                        continue;
+                    }
                     (kind, lossless)
                 }
             };
@@ -115,16 +130,15 @@ impl Types {
 
     /// Returns for each of `columns` columns whether no value is other than a whole number.
     pub(crate) fn whole(&self, columns: usize) -> Vec<bool> {
-        let kind = |column: usize| self.columns.get(column).and_then(|seen| seen.kind);
+        let kind = |column: usize| self.columns.get(column).and_then(Seen::joint);
         (0..columns).map(|column| matches!(kind(column), None | Some(Kind::Int))).collect()
     }
 
     /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
     pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
         let told = |(name, seen): (&String, &Seen)| match seen.kind? {
-            Kind::String => seen.odd.told(name),
             kind if kind.is_number() => seen.numbers.told(name),
-            _ => None,
+            _ => seen.odd.told(name).filter(|_| seen.joint() == Some(Kind::String)),
         };
         names.iter().zip(&self.columns).filter_map(told).collect()
     }
@@ -139,8 +153,10 @@ impl Types {
     /// Returns the types of `columns` columns.
     pub(crate) fn finish(mut self, columns: usize) -> Vec<Inferred> {
         self.columns.resize(columns, Seen::default());
-        let inferred =
-            |seen: &Seen| Inferred { kind: seen.kind(), nullable: seen.values < self.rows };
+        let inferred = |seen: &Seen| Inferred {
+            kind: seen.joint().unwrap_or(Kind::String),
+            nullable: seen.values < self.rows,
+        };
         self.columns.iter().map(inferred).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The types of arrays that a manifest can name.
-const TYPES: [DType; 12] = [
+const TYPES: [DType; 13] = [
     DType::U8,
     DType::I8,
     DType::U16,
@@ -22,6 +22,7 @@ const TYPES: [DType; 12] = [
     DType::U64,
     DType::I64,
     DType::F16,
+    DType::Bf16,
     DType::F32,
     DType::F64,
     DType::Bool,
@@ -96,6 +97,7 @@ mod tests {
             nullable: false,
         };
         assert_eq!(checked(&column("float16", &[3, 4])), Ok((DType::F16, vec![3, 4])));
+        assert_eq!(checked(&column("bfloat16", &[2])), Ok((DType::Bf16, vec![2])));
         assert_eq!(checked(&column("bool", &[])), Ok((DType::Bool, vec![])));
         assert!(checked(&column("object", &[3])).unwrap_err().contains("unknown type"));
         for shape in [&[0][..], &[u64::MAX, 2], &[1 << 40, 1 << 40]] {

@@ -52,7 +52,11 @@ impl Sink<'_> {
         if !self.dtype.is_float() || literal.is_integer() {
             return self.number(literal.whole().map(Number::Whole).ok_or_else(outside)?);
         }
-        let real = literal.nearest();
+        // From the digits to 32 bits in one step: through 64 bits some would be rounded twice.
+        let real = match self.dtype {
+            DType::F32 => literal.nearest_single().into(),
+            _ => literal.nearest(),
+        };
         if !real.is_finite() && !literal.is_special() {
             return Err(outside());
         }

@@ -1,9 +1,8 @@
 //! `Number`: converts one number into an element of a given type. Never rounds to a different integer, wraps, or
 //! becomes infinite silently.
 
-use half::{bf16, f16};
-
 use crate::column::DType;
+use crate::rounding::{nearest_bf16, nearest_f16};
 
 /// A number as read from a file.
 ///
@@ -70,11 +69,11 @@ impl Number {
                 put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
             DType::F16 => {
-                let value = Some(f16::from_f64(self.real()));
+                let value = Some(nearest_f16(self.real()));
                 put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
             DType::Bf16 => {
-                let value = Some(bf16::from_f64(self.real()));
+                let value = Some(nearest_bf16(self.real()));
                 put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
         }
@@ -128,6 +127,8 @@ impl Number {
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+
     use super::*;
 
     fn held(number: impl Into<Number>, dtype: DType) -> Option<Vec<u8>> {
@@ -170,6 +171,24 @@ mod tests {
             assert!(Number::Whole((most + 1).into()).misfit(dtype).contains("would be rounded"));
         }
         assert_eq!(Number::Whole(i128::MAX).encode(DType::F64), None);
+    }
+
+    #[test]
+    fn a_float_of_16_bits_is_rounded_once() {
+        // Nearer to the upper of two floats by less than a float of 32 bits shows.
+        let f16_middle = 1.0 + 2f64.powi(-11);
+        let bf16_middle = 1.0 + 2f64.powi(-8);
+        for (value, half, brain) in [
+            (f16_middle.next_up(), 0x3c01, 0x3f80),
+            (f16_middle, 0x3c00, 0x3f80),
+            (bf16_middle.next_up(), 0x3c04, 0x3f81),
+            (-bf16_middle, 0xbc04, 0xbf80),
+        ] {
+            let half = f16::from_bits(half).to_ne_bytes().to_vec();
+            assert_eq!(held(value, DType::F16), Some(half), "{value}");
+            let brain = bf16::from_bits(brain).to_ne_bytes().to_vec();
+            assert_eq!(held(value, DType::Bf16), Some(brain), "{value}");
+        }
     }
 
     #[test]

@@ -85,16 +85,20 @@ fn numbers_that_would_change_are_refused() {
         let text = infer(&samples).unwrap_err();
         let last = format!("'s{}'", samples.len() - 1);
         let is_named = text.contains(&last) || text.contains("'s0'");
-        assert!(
-            is_named && text.contains(&format!("is {number}, which would be rounded")),
-            "{text}"
-        );
+        let is_beyond = number == "1e400";
+        let why = if is_beyond { "is outside the range" } else { "would be rounded" };
+        assert!(is_named && text.contains(&format!("is {number}, which {why}")), "{text}");
         assert!(text.contains("--numbers text"), "{text}");
         let kind = |numbers| infer_as(&samples, Floats::Double, numbers).unwrap()[0].1;
         let is_list = samples[0].contains('[');
         let expected = if is_list { Kind::List(Item::Text) } else { Kind::Text };
         assert_eq!(kind(Numbers::Text), expected, "{samples:?}");
-        assert!(kind(Numbers::Nearest).is_float(), "{samples:?}");
+        if is_beyond {
+            let nearest = infer_as(&samples, Floats::Double, Numbers::Nearest).unwrap_err();
+            assert!(nearest.contains("outside the range"), "no number becomes infinite: {nearest}");
+        } else {
+            assert!(kind(Numbers::Nearest).is_float(), "{samples:?}");
+        }
     }
     // What is written as JSON keeps every number.
     assert_eq!(infer(&[r#"{"a": [18446744073709551616, "x"]}"#]).unwrap()[0].1, Kind::Json);
@@ -106,7 +110,27 @@ fn floats_of_32_bits_hold_less() {
     for text in [r#"{"a": 0.1}"#, r#"{"a": [0.5, 16777216]}"#, r#"{"a": 16777217}"#] {
         single(text).unwrap();
     }
-    for text in [r#"{"a": 0.30000000000000004}"#, r#"{"a": [0.5, 16777217]}"#, r#"{"a": 1e39}"#] {
+    for text in [r#"{"a": 0.30000000000000004}"#, r#"{"a": [0.5, 16777217]}"#] {
         assert!(single(text).unwrap_err().contains("would be rounded"), "{text}");
+    }
+    // Equal to a float of 32 bits by its digits; through 64 bits the nearest is another one.
+    single(r#"{"a": 7.038531e-26}"#).unwrap();
+}
+
+#[test]
+fn no_number_becomes_infinite() {
+    for text in
+        [r#"{"a": 1e39}"#, r#"{"a": [0.5, -3.5e38]}"#, r#"{"a": [1e39, 0.30000000000000004]}"#]
+    {
+        for numbers in [Numbers::Exact, Numbers::Nearest] {
+            let refused = infer_as(&[r#"{"a": null}"#, text], Floats::Single, numbers).unwrap_err();
+            assert!(refused.contains("'s1'") && refused.contains("outside the range"), "{refused}");
+        }
+        assert!(infer_as(&[text], Floats::Single, Numbers::Text).is_ok(), "{text}");
+        assert!(infer_as(&[text], Floats::Double, Numbers::Nearest).is_ok(), "{text}");
+    }
+    // The largest float of 32 bits, and what is nearer to it than to the next one.
+    for text in ["3.4028235e38", "3.40282356e38"] {
+        infer_as(&[&format!("{{\"a\": {text}}}")], Floats::Single, Numbers::Nearest).unwrap();
     }
 }

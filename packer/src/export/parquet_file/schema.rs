@@ -10,6 +10,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use serde_json::{Map, Value, json};
 
+use crate::array_note;
 use crate::export::columns::KEY;
 use crate::export::csv::{HEAD, size_column};
 use crate::export::encoding::Encoding;
@@ -100,7 +101,7 @@ pub(super) fn of(job: &Job<'_>, fields: &Fields) -> Result<Made, Failure> {
     // Names are the only reason for which a schema is refused.
     let root = built.map_err(|e| Failure::bad_data(format!("these columns are no schema: {e}")))?;
     fields.must_differ_from(names.iter().map(String::as_str))?;
-    let properties = schema.properties(job.options.format);
+    let properties = schema.properties(job);
     Ok(Made { leaves: schema.leaves, schema: Arc::new(root), properties: Arc::new(properties) })
 }
 
@@ -227,7 +228,7 @@ impl Schema {
         self.features.insert(name.into(), feature);
     }
 
-    fn properties(&self, format: Format) -> WriterProperties {
+    fn properties(&self, job: &Job<'_>) -> WriterProperties {
         let mut builder = WriterProperties::builder()
             .set_created_by(concat!("tarflume version ", env!("CARGO_PKG_VERSION")).into())
             .set_compression(Compression::SNAPPY);
@@ -237,10 +238,16 @@ impl Schema {
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_statistics_enabled(path.clone(), EnabledStatistics::None);
         }
-        if format == Format::Hf {
+        let mut pairs = Vec::new();
+        if job.options.format == Format::Hf {
             let features = json!({"info": {"features": self.features}}).to_string();
-            let pair = KeyValue::new("huggingface".to_string(), features);
-            builder = builder.set_key_value_metadata(Some(vec![pair]));
+            pairs.push(KeyValue::new("huggingface".to_string(), features));
+        }
+        if let Some(note) = job.columns.note() {
+            pairs.push(KeyValue::new(array_note::KEY.to_string(), note.json().to_string()));
+        }
+        if !pairs.is_empty() {
+            builder = builder.set_key_value_metadata(Some(pairs));
         }
         builder.build()
     }

@@ -7,15 +7,18 @@ use std::path::Path;
 
 use hdf5_reader::error::{Error, Result};
 use hdf5_reader::messages::HdfMessage;
+use hdf5_reader::messages::dataspace::DataspaceType;
 use hdf5_reader::messages::layout::DataLayout;
 use hdf5_reader::{
-    ByteOrder, Dataset, Datatype, H5Type, Hdf5File, SliceInfo, SliceInfoElem, StringPadding,
-    StringSize, VarLenKind,
+    Dataset, Datatype, H5Type, Hdf5File, SliceInfo, SliceInfoElem, StringPadding, StringSize,
+    VarLenKind,
 };
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{failure, guarded, slab_limit};
 use super::filters;
+use super::link::instead;
+use super::number::{NumberType, Unread};
 use crate::failure::Failure;
 
 /// Bytes of rows that are read at a time from a data set without chunks.
@@ -25,14 +28,7 @@ const WINDOW: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Numbers.
-    Numbers {
-        /// `b`, `i`, `u` or `f`.
-        letter: char,
-        /// Bytes.
-        size: usize,
-        /// Whether the bytes are in the other order in the file.
-        swapped: bool,
-    },
+    Numbers(NumberType),
     /// Text, one for each row.
     Text {
         padding: StringPadding,
@@ -44,49 +40,41 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns numpy's name of the type of numbers.
-    pub(super) fn numpy(self) -> Option<String> {
-        let Kind::Numbers { letter, size, .. } = self else { return None };
-        let word = match letter {
-            'b' => return Some("bool".into()),
-            'f' => "float",
-            'i' => "int",
-            _ => "uint",
-        };
-        Some(format!("{word}{}", size * 8))
+    /// Returns the type of numbers.
+    pub(super) fn number(self) -> Option<NumberType> {
+        match self {
+            Kind::Numbers(number) => Some(number),
+            Kind::Text { .. } | Kind::Bytes => None,
+        }
     }
 
-    fn of(dtype: &Datatype) -> Option<Kind> {
-        let swapped = |order: ByteOrder, size: u8| order == ByteOrder::BigEndian && size > 1;
-        Some(match dtype {
-            &Datatype::FixedPoint { size, signed, byte_order } if matches!(size, 1 | 2 | 4 | 8) => {
-                let letter = if signed { 'i' } else { 'u' };
-                Kind::Numbers { letter, size: size.into(), swapped: swapped(byte_order, size) }
-            }
-            &Datatype::FloatingPoint { size, byte_order } if matches!(size, 2 | 4 | 8) => {
-                Kind::Numbers { letter: 'f', size: size.into(), swapped: swapped(byte_order, size) }
+    /// Returns the kind of a data set whose type is encoded as `raw`.
+    fn of(dtype: &Datatype, raw: &[u8]) -> std::result::Result<Kind, Unread> {
+        Ok(match dtype {
+            Datatype::FixedPoint { .. } | Datatype::FloatingPoint { .. } => {
+                Kind::Numbers(NumberType::of(raw)?)
             }
             // NumPy's bool is an enumeration of two values in a byte.
-            Datatype::Enum { base, members } => match Kind::of(base)? {
-                Kind::Numbers { size: 1, swapped, .. }
-                    if members.iter().any(|m| m.name == "TRUE") && members.len() == 2 =>
-                {
-                    Kind::Numbers { letter: 'b', size: 1, swapped }
-                }
-                numbers @ Kind::Numbers { .. } => numbers,
-                _ => return None,
-            },
+            Datatype::Enum { members, .. } => {
+                let number = NumberType::of(raw)?;
+                let is_bool = number.size == 1
+                    && members.len() == 2
+                    && members.iter().any(|member| member.name == "TRUE");
+                Kind::Numbers(if is_bool { number.as_bool() } else { number })
+            }
             &Datatype::String { size, padding, .. } => {
                 Kind::Text { padding, variable: size == StringSize::Variable }
             }
             &Datatype::VarLen { kind: VarLenKind::String, padding, .. } => {
                 Kind::Text { padding, variable: true }
             }
-            Datatype::VarLen { base, kind: VarLenKind::Sequence, .. } => match Kind::of(base)? {
-                Kind::Numbers { size: 1, .. } => Kind::Bytes,
-                _ => return None,
-            },
-            _ => return None,
+            Datatype::VarLen { kind: VarLenKind::Sequence, .. } => {
+                match NumberType::of_items(raw)? {
+                    item if item.size == 1 && item.is_whole() => Kind::Bytes,
+                    _ => return Err(Unread::Other),
+                }
+            }
+            _ => return Err(Unread::Other),
         })
     }
 }
@@ -128,19 +116,26 @@ impl H5Array {
         path: &Path,
     ) -> std::result::Result<H5Array, Failure> {
         let refuse = |why: String| Failure::usage(format!("{}: {name}: {why}", path.shown()));
-        let dataset = guarded(|| file.dataset(name)).map_err(|e| failure(e, path))?;
-        filters::check(file, &dataset, name, path)?;
-        let kind = Kind::of(dataset.dtype()).ok_or_else(|| {
-            refuse(format!(
-                "its type is not read: {}; numbers, text and bytes of any length are",
-                described(dataset.dtype())
-            ))
+        let dataset = guarded(|| file.dataset(name));
+        let dataset = dataset.map_err(|e| match instead(file, name, path) {
+            Some(why) => refuse(why),
+            None => failure(e, path),
         })?;
+        filters::check(file, &dataset, name, path)?;
+        let raw = guarded(|| dataset.raw_datatype()).map_err(|e| failure(e, path))?;
+        let kind = Kind::of(dataset.dtype(), &raw);
+        let kind = kind.map_err(|why| refuse(unread(why, dataset.dtype(), name)))?;
         let shape = dataset.shape();
         if shape.is_empty() {
-            return Err(refuse("it has no rows: it is a single value".into()));
+            return Err(refuse(match is_null(file, &dataset) {
+                true => "it has no values (h5py.Empty), and so no rows".into(),
+                false => "it has no rows: it is a single value".into(),
+            }));
         }
-        if shape.len() > 1 && !matches!(kind, Kind::Numbers { .. }) {
+        if shape[1..].contains(&0) {
+            return Err(refuse(format!("its shape is {shape:?}, so a row has no values")));
+        }
+        if shape.len() > 1 && kind.number().is_none() {
             return Err(refuse("text and bytes are read from data sets of one dimension".into()));
         }
         let element = dataset.raw_element_size().map_err(|e| failure(e, path))? as u64;
@@ -175,6 +170,17 @@ impl H5Array {
             )));
         }
         Ok(H5Array { name: name.into(), kind, place, dataset, row_bytes, step, slab: None })
+    }
+
+    /// Returns why the rows have no place in the file.
+    pub(super) fn why_not_in_place(&self) -> &'static str {
+        match self.kind.number() {
+            None => "they are no numbers",
+            Some(number) if number.swapped => "their bytes are in the other order (big-endian)",
+            Some(number) if !number.is_whole() => "their numbers have fewer bits than their bytes",
+            Some(_) if self.dataset.chunks().is_some() => "the data set is chunked",
+            Some(_) => "the data set is compact, or no row of it was written",
+        }
     }
 
     /// Returns the number of rows.
@@ -224,14 +230,15 @@ impl H5Array {
         selections.extend(self.dataset.shape()[1..].iter().map(all));
         let selected = SliceInfo { selections };
         match self.kind {
-            Kind::Numbers { size, swapped, .. } => {
-                let read = match size {
-                    1 => self.numbers::<1>(&selected, swapped),
-                    2 => self.numbers::<2>(&selected, swapped),
-                    4 => self.numbers::<4>(&selected, swapped),
-                    _ => self.numbers::<8>(&selected, swapped),
-                };
-                read.map(SlabRows::Numbers)
+            Kind::Numbers(number) => {
+                let mut bytes = match number.size {
+                    1 => self.numbers::<1>(&selected),
+                    2 => self.numbers::<2>(&selected),
+                    4 => self.numbers::<4>(&selected),
+                    _ => self.numbers::<8>(&selected),
+                }?;
+                number.settle(&mut bytes);
+                Ok(SlabRows::Numbers(bytes))
             }
             Kind::Text { padding, variable } => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
@@ -252,33 +259,47 @@ impl H5Array {
         }
     }
 
-    fn numbers<const N: usize>(&self, selected: &SliceInfo, swapped: bool) -> Result<Vec<u8>> {
+    /// Reads numbers as they are in the file.
+    fn numbers<const N: usize>(&self, selected: &SliceInfo) -> Result<Vec<u8>> {
         let array = self.dataset.read_slice::<Number<N>>(selected)?;
         let numbers = array.as_slice().unwrap_or_default(); // it is in row-major order
         let mut bytes = Vec::with_capacity(numbers.len() * N);
         for number in numbers {
             bytes.extend_from_slice(&number.0);
         }
-        if swapped {
-            bytes.chunks_exact_mut(N).for_each(<[u8]>::reverse);
-        }
         Ok(bytes)
     }
 }
 
+/// Returns true for a data set that was written without values.
+fn is_null(file: &Hdf5File, dataset: &Dataset) -> bool {
+    let is_null = |message: &HdfMessage| match message {
+        HdfMessage::Dataspace(space) => space.dataspace_type == DataspaceType::Null,
+        _ => false,
+    };
+    let header = guarded(|| file.get_or_parse_header(dataset.address()));
+    header.is_ok_and(|header| header.messages.iter().any(is_null))
+}
+
 /// Returns the position of a contiguous data set of little-endian numbers in the file.
 fn place(file: &Hdf5File, dataset: &Dataset, kind: Kind) -> Result<Option<u64>> {
-    let Kind::Numbers { swapped: false, .. } = kind else { return Ok(None) };
     let header = guarded(|| file.get_or_parse_header(dataset.address()))?;
     let mut found = None;
     for message in &header.messages {
         match message {
             HdfMessage::ExternalFiles(_) => {
-                return Err(Error::UnsupportedEncoding("its data is in external files".into()));
+                return Err(Error::UnsupportedEncoding(
+                    "its data is in external files; copy it into one (in h5py: \
+                     out.create_dataset(name, data=file[name][:]))"
+                        .into(),
+                ));
             }
             HdfMessage::DataLayout(layout) => found = Some(&layout.layout),
             _ => {}
         }
+    }
+    if !kind.number().is_some_and(NumberType::is_plain) {
+        return Ok(None);
     }
     let base = file.superblock().base_address;
     let undefined = match file.superblock().offset_size {
@@ -308,6 +329,21 @@ fn trimmed(mut bytes: Vec<u8>, padding: StringPadding) -> Vec<u8> {
     };
     bytes.truncate(end.unwrap_or(bytes.len()));
     bytes
+}
+
+/// Returns why a type is not read, and what to do.
+fn unread(why: Unread, dtype: &Datatype, name: &str) -> String {
+    match why {
+        Unread::Other => format!(
+            "its type is not read: {}; numbers, text and bytes of any length are",
+            described(dtype)
+        ),
+        Unread::OddFloat => format!(
+            "its floats have another layout than float16, bfloat16, float32 and float64; write them as floats that \
+             NumPy has (in h5py: data = file['{name}'].astype('float64')[:]; del file['{name}']; file['{name}'] = data)"
+        ),
+        Unread::Damaged => "its type is damaged".into(),
+    }
 }
 
 fn described(dtype: &Datatype) -> &'static str {

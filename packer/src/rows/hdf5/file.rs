@@ -5,12 +5,14 @@
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hdf5_reader::error::{Error, Result};
 use hdf5_reader::messages::filter_pipeline::FilterDescription;
-use hdf5_reader::{FilterRegistry, Hdf5File, OpenOptions, RangeRequestStorage};
+use hdf5_reader::{
+    ExternalLinkResolver, FilterRegistry, Hdf5File, OpenOptions, RangeRequestStorage,
+};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files};
 
@@ -50,6 +52,7 @@ pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure>
     filters.register(LZF, Box::new(unlzf));
     let options = OpenOptions::default()
         .with_filter_registry(filters)
+        .with_external_link_resolver(Arc::new(OtherFiles(path.into())))
         .with_chunk_cache_bytes(0)
         .with_max_chunk_bytes(limit)
         .with_max_read_bytes(limit)
@@ -65,6 +68,20 @@ pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure>
         )));
     }
     Ok((file, found.len()))
+}
+
+/// Refuses links to other files: a data set behind one would be left out without a word.
+struct OtherFiles(PathBuf);
+
+impl ExternalLinkResolver for OtherFiles {
+    fn resolve_external_link(&self, name: &str) -> Result<Option<Hdf5File>> {
+        let other = self.0.parent().unwrap_or(Path::new("")).join(name);
+        Err(Error::UnsupportedEncoding(format!(
+            "a link to another file, and those are not followed; name the data sets of each file: \
+             'hdf5:{}?x=/DATASET'",
+            other.shown()
+        )))
+    }
 }
 
 /// Calls a function of the HDF5 reader; its panic becomes an error, because a foreign file must not

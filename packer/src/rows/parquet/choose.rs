@@ -9,9 +9,11 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
 use super::super::assign::as_ext;
+use super::super::numbers;
 use super::super::part_names::{Twins, part_name, renamed, twins};
 use super::super::url::SourceUrl;
 use super::walk::{Element, is_bytes};
+use crate::array_note::ArrayNote;
 use crate::failure::Failure;
 use crate::table::parquet::ParquetFile;
 
@@ -154,6 +156,17 @@ impl Chosen {
             "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
             file.path().shown()
         )))
+    }
+
+    /// Gives bytes that are noted as arrays the extension that they had, whatever their first bytes are.
+    pub(super) fn keep_names(&mut self, note: &ArrayNote) {
+        for part in &mut self.parts {
+            if let ExtRule::Content(_, name) = &part.ext
+                && note.array(name).is_some()
+            {
+                part.ext = ExtRule::Fixed(name.clone());
+            }
+        }
     }
 
     /// Returns the part of an option `NAME=COLUMN`.
@@ -422,10 +435,10 @@ fn kind(schema: &SchemaDescriptor, field: &Type) -> &'static str {
         };
     }
     let found = leaves(schema, field.name()).first().and_then(|&n| Element::of(&schema.column(n)));
-    match found.map(|element| element.name) {
-        Some("bool") => "bool",
-        Some(name) if name.starts_with("float") => "float64",
-        Some(_) => "int64",
+    match found {
+        // It is written with the digits that it has as a float of 32 bits.
+        Some(element) if element.name == "float16" => "float32",
+        Some(element) => numbers::json_kind(element.name),
         None => "string", // decimals and times become text
     }
 }

@@ -5,8 +5,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tarflume_formats::Column;
+use tarflume_formats::json::Value;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::assign::pointer;
@@ -92,7 +92,7 @@ pub(super) fn described<'t>(
 ) -> Vec<Column> {
     let of = |(n, (name, _)): (usize, &(String, Value))| {
         let mut values = all.clone().map(|values| &values[n].1);
-        let is_text = values.clone().any(Value::is_string);
+        let is_text = values.clone().any(|value| value.as_str().is_some());
         Column {
             name: pointer(name),
             kind: if is_text { "string" } else { "int64" }.into(),
@@ -154,7 +154,7 @@ mod tests {
             of(&["/d/label=0/site=a%3Ab/x.parquet", "/d/label=12/site=c/y.parquet"]).unwrap();
         assert_eq!(found.names(), ["label", "site"]);
         let value = |file: usize, n: usize| found.values(file)[n].1.clone();
-        assert_eq!((value(0, 0), value(1, 0)), (0.into(), 12.into()));
+        assert_eq!((value(0, 0), value(1, 0)), (0i64.into(), 12i64.into()));
         assert_eq!((value(0, 1), value(1, 1)), ("a:b".into(), "c".into()));
         let zeros = of(&["/d/id=007/x.parquet", "/d/id=8/y.parquet"]).unwrap();
         assert_eq!(zeros.values(1)[0].1, Value::from("8"), "one word of a column is text");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
@@ -51,12 +51,13 @@ pub(super) fn without_bytes(file: &ParquetFile, row: u64, leaf: usize) -> Failur
 }
 
 /// Returns the text at a path of a row's JSON.
-pub(super) fn text_at<'v>(
-    row: &'v serde_json::Map<String, Value>,
-    path: &[String],
-) -> Option<&'v str> {
+pub(super) fn text_at<'v>(row: &'v Object, path: &[String]) -> Option<&'v str> {
     let (root, inner) = path.split_first()?;
-    inner.iter().try_fold(row.get(root)?, |value, name| value.get(name))?.as_str()
+    let member = |value: &'v Value, name: &String| match value {
+        Value::Object(members) => members.get(name),
+        _ => None,
+    };
+    inner.iter().try_fold(row.get(root)?, member)?.as_str()
 }
 
 /// Returns the error for a picture whose bytes are in another file.

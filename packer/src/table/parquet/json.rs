@@ -18,11 +18,12 @@ use arrow_schema::{DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
-use serde_json::{Map, Value};
+use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{ParquetFile, failure, guarded};
 use crate::failure::Failure;
+use crate::json_float::{NotFinite, double, single};
 
 /// Rows that are decoded at a time.
 const BATCH: usize = 256;
@@ -36,14 +37,19 @@ pub(crate) struct JsonRows {
     /// The next row in the batch, and in the file.
     next: usize,
     row: u64,
+    rules: JsonRules,
 }
 
 impl JsonRows {
-    /// Begins the rows of a file with these leaf columns.
+    /// Begins the rows of a file with these leaf columns; `rules` say whether `NaN` is a number.
     ///
     /// # Errors
     /// Returns an error if a column has a type that is not read.
-    pub(crate) fn new(file: &ParquetFile, leaves: &[usize]) -> Result<JsonRows, Failure> {
+    pub(crate) fn new(
+        file: &ParquetFile,
+        leaves: &[usize],
+        rules: JsonRules,
+    ) -> Result<JsonRows, Failure> {
         for &leaf in leaves {
             file.check_leaf(leaf)?;
         }
@@ -67,7 +73,7 @@ impl JsonRows {
                 Some(reader)
             }
         };
-        Ok(JsonRows { file: file.clone(), reader, batch: None, next: 0, row: 0 })
+        Ok(JsonRows { file: file.clone(), reader, batch: None, next: 0, row: 0, rules })
     }
 
     /// Returns the next row; `None` after the last.
@@ -78,10 +84,10 @@ impl JsonRows {
         if !self.advance()? {
             return Ok(None);
         }
-        let mut found = JsonRow { values: Map::new(), fault: None };
+        let mut found = JsonRow { values: Object::new(), fault: None };
         if let Some((batch, at)) = self.current() {
             for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-                match value(column, at) {
+                match value(column, at, self.rules) {
                     Ok(value) => {
                         found.values.insert(field.name().clone(), value);
                     }
@@ -134,7 +140,7 @@ impl JsonRows {
 #[derive(Debug)]
 pub(crate) struct JsonRow {
     /// The values by column.
-    pub(crate) values: Map<String, Value>,
+    pub(crate) values: Object,
     /// Why a value has no JSON, if one has none.
     pub(crate) fault: Option<String>,
 }
@@ -158,7 +164,8 @@ fn without_json(kind: &DataType) -> Option<&DataType> {
 }
 
 /// Returns the JSON of one value.
-pub(super) fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
+pub(super) fn value(array: &Arc<dyn Array>, row: usize, rules: JsonRules) -> Result<Value, String> {
+    let lacking = |number: NotFinite| number.to_string();
     macro_rules! primitive {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)
@@ -170,17 +177,17 @@ pub(super) fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String>
     Ok(match array.data_type() {
         DataType::Null => Value::Null,
         DataType::Boolean => array.as_boolean().value(row).into(),
-        DataType::Int8 => primitive!(Int8Type).into(),
-        DataType::Int16 => primitive!(Int16Type).into(),
-        DataType::Int32 => primitive!(Int32Type).into(),
+        DataType::Int8 => i64::from(primitive!(Int8Type)).into(),
+        DataType::Int16 => i64::from(primitive!(Int16Type)).into(),
+        DataType::Int32 => i64::from(primitive!(Int32Type)).into(),
         DataType::Int64 => primitive!(Int64Type).into(),
-        DataType::UInt8 => primitive!(UInt8Type).into(),
-        DataType::UInt16 => primitive!(UInt16Type).into(),
-        DataType::UInt32 => primitive!(UInt32Type).into(),
+        DataType::UInt8 => u64::from(primitive!(UInt8Type)).into(),
+        DataType::UInt16 => u64::from(primitive!(UInt16Type)).into(),
+        DataType::UInt32 => u64::from(primitive!(UInt32Type)).into(),
         DataType::UInt64 => primitive!(UInt64Type).into(),
-        DataType::Float16 => single(primitive!(Float16Type).to_f32())?,
-        DataType::Float32 => single(primitive!(Float32Type))?,
-        DataType::Float64 => double(primitive!(Float64Type))?,
+        DataType::Float16 => single(primitive!(Float16Type).to_f32(), rules).map_err(lacking)?,
+        DataType::Float32 => single(primitive!(Float32Type), rules).map_err(lacking)?,
+        DataType::Float64 => double(primitive!(Float64Type), rules).map_err(lacking)?,
         DataType::Utf8 => array.as_string::<i32>().value(row).into(),
         DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
         DataType::Utf8View => array.as_string_view().value(row).into(),
@@ -196,11 +203,11 @@ pub(super) fn value(array: &Arc<dyn Array>, row: usize) -> Result<Value, String>
         DataType::Decimal256(..) => {
             array.as_primitive::<Decimal256Type>().value_as_string(row).into()
         }
-        DataType::List(_) => list(&array.as_list::<i32>().value(row))?,
-        DataType::LargeList(_) => list(&array.as_list::<i64>().value(row))?,
-        DataType::FixedSizeList(..) => list(&array.as_fixed_size_list().value(row))?,
-        DataType::Struct(_) => object(array.as_struct(), row)?,
-        DataType::Map(..) => pairs(&array.as_map().value(row))?,
+        DataType::List(_) => list(&array.as_list::<i32>().value(row), rules)?,
+        DataType::LargeList(_) => list(&array.as_list::<i64>().value(row), rules)?,
+        DataType::FixedSizeList(..) => list(&array.as_fixed_size_list().value(row), rules)?,
+        DataType::Struct(_) => object(array.as_struct(), row, rules)?,
+        DataType::Map(..) => pairs(&array.as_map().value(row), rules)?,
         _ => time(array, row)?,
     })
 }
@@ -231,20 +238,27 @@ fn time(array: &Arc<dyn Array>, row: usize) -> Result<Value, String> {
     text.map(Value::from).ok_or_else(|| "its date is outside the calendar".into())
 }
 
-fn list(items: &Arc<dyn Array>) -> Result<Value, String> {
-    (0..items.len()).map(|n| value(items, n)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+fn list(items: &Arc<dyn Array>, rules: JsonRules) -> Result<Value, String> {
+    (0..items.len())
+        .map(|n| value(items, n, rules))
+        .collect::<Result<Vec<_>, _>>()
+        .map(Value::Array)
 }
 
-fn object(fields: &arrow_array::StructArray, row: usize) -> Result<Value, String> {
-    let mut object = Map::new();
+fn object(
+    fields: &arrow_array::StructArray,
+    row: usize,
+    rules: JsonRules,
+) -> Result<Value, String> {
+    let mut object = Object::new();
     for (field, column) in fields.fields().iter().zip(fields.columns()) {
-        add(&mut object, field.name().clone(), value(column, row)?)?;
+        add(&mut object, field.name().clone(), value(column, row, rules)?)?;
     }
     Ok(Value::Object(object))
 }
 
 /// Adds a member to an object, which may not have its name yet.
-fn add(object: &mut Map<String, Value>, name: String, value: Value) -> Result<(), String> {
+fn add(object: &mut Object, name: String, value: Value) -> Result<(), String> {
     if object.contains_key(&name) {
         let name = tarflume_formats::name::shown(name.as_bytes());
         return Err(format!(
@@ -256,43 +270,15 @@ fn add(object: &mut Map<String, Value>, name: String, value: Value) -> Result<()
 }
 
 /// Returns a map as an object; keys that are not text are written as their JSON.
-fn pairs(entries: &arrow_array::StructArray) -> Result<Value, String> {
+fn pairs(entries: &arrow_array::StructArray, rules: JsonRules) -> Result<Value, String> {
     let [keys, values] = entries.columns() else { return Err("a map without values".into()) };
-    let mut object = Map::new();
+    let mut object = Object::new();
     for n in 0..entries.len() {
-        let key = match value(keys, n)? {
+        let key = match value(keys, n, rules)? {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        add(&mut object, key, value(values, n)?)?;
+        add(&mut object, key, value(values, n, rules)?)?;
     }
     Ok(Value::Object(object))
-}
-
-/// Returns a number of 32 bits with the digits that it has as one.
-fn single(number: f32) -> Result<Value, String> {
-    let short: f64 = number.to_string().parse().unwrap_or(f64::from(number));
-    double(if short as f32 == number { short } else { f64::from(number) })
-}
-
-fn double(number: f64) -> Result<Value, String> {
-    match serde_json::Number::from_f64(number) {
-        Some(number) => Ok(Value::Number(number)),
-        None if number.is_nan() => Ok(Value::Null),
-        None => Err("JSON has no infinite numbers".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_their_type_needs() {
-        assert_eq!(single(0.1).unwrap().to_string(), "0.1");
-        assert_eq!(double(0.1 + 0.2).unwrap().to_string(), "0.30000000000000004");
-        assert_eq!(single(16_777_216.0).unwrap().to_string(), "16777216.0");
-        assert_eq!(double(f64::NAN), Ok(Value::Null));
-        assert!(single(f32::INFINITY).is_err());
-    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::file::ParquetFile;
@@ -49,7 +50,7 @@ impl Texts {
             let text = format!("{}: column '{name}' is {kind}, and not text", path.shown());
             return Err(Failure::usage(text));
         };
-        let rows = JsonRows::new(&file, &[leaf])?;
+        let rows = JsonRows::new(&file, &[leaf], JsonRules::Strict)?;
         Ok(Texts { file, rows, name: name.into(), row: 0 })
     }
 
