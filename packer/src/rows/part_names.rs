@@ -5,6 +5,7 @@ use tarflume_formats::name;
 /// Returns the name of a column as an extension, or its first part, that every reader takes for the
 /// same: extensions have no upper-case letters, since readers lower them, and no slash, since a key
 /// ends after the last one.
+#[cfg(any(feature = "tables", feature = "hdf5"))]
 pub(super) fn part_name(column: &str) -> String {
     let changed = |c: char| match c {
         '/' | '\0'..='\x1f' | '\x7f' => '_',
@@ -43,6 +44,7 @@ pub(super) fn twins(pairs: &[(String, String)]) -> Option<Twins<'_>> {
 mod tests {
     use super::*;
 
+    #[cfg(any(feature = "tables", feature = "hdf5"))]
     #[test]
     fn names_become_extensions_that_all_readers_take_for_the_same() {
         for (column, name) in [
@@ -55,6 +57,10 @@ mod tests {
         ] {
             assert_eq!(part_name(column), name);
         }
+    }
+
+    #[test]
+    fn two_columns_that_become_one_part_are_found() {
         let pair = |column: &str, ext: &str| (column.to_string(), ext.to_string());
         let pairs = [pair("Img", "img.raw"), pair("x", "x.raw"), pair("img", "img.raw")];
         let found = Twins { first: "Img", second: "img", ext: "img.raw" };
