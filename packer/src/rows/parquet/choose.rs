@@ -81,7 +81,7 @@ impl Chosen {
             chosen.parts = usual(schema, &dropped);
         }
         let json = words(source.option("json").unwrap_or("*"));
-        chosen.choose_json((&json, &dropped), file, partitions)?;
+        chosen.choose_json(&json, &dropped, file, partitions)?;
         if let Some(key) = source.option("key") {
             chosen.choose_key(key, file)?;
         }
@@ -133,7 +133,8 @@ impl Chosen {
 
     fn choose_json(
         &mut self,
-        (wanted, dropped): (&[&str], &[&str]),
+        wanted: &[&str],
+        dropped: &[&str],
         file: &ParquetFile,
         partitions: &[String],
     ) -> Result<(), Failure> {
