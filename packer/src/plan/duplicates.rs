@@ -73,7 +73,7 @@ pub(crate) fn keys(
         let other = scan.shown(&first, roots);
         let (kind, reason) = match (pair.clash, rules.action(Rule::Case)) {
             (Clash::Same, _) => {
-                (ProblemKind::RepeatedKey, repeated(scan, roots, (&first, &later), &other))
+                (ProblemKind::RepeatedKey, repeated(scan, roots, &first, &later, &other))
             }
             (Clash::CaseOnly, Action::Replace) => {
                 let key = distinguished(&later.key);
@@ -110,7 +110,8 @@ pub(crate) fn keys(
 fn repeated(
     scan: &Scan,
     roots: &[PathBuf],
-    (first, later): (&FoundSample, &FoundSample),
+    first: &FoundSample,
+    later: &FoundSample,
     other: &str,
 ) -> String {
     let is_of_files = |sample: &FoundSample| {

@@ -20,7 +20,7 @@ pub(super) use self::cells::ParquetCells;
 use self::choose::{Chosen, ExtRule, PartColumn, classes};
 use self::partitions::Partitions;
 pub(super) use self::places::places;
-use self::values::{path_alone, text_at, values, without_bytes};
+use self::values::{ListPlace, path_alone, text_at, values, without_bytes};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
@@ -347,7 +347,7 @@ impl Rows<'_> {
                 let Some(&count) = dims.first() else {
                     return Err(without_bytes(file, row, column.leaf)); // it is uneven
                 };
-                let place = (*source, row, (n, walks.len()));
+                let place = ListPlace { source: *source, row, column: n, columns: walks.len() };
                 parts.extend(values(ext, &walks[n], count, place)?);
                 continue;
             }

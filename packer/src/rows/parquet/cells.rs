@@ -78,7 +78,7 @@ impl CellReader for ParquetCells {
         };
         if held.held != Some(row) {
             held.held = None;
-            match read_row(&self.file, held, (group, row)) {
+            match read_row(&self.file, held, group, row) {
                 Ok(Found::Value { .. }) => held.held = Some(row),
                 Ok(_) => return data("it has no value".into()),
                 Err(error) => {
@@ -112,7 +112,8 @@ fn of_cell(number: u16, columns: usize) -> (usize, usize) {
 fn read_row(
     file: &ParquetFile,
     held: &mut Column,
-    (group, row): (usize, u64),
+    group: usize,
+    row: u64,
 ) -> Result<Found, ParquetError> {
     guarded(|| {
         let walk = match &mut held.open {

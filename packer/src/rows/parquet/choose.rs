@@ -86,7 +86,7 @@ impl Chosen {
             chosen.parts = usual(schema, &dropped);
         }
         let json = words(source.option("json").unwrap_or("*"));
-        chosen.choose_json((&json, &dropped), file, partitions)?;
+        chosen.choose_json(&json, &dropped, file, partitions)?;
         if let Some(key) = source.option("key") {
             chosen.choose_key(key, file)?;
         }
@@ -207,7 +207,8 @@ impl Chosen {
 
     fn choose_json(
         &mut self,
-        (wanted, dropped): (&[&str], &[&str]),
+        wanted: &[&str],
+        dropped: &[&str],
         file: &ParquetFile,
         partitions: &[String],
     ) -> Result<(), Failure> {

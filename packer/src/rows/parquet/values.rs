@@ -13,13 +13,26 @@ use crate::failure::Failure;
 use crate::scan::builder::RowPart;
 use crate::table::parquet::ParquetFile;
 
-/// Returns the parts that the values of a list become; `column` is its number, and that of all columns.
+/// A list in a row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListPlace {
+    /// The number of the source.
+    pub(super) source: u32,
+    /// The row.
+    pub(super) row: u64,
+    /// The number of the column among those that are parts, and their number.
+    pub(super) column: usize,
+    pub(super) columns: usize,
+}
+
+/// Returns the parts that the `count` values of a list become.
 pub(super) fn values(
     ext: &str,
     walk: &Walk,
     count: u64,
-    (source, row, (column, columns)): (u32, u64, (usize, usize)),
+    place: ListPlace,
 ) -> Result<Vec<(String, RowPart<'static>)>, Failure> {
+    let ListPlace { source, row, column, columns } = place;
     let mut parts = Vec::new();
     for number in 0..count as usize {
         let value = walk.value_of(number);
