@@ -31,6 +31,7 @@ REALS = [0.5, math.nan, 2.25]
 
 # A number that JSON lacks, in every source
 
+
 def npy(root: pathlib.Path, reals: list[float]) -> str:
     np.save(root / "x.npy", np.array(reals, np.float32))
     return f"npy:{root}/x.npy"
@@ -246,7 +247,8 @@ def test_every_source_of_arrays_declares_the_type_of_its_numbers(dtype, kind, tm
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["x"] = array
     pq.write_table(pa.table({"x": array}), tmp_path / "t.parquet")
-    sources = [f"npy:{tmp_path}/x.npy", f"npz:{tmp_path}/data.npz", f"hdf5:{tmp_path}/f.h5", f"parquet:{tmp_path}/t.parquet"]
+    files = {"npy": "x.npy", "npz": "data.npz", "hdf5": "f.h5", "parquet": "t.parquet"}
+    sources = [f"{source}:{tmp_path}/{file}" for source, file in files.items()]
     for n, source in enumerate(sources):
         found = packed(source, tmp_path / f"out{n}")
         assert declared(tmp_path / f"out{n}") == {"/x": kind}, source
@@ -339,7 +341,9 @@ def test_floats_that_numpy_lacks_are_refused_with_the_cure(tmp_path):
 
 @pytest.mark.parametrize("order", ["LE", "BE"])
 @pytest.mark.parametrize("nbit", [False, True])
-@pytest.mark.parametrize(("size", "offset", "precision"), [(16, 0, 12), (16, 3, 12), (32, 5, 20), (8, 1, 5), (64, 7, 40)])
+@pytest.mark.parametrize(
+    ("size", "offset", "precision"), [(16, 0, 12), (16, 3, 12), (32, 5, 20), (8, 1, 5), (64, 7, 40)]
+)
 def test_integers_of_fewer_bits_are_those_that_h5py_reads(size, offset, precision, nbit, order, tmp_path):
     filters = (lambda made: made.set_filter(h5py.h5z.FILTER_NBIT)) if nbit else None
     rng = np.random.default_rng(7)
