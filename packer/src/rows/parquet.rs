@@ -6,6 +6,7 @@
 
 mod cells;
 mod choose;
+mod part_column;
 mod partitions;
 mod places;
 mod seen;
@@ -17,7 +18,8 @@ use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 pub(super) use self::cells::ParquetCells;
-use self::choose::{Chosen, ExtRule, PartColumn, classes};
+use self::choose::{Chosen, classes};
+use self::part_column::{ExtRule, PartColumn, check_exts, keep_names};
 use self::partitions::Partitions;
 pub(super) use self::places::places;
 use self::values::{ListPlace, path_alone, text_at, values, without_bytes};
@@ -51,7 +53,8 @@ struct Table {
 pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(), Failure> {
     let mut tables = open(source)?;
     let shapes = shapes(&mut tables, &listing)?;
-    tables[0].chosen.check_exts(&tables[0].file)?;
+    let Table { file, chosen, .. } = &tables[0];
+    check_exts(&chosen.parts, !chosen.json.is_empty(), file)?;
     tables[0].chosen.notes.iter().for_each(|note| listing.builder.notes.push(note.clone()));
     describe(&tables, &shapes, &mut listing)?;
     for (n, table) in tables.iter_mut().enumerate() {
@@ -81,7 +84,7 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
     for (n, path) in source.files.iter().enumerate() {
         let file = ParquetFile::open(path)?;
         let mut chosen = Chosen::of(source, &file, partitions.names())?;
-        chosen.keep_names(&note_of(&file));
+        keep_names(&mut chosen.parts, &note_of(&file));
         for part in &chosen.parts {
             file.check_leaf(part.leaf)?;
         }

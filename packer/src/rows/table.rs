@@ -50,7 +50,8 @@ struct Parts {
 #[derive(Debug, Default)]
 struct Pending {
     number: u64,
-    key: Vec<u8>,
+    /// The key; `None` if it is the row's number over all sources.
+    key: Option<Vec<u8>>,
     /// Position in [`Parts::files`] and path under the folder of the table.
     files: Vec<(usize, Vec<u8>)>,
     /// Position in [`Parts::texts`] and text.
@@ -253,18 +254,20 @@ impl Parts {
         }
         let is_file = |key: usize| self.files.iter().any(|(_, column)| *column == key);
         match self.key {
-            Some(key) if !row.name(key, &mut pending.key) => {
-                pending.fault = Some((ProblemKind::BadName, "its key is empty".into()));
+            Some(key) => {
+                let mut name = Vec::new();
+                if !row.name(key, &mut name) {
+                    pending.fault = Some((ProblemKind::BadName, "its key is empty".into()));
+                } else if is_file(key) {
+                    let path = pending.files.iter().find(|(at, _)| self.files[*at].1 == key);
+                    name = path.map_or(Vec::new(), |(_, path)| without_ext(path).to_vec());
+                }
+                pending.key = Some(name);
             }
-            Some(key) if is_file(key) => {
-                let path = pending.files.iter().find(|(at, _)| self.files[*at].1 == key);
-                pending.key = path.map_or(Vec::new(), |(_, path)| without_ext(path).to_vec());
+            None => {
+                let first = pending.files.first();
+                pending.key = first.map(|(_, path)| without_ext(path).to_vec());
             }
-            Some(_) => {}
-            None => match pending.files.first() {
-                Some((_, path)) => pending.key = without_ext(path).to_vec(),
-                None => pending.key = format!("{:08}", row.number - 1).into_bytes(),
-            },
         }
         if let Some(writer) = &self.json {
             match writer.check(row, rules) {
@@ -289,6 +292,7 @@ impl Parts {
         });
         let examined = examined.collect::<Result<Vec<Vec<Examined>>, Failure>>()?;
         for (pending, examined) in batch.iter().zip(examined) {
+            let key = pending.key.clone().unwrap_or_else(|| builder.number().into_bytes());
             let row = RowName { source, row: pending.number };
             let mut fault = pending.fault.clone();
             let mut parts: Vec<(&str, RowPart<'_>)> = Vec::new();
@@ -301,7 +305,7 @@ impl Parts {
                 }
             }
             if let Some((kind, reason)) = fault {
-                builder.refuse(row, kind, Some(&pending.key), reason);
+                builder.refuse(row, kind, Some(&key), reason);
                 continue;
             }
             let texts = pending.texts.iter();
@@ -315,7 +319,7 @@ impl Parts {
                     builder.note_missing(row, &self.names[self.texts[at].1]);
                 }
             }
-            builder.push(row, &pending.key, &parts)?;
+            builder.push(row, &key, &parts)?;
         }
         Ok(())
     }

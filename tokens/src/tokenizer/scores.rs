@@ -50,7 +50,7 @@ impl Vocabulary {
     /// Reads the vocabulary at `/model`. Of a repeated name the last value counts.
     fn read(json: &[u8]) -> Result<Vocabulary, JsonFault> {
         let mut found = Vocabulary::default();
-        let mut scan = Scan::new(json, JsonRules::Strict)?;
+        let mut scan = Scan::new(json, JsonRules::Strict)?.with_repeats();
         scan.object(|scan, name| match &*unescaped(scan.piece(name)) {
             "model" => scan.object(|scan, name| match &*unescaped(scan.piece(name)) {
                 "vocab" => {

@@ -10,37 +10,12 @@ use tarflume_formats::{ClassTable, Column};
 
 use super::super::assign::as_ext;
 use super::super::numbers;
-use super::super::part_names::{Twins, part_name, renamed, twins};
+use super::super::part_names::part_name;
 use super::super::url::SourceUrl;
+use super::part_column::{ExtRule, PartColumn, changed_names};
 use super::walk::{Element, is_bytes};
-use crate::array_note::ArrayNote;
 use crate::failure::Failure;
 use crate::table::parquet::ParquetFile;
-
-/// The rule for the extension of a part.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ExtRule {
-    /// This one.
-    Fixed(String),
-    /// That of the image's format, after a prefix; without a known format the second text.
-    Content(String, String),
-    /// Of the values of a list: this name, the number of the value, and that of the image's format, if it is known.
-    Numbered(String),
-}
-
-/// A column whose values are parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PartColumn {
-    pub(super) ext: ExtRule,
-    /// The leaf column.
-    pub(super) leaf: usize,
-    /// The type, if it is an array of numbers.
-    pub(super) element: Option<Element>,
-    /// Whether the column stays JSON if its lists differ in length.
-    pub(super) maybe: bool,
-    /// The path of the values that name the files of an image column, beside its bytes.
-    pub(super) beside: Option<Vec<String>>,
-}
 
 /// The columns that are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,76 +72,8 @@ impl Chosen {
         chosen.find_paths(schema);
         chosen.leaves.sort_unstable();
         chosen.leaves.dedup();
-        chosen.notes = chosen.changed_names(source, file);
+        chosen.notes = changed_names(&chosen.parts, source, file);
         Ok(chosen)
-    }
-
-    /// Returns the extension of a part, the one of other bytes if that of an image is known only later.
-    fn ext(part: &PartColumn) -> &str {
-        match &part.ext {
-            ExtRule::Fixed(ext) => ext,
-            ExtRule::Content(_, other) => other,
-            ExtRule::Numbered(name) => name,
-        }
-    }
-
-    /// Returns the notes about parts with other names than their columns, or the options that name them.
-    fn changed_names(&self, source: &SourceUrl, file: &ParquetFile) -> Vec<String> {
-        let is_option = |name: &str| source.options.iter().any(|(other, _)| other == name);
-        let column =
-            |part: &PartColumn| file.schema().get_column_root(part.leaf).name().to_string();
-        let options = source.options.iter().filter(|(name, _)| part_name(name) != *name);
-        let options = options.map(|(name, _)| renamed("option", name, &part_name(name)));
-        let is_chosen =
-            source.options.iter().any(|(name, _)| !matches!(name.as_str(), "key" | "json"));
-        let parts = self.parts.iter().filter(|part| {
-            let name = column(part);
-            !is_chosen && !is_option(&name) && part_name(&name) != name
-        });
-        let note = |part: &PartColumn| {
-            let ext = match &part.ext {
-                ExtRule::Fixed(ext) => ext.clone(),
-                ExtRule::Content(prefix, _) if !prefix.is_empty() => format!("{prefix}EXT"),
-                ExtRule::Content(_, other) => format!("{other}, unless it is an image"),
-                ExtRule::Numbered(name) => format!("{name}.N.EXT"),
-            };
-            renamed("column", &column(part), &ext)
-        };
-        options.chain(parts.map(note)).collect()
-    }
-
-    /// Refuses two columns that become one part. Call it when it is decided which lists are arrays.
-    ///
-    /// # Errors
-    /// Returns an error that names both columns.
-    pub(super) fn check_exts(&self, file: &ParquetFile) -> Result<(), Failure> {
-        let column = |part: &PartColumn| {
-            let path = file.schema().column(part.leaf).path().string();
-            (
-                format!("'{}'", tarflume_formats::name::shown(path.as_bytes())),
-                Chosen::ext(part).to_string(),
-            )
-        };
-        let mut pairs: Vec<(String, String)> = self.parts.iter().map(column).collect();
-        if !self.json.is_empty() {
-            pairs.push(("the fields of the JSON".into(), "json".into()));
-        }
-        let Some(Twins { first, second, ext }) = twins(&pairs) else { return Ok(()) };
-        Err(Failure::usage(format!(
-            "{}: {first} and {second} become the part '{ext}'; name them: parquet:FILE?one=COLUMN&two=COLUMN&json=COLUMNS",
-            file.path().shown()
-        )))
-    }
-
-    /// Gives bytes that are noted as arrays the extension that they had, whatever their first bytes are.
-    pub(super) fn keep_names(&mut self, note: &ArrayNote) {
-        for part in &mut self.parts {
-            if let ExtRule::Content(_, name) = &part.ext
-                && note.array(name).is_some()
-            {
-                part.ext = ExtRule::Fixed(name.clone());
-            }
-        }
     }
 
     /// Returns the part of an option `NAME=COLUMN`.
