@@ -74,6 +74,27 @@ fn a_damaged_shard_is_not_copied() {
 }
 
 #[test]
+fn a_file_that_no_data_set_lists_is_not_replaced() {
+    let place = built(12, 2);
+    let length = fs::read(place.at("shards/shard-000001.tar")).unwrap().len();
+    for (name, bytes) in [
+        ("shard-000000.tar", b"mine".to_vec()),
+        ("shard-000001.tar", vec![7; length]),
+        ("shard-000001.index", b"mine".to_vec()),
+    ] {
+        fs::create_dir(place.at("copy")).unwrap();
+        fs::write(place.at("copy").join(name), &bytes).unwrap();
+        let refused = place.pack("sync shards copy").exits(2);
+        refused.says(name).says("no dataset.json lists it").says("--force");
+        assert_eq!(fs::read(place.at("copy").join(name)).unwrap(), bytes);
+        assert_eq!(place.names("copy"), [name], "nothing is copied beside it");
+        place.pack("sync shards copy --force").succeeds();
+        place.same("shards", "copy");
+        fs::remove_dir_all(place.at("copy")).unwrap();
+    }
+}
+
+#[test]
 fn a_killed_command_goes_on() {
     let place = built(400, 12);
     let whole = place.tree("shards");

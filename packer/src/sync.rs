@@ -49,16 +49,16 @@ pub struct Synced {
     pub leftovers: Leftovers,
 }
 
-/// Copies the data set in `from` to `to`, each a folder or a URL. A shard is in its place if its tar has the length and
+/// Copies the data set in `from` to `target`, each a folder or a URL. A shard is in its place if its tar has the length and
 /// its sidecar the digest of the manifest. Every tar that is copied is compared with its digest. `on_bytes` is called
 /// with the bytes of each copied tar.
 ///
 /// # Errors
-/// Returns an error if there is no data set in `from`, if another one is in `to` (one whose shards are all in `from`
-/// is extended), if a shard does not have its digest, the errors of stores and disks, and after an interruption.
+/// Returns an error if there is no data set in `from`, if another one is in `target` (one whose shards are all in `from`
+/// is extended), if `target` has a file with the name of a shard that no data set lists, if a shard does not have its digest, the errors of stores and disks, and after an interruption.
 pub fn sync(
     from: &Path,
-    to: &Path,
+    target: &Path,
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Synced, Failure> {
@@ -69,10 +69,10 @@ pub fn sync(
     })?;
     let parsed = Manifest::from_json(&bytes);
     let manifest = parsed.map_err(|e| e.with_path(from.place(FILE_NAME)))?;
-    let bucket = url_of(to).map(|url| Bucket::open(url, &options.storage)).transpose()?;
+    let bucket = url_of(target).map(|url| Bucket::open(url, &options.storage)).transpose()?;
     let to: Arc<dyn Objects> = match &bucket {
         Some(bucket) => bucket.objects(),
-        None => Arc::new(FolderObjects::open(to)?),
+        None => Arc::new(FolderObjects::open(target)?),
     };
     let old = to.get(FILE_NAME)?.map(|old| old.bytes);
     if let Some(old) = &old {
@@ -80,8 +80,12 @@ pub fn sync(
     }
     let leftovers = bucket.as_ref().map_or(Ok(Leftovers::default()), Bucket::abort_uploads)?;
     let (copied, total) = (AtomicU64::new(0), AtomicU64::new(0));
-    let work = Work { from: &from, to: &*to, bucket: bucket.as_ref(), options };
+    let listed = old.as_deref().and_then(|old| Manifest::from_json(old).ok());
+    let listed = listed.map_or_else(Vec::new, |old| old.shards);
+    let folder = bucket.is_none().then_some(target);
+    let work = Work { from: &from, to: &*to, bucket: bucket.as_ref(), folder, listed, options };
     let entries: Vec<&ShardEntry> = manifest.shards.iter().collect();
+    entries.iter().try_for_each(|entry| work.expect_own(entry))?;
     let done = in_parallel(options.jobs, entries, |entry| -> Result<(), Failure> {
         if work.copy(entry)? {
             copied.fetch_add(1, Ordering::Relaxed);
@@ -144,6 +148,10 @@ struct Work<'a> {
     to: &'a dyn Objects,
     /// The target, if it is a store.
     bucket: Option<&'a Bucket>,
+    /// The target, if it is a folder.
+    folder: Option<&'a Path>,
+    /// The shards of the data set that is in the target.
+    listed: Vec<ShardEntry>,
     options: &'a Options,
 }
 
@@ -174,6 +182,47 @@ impl Work<'_> {
         };
         self.to.replace(&sidecar, &index)?;
         Ok(true)
+    }
+
+    /// Refuses to replace a file that an earlier copy has not made: one with the name of a shard or of its sidecar that no
+    /// data set lists, and whose content is another one.
+    fn expect_own(&self, entry: &ShardEntry) -> Result<(), Failure> {
+        let is_listed = self.listed.iter().any(|old| old.name == entry.name);
+        if self.options.force || is_listed {
+            return Ok(());
+        }
+        if let Some(found) = self.to.facts(&entry.name)? {
+            return match self.is_copy(entry, found.length)? {
+                true => Ok(()),
+                false => Err(self.foreign(&entry.name)),
+            };
+        }
+        let sidecar = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
+        match self.to.get(&sidecar)? {
+            Some(found) if blake3::hash(&found.bytes).to_hex().as_str() != entry.index_blake3 => {
+                Err(self.foreign(&sidecar))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True if the tar in the target, of `length` bytes, is a copy of the shard. In a store the length decides.
+    fn is_copy(&self, entry: &ShardEntry, length: u64) -> Result<bool, Failure> {
+        if length != entry.bytes {
+            return Ok(false);
+        }
+        let (Some(folder), Some(digest)) = (self.folder, entry.digest()?) else { return Ok(true) };
+        let path = folder.join(&entry.name);
+        let (file, found) = files::open(&path)?;
+        Ok(hash(&file, found.len(), &path, &self.options.stop)? == digest)
+    }
+
+    fn foreign(&self, name: &str) -> Failure {
+        Failure::usage(format!(
+            "{}/{name}: this file is there, no dataset.json lists it, and it is no copy of the shard; copy to another \
+             place, or replace it with --force",
+            self.to.url()
+        ))
     }
 
     /// True if the tar has the length and the sidecar the digest of the manifest. The sidecar is written after the

@@ -133,7 +133,7 @@ def test_an_exception_publishes_nothing_and_says_so(tmp_path):
     assert "2 finished shards with 4 samples" in caught.value.__notes__[0]
     with pytest.raises(errors.UsageError, match="closed"):
         writer.close()
-    with pytest.raises(errors.UsageError, match="fresh=True"):
+    with pytest.raises(errors.UsageError, match="set `fresh` to true"):
         tarflume.ShardWriter(tmp_path)
     with tarflume.ShardWriter(tmp_path, fresh=True) as writer:
         writer.write({"__key__": "0", "txt": "x"})
