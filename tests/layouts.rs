@@ -334,9 +334,9 @@ fn messages_about_names_and_keys_lead_on() {
         .exits(1)
         .says("repeated-key: PLACE/t.csv: key a: two rows or members of PLACE/t.csv have the same key")
         .says("key=COLUMN names a column whose values differ");
-    place.file("u.csv", "txt\n1\n").file("v.csv", "txt\n2\n");
+    place.file("u.csv", "key,txt\na,1\n").file("v.csv", "key,txt\na,2\n");
     place
-        .pack("build csv:u.csv,v.csv?txt=txt -o rows")
+        .pack("build csv:u.csv,v.csv?key=key&txt=txt -o rows")
         .exits(1)
         .says("a row or member of PLACE/u.csv has the same key")
         .says("key=COLUMN");

@@ -157,7 +157,7 @@ fn files_of_one_table_have_one_type() {
     assert_eq!(rows(&place, "empty"), [json!({"n": null}), json!({"n": 7})]);
     assert_eq!(kind(&place, "empty", "/n"), "int64");
     // Keys by number count the rows of all files and sources.
-    place.pack("build csv:a.csv,b.csv csv:a.csv -o numbered").succeeds();
+    place.pack("build csv:a.csv,b.csv csv:b.csv -o numbered").succeeds();
     assert_eq!(place.members("numbered"), ["00000000.json", "00000001.json", "00000002.json"]);
     place.file("a.jsonl", "{\"id\": \"x\"}\n").file("b.jsonl", "{\"id\": 1}\n");
     let refused = place.pack("build jsonl:a.jsonl,b.jsonl -o no").exits(2);

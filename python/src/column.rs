@@ -264,6 +264,20 @@ impl Column {
         other.div(Column::numpy(slf)?)
     }
 
+    fn __rfloordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.floor_div(Column::numpy(slf)?)
+    }
+
+    fn __rmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        other.rem(Column::numpy(slf)?)
+    }
+
     fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Column::numpy(slf)?.neg()
     }

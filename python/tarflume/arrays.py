@@ -34,8 +34,9 @@ def _teach_torch() -> None:
 
 def _stacked(batch: Sequence[_core.Column], *, collate_fn_map: object = None) -> Any:
     import torch
+    from torch.utils.dlpack import from_dlpack
 
-    return torch.stack([torch.from_dlpack(column) for column in batch])
+    return torch.stack([from_dlpack(column) for column in batch])
 
 
 class ArrayLoader:
