@@ -9,7 +9,7 @@
 //! - `NaN`, `Infinity`, `-Infinity`, `\ud800` to `\udfff` without the other half of their pair, and an object with a
 //!   name twice, are refused by [`JsonRules::Strict`]. [`JsonRules::Python`] accepts them, as Python's `json` does.
 //!
-//! There is one exception: [`find`] accepts a repeated name by both rules, so that samples that were packed by an earlier
+//! There is one exception: the function `find` accepts a repeated name by both rules, so that samples that were packed by an earlier
 //! version stay readable. Its last value counts.
 
 mod escapes;
