@@ -51,7 +51,7 @@ impl fmt::Display for Shown<'_> {
 /// use tarflume_formats::shown::Quoted;
 ///
 /// assert_eq!(format!("{:?}", Quoted(b"photo/001")), "\"photo/001\"");
-/// assert_eq!(format!("{:?}", Quoted(b"\xff\n")), r#""\xff\u{a}""#);
+/// assert_eq!(format!("{:?}", Quoted(b"\xff\n")), r#""\xff\n""#);
 /// ```
 #[derive(Clone, Copy)]
 pub struct Quoted<'a>(pub &'a [u8]);

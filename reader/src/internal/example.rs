@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
-use tarflume_formats::{Durability, ShardWriter};
+use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::{Durability, Manifest, ShardWriter};
 
 /// Folders made by this process.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// A folder with two indexed shards of eight samples each. A sample has a photograph (`jpg`), `txt`, and
+/// A folder with a manifest and two indexed shards of eight samples each. A sample has a photograph (`jpg`), `txt`, and
 /// `json`: `{"class": 0 to 9, "caption": "photo N"}`. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct ExampleShards(PathBuf);
@@ -22,13 +23,16 @@ impl ExampleShards {
         let name = format!("tarflume-example-{}-{number}", process::id());
         let made = ExampleShards(env::temp_dir().join(name));
         fs::create_dir_all(&made.0).unwrap();
-        for shard in 0..2 {
-            made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo);
-        }
+        let shard =
+            |shard: usize| made.write(&format!("{shard:03}.tar"), shard * 8..shard * 8 + 8, photo);
+        let shards = (0..2).map(shard).collect();
+        let parts = ["jpg", "json", "txt"].map(|ext| (ext.to_string(), 16));
+        let manifest = Manifest::new("example", None, parts.into(), shards);
+        fs::write(made.0.join(FILE_NAME), manifest.to_json()).unwrap();
         made
     }
 
-    fn write(&self, name: &str, samples: std::ops::Range<usize>, photo: &[u8]) {
+    fn write(&self, name: &str, samples: std::ops::Range<usize>, photo: &[u8]) -> ShardEntry {
         let mut shard = ShardWriter::create(&self.0, name).unwrap();
         let header = tarflume_jpeg::Header::parse(photo).unwrap();
         let size = (header.width(), header.height());
@@ -44,7 +48,7 @@ impl ExampleShards {
             }
             shard.commit(Some(size)).unwrap();
         }
-        shard.finish().unwrap().publish(&self.0, name, Durability::Cached).unwrap();
+        shard.finish().unwrap().publish(&self.0, name, Durability::Cached).unwrap()
     }
 
     /// The folder.
