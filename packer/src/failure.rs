@@ -140,6 +140,10 @@ impl From<tarflume::Error> for Failure {
         let (mut exit, mut text) = (exit, error.to_string());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
+            // The text of an error of a store says more than the kind of its cause.
+            if next.downcast_ref::<io::Error>().is_some_and(is_a_kind_alone) {
+                break;
+            }
             text = format!("{text}: {next}");
             if let Some(refused) = next.downcast_ref::<io::Error>() {
                 text += advice(refused);
@@ -151,6 +155,13 @@ impl From<tarflume::Error> for Failure {
         }
         Failure { exit, text }
     }
+}
+
+/// Returns true for an error that says nothing but that something is missing or refused.
+fn is_a_kind_alone(error: &io::Error) -> bool {
+    let is_known =
+        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
+    is_known && error.raw_os_error().is_none() && error.get_ref().is_none()
 }
 
 const MAKE_ROOM: &str = "; make room and run the same command again: what is finished is kept";
@@ -261,6 +272,10 @@ mod tests {
             assert!(failure.text.ends_with("; remove a"), "{failure}");
             assert!(!failure.text.contains("same command"), "{failure}");
         }
+        let refused = tarflume::Error::new(tarflume::ErrorKind::Refused, "the store refuses");
+        let failure =
+            Failure::from(refused.with_source(io::Error::from(io::ErrorKind::PermissionDenied)));
+        assert_eq!((failure.exit, &*failure.text), (Exit::Barred, "the store refuses"));
         let eof = Failure::io(io::ErrorKind::UnexpectedEof.into(), "read", "a.tar");
         assert_eq!(eof.exit, Exit::BadData);
     }
