@@ -1,5 +1,7 @@
 //! `Location`: the parts of a URL of a data set or an object. Arithmetic on text; asks nothing.
 
+use percent_encoding::percent_decode_str;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// What kind of store a URL names.
@@ -104,24 +106,7 @@ fn hub(rest: &str) -> Option<(&str, &str)> {
 
 /// Decodes `%2F` and the like.
 pub(crate) fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = bytes.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code.filter(|_| bytes[at] == b'%') {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

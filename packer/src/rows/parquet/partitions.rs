@@ -2,9 +2,11 @@
 //!
 //! The folders directly above a file whose names are `NAME=VALUE` are its partition. Reads names alone.
 
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
 use tarflume_formats::Column;
 use tarflume_formats::json::Value;
 use tarflume_formats::shown::ShowPath;
@@ -121,23 +123,9 @@ fn is_whole(text: &str) -> bool {
     text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
 }
 
-/// Replaces `%3A` and the like.
+/// Decodes `%3A` and the like; a text that is not UTF-8 then stays as it is.
 fn unescaped(text: &str) -> String {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
-    while at < bytes.len() {
-        let code = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.into())
+    percent_decode_str(text).decode_utf8().map_or_else(|_| text.into(), Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -158,6 +146,9 @@ mod tests {
         assert_eq!((value(0, 1), value(1, 1)), ("a:b".into(), "c".into()));
         let zeros = of(&["/d/id=007/x.parquet", "/d/id=8/y.parquet"]).unwrap();
         assert_eq!(zeros.values(1)[0].1, Value::from("8"), "one word of a column is text");
+        let signs = of(&["/d/a=50%25/b=+%+1%zz/c=%ff/x.parquet"]).unwrap();
+        let texts: Vec<Value> = signs.values(0).into_iter().map(|(_, value)| value).collect();
+        assert_eq!(texts, ["50%", "+%+1%zz", "%ff"].map(Value::from));
         let null = of(&["/d/id=__HIVE_DEFAULT_PARTITION__/x.parquet"]).unwrap();
         assert_eq!(null.values(0)[0].1, Value::Null);
     }

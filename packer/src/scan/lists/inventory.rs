@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode;
 use serde::Deserialize;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
@@ -81,23 +82,11 @@ fn located(manifest: &Path, key: &str) -> Result<PathBuf, Failure> {
 /// Decodes `%20` and `+`, with which the keys in CSV files are written.
 pub(super) fn decoded(key: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    let hex = |byte: Option<&u8>| byte.and_then(|&byte| (byte as char).to_digit(16));
-    let mut at = 0;
-    while let Some(&byte) = key.get(at) {
-        match (byte, hex(key.get(at + 1)), hex(key.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high << 4 | low) as u8);
-                at += 3;
-            }
-            (b'+', ..) => {
-                out.push(b' ');
-                at += 1;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
+    for (n, piece) in key.split(|&byte| byte == b'+').enumerate() {
+        if n > 0 {
+            out.push(b' ');
         }
+        out.extend(percent_decode(piece));
     }
 }
 
