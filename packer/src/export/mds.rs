@@ -31,6 +31,8 @@ pub(super) const LIMIT: u64 = u32::MAX as u64;
 pub(super) struct Mds {
     /// The columns in the order of their names; `None` is the key.
     order: Vec<Option<usize>>,
+    /// The bytes of all values of each column; `None` for a column of variable length.
+    sizes: Vec<Option<u64>>,
     /// The columns as JSON, which is in every shard.
     config: Vec<u8>,
     head: Value,
@@ -53,7 +55,8 @@ impl Mds {
             Some(n) => array(&columns.list[n])
                 .unwrap_or_else(|| columns.list[n].encoding.mds().to_string()),
         };
-        let size = |column: Option<usize>| json!(column.and_then(|n| fixed(&columns.list[n])));
+        let sizes: Vec<Option<u64>> = columns.list.iter().map(fixed).collect();
+        let size = |column: Option<usize>| json!(column.and_then(|n| sizes[n]));
         let head = json!({
             "column_encodings": named.iter().map(|&(_, n)| encoding(n)).collect::<Vec<_>>(),
             "column_names": named.iter().map(|&(name, _)| name).collect::<Vec<_>>(),
@@ -65,7 +68,7 @@ impl Mds {
             "version": 2,
         });
         let order = named.into_iter().map(|(_, n)| n).collect();
-        Ok(Mds { order, config: head.to_string().into_bytes(), head })
+        Ok(Mds { order, sizes, config: head.to_string().into_bytes(), head })
     }
 
     /// Returns the bytes of a sample in a shard.
@@ -76,11 +79,42 @@ impl Mds {
         for column in &self.order {
             bytes += match column {
                 None => 4 + sample.key.len() as u64,
-                Some(n) if let Some(size) = fixed(&job.columns.list[*n]) => size,
-                Some(n) => 4 + parts[*n].map_or(0, |part| part.length),
+                Some(n) => match self.sizes[*n] {
+                    Some(size) => size,
+                    None => 4 + parts[*n].map_or(0, |part| part.length),
+                },
             };
         }
         Ok(bytes)
+    }
+
+    /// Refuses a part that is not as long as the array that the data set states.
+    fn check_arrays(
+        &self,
+        job: &Job<'_>,
+        shard: &Shard,
+        sample: &Sample<'_>,
+    ) -> Result<(), Failure> {
+        let mut parts = Vec::new();
+        job.columns.parts_of(shard, sample, &mut parts)?;
+        let columns = job.columns.list.iter().zip(&self.sizes).zip(&parts);
+        for ((column, size), part) in columns.filter(|((column, _), _)| column.array.is_some()) {
+            let (Some(part), Some(bytes)) = (part, *size) else { continue };
+            if part.length != bytes {
+                let ext = &column.ext;
+                let text = format!(
+                    "part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \
+                     --as {ext}=bytes",
+                    part.length
+                );
+                return Err(Error::new(ErrorKind::WrongFormat, text)
+                    .with_path(&shard.tar)
+                    .with_byte(part.offset)
+                    .with_key(sample.shown_key())
+                    .into());
+            }
+        }
+        Ok(())
     }
 
     /// Returns the bytes before the samples of a shard with `samples` samples.
@@ -97,30 +131,6 @@ fn fixed(column: &Column) -> Option<u64> {
     array(column)?;
     let array = column.array.as_ref()?;
     array_bytes(&array.kind, array.shape.as_deref()?)
-}
-
-/// Refuses a part that is not as long as the array that the data set states.
-fn check_arrays(job: &Job<'_>, shard: &Shard, sample: &Sample<'_>) -> Result<(), Failure> {
-    let mut parts = Vec::new();
-    job.columns.parts_of(shard, sample, &mut parts)?;
-    let arrays = job.columns.list.iter().zip(&parts).filter(|(column, _)| column.array.is_some());
-    for (column, part) in arrays {
-        let (Some(part), Some(bytes)) = (part, fixed(column)) else { continue };
-        if part.length != bytes {
-            let ext = &column.ext;
-            let text = format!(
-                "part '{ext}' has {} bytes, and the type and shape in dataset.json take {bytes}; export it with \
-                 --as {ext}=bytes",
-                part.length
-            );
-            return Err(Error::new(ErrorKind::WrongFormat, text)
-                .with_path(&shard.tar)
-                .with_byte(part.offset)
-                .with_key(sample.shown_key())
-                .into());
-        }
-    }
-    Ok(())
 }
 
 /// Returns the encoding of an array of one type and shape; `None` for another part, and for a type that MDS lacks.
@@ -179,7 +189,7 @@ impl Sink for Mds {
 
     fn size(&self, job: &Job<'_>, shard: &Shard, sample: &Sample<'_>) -> Result<u64, Failure> {
         key_text(shard, sample)?;
-        check_arrays(job, shard, sample)?;
+        self.check_arrays(job, shard, sample)?;
         let bytes = self.length(job, shard, sample)?;
         if bytes + self.before(1) > LIMIT {
             return Err(too_large(shard, sample, bytes, "MDS"));
@@ -208,7 +218,7 @@ impl Sink for Mds {
         for column in &self.order {
             let size = match column {
                 None => key.len() as u64,
-                Some(n) if fixed(row.column(*n)).is_some() => continue,
+                Some(n) if self.sizes[*n].is_some() => continue,
                 Some(n) => row.parts[*n].map_or(0, |part| part.length),
             };
             to.put(&(size as u32).to_le_bytes())?;

@@ -6,7 +6,7 @@ use tarflume_formats::json::{JsonRules, Object};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
 
-use super::columns::{Column, Columns};
+use super::columns::Columns;
 use super::encoding::Encoding;
 use super::job::Job;
 use super::json;
@@ -141,11 +141,6 @@ impl<'a> Row<'_, 'a> {
             );
             self.error(ErrorKind::WrongFormat, text, part.offset).into()
         })
-    }
-
-    /// Returns a column.
-    pub(super) fn column(&self, column: usize) -> &'a Column {
-        &self.columns.list[column]
     }
 
     /// Returns the encoding of a column.
