@@ -109,11 +109,11 @@ pub(crate) fn label(
             let Some(Ok(class)) = class_of(scan.folders(&sample.source), &rule.folder) else {
                 return Ok(Read::Unlabeled(no_class(scan.folders(&sample.source), &rule.folder)));
             };
-            if classes.id(class).is_none() {
+            let Some(id) = classes.id(class) else {
                 let (files, path) = (scan.files(sample, roots), scan.shown(sample, roots));
                 return Ok(Read::Unknown(class.into(), files, path));
-            }
-            Ok(Read::Json(class.into(), json_of(scan, roots, sample)?))
+            };
+            Ok(Read::Json(id, class.into(), json_of(scan, roots, sample)?))
         },
         |sample, read, text| {
             Ok(match read {
@@ -127,20 +127,18 @@ pub(crate) fn label(
                     folder.files.extend(files);
                     Attached::LeftOut
                 }
-                Read::Json(_, Err(reason)) => Attached::Refused(
+                Read::Json(_, _, Err(reason)) => Attached::Refused(
                     ProblemKind::BadJson,
                     format!("its JSON can't be read: {reason}"),
                 ),
-                Read::Json(class, Ok(json)) => {
-                    let id = classes.id(&class).unwrap_or_default(); // `read` has found it
-                    match merged(json.as_deref(), rules, id, &class) {
-                        Ok(json) => {
-                            text.extend_from_slice(&json);
-                            Attached::Text
-                        }
-                        Err(reason) => Attached::Refused(ProblemKind::BadJson, reason),
+                Read::Json(id, class, Ok(json)) => match merged(json.as_deref(), rules, id, &class)
+                {
+                    Ok(json) => {
+                        text.extend_from_slice(&json);
+                        Attached::Text
                     }
-                }
+                    Err(reason) => Attached::Refused(ProblemKind::BadJson, reason),
+                },
             })
         },
     )?;
@@ -162,8 +160,8 @@ enum Read {
     Unlabeled(String),
     /// Its class is none; its files, and the path for a message.
     Unknown(String, Vec<PathBuf>, String),
-    /// Its class, and its JSON, if it has one, or why it cannot be read.
-    Json(String, Result<Option<Vec<u8>>, String>),
+    /// The id and the name of its class, and its JSON, if it has one, or why it cannot be read.
+    Json(i64, String, Result<Option<Vec<u8>>, String>),
 }
 
 /// Returns the name of a class in a path; `None` if it has no such folder.

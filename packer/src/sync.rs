@@ -49,13 +49,14 @@ pub struct Synced {
     pub leftovers: Leftovers,
 }
 
-/// Copies the data set in `from` to `target`, each a folder or a URL. A shard is in its place if its tar has the length and
-/// its sidecar the digest of the manifest. Every tar that is copied is compared with its digest. `on_bytes` is called
-/// with the bytes of each copied tar.
+/// Copies the data set in `from` to `target`, each a folder or a URL. A shard is in its place if its tar has the length
+/// and its sidecar the digest of the manifest. Every tar that is copied is compared with its digest. `on_bytes` is
+/// called with the bytes of each copied tar.
 ///
 /// # Errors
-/// Returns an error if there is no data set in `from`, if another one is in `target` (one whose shards are all in `from`
-/// is extended), if `target` has a file with the name of a shard that no data set lists, if a shard does not have its digest, the errors of stores and disks, and after an interruption.
+/// Returns an error if there is no data set in `from`, if another one is in `target` (one whose shards are all in
+/// `from` is extended), if `target` has a file with the name of a shard that no data set lists, if a shard does not
+/// have its digest, the errors of stores and disks, and after an interruption.
 pub fn sync(
     from: &Path,
     target: &Path,

@@ -171,7 +171,7 @@ impl BuildOptions {
             let text = "--classes numbers the classes of --label and --voc: give one of them";
             return Err(Failure::usage(text));
         }
-        let is_mute_about_splits = self.split.is_none() && self.split_by.is_none();
+        let splits_unstated = self.split.is_none() && self.split_by.is_none();
         self.follow_splits(&sources);
         let split = self.split_rule()?;
         if let (Some(label), Some(SplitRule::Folder(folder))) = (&mut label, &split) {
@@ -278,7 +278,7 @@ impl BuildOptions {
             shape,
             label,
             split,
-            is_mute_about_splits,
+            splits_unstated,
             append: None,
             // `--check none` promises that contents are not read, so no codes are read either.
             entry_points: self.entry_points && level != CheckLevel::None,

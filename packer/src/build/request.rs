@@ -45,8 +45,8 @@ pub struct Request {
     pub(crate) label: Option<LabelRule>,
     /// How samples are divided into splits.
     pub(crate) split: Option<SplitRule>,
-    /// Whether nothing was said about splits.
-    pub(crate) is_mute_about_splits: bool,
+    /// Whether no option states splits.
+    pub(crate) splits_unstated: bool,
     /// The data set that gets the shards, if there is one already.
     pub(crate) append: Option<Append>,
     /// Whether sidecars get JPEG entry points.
@@ -70,13 +70,11 @@ impl Request {
     pub fn is_fresh(&self) -> bool {
         self.fresh
     }
-}
 
-impl Request {
     /// Returns a line about splits that the names of files state, if samples of all of them become one set.
     pub(super) fn split_note(&self) -> Option<String> {
         let has_own = self.sources.iter().any(|s| s.splits.iter().any(Option::is_some));
-        if !self.is_mute_about_splits || has_own {
+        if !self.splits_unstated || has_own {
             return None;
         }
         let files = self.sources.iter().flat_map(|source| &source.files);

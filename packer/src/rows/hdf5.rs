@@ -239,7 +239,9 @@ impl Table {
         let source = self.source;
         let name = RowName { source, row };
         let rules = listing.builder.options().json;
-        let (mut key, mut json, mut parts) = (number, Object::new(), Vec::new());
+        let mut key = number;
+        let mut json = Object::new();
+        let mut parts = Vec::new();
         let mut fault = None;
         for (n, (role, array)) in self.arrays.iter_mut().enumerate() {
             if let (Some(place), Role::Part(Some(ext))) = (array.place, &*role) {

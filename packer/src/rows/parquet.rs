@@ -22,7 +22,7 @@ use self::choose::{Chosen, classes};
 use self::part_column::{ExtRule, PartColumn, check_exts, keep_names};
 use self::partitions::Partitions;
 pub(super) use self::places::places;
-use self::values::{ListPlace, path_alone, text_at, values, without_bytes};
+use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
@@ -336,10 +336,10 @@ impl Rows<'_> {
                     return Ok(());
                 }
                 Found::Null => {
-                    if let Some(picture) =
-                        column.beside.as_ref().and_then(|path| text_at(&json.values, path))
+                    if let Some(path) = &column.beside
+                        && let Some(picture) = value_at(&json.values, path).and_then(Value::as_str)
                     {
-                        return Err(path_alone(file.path(), row, picture, &column.beside));
+                        return Err(path_alone(file.path(), row, picture, path));
                     }
                     lacking.push(n);
                     continue;
@@ -399,12 +399,7 @@ fn ext_of(rule: &ExtRule, value: &[u8]) -> String {
 
 /// Returns the key in a row; a file name loses its extension.
 fn key_of(row: &Object, path: &[String], is_file: bool) -> Option<String> {
-    let (root, inner) = path.split_first()?;
-    let value = inner.iter().try_fold(row.get(root)?, |value, name| match value {
-        Value::Object(fields) => fields.get(name),
-        _ => None,
-    })?;
-    let key = match value {
+    let key = match value_at(row, path)? {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         _ => return None,

@@ -204,7 +204,9 @@ fn parts(
     store: &mut Store,
     rules: JsonRules,
 ) -> Result<Result<Row, (ProblemKind, String)>, Failure> {
-    let (mut key, mut parts, mut json) = (None, Vec::new(), json::Object::new());
+    let mut key = None;
+    let mut parts = Vec::new();
+    let mut json = json::Object::new();
     for (n, column) in table.columns.iter().enumerate() {
         let (role, reading, range) = (&table.roles.roles[n], &table.readings[n], &ranges[n]);
         let is_key = table.roles.key == Some(n);
@@ -301,13 +303,13 @@ fn array_head(
 
 /// Refuses a whole number that a column of `int64` does not hold. It ends the listing: the column has the wrong type.
 fn check_whole(column: &Column, sample: u64, bytes: &[u8]) -> Result<(), String> {
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
     if json::Number::parse(text).is_none() || text.parse::<i64>().is_ok() {
         return Ok(()); // what is no number is a problem of its sample
     }
     let column = name::shown(column.name.as_bytes());
     Err(format!(
-        "sample {sample}: column '{column}' is {}, which has more than 64 bits; pack the column as a part of its own, \
+        "sample {sample}: column '{column}' is {}, which has more than 64 bits; pack the column as a part, \
          which keeps all digits: mds:FOLDER?{column}.txt={column}&jpg=COLUMN&json=*",
         name::shown(bytes)
     ))

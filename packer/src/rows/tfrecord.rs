@@ -282,7 +282,9 @@ fn sample<'a>(
     (columns, roles): (&Features, &Roles),
     rules: JsonRules,
 ) -> Result<Sample<'a>, String> {
-    let (mut key, mut parts, mut json) = (None, Vec::new(), Object::new());
+    let mut key = None;
+    let mut parts = Vec::new();
+    let mut json = Object::new();
     if !columns.is_chosen {
         let is_new = |f: &&Feature| {
             f.values != Values::Nothing && !columns.columns.iter().any(|c| c.name == f.name)

@@ -85,7 +85,8 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
     let mut samples = 0;
     for (n, path) in source.files.iter().enumerate() {
         let number = builder.source((root + n as u32, path), "", "zip", Default::default())?;
-        let (mut found, mut unfits) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut unfits = Vec::new();
         Zip::open(path)?.members(path, |member| {
             let name = match &member {
                 Ok(member) => &member.name,

@@ -115,7 +115,7 @@ impl<'a> ScanBuilder<'a> {
         format!("{:0DIGITS$}", self.numbered - 1)
     }
 
-    /// Begins the samples of a source, or of a file of it that has columns of its own.
+    /// Begins the samples of a source, or of one file of a source whose files have different columns.
     pub(crate) fn begin(&mut self, name: impl fmt::Display, has: Columns) {
         self.described.begin(name.to_string(), has);
     }

@@ -42,7 +42,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// Begins the samples of a source, or of a file of it that has columns of its own.
+    /// Begins the samples of a source, or of one file of a source whose files have different columns.
     pub(super) fn begin(&mut self, name: String, has: Columns) {
         self.groups.push(Group { name, has, columns: Vec::new() });
     }
@@ -134,7 +134,8 @@ mod tests {
     }
 
     fn described(groups: &[(Columns, &[&str])]) -> (Described, About) {
-        let (mut described, mut about) = (Described::default(), About::default());
+        let mut described = Described::default();
+        let mut about = About::default();
         for (number, (has, names)) in groups.iter().enumerate() {
             described.begin(format!("s{number}"), *has);
             for name in *names {
@@ -165,7 +166,8 @@ mod tests {
 
     #[test]
     fn parts_of_another_size_are_no_arrays() {
-        let (mut described, mut about) = (Described::default(), About::default());
+        let mut described = Described::default();
+        let mut about = About::default();
         let array = Column { shape: Some(vec![2, 3]), ..column("x.raw", "float32") };
         described.add(array, &mut about).unwrap();
         assert_eq!(described.misfit([("x.raw", 24), ("jpg", 7)]), None);

@@ -57,7 +57,8 @@ pub(crate) fn refuse(
     if pictures.is_picture.iter().filter(|is| **is).count() < 2 {
         return Ok(());
     }
-    let (mut has_one, mut has_several) = (is_labeled, false);
+    let mut has_one = is_labeled;
+    let mut has_several = false;
     scan.samples.visit(|_, sample| {
         has_several = has_several || pictures.are_unasked(sample);
         has_one = has_one || pictures.of_sample(sample).count() == 1;

@@ -35,13 +35,20 @@ impl Documents for Jsonl {
             return Ok(match field(line, "line", &self.field, text) {
                 Ok(()) => Next::Text,
                 Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
-                Err(reason) if reason.starts_with("the text ends") => {
+                Err(FieldFault { reason, is_cut: true }) => {
                     Next::Bad { reason: self.lines.fault(&(reason + CUT)) }
                 }
-                Err(reason) => Next::Bad { reason: self.lines.fault(&reason) },
+                Err(FieldFault { reason, .. }) => Next::Bad { reason: self.lines.fault(&reason) },
             });
         }
     }
+}
+
+/// Why a text has no field with a document.
+pub(super) struct FieldFault {
+    pub(super) reason: String,
+    /// True if the text ends too early: what is there may be the beginning of JSON.
+    is_cut: bool,
 }
 
 /// What is wrong with a file that begins with [`is_open`].
@@ -59,10 +66,19 @@ fn is_open(line: &[u8]) -> bool {
 
 /// Appends the text of a field of a JSON object; `null` is an empty text. Builds no tree. Errors count the
 /// bytes of `whole`.
-pub(super) fn field(json: &[u8], whole: &str, name: &str, text: &mut String) -> Result<(), String> {
+pub(super) fn field(
+    json: &[u8],
+    whole: &str,
+    name: &str,
+    text: &mut String,
+) -> Result<(), FieldFault> {
     let mut others = Vec::new();
     let mut found = false;
-    let read = |fault: JsonFault| format!("{fault} of the {whole}");
+    let length = json.trim_ascii_end().len();
+    let read = |fault: JsonFault| FieldFault {
+        reason: format!("{fault} of the {whole}"),
+        is_cut: fault.byte >= length,
+    };
     let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();
     if scan.token().map_err(read)? != Token::Object {
         return Err(read(scan.fault("expected a JSON object")));
@@ -89,10 +105,11 @@ pub(super) fn field(json: &[u8], whole: &str, name: &str, text: &mut String) -> 
     if found {
         return Ok(());
     }
-    Err(format!(
+    let reason = format!(
         "there is no field '{name}'; the fields are {}; give the text's name with --text-field",
         others.join(", ")
-    ))
+    );
+    Err(FieldFault { reason, is_cut: false })
 }
 
 /// Limit on the names of other fields in an error.

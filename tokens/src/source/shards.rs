@@ -51,7 +51,7 @@ impl Tar {
         let is_json = self.part == "json" || self.part.ends_with(".json");
         let bytes = self.reader.data(member)?;
         let added = match is_json {
-            true => jsonl::field(bytes, "part", &self.field, text),
+            true => jsonl::field(bytes, "part", &self.field, text).map_err(|fault| fault.reason),
             false => plain::utf8(bytes).map(|own| text.push_str(own)),
         };
         Ok(match added {

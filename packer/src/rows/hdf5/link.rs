@@ -36,7 +36,9 @@ pub(super) fn instead(file: &Hdf5File, name: &str, path: &Path) -> Option<String
 
 fn of_group(group: &Group, name: &str) -> String {
     let under = name.trim_end_matches('/');
-    let mut names = guarded(|| group.member_names()).map(|(_, names)| names).unwrap_or_default();
+    let Ok((_, mut names)) = guarded(|| group.member_names()) else {
+        return "it is a group whose members cannot be listed; the file may be damaged".into();
+    };
     names.sort_unstable();
     if names.is_empty() {
         return "it is a group without data sets".into();

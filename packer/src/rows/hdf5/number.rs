@@ -161,7 +161,8 @@ fn float(size: usize, head: &[u8; HEAD], properties: &[u8]) -> Result<NumberType
     };
     // Bits 0 and 6 are the byte order: both are set for that of VAX. Bits 4 and 5 are 2 if the first bit of the
     // mantissa is implied.
-    let (order, normalization) = (head[1] & 0x41, head[1] >> 4 & 3);
+    let order = head[1] & 0x41;
+    let normalization = head[1] >> 4 & 3;
     let class = known(size, &fields).filter(|_| normalization == 2 && order < 0x40);
     let class = class.ok_or(Unread::OddFloat)?;
     Ok(NumberType { class, size, swapped: order == 1, bits: (0, 8 * size as u32) })

@@ -63,25 +63,19 @@ pub(super) fn without_bytes(file: &ParquetFile, row: u64, leaf: usize) -> Failur
     ))
 }
 
-/// Returns the text at a path of a row's JSON.
-pub(super) fn text_at<'v>(row: &'v Object, path: &[String]) -> Option<&'v str> {
+/// Returns the value at a path of a row's JSON.
+pub(super) fn value_at<'v>(row: &'v Object, path: &[String]) -> Option<&'v Value> {
     let (root, inner) = path.split_first()?;
-    let member = |value: &'v Value, name: &String| match value {
+    inner.iter().try_fold(row.get(root)?, |value, name| match value {
         Value::Object(members) => members.get(name),
         _ => None,
-    };
-    inner.iter().try_fold(row.get(root)?, member)?.as_str()
+    })
 }
 
-/// Returns the error for a picture whose bytes are in another file.
-pub(super) fn path_alone(
-    file: &Path,
-    row: u64,
-    picture: &str,
-    column: &Option<Vec<String>>,
-) -> Failure {
-    let path = column.as_ref().map_or(String::new(), |path| path.join("."));
-    let root = path.split('.').next().unwrap_or_default();
+/// Returns the error for a picture whose bytes are in another file. `path` leads to the column with its name.
+pub(super) fn path_alone(file: &Path, row: u64, picture: &str, path: &[String]) -> Failure {
+    let root = &path[0];
+    let path = path.join(".");
     Failure::usage(format!(
         "{}: row {row}: column '{root}' names the file '{}' and has no bytes of it, so no picture would be \
          packed; put the bytes into the table (in Python: dataset.with_format('arrow').map(datasets.table.\

@@ -325,7 +325,8 @@ impl Walk {
 
 /// Returns the definition level of the elements of the outermost list on the way to a column.
 fn level_of_elements(root: &Type, path: &[String]) -> i16 {
-    let (mut node, mut level) = (root, 0);
+    let mut node = root;
+    let mut level = 0;
     for name in path {
         let Some(next) = node.get_fields().iter().find(|field| field.name() == name) else { break };
         node = next;

@@ -31,7 +31,7 @@ fn footer(file: &File, bytes: u64, most: u64) -> Option<Vec<u8>> {
     Some(footer)
 }
 
-/// Returns true if a structure has a field of its own with this number; `None` if it is damaged.
+/// Returns true if a structure itself, not one within it, has a field with this number; `None` if it is damaged.
 fn has_field(bytes: &[u8], wanted: i64) -> Option<bool> {
     let mut compact = Compact(bytes);
     let mut number = 0;
