@@ -165,8 +165,9 @@ impl Ragged {
     }
 
     /// One array with the length of the longest row, where shorter rows are filled with `value`, and the
-    /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array with the largest height and the largest width, filled at
-    /// the right and at the bottom, and a mask [rows, height, width] that is true inside a picture.
+    /// lengths of the rows. A value that the type of the rows does not hold is an error. For pictures: an array
+    /// with the largest height and the largest width, filled at the right and at the bottom, and a mask [rows,
+    /// height, width] that is true inside a picture.
     #[pyo3(signature = (value = 0.0))]
     fn padded(&self, py: Python<'_>, value: f64) -> PyResult<(Column, Column)> {
         let dtype = self.column(py)?.dtype();

@@ -1,4 +1,4 @@
-//! `OwnClients`: makes HTTP clients with a provider of TLS of their own.
+//! `OwnClients`: makes HTTP clients that bring their provider of TLS with them.
 //!
 //! A program chooses the provider of its process by itself, at any time: this crate neither installs one nor depends
 //! on one that is installed. The crate `object_store` makes its clients with that of the process.

@@ -1,6 +1,6 @@
 //! The one runtime of a process: two threads that wait for answers of stores.
 //!
-//! Made on first use. A forked child inherits it without its threads, so it makes one of its own. What was opened in the
+//! Made on first use. A forked child inherits it without its threads, so it makes another one. What was opened in the
 //! parent shares its connections, so using it in the child is an error.
 
 use std::future::Future;

@@ -1,8 +1,8 @@
 //! `tokenizer_config.json` beside `tokenizer.json`: which of its settings give other ids under
 //! `AutoTokenizer` of transformers.
 //!
-//! transformers builds parts of a tokenizer anew from these settings, differently in each class and
-//! version. Nothing is built here: a difference is named with its remedy. What a tokenizer does is found by
+//! transformers replaces parts of a tokenizer according to these settings, differently in each class and
+//! version. Nothing is replaced here: a difference is named with its remedy. What a tokenizer does is found by
 //! asking it, not by its file, because several parts have the same effect.
 
 use std::path::Path;
@@ -231,7 +231,7 @@ fn first_word(inner: &tokenizers::Tokenizer) -> String {
     splits.first().map_or_else(String::new, |(text, _, _)| (*text).to_string())
 }
 
-/// Returns true if the model sees bytes as characters of their own, as that of GPT-2 does.
+/// Returns true if the model sees bytes as separate characters, as that of GPT-2 does.
 fn is_byte_level(inner: &tokenizers::Tokenizer) -> bool {
     let mut pieces = PreTokenizedString::from("\n");
     let Some(pre_tokenizer) = inner.get_pre_tokenizer() else { return false };
