@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Advice, fadvise};
-use tarflume_formats::Crc;
+use tarflume_formats::{Crc, SharedWords};
 
 use crate::counters::{CacheStats, Counter, Own};
 use crate::create::{existing, open_or_create};
@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::key::{Key, Share};
 use crate::layout::{BUCKET, GRAIN, Layout, header};
 use crate::place::Settings;
-use crate::words::Words;
 
 /// Salts of the two buckets of a key.
 const BUCKETS: [u64; 2] = [0x6275_636b_6574_0003, 0x6275_636b_6574_0004];
@@ -31,9 +30,17 @@ pub struct Cache {
 pub(crate) struct Inner {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
-    words: Words,
+    words: SharedWords,
     pub(crate) layout: Layout,
     own: Own,
+    /// True once the loss of words was counted.
+    lost: AtomicBool,
+}
+
+impl Inner {
+    fn new(path: PathBuf, (file, words, layout): (File, SharedWords, Layout)) -> Inner {
+        Inner { file, path, words, layout, own: Own::default(), lost: AtomicBool::new(false) }
+    }
 }
 
 /// What became of a read.
@@ -55,9 +62,8 @@ impl Cache {
     /// Returns an error if the folder is on a file system of several machines, if the space cannot be
     /// reserved, or if the file is no cache.
     pub fn open(settings: &Settings) -> Result<Cache> {
-        let (file, words, layout) = open_or_create(settings)?;
-        let (path, own) = (settings.path(), Own::default());
-        Ok(Cache { inner: Arc::new(Inner { file, path, words, layout, own }) })
+        let inner = Inner::new(settings.path(), open_or_create(settings)?);
+        Ok(Cache { inner: Arc::new(inner) })
     }
 
     /// Opens the cache of a folder; `None` if there is none.
@@ -65,9 +71,8 @@ impl Cache {
     /// # Errors
     /// Returns an error if the file cannot be opened, or is no cache.
     pub fn find(settings: &Settings) -> Result<Option<Cache>> {
-        let (path, own) = (settings.path(), Own::default());
-        let found = existing(&path)?;
-        let found = found.map(|(file, words, layout)| Inner { file, path, words, layout, own });
+        let path = settings.path();
+        let found = existing(&path)?.map(|opened| Inner::new(path, opened));
         Ok(found.map(|inner| Cache { inner: Arc::new(inner) }))
     }
 
@@ -115,6 +120,30 @@ impl Cache {
         CacheStats::of(|at| self.inner.words.at(header::COUNTERS + at).load(Ordering::Relaxed))
     }
 
+    /// Checks that the file is whole.
+    ///
+    /// # Errors
+    /// Returns an error once the file was found truncated, or could not be read, while it was open. From then on this
+    /// process finds no block and writes none: see [`CacheStats::errors`].
+    pub fn intact(&self) -> Result<()> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        let text = "the file was truncated, or could not be read, while it was in use; `pack cache drop` removes it";
+        Err(Error::refused(&self.inner.path, text))
+    }
+
+    /// As [`Cache::intact`]. The first loss that is found counts as an error.
+    pub(crate) fn is_lost(&self) -> bool {
+        if self.inner.words.is_intact() {
+            return false;
+        }
+        if !self.inner.lost.swap(true, Ordering::Relaxed) {
+            self.count(Counter::Errors, 1);
+        }
+        true
+    }
+
     pub(crate) fn count(&self, counter: Counter, more: u64) {
         self.inner.own.add(counter, more);
         let word = self.inner.words.at(header::COUNTERS + counter as usize);
@@ -145,6 +174,10 @@ impl Cache {
 
     /// Reads the bytes from `at` of a block. `into` has other bytes if it is no hit.
     pub fn read(&self, key: Key, at: usize, into: &mut [u8]) -> Lookup {
+        if self.is_lost() {
+            self.count(Counter::Misses, 1);
+            return Lookup::Miss;
+        }
         let mut filling = false;
         for entry in self.slots_of(key).filter(|entry| entry.key() == key) {
             let state = entry.state();

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::Errno;
+use tarflume_formats::SharedWords;
 
 use crate::error::{Error, Result};
 use crate::layout::{Layout, MAGIC, header};
 use crate::place::Settings;
-use crate::words::Words;
 
 /// The longest wait for another process that makes the file.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Opens the file; `None` if there is none.
-pub(crate) fn existing(path: &Path) -> Result<Option<(File, Words, Layout)>> {
+pub(crate) fn existing(path: &Path) -> Result<Option<(File, SharedWords, Layout)>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -37,19 +37,19 @@ pub(crate) fn existing(path: &Path) -> Result<Option<(File, Words, Layout)>> {
         return Err(damaged());
     }
     let read = |at| -> Result<u64> {
-        let words = Words::map(&file, 4096).map_err(failed)?;
+        let words = SharedWords::map(&file, 4096).map_err(failed)?;
         Ok(words.at(at).load(std::sync::atomic::Ordering::Acquire))
     };
     let layout = Layout { slots: read(header::SLOTS)? };
     if read(header::MAGIC)? != MAGIC || layout.slots > length || layout.bytes() != length {
         return Err(damaged());
     }
-    let words = Words::map(&file, layout.mapped()).map_err(failed)?;
+    let words = SharedWords::map(&file, layout.mapped()).map_err(failed)?;
     Ok(Some((file, words, layout)))
 }
 
 /// Opens the file, or makes it with the size of the settings.
-pub(crate) fn open_or_create(settings: &Settings) -> Result<(File, Words, Layout)> {
+pub(crate) fn open_or_create(settings: &Settings) -> Result<(File, SharedWords, Layout)> {
     let folder = settings.prepare()?;
     let path = settings.path();
     if let Some(found) = existing(&path)? {
@@ -127,7 +127,7 @@ fn reserve(path: &Path, layout: Layout) -> Result<()> {
             }
         }
     }
-    let words = Words::map(&file, 4096).map_err(failed)?;
+    let words = SharedWords::map(&file, 4096).map_err(failed)?;
     let store = |at, value| words.at(at).store(value, std::sync::atomic::Ordering::Release);
     store(header::SLOTS, layout.slots);
     store(header::MAGIC, MAGIC);

@@ -6,12 +6,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tarflume_formats::crc32c;
+use tarflume_formats::{SharedWords, crc32c};
 
 use crate::claim::Claim;
 use crate::key::Key;
 use crate::layout::{BLOCK, GRAIN, GRAINS, Layout};
-use crate::words::Words;
 
 const STATE: usize = 0;
 const CLAIM: usize = 1;
@@ -28,13 +27,13 @@ const MASK: u64 = 0x6d61_736b_2121_0002;
 /// The entry of a slot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    words: &'a Words,
+    words: &'a SharedWords,
     start: usize,
     pub(crate) slot: u64,
 }
 
 impl<'a> Entry<'a> {
-    pub(crate) fn new(words: &'a Words, layout: Layout, slot: u64) -> Entry<'a> {
+    pub(crate) fn new(words: &'a SharedWords, layout: Layout, slot: u64) -> Entry<'a> {
         Entry { words, start: layout.entry(slot), slot }
     }
 

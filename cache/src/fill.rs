@@ -18,7 +18,7 @@ pub enum Begun {
     Here,
     /// A process writes it now.
     Filling,
-    /// All slots that it could have are being written.
+    /// All slots that it could have are being written, or the cache is lost.
     Full,
 }
 
@@ -35,6 +35,9 @@ impl Begun {
 impl Cache {
     /// Begins to write a block. A slot is taken from the block that was not read for the longest time.
     pub fn begin(&self, key: Key) -> Begun {
+        if self.is_lost() {
+            return Begun::Full; // what is claimed in lost words is claimed for this process alone
+        }
         for entry in self.slots_of(key).filter(|entry| entry.key() == key) {
             match (entry.state() % 2, entry.length()) {
                 (1, _) if !entry.claim().is_void() => return Begun::Filling,
@@ -109,7 +112,7 @@ impl Fill {
     /// Writes the block. Nothing is synced: after a power cut its checksums tell whether it is there.
     ///
     /// # Errors
-    /// Returns an error if the disk refuses; the slot is empty then.
+    /// Returns an error if the disk refuses, or if the file was truncated; the slot is empty then.
     ///
     /// # Panics
     /// Panics if the block is empty or longer than [`BLOCK`].
@@ -117,6 +120,7 @@ impl Fill {
         assert!(!block.is_empty() && block.len() <= BLOCK, "a block of {} bytes", block.len());
         let inner = &self.cache.inner;
         let entry = self.cache.entry(self.slot);
+        self.cache.intact()?; // a write behind the end would make a truncated file longer
         if entry.state() != self.state {
             return Ok(()); // another process has taken the slot over
         }

@@ -38,7 +38,6 @@ mod place;
 mod scrub;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use cache::{Cache, Lookup};
 pub use counters::CacheStats;

@@ -30,7 +30,7 @@ pub struct Scrubbed {
 }
 
 impl Cache {
-    /// Counts the blocks. Reads the index alone.
+    /// Counts the blocks. Reads the index alone; if that is lost ([`Cache::intact`]), slots look empty.
     pub fn contents(&self) -> Contents {
         let mut contents = Contents::default();
         for slot in 0..self.slots() {
@@ -49,7 +49,7 @@ impl Cache {
     }
 
     /// Reads every block, and empties the slots whose bytes do not have their checksums. `stopped` is asked
-    /// after each slot.
+    /// after each slot. Slots whose entries are lost look empty: see [`Cache::intact`].
     pub fn scrub(&self, stopped: &dyn Fn() -> bool) -> Scrubbed {
         let mut found = Scrubbed::default();
         let mut bytes = vec![0; BLOCK];

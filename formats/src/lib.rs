@@ -94,6 +94,8 @@ pub use index::Index;
 pub use irregular::{IrregularJpeg, IrregularJpegs};
 pub use key_list::{KeyLine, KeyList};
 pub use manifest::Manifest;
+#[doc(hidden)]
+pub use map::SharedWords;
 pub use map::{Access, FileMap, Mapped};
 pub use place::Place;
 pub use plan::Plan;

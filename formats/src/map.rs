@@ -1,5 +1,5 @@
-//! A read-only memory map of a whole file. This file and its submodules hold all unsafe code of
-//! this crate.
+//! A read-only memory map of a whole file, and [`SharedWords`], which processes write. This file and
+//! its submodules hold all unsafe code that maps files.
 //!
 //! What a caller of [`Mapped::open`] relies on, and why it holds:
 //! - no file of this project is shortened while it is mapped: files are published by rename, and a
@@ -20,6 +20,7 @@ mod guard;
 mod loss;
 mod ranges;
 mod slot;
+mod words;
 
 use std::fs::File;
 use std::io;
@@ -30,8 +31,10 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::error::{Error, Result};
 use crate::files;
-use guard::Watch;
+use guard::{Protection, Watch};
 use loss::Origin;
+
+pub use words::SharedWords;
 
 /// The bytes of a file, mapped or owned.
 #[derive(Debug)]
@@ -90,8 +93,9 @@ impl Mapped {
         // SAFETY: the map is read-only and only used as `&[u8]`; the contract at the head of this
         // file covers a change of the file's length.
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }.map_err(refused)?;
-        // SAFETY: the map begins here, belongs to `FileMap` and is dropped after its watch.
-        let watch = unsafe { Watch::over(map.as_ptr(), map.len()) }.map_err(refused)?;
+        // SAFETY: the map begins here, is read-only, belongs to `FileMap` and is dropped after its watch.
+        let watch =
+            unsafe { Watch::over(map.as_ptr(), map.len(), Protection::Read) }.map_err(refused)?;
         Ok(Mapped::Map(FileMap { watch, map, origin }))
     }
 

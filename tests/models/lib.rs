@@ -28,9 +28,9 @@ fn a_reader_never_sees_the_start_of_one_range_and_the_end_of_another() {
             let slot = free_slot();
             let writer = slot.clone();
             let changing = thread::spawn(move || {
-                assert!(writer.take(0, 10));
+                assert!(writer.take(0, 10, 1));
                 writer.free();
-                assert!(writer.take(100, 200));
+                assert!(writer.take(100, 200, 1));
             });
             // Between the two ranges: in neither, even during a change.
             assert_eq!(slot.end_of(50), None);
@@ -48,8 +48,8 @@ fn a_free_slot_is_taken_by_one_thread() {
         || {
             let slot = free_slot();
             let other = slot.clone();
-            let second = thread::spawn(move || other.take(100, 200));
-            let first = slot.take(0, 10);
+            let second = thread::spawn(move || other.take(100, 200, 1));
+            let first = slot.take(0, 10, 1);
             let second = second.join().unwrap();
             assert!(first != second, "one of them, not both and not none");
             let end = if first { slot.end_of(5) } else { slot.end_of(150) };
@@ -64,7 +64,7 @@ fn a_thread_sees_the_loss_recorded_before_its_fault_handler_returned() {
     check_dfs(
         || {
             let slot = free_slot();
-            assert!(slot.take(0, 10));
+            assert!(slot.take(0, 10, 1));
             let zeroed = Arc::new(AtomicBool::new(false));
             let (handler, page) = (slot.clone(), zeroed.clone());
             let tearing = thread::spawn(move || {

@@ -98,6 +98,7 @@ fn failure(error: tarflume_cache::Error) -> Failure {
 
 fn stat(cache: &Cache, format: Format) -> Outcome {
     let (has, did) = (cache.contents(), cache.total_stats());
+    cache.intact().map_err(failure)?;
     let mut to = out::screen();
     let written = match format {
         Format::Text => text(&mut to, cache, &did),
@@ -160,6 +161,7 @@ fn verify(cache: &Cache) -> Outcome {
             cache.path().shown()
         )));
     }
+    cache.intact().map_err(failure)?;
     let damaged = units::count(found.damaged.len() as u64);
     print_result!(
         "{}: {} right, {damaged} damaged",

@@ -44,6 +44,23 @@ static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 /// Bytes of a page; set before the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
+/// What a program may do with the pages of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protection {
+    Read,
+    ReadWrite,
+}
+
+impl Protection {
+    fn bits(self) -> usize {
+        let bits = match self {
+            Protection::Read => libc::PROT_READ,
+            Protection::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        bits as usize
+    }
+}
+
 /// A watched range of addresses. Dropping it ends the watch.
 #[derive(Debug)]
 pub(super) struct Watch(&'static Slot);
@@ -52,13 +69,17 @@ impl Watch {
     /// Watches the map of `length` bytes at `start`; the first call installs the handler.
     ///
     /// # Safety
-    /// - the map begins at `start` and belongs to the caller: read-only, of ordinary pages;
+    /// - the map begins at `start` and belongs to the caller: of ordinary pages with this protection;
     /// - the caller unmaps it only after the `Watch` is dropped;
     /// - the caller accepts that bytes of it turn to zeros.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses the handler.
-    pub(super) unsafe fn over(start: *const u8, length: usize) -> io::Result<Watch> {
+    pub(super) unsafe fn over(
+        start: *const u8,
+        length: usize,
+        protection: Protection,
+    ) -> io::Result<Watch> {
         static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
         INSTALLED
             .get_or_init(|| install().map_err(|e| e.raw_os_error().unwrap_or(libc::EINVAL)))
@@ -66,7 +87,7 @@ impl Watch {
         let start = start.addr();
         let end = start.saturating_add(length);
         let end = end.checked_next_multiple_of(PAGE.load(Ordering::Relaxed)).unwrap_or(end);
-        Ok(Watch(ranges::claim(start, end)))
+        Ok(Watch(ranges::claim(start, end, protection.bits())))
     }
 
     /// Returns true once a byte of it could not be read.
@@ -136,7 +157,7 @@ fn replaced(address: usize) -> bool {
     let at = std::ptr::without_provenance_mut(page);
     // SAFETY: `page..end` is part of one watched map, whose owner permits its replacement and
     // cannot unmap it while the faulting thread borrows it.
-    let zeros = unsafe { libc::mmap(at, end - page, libc::PROT_READ, flags, -1, 0) };
+    let zeros = unsafe { libc::mmap(at, end - page, slot.protection(), flags, -1, 0) };
     zeros != libc::MAP_FAILED
 }
 

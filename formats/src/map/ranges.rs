@@ -27,7 +27,7 @@ const SLOTS: usize = 1024;
 static TABLE: Slab = Slab::new();
 
 const fn free_slot() -> Slot {
-    Slot::of([const { AtomicUsize::new(0) }; 3], AtomicBool::new(false))
+    Slot::of([const { AtomicUsize::new(0) }; 4], AtomicBool::new(false))
 }
 
 /// Slots that are allocated together.
@@ -77,13 +77,14 @@ impl Slab {
         unsafe { &*next }
     }
 
-    fn claim(&self, start: usize, end: usize) -> Option<&Slot> {
+    fn claim(&self, start: usize, end: usize, protection: usize) -> Option<&Slot> {
         if self.taken.load(Ordering::Relaxed) >= SLOTS {
             return None;
         }
         let hint = self.hint.load(Ordering::Relaxed) % SLOTS;
         let (before, behind) = self.slots.split_at(hint);
-        let found = behind.iter().chain(before).zip(hint..).find(|(s, _)| s.take(start, end));
+        let mut slots = behind.iter().chain(before).zip(hint..);
+        let found = slots.find(|(slot, _)| slot.take(start, end, protection));
         found.map(|(slot, at)| {
             self.taken.fetch_add(1, Ordering::Relaxed);
             self.hint.store(at + 1, Ordering::Relaxed);
@@ -92,11 +93,11 @@ impl Slab {
     }
 }
 
-/// Claims a slot of the table for the addresses `start..end`.
-pub(super) fn claim(start: usize, end: usize) -> &'static Slot {
+/// Claims a slot of the table for the addresses `start..end`, whose pages have the `PROT_*` bits `protection`.
+pub(super) fn claim(start: usize, end: usize, protection: usize) -> &'static Slot {
     let mut slab = &TABLE;
     loop {
-        if let Some(slot) = slab.claim(start, end) {
+        if let Some(slot) = slab.claim(start, end, protection) {
             return slot;
         }
         slab = slab.grow();
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn ranges_are_found_and_forgotten_also_past_the_first_slab() {
         let slots: Vec<_> =
-            (0..2500).map(|i| claim(BASE + i * 10_000, BASE + i * 10_000 + 4096)).collect();
+            (0..2500).map(|i| claim(BASE + i * 10_000, BASE + i * 10_000 + 4096, 1)).collect();
         for (i, slot) in slots.iter().enumerate() {
             let start = BASE + i * 10_000;
             for address in [start, start + 4095] {
@@ -158,11 +159,11 @@ mod tests {
 
     #[test]
     fn a_reused_slot_is_intact() {
-        let slot = claim(BASE - 4096, BASE - 2048);
+        let slot = claim(BASE - 4096, BASE - 2048, 1);
         slot.tear();
         assert!(slot.is_torn());
         release(slot);
-        let slots: Vec<_> = (0..SLOTS).map(|_| claim(BASE - 4096, BASE - 2048)).collect();
+        let slots: Vec<_> = (0..SLOTS).map(|_| claim(BASE - 4096, BASE - 2048, 1)).collect();
         assert!(slots.iter().all(|slot| !slot.is_torn()));
         slots.iter().for_each(|slot| release(slot));
     }
@@ -172,13 +173,13 @@ mod tests {
     #[test]
     fn a_search_never_reads_a_partial_change() {
         let (low, high) = (BASE / 2, BASE / 2 + (1 << 30));
-        let stays = claim(low + (512 << 20), low + (512 << 20) + 4096);
+        let stays = claim(low + (512 << 20), low + (512 << 20) + 4096, 1);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20_000 {
-                        release(claim(low, low + 4096));
-                        release(claim(high, high + 4096));
+                        release(claim(low, low + 4096, 1));
+                        release(claim(high, high + 4096, 1));
                     }
                 });
             }

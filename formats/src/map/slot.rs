@@ -18,19 +18,22 @@ pub(super) struct Slot {
     stamp: AtomicUsize,
     start: AtomicUsize,
     end: AtomicUsize,
+    /// The `PROT_*` bits of its pages.
+    protection: AtomicUsize,
     torn: AtomicBool,
 }
 
 impl Slot {
-    /// Creates a free slot from three zeros and a `false`. The caller passes the atomics because
+    /// Creates a free slot from four zeros and a `false`. The caller passes the atomics because
     /// those of a model cannot be created in constants.
-    pub(super) const fn of(zeros: [AtomicUsize; 3], torn: AtomicBool) -> Slot {
-        let [stamp, start, end] = zeros;
-        Slot { stamp, start, end, torn }
+    pub(super) const fn of(zeros: [AtomicUsize; 4], torn: AtomicBool) -> Slot {
+        let [stamp, start, end, protection] = zeros;
+        Slot { stamp, start, end, protection, torn }
     }
 
-    /// Takes the slot, if it is free, for the addresses `start..end`.
-    pub(super) fn take(&self, start: usize, end: usize) -> bool {
+    /// Takes the slot, if it is free, for the addresses `start..end`, whose pages have the `PROT_*` bits
+    /// `protection`.
+    pub(super) fn take(&self, start: usize, end: usize, protection: usize) -> bool {
         let stamp = self.stamp.load(Ordering::Relaxed);
         let busy = stamp | BUSY;
         if stamp & STATE != FREE
@@ -44,6 +47,7 @@ impl Slot {
         fence(Ordering::Release);
         self.start.store(start, Ordering::Relaxed);
         self.end.store(end, Ordering::Relaxed);
+        self.protection.store(protection, Ordering::Relaxed);
         self.torn.store(false, Ordering::Relaxed);
         self.stamp.store(stamp | LIVE, Ordering::Release);
         true
@@ -64,6 +68,11 @@ impl Slot {
         fence(Ordering::Acquire);
         let same = self.stamp.load(Ordering::Relaxed) == stamp && stamp & STATE == LIVE;
         (same && start <= address && address < end).then_some(end)
+    }
+
+    /// Returns the `PROT_*` bits of the range, which the caller has borrowed.
+    pub(super) fn protection(&self) -> i32 {
+        self.protection.load(Ordering::Relaxed) as i32
     }
 
     /// Marks the range as torn.

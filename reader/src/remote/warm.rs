@@ -75,6 +75,7 @@ pub fn warm_cache(
         }
         work.run();
     });
+    work.cache.intact().map_err(|e| of_cache(&e))?; // a lost cache claims nothing
     match work.done.into_inner().ignore_poison() {
         (_, Some(error)) => Err(error),
         (warmed, None) => Ok(warmed),

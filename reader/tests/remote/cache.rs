@@ -188,6 +188,46 @@ fn a_cache_is_warmed_before_a_job() {
 }
 
 #[test]
+fn an_epoch_outlives_the_truncation_of_its_cache() {
+    let shuffle = Shuffle::Full { seed: 1 };
+    for length in [0, 4096, 5 * MIB] {
+        let machine = Machine::new();
+        let files = epoch(loader(machine.set.local(), shuffle)).0;
+        epoch(loader(machine.open(64), shuffle));
+        let loader = loader(machine.open(64), shuffle).build().unwrap();
+        let mut rows = Vec::new();
+        for (number, batch) in loader.epoch(0).enumerate() {
+            let batch = batch.unwrap();
+            let column = batch.column("bin").unwrap();
+            rows.extend(batch.ordinals().enumerate().map(|(n, at)| (at, column.row(n).to_vec())));
+            if number == 2 {
+                let mut caches = std::fs::read_dir(machine.disk.path()).unwrap();
+                let path = caches.next().expect("the cache").unwrap().path();
+                std::fs::File::options().write(true).open(path).unwrap().set_len(length).unwrap();
+            }
+        }
+        assert!(rows == files, "{length}: the samples of the files");
+        let found = loader.stats().fetch.unwrap().cache.unwrap();
+        assert!(found.errors > 0 || found.damaged > 0, "{length}: {found:?}");
+        assert!(bytes(&machine.ranges()) > 0, "{length}: the rest came from the store");
+    }
+}
+
+#[test]
+fn a_cache_that_was_truncated_is_not_warmed() {
+    let machine = Machine::new();
+    machine.open(64);
+    let watch = |_: &Warmed| {
+        let mut caches = std::fs::read_dir(machine.disk.path()).unwrap();
+        let path = caches.next().expect("the cache").unwrap().path();
+        std::fs::File::options().write(true).open(path).unwrap().set_len(0).unwrap();
+        true
+    };
+    let error = warm_cache("s3://bucket/set", &machine.storage(64), &watch).unwrap_err();
+    assert!(error.to_string().contains("pack cache drop"), "{error}");
+}
+
+#[test]
 fn a_cache_that_cannot_be_made_says_what_to_do() {
     let machine = Machine::new();
     let refused =
