@@ -83,6 +83,14 @@ fn every_command_reads_compressed_shards() {
         let of = |set: &str| fs::read(place.at(format!("{set}/shard-00000{n}.tar.zst"))).unwrap();
         assert!(of("to-zstd") == of("zstd"));
     }
+    // Classes and pictures are read, and no part is called damaged.
+    let counted = |set: &str| {
+        let said = place.pack(&format!("stats --format json {set}")).succeeds().stdout;
+        let mut stats: serde_json::Value = serde_json::from_str(&said).unwrap();
+        stats.as_object_mut().unwrap().remove("bytes");
+        stats
+    };
+    assert_eq!(counted("zstd"), counted("plain"));
     place.pack("bench zstd --seconds 1").succeeds();
     place.pack("sync zstd copy").succeeds();
     place.same("copy", "zstd");

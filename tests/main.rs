@@ -42,7 +42,7 @@
 //! - `sync`: copies of a data set;
 //! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
 //!   sidecars were made; `empty_shards`: tars without a file;
-//! - `view`: counts, pages and the server of `stats` and `view` (tests/browser has those in a browser);
+//! - `view`: counts and pages of `stats` and `view`; `view_server`: its server (tests/browser has both in a browser);
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -109,3 +109,4 @@ mod terminal;
 mod tokens;
 mod verify;
 mod view;
+mod view_server;

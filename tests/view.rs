@@ -1,16 +1,13 @@
-//! `pack stats` and `pack view`: counts, the page of one file, the server.
+//! `pack stats` and `pack view -o`: counts, and the page of one file.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 use crate::harness::Place;
 
 /// 60 samples of three classes in two shards; one lacks its text, one picture is a copy.
-fn packed() -> Place {
+pub(crate) fn packed() -> Place {
     let place = Place::new();
     place.folder("photos", 60);
     for n in 0..60 {
@@ -29,7 +26,7 @@ fn packed() -> Place {
 }
 
 /// The path of sample `n` in the order of keys, without extension.
-fn stem(place: &Place, n: usize) -> String {
+pub(crate) fn stem(place: &Place, n: usize) -> String {
     let mut stems: Vec<String> = walk(&place.at("photos"));
     stems.sort();
     let root = place.at("");
@@ -49,7 +46,7 @@ fn walk(folder: &std::path::Path) -> Vec<String> {
     found
 }
 
-fn stats(place: &Place, options: &str) -> Value {
+pub(crate) fn stats(place: &Place, options: &str) -> Value {
     let run = place.pack(&format!("stats --format json shards {options}"));
     serde_json::from_str(&run.succeeds().stdout).unwrap()
 }
@@ -171,164 +168,4 @@ fn the_same_data_set_gives_the_same_page() {
     place.pack("view shards -o a.html --jobs 1").succeeds();
     place.pack("view shards -o b.html --jobs 2").succeeds();
     assert_eq!(fs::read(place.at("a.html")).unwrap(), fs::read(place.at("b.html")).unwrap());
-}
-
-/// A running server, which ends with the test.
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Server {
-    fn start(place: &Place) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pack"))
-            .args(["view", "shards", "--serve"])
-            .current_dir(place.at(""))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').to_string();
-        Server(child, address)
-    }
-
-    /// Sends a request with this `Host`; returns head and body.
-    fn ask(&self, target: &str, host: &str) -> (String, Vec<u8>) {
-        let mut stream = TcpStream::connect(&self.1).unwrap();
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
-        let mut reply = Vec::new();
-        stream.read_to_end(&mut reply).unwrap();
-        let end = reply.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
-        (String::from_utf8(reply[..end].to_vec()).unwrap(), reply[end + 4..].to_vec())
-    }
-
-    fn samples(&self, query: &str) -> Value {
-        let (head, body) = self.ask(&format!("/api/samples?{query}"), "localhost");
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-        serde_json::from_slice(&body).unwrap()
-    }
-}
-
-#[test]
-fn the_server_pages_through_all_samples_and_filters_exactly() {
-    let place = packed();
-    let server = Server::start(&place);
-    let keys: Vec<String> = place
-        .pack("ls --format json shards")
-        .succeeds()
-        .events()
-        .iter()
-        .map(|sample| sample["key"].as_str().unwrap().to_string())
-        .collect();
-    let mut paged = Vec::new();
-    for offset in [0, 25, 50] {
-        let page = server.samples(&format!("offset={offset}&limit=25"));
-        assert_eq!(page["total"], 60);
-        let samples = page["samples"].as_array().unwrap();
-        paged.extend(samples.iter().map(|one| one["key"].as_str().unwrap().to_string()));
-    }
-    assert_eq!(paged, keys);
-    let found = stats(&place, "");
-    for class in found["classes"].as_array().unwrap() {
-        let page = server.samples(&format!("class={}&limit=500", class["name"].as_str().unwrap()));
-        assert_eq!(page["total"], class["count"], "{class}");
-        let samples = page["samples"].as_array().unwrap();
-        assert!(samples.iter().all(|one| one["classes"][0] == class["name"]));
-    }
-    for (problem, ordinal) in [("missing-part+txt", 7), ("duplicate", 21)] {
-        let page = server.samples(&format!("problem={problem}"));
-        assert_eq!(page["total"], 1, "{problem}");
-        assert_eq!(page["samples"][0]["ordinal"], ordinal, "{problem}");
-    }
-    assert_eq!(server.samples("lacks=txt")["total"], 1);
-    assert_eq!(server.samples("lacks=jpg")["total"], 0);
-    let wanted = keys.iter().filter(|key| key.contains("5")).count();
-    assert_eq!(server.samples("text=5")["total"], wanted);
-    let wide = server.samples("min_width=200&limit=500");
-    assert!(
-        wide["samples"].as_array().unwrap().iter().all(|one| one["size"][0].as_u64() >= Some(200))
-    );
-    assert_eq!(server.samples("offset=1000")["samples"].as_array().unwrap().len(), 0);
-}
-
-#[test]
-fn the_server_sends_parts_by_ordinal_and_nothing_else() {
-    let place = packed();
-    let server = Server::start(&place);
-    let (head, body) = server.ask("/part/0/jpg", "127.0.0.1:1");
-    assert_eq!(body, fs::read(place.at(format!("{}.jpg", stem(&place, 0)))).unwrap());
-    for header in [
-        "Content-Type: image/jpeg",
-        "nosniff",
-        "sandbox",
-        "Cross-Origin-Resource-Policy: same-origin",
-    ] {
-        assert!(head.contains(header), "{header}: {head}");
-    }
-    let (_, thumb) = server.ask("/thumb/0", "localhost");
-    assert!(thumb.starts_with(&[0xff, 0xd8]), "{thumb:?}");
-    let (head, page) = server.ask("/", "localhost");
-    assert!(head.contains("script-src 'sha256-") && !head.contains("unsafe-inline"), "{head}");
-    assert!(String::from_utf8(page).unwrap().contains("\"live\":true"));
-    for (target, host, status) in [
-        ("/", "evil.example", "421"),
-        ("/part/0/..%2F..%2Fdataset.json", "localhost", "404"),
-        ("/part/60/jpg", "localhost", "404"),
-        ("/part/x/jpg", "localhost", "404"),
-        ("/../dataset.json", "localhost", "404"),
-        ("/api/samples?offset=x", "localhost", "400"),
-        ("/api/samples?min_width=-1", "localhost", "400"),
-    ] {
-        let (head, _) = server.ask(target, host);
-        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{target}: {head}");
-    }
-}
-
-#[test]
-fn a_signal_ends_the_server() {
-    let place = packed();
-    let mut server = Server::start(&place);
-    server.samples("limit=1");
-    let killed = Command::new("kill").args(["-INT", &server.0.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    assert_eq!(server.0.wait().unwrap().code(), Some(0));
-}
-
-/// A PNG of 20 x 10 pixels that states at its end that it is turned by 90 degrees.
-fn turned_png() -> Vec<u8> {
-    let mut png = std::io::Cursor::new(Vec::new());
-    image::GrayImage::new(20, 10).write_to(&mut png, image::ImageFormat::Png).unwrap();
-    let mut png = png.into_inner();
-    // One tag: number, type, count, value.
-    let tag = b"\x12\x01\x03\0\x01\0\0\0\x06\0\0\0";
-    let exif = [b"eXIfII*\0\x08\0\0\0\x01\0", &tag[..], &[0; 4]].concat();
-    let length = (exif.len() as u32 - 4).to_be_bytes();
-    let checksum = crc32(&exif).to_be_bytes();
-    let end = png.len() - 12;
-    png.splice(end..end, [&length[..], &exif, &checksum].concat());
-    png
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |c, _| (c >> 1) ^ (0xedb8_8320 & (c & 1).wrapping_neg()))
-    })
-}
-
-#[test]
-fn the_size_of_a_card_is_upright_for_every_kind_of_picture() {
-    let place = Place::new();
-    fs::create_dir(place.at("photos")).unwrap();
-    fs::write(place.at("photos/late.png"), turned_png()).unwrap();
-    place.pack("build photos -o shards --require image").succeeds();
-    let listed = place.pack("ls --format json shards").succeeds().events();
-    assert_eq!((listed[0]["width"].as_u64(), listed[0]["height"].as_u64()), (Some(20), Some(10)));
-    let card = &Server::start(&place).samples("")["samples"][0];
-    assert_eq!(card["size"], serde_json::json!([10, 20]), "{card}");
 }

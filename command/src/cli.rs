@@ -15,6 +15,7 @@ macro_rules! print_message {
 mod append;
 mod args;
 mod bench;
+mod browser;
 mod bucket;
 mod build;
 #[cfg(feature = "remote")]
@@ -88,7 +89,7 @@ Examples:
   pack build photos/ -o s3://bucket/photos   pack into an object store
   pack verify shards/                        check that nothing is missing or damaged (for CI)
   pack index old-shards/                     make index and manifest for tars of other tools
-  pack view shards/ -o page.html             charts and thumbnails as one page for a browser
+  pack view shards/                          photographs and charts in the browser
   pack diff main/ branch/                    samples that were added, removed and changed
   pack dedupe --near val/ train/             images that occur twice or look alike
   pack cat shards/ cats/001.json             print one part

@@ -93,6 +93,7 @@ mod rows;
 pub mod run;
 pub mod scan;
 mod schema;
+mod shard_bytes;
 pub mod size;
 mod sorter;
 mod source;

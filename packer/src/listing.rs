@@ -3,7 +3,6 @@
 //! A data set is opened by its manifest, a tar by its sidecar; a tar without one is walked by its
 //! headers, so that foreign tars work, too. Writes and prints nothing.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,8 @@ use crate::braces;
 use crate::failure::Failure;
 use crate::index::{Options, in_parallel, is_folder, proof, sidecar};
 use crate::json_rules;
-use crate::packed_shard::{self, FrameReader};
+use crate::packed_shard;
+use crate::shard_bytes::ShardBytes;
 
 /// Bytes of a part read at a time.
 const PIECE: u64 = 256 * 1024;
@@ -74,6 +74,11 @@ impl Shard {
             return Ok(file);
         }
         Ok(packed_shard::whole(&self.tar, &file, &self.index)?)
+    }
+
+    /// Opens the bytes of the tar where they are.
+    pub(crate) fn bytes(&self) -> Result<ShardBytes<'_>, Failure> {
+        ShardBytes::open(&self.tar, self.source.as_deref(), &self.index)
     }
 
     /// Opens the file of the tar, or a copy of the object.
@@ -365,7 +370,7 @@ fn in_pieces(
     Ok(crc.value())
 }
 
-/// Passes the part's bytes to `take`, then compares their checksum.
+/// Passes the part's bytes to `take`, then compares their checksum. Holds few of them at a time.
 ///
 /// # Errors
 /// Returns the errors of [`copy_bytes`], and an error if the bytes differ from those that the
@@ -375,31 +380,9 @@ pub fn read_part(
     take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let FoundPart { shard, key, part } = found;
-    let crc = match &shard.source {
-        source if shard.index.is_compressed() => {
-            let file = source.is_none().then(|| files::open(&shard.tar)).transpose()?;
-            let frames = RefCell::new(FrameReader::default());
-            let of_file = |at, piece: &mut [u8]| match (source, &file) {
-                (Some(source), _) => Ok(source.read_at(at, piece)?),
-                (None, Some((file, _))) => files::read_exact_at(file, piece, at)
-                    .map_err(|e| Error::io(e, "read", &shard.tar).with_byte(at).into()),
-                (None, None) => Ok(()), // it was opened above
-            };
-            let read = |at, piece: &mut [u8]| {
-                frames.borrow_mut().read((&shard.tar, &shard.index), at, piece, of_file)
-            };
-            in_pieces((part.offset, part.length), read, take)?
-        }
-        Some(source) => {
-            source.advise(part.offset, part.length); // one request, or a few at the same time
-            let read = |at, piece: &mut [u8]| Ok(source.read_at(at, piece)?);
-            in_pieces((part.offset, part.length), read, take)?
-        }
-        None => {
-            let (file, _) = files::open(&shard.tar)?;
-            copy_bytes(&shard.tar, &file, (part.offset, part.length), take)?
-        }
-    };
+    let bytes = shard.bytes()?;
+    let range = (part.offset, part.length);
+    let crc = in_pieces(range, |at, piece| bytes.read_of(range, at, piece), take)?;
     match part.checksum {
         Some(expected) if expected != crc => {
             let text = format!(

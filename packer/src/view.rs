@@ -7,7 +7,7 @@ mod picture;
 mod rle;
 mod shapes;
 
-pub use self::card::{Card, CardOptions, CardPart, card};
+pub use self::card::{Card, CardOptions, CardPart, bytes_of_card, card};
 pub use self::page::{Page, PageOptions, content_policy, live_page, page};
 pub use self::picture::{Thumbnail, mask, thumbnail};
 pub use self::shapes::{BoxForm, Shape};

@@ -55,7 +55,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
 
 /// Where the packer may use the reader: for images other than JPEGs, for thumbnails, for hashes of images, for its errors,
 /// and for shards in stores.
-const READER_IN_PACKER: [&str; 9] = [
+const READER_IN_PACKER: [&str; 10] = [
     "packer/src/braces.rs",
     "packer/src/check/image.rs",
     "packer/src/dedupe",
@@ -64,6 +64,7 @@ const READER_IN_PACKER: [&str; 9] = [
     "packer/src/listing.rs",
     "packer/src/pictures/decode.rs",
     "packer/src/rows/find.rs",
+    "packer/src/shard_bytes.rs",
     "packer/src/view/picture.rs",
 ];
 

@@ -64,10 +64,6 @@ impl Measuring {
         postings: bool,
     ) -> Result<(tarflume_packer::listing::Listing, Measured), tarflume_packer::Failure> {
         signals::listen().map_err(|e| tarflume_packer::Failure::try_again(e.to_string()))?;
-        let mut listing = storage::listing(path)?;
-        if let Some(split) = &self.split {
-            listing = listing.split(split)?;
-        }
         let options = Options {
             class: self.class.clone(),
             examine: self.examine.unwrap_or(default),
@@ -75,8 +71,16 @@ impl Measuring {
             stop: signals::stop(),
             postings,
         };
-        let measured = measure(&listing, &options)?;
-        Ok((listing, measured))
+        let path = path.to_path_buf();
+        let split = self.split.clone();
+        signals::unless_stopped(move || {
+            let mut listing = storage::listing(&path)?;
+            if let Some(split) = &split {
+                listing = listing.split(split)?;
+            }
+            let measured = measure(&listing, &options)?;
+            Ok((listing, measured))
+        })
     }
 }
 

@@ -10,67 +10,70 @@ use tarflume_packer::stats::Options;
 use tarflume_packer::view::{BoxForm, PageOptions, page};
 use tarflume_packer::{Exit, Failure, Outcome, units};
 
+use super::browser;
 use super::stats::Measuring;
 use crate::signals;
 use crate::viewer::{Site, serve};
 
 const AFTER: &str = "\
-The page is one file without any link to a network. It has charts of all samples and thumbnails of
-some that are spread evenly; it says how many. A server pages through all samples and filters them
-exactly: at its start it reads the JSON and the picture header of each sample.
+Without -o, a server on this machine pages through all samples and filters them exactly: at its start
+it reads the JSON and the picture header of each sample. In a terminal of a desktop it also opens the
+page in the browser. With -o, the page is one file without any link to a network. It has charts of
+all samples and thumbnails of some that are spread evenly; it says how many.
 
 Examples:
+  pack view shards/                              photographs and charts in the browser
+  pack view shards/ --port 8080 --class json:/label
   pack view shards/ -o page.html                 one file to keep, mail or publish
   pack view shards/ -o page.html --thumbnails 2000 --max-size 20
-  pack view shards/ --serve                      on http://127.0.0.1, at a free port
-  pack view shards/ --serve --port 8080 --class json:/label
 
 Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 try again";
 
-/// Show a data set in a browser: charts, thumbnails, boxes and masks
+/// Show a data set in a browser: photographs, boxes, masks and charts
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Args {
     /// Folder of shards, one tar, or the URL of a data set in a store
     #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
-    /// Write the page to this file
+    /// Write the page to this file, and serve nothing
     #[arg(
         short,
         long,
         value_name = "FILE",
-        required_unless_present = "serve",
-        conflicts_with = "serve"
+        conflicts_with_all = ["serve", "port", "host", "allow_host"]
     )]
     output: Option<PathBuf>,
     /// Replace the file if it exists
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     force: bool,
-    /// Show at most N samples on the page
-    #[arg(long, value_name = "N", default_value_t = 400)]
+    /// Show at most N samples on the page of one file
+    #[arg(long, value_name = "N", default_value_t = 400, requires = "output")]
     thumbnails: usize,
-    /// Longer side of a thumbnail in pixels
-    #[arg(long, value_name = "PIXELS", default_value_t = 160, value_parser = clap::value_parser!(u32).range(16..=1024))]
+    /// Longer side of a thumbnail of the file in pixels
+    #[arg(long, value_name = "PIXELS", default_value_t = 160, requires = "output",
+          value_parser = clap::value_parser!(u32).range(16..=1024))]
     side: u32,
-    /// Limit on the page in MB; fewer samples are shown if they do not fit
-    #[arg(long, value_name = "MB", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// Limit on the file in MB; fewer samples are shown if they do not fit
+    #[arg(long, value_name = "MB", default_value_t = 5, requires = "output",
+          value_parser = clap::value_parser!(u64).range(1..=1000))]
     max_size: u64,
     /// The form of boxes [default: as the fields of the JSON tell]
     #[arg(long, value_enum)]
     boxes: Option<Boxes>,
     #[command(flatten)]
     measuring: Measuring,
-    /// Serve pages of all samples until Ctrl-C
+    /// Serve pages until Ctrl-C, and open no browser
     #[arg(long)]
     serve: bool,
     /// The port of the server; 0 for a free one
-    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "serve")]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
     /// The address of the server. Other than 127.0.0.1, everyone who reaches it sees the data
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), requires = "serve")]
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
     /// Accept requests for this host name, beside `localhost` and addresses; repeatable
-    #[arg(long, value_name = "NAME", requires = "serve")]
+    #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
 }
 
@@ -157,9 +160,13 @@ fn run_server(args: &Args) -> Outcome {
         args.boxes.map(BoxForm::from),
         args.allow_host.clone(),
     );
-    let at = listener.local_addr().map_err(refused)?;
-    print_result!("http://{at}/");
-    print_message!("Ctrl-C ends the server");
-    serve(&listener, &site, &signals::stop())?;
+    let address = format!("http://{}/", listener.local_addr().map_err(refused)?);
+    print_result!("{address}");
+    if !args.serve && browser::open(&address) {
+        print_message!("the page opens in the browser; Ctrl-C ends the server");
+    } else {
+        print_message!("Ctrl-C ends the server");
+    }
+    serve(&listener, site, &signals::stop())?;
     Ok(Exit::Done)
 }

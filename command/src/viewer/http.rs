@@ -1,17 +1,15 @@
 //! One HTTP/1.1 request for each connection: `httparse` reads the head, bodies are refused.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::io;
 
-use super::answer::Answer;
+use tarflume_packer::Failure;
 
-/// Limits on a head: bytes, headers, and the time until it is complete.
+use super::answer::{Answer, Body, Streamed};
+use super::client::Client;
+
+/// Limits on a head: bytes and headers.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Time for the peer to take the reply.
-const TAKING: Duration = Duration::from_secs(60);
 
 /// A request for a page, without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,47 +25,102 @@ pub(super) struct Request {
 /// Reads a request and writes its reply.
 ///
 /// # Errors
-/// Returns an error if the peer left or was too slow.
+/// Returns an error if the client left or was too slow.
 pub(super) fn answer(
-    mut stream: &TcpStream,
-    route: impl FnOnce(&Request) -> Answer,
+    client: &mut Client<'_>,
+    route: &dyn Fn(&Request) -> Answer,
 ) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(TAKING))?;
-    let (answer, is_head) = match read(stream)? {
+    let (answer, is_head) = match read(client)? {
         Ok(request) => (route(&request), request.is_head),
         Err(refused) => (refused, false),
     };
+    client.begin(answer.body.length());
+    let head = head(&answer);
+    match answer.body {
+        _ if is_head => client.write(head.as_bytes()),
+        Body::Whole(bytes) => {
+            client.write(head.as_bytes())?;
+            client.write(&bytes)
+        }
+        Body::Streamed(streamed) => send(client, head, streamed),
+    }
+}
+
+fn head(answer: &Answer) -> String {
     let Answer { status, kind, policy, seconds, body } = answer;
-    let keep = if seconds > 0 { format!("private, max-age={seconds}") } else { "no-store".into() };
-    let head = format!(
+    let keep = match seconds {
+        0 => "no-store".to_string(),
+        seconds => format!("private, max-age={seconds}"),
+    };
+    format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
          Cache-Control: {keep}\r\nContent-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\n\
          Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    if !is_head {
-        stream.write_all(&body)?;
+        body.length()
+    )
+}
+
+/// Sends a content while it is read.
+fn send(client: &mut Client<'_>, head: String, streamed: Streamed) -> io::Result<()> {
+    let mut pieces = Pieces { client, head: Some(head), held: Vec::new(), gone: None };
+    let read = (streamed.read)(&mut |piece| pieces.take(piece));
+    match (read, pieces.gone.take(), &pieces.head) {
+        (_, Some(gone), _) => Err(gone),
+        (Ok(()), None, _) => pieces.flush(),
+        (Err(failure), None, Some(_)) => {
+            let failed = Answer::failed(&failure);
+            let text = self::head(&failed);
+            pieces.client.write(text.as_bytes())?;
+            match failed.body {
+                Body::Whole(bytes) => pieces.client.write(&bytes),
+                Body::Streamed(_) => Ok(()),
+            }
+        }
+        // The client sees fewer bytes than the head states.
+        (Err(failure), None, None) => Err(io::Error::other(failure.text)),
     }
-    stream.flush()
+}
+
+/// Sends each piece after the next one was read, and the last one at the end: a content that its checksum refutes is
+/// never complete.
+struct Pieces<'a, 'c> {
+    client: &'a mut Client<'c>,
+    /// The head, until it is sent.
+    head: Option<String>,
+    held: Vec<u8>,
+    /// Why the client takes no more.
+    gone: Option<io::Error>,
+}
+
+impl Pieces<'_, '_> {
+    fn take(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        if !self.held.is_empty()
+            && let Err(gone) = self.flush()
+        {
+            self.gone = Some(gone);
+            return Err(Failure::interrupted());
+        }
+        self.held.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Some(head) = self.head.take() {
+            self.client.write(head.as_bytes())?;
+        }
+        self.client.write(&self.held)?;
+        self.held.clear();
+        Ok(())
+    }
 }
 
 /// Reads the head of a request, or returns why it is refused.
-fn read(mut stream: &TcpStream) -> io::Result<Result<Request, Answer>> {
-    let end = Instant::now() + PATIENCE;
+fn read(client: &Client<'_>) -> io::Result<Result<Request, Answer>> {
+    let until = client.head_until();
     let mut bytes = Vec::new();
     let mut piece = [0; 2048];
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        let length = stream.read(&mut piece)?;
-        if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+        let length = client.read(&mut piece, until)?;
         bytes.extend_from_slice(&piece[..length]);
         if let Some(found) = parse(&bytes) {
             return Ok(found);

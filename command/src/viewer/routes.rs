@@ -9,104 +9,26 @@
 //! | `/part/ORDINAL/EXT` | the bytes of a part |
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tarflume_formats::{IgnorePoison, name};
 use tarflume_packer::Failure;
-use tarflume_packer::listing::{FoundPart, Listing, read_part};
-use tarflume_packer::ordinals::Ordinals;
-use tarflume_packer::stats::Measured;
-use tarflume_packer::view::{BoxForm, Card, CardOptions, card, content_policy, live_page};
+use tarflume_packer::view::Card;
 
 use super::answer::Answer;
 use super::filter::Filter;
 use super::http::Request;
+use super::site::Site;
 
 /// Longer sides of pictures in pixels.
 const THUMB: u32 = 240;
 const PICTURE: u32 = 1600;
-/// Samples of one reply.
+/// Samples of one reply, and the bytes after which it has no more. The page asks for the rest.
 const MOST: usize = 500;
-/// Bytes of a part that is sent.
-const PART: u64 = 256 << 20;
-
-/// What is served.
-#[derive(Debug)]
-pub(crate) struct Site {
-    listing: Listing,
-    ordinals: Ordinals,
-    measured: Measured,
-    boxes: Option<BoxForm>,
-    allowed: Vec<String>,
-    page: Vec<u8>,
-    policy: String,
-    /// The last filter with its samples: the next request wants the next page of it.
-    last: Mutex<Option<(Filter, Arc<Vec<u64>>)>>,
-}
-
-impl Site {
-    /// Prepares the page. `allowed` are names of hosts beside `localhost`.
-    pub(crate) fn new(
-        title: String,
-        listing: Listing,
-        measured: Measured,
-        boxes: Option<BoxForm>,
-        allowed: Vec<String>,
-    ) -> Site {
-        let ordinals = Ordinals::of(&listing);
-        let page = live_page(&title, &measured.stats);
-        let (policy, last) = (content_policy(), Mutex::new(None));
-        Site { listing, ordinals, measured, boxes, allowed, page, policy, last }
-    }
-
-    fn options(&self, side: u32, mask_side: u32) -> CardOptions<'_> {
-        let about = self.listing.manifest.as_ref().map(|manifest| &manifest.about);
-        CardOptions {
-            side,
-            mask_side,
-            class: self.measured.class.as_ref(),
-            boxes: self.boxes,
-            json: self.listing.json_rules,
-            table: about.and_then(|about| about.classes.as_ref()),
-        }
-    }
-
-    fn card(&self, ordinal: u64, sides: (u32, u32)) -> Result<Option<Card>, Failure> {
-        let Some((shard, sample)) = self.ordinals.sample(&self.listing, ordinal)? else {
-            return Ok(None);
-        };
-        card(shard, &sample, ordinal, &self.options(sides.0, sides.1)).map(Some)
-    }
-
-    /// Returns the samples of a filter: their number, and those of one reply.
-    fn find(
-        &self,
-        filter: Filter,
-        offset: usize,
-        limit: usize,
-    ) -> Result<(u64, Vec<u64>), Failure> {
-        if filter.is_open() {
-            let all = self.ordinals.samples();
-            let from = (offset as u64).min(all);
-            return Ok((all, (from..(from + limit as u64).min(all)).collect()));
-        }
-        let kept = self.last.lock().ignore_poison().clone();
-        let found = match kept.filter(|(last, _)| *last == filter) {
-            Some((_, found)) => found,
-            None => {
-                let found = Arc::new(filter.find(&self.listing, &self.ordinals, &self.measured)?);
-                *self.last.lock().ignore_poison() = Some((filter, Arc::clone(&found)));
-                found
-            }
-        };
-        let page = found.iter().skip(offset).take(limit).copied().collect();
-        Ok((found.len() as u64, page))
-    }
-}
+const LONG: usize = 4 << 20;
 
 /// Returns the reply to a request.
-pub(super) fn route(site: &Site, request: &Request) -> Answer {
+pub(super) fn route(site: &Arc<Site>, request: &Request) -> Answer {
     if !is_allowed(&request.host, &site.allowed) {
         // A name that someone else's DNS points here would let their page read the data.
         let text = "this host name is not accepted; give it to --allow-host\n";
@@ -126,9 +48,7 @@ pub(super) fn route(site: &Site, request: &Request) -> Answer {
         ["part", ordinal, ext] => part(site, ordinal, &decoded(ext)),
         _ => Ok(Answer::not_found("there is no such page\n")),
     };
-    reply.unwrap_or_else(|failure| {
-        Answer::error("500 Internal Server Error", format!("{failure}\n"))
-    })
+    reply.unwrap_or_else(|failure| Answer::failed(&failure))
 }
 
 /// Returns true for `localhost`, for addresses, which no DNS can point elsewhere, and for allowed names.
@@ -158,13 +78,18 @@ fn samples(site: &Site, query: &str) -> Result<Answer, Failure> {
         }
     }
     let (total, page) = site.find(filter, offset, limit.min(MOST))?;
-    let mut samples = Vec::with_capacity(page.len());
+    let mut body = format!("{{\"total\":{total},\"samples\":[");
+    let empty = body.len();
     for ordinal in page {
+        if body.len() > LONG {
+            break;
+        }
         if let Some(card) = site.card(ordinal, (0, 0))? {
-            samples.push(described(&card));
+            let comma = if body.len() > empty { "," } else { "" };
+            body += &format!("{comma}{}", described(&card));
         }
     }
-    let body = json!({"total": total, "samples": samples}).to_string();
+    body += "]}";
     Ok(Answer::of("application/json", body.into_bytes()))
 }
 
@@ -215,32 +140,12 @@ fn mask(site: &Site, ordinal: &str, ext: &[u8]) -> Result<Answer, Failure> {
     })
 }
 
-fn part(site: &Site, ordinal: &str, ext: &[u8]) -> Result<Answer, Failure> {
-    let sample = match ordinal.parse() {
-        Ok(ordinal) => site.ordinals.sample(&site.listing, ordinal)?,
-        Err(_) => None,
-    };
-    let Some((shard, sample)) = sample else {
-        return Ok(Answer::not_found("there is no such sample\n"));
-    };
-    let mut found = None;
-    for part in sample.parts() {
-        let part = part?;
-        if name::shown(part.ext).as_bytes() == ext {
-            found = Some(part);
-        }
-    }
-    let Some(part) = found else { return Ok(Answer::not_found("there is no such part\n")) };
-    if part.length > PART {
-        let text = "the part is longer than 256 MiB; `pack cat` writes it\n";
-        return Ok(Answer::error("413 Content Too Large", text));
-    }
-    let mut body = Vec::with_capacity(part.length as usize);
-    read_part(&FoundPart { shard, key: sample.key, part }, |piece| {
-        body.extend_from_slice(piece);
-        Ok(())
-    })?;
-    Ok(Answer::of(media_type(ext), body).kept())
+fn part(site: &Arc<Site>, ordinal: &str, ext: &[u8]) -> Result<Answer, Failure> {
+    let Ok(ordinal) = ordinal.parse() else { return Ok(Answer::not_found("not an ordinal\n")) };
+    Ok(match site.part(ordinal, ext)? {
+        Some(part) => Answer::streamed(media_type(ext), part).kept(),
+        None => Answer::not_found("there is no such sample or part\n"),
+    })
 }
 
 /// Returns the media type of an extension. What a browser could run is plain bytes.

@@ -140,6 +140,26 @@ pub fn card(
     Ok(card)
 }
 
+/// Returns the bytes of the largest part that [`card`] holds in memory.
+///
+/// # Errors
+/// Returns an error if a sidecar is damaged.
+pub fn bytes_of_card(sample: &Sample<'_>) -> Result<u64, Failure> {
+    let mut most = 0;
+    for part in sample.parts() {
+        let part = part?;
+        let limit = match is_mask(part.ext) || is_picture(part.ext) {
+            true => PICTURE,
+            false if is_text(&name::shown(part.ext)) => CLASS_PART,
+            false => 0,
+        };
+        if part.length <= limit {
+            most = most.max(part.length);
+        }
+    }
+    Ok(most)
+}
+
 fn is_text(ext: &str) -> bool {
     TEXTS.iter().any(|text| ext.rsplit('.').next() == Some(text))
 }

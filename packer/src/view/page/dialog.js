@@ -65,7 +65,7 @@ function openSample(index) {
   $("after").disabled = index + 1 >= sheet.shown.length;
   const url = data.live && sample.picture ? `picture/${sample.ordinal}` : sample.thumb;
   const large = make("div", { class: "large" }, [picture(sample, url)]);
-  if (!data.live && url) large.append(make("p", { class: "none" }, ["A preview; `pack view --serve` shows the picture itself."]));
+  if (!data.live && url) large.append(make("p", { class: "none" }, ["A preview; `pack view` without -o shows the picture itself."]));
   $("detail").replaceChildren(large, make("div", { class: "facts" }, facts(sample)));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;

@@ -1,0 +1,132 @@
+//! `Site`: the data set that is served, and the memory of its replies.
+
+use std::sync::{Arc, Mutex};
+
+use tarflume_formats::index::Sample;
+use tarflume_formats::{IgnorePoison, name};
+use tarflume_packer::Failure;
+use tarflume_packer::listing::{FoundPart, Listing, Shard, read_part};
+use tarflume_packer::ordinals::Ordinals;
+use tarflume_packer::stats::Measured;
+use tarflume_packer::view::{
+    BoxForm, Card, CardOptions, bytes_of_card, card, content_policy, live_page,
+};
+
+use super::answer::{Streamed, Take};
+use super::filter::Filter;
+use super::room::Room;
+
+/// What is served.
+#[derive(Debug)]
+pub(crate) struct Site {
+    listing: Listing,
+    ordinals: Ordinals,
+    measured: Measured,
+    boxes: Option<BoxForm>,
+    /// Names of hosts beside `localhost`.
+    pub(super) allowed: Vec<String>,
+    /// The page.
+    pub(super) page: Vec<u8>,
+    /// The policy of its content.
+    pub(super) policy: String,
+    room: Room,
+    /// The last filter with its samples: the next request wants the next page of it.
+    last: Mutex<Option<(Filter, Arc<Vec<u64>>)>>,
+}
+
+impl Site {
+    /// Prepares the page. `allowed` are names of hosts beside `localhost`.
+    pub(crate) fn new(
+        title: String,
+        listing: Listing,
+        measured: Measured,
+        boxes: Option<BoxForm>,
+        allowed: Vec<String>,
+    ) -> Site {
+        let ordinals = Ordinals::of(&listing);
+        let page = live_page(&title, &measured.stats);
+        let (policy, room, last) = (content_policy(), Room::default(), Mutex::new(None));
+        Site { listing, ordinals, measured, boxes, allowed, page, policy, room, last }
+    }
+
+    fn options(&self, side: u32, mask_side: u32) -> CardOptions<'_> {
+        let about = self.listing.manifest.as_ref().map(|manifest| &manifest.about);
+        CardOptions {
+            side,
+            mask_side,
+            class: self.measured.class.as_ref(),
+            boxes: self.boxes,
+            json: self.listing.json_rules,
+            table: about.and_then(|about| about.classes.as_ref()),
+        }
+    }
+
+    fn sample(&self, ordinal: u64) -> Result<Option<(&Shard, Sample<'_>)>, Failure> {
+        Ok(self.ordinals.sample(&self.listing, ordinal)?)
+    }
+
+    /// Reads a sample. Longer sides are those of its picture and of its masks.
+    pub(super) fn card(
+        &self,
+        ordinal: u64,
+        (side, mask_side): (u32, u32),
+    ) -> Result<Option<Card>, Failure> {
+        let Some((shard, sample)) = self.sample(ordinal)? else { return Ok(None) };
+        let _share = self.room.take(bytes_of_card(&sample)?);
+        card(shard, &sample, ordinal, &self.options(side, mask_side)).map(Some)
+    }
+
+    fn find_part(&self, ordinal: u64, ext: &[u8]) -> Result<Option<FoundPart<'_>>, Failure> {
+        let Some((shard, sample)) = self.sample(ordinal)? else { return Ok(None) };
+        let mut found = None;
+        for part in sample.parts() {
+            let part = part?;
+            if name::shown(part.ext).as_bytes() == ext {
+                found = Some(FoundPart { shard, key: sample.key, part });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the content of a part, which is read while it is sent.
+    pub(super) fn part(
+        self: &Arc<Site>,
+        ordinal: u64,
+        ext: &[u8],
+    ) -> Result<Option<Streamed>, Failure> {
+        let Some(found) = self.find_part(ordinal, ext)? else { return Ok(None) };
+        let length = found.part.length;
+        let (site, ext) = (Arc::clone(self), ext.to_vec());
+        let read = move |take: Take<'_>| match site.find_part(ordinal, &ext)? {
+            Some(found) => read_part(&found, take),
+            None => Ok(()), // it was found above, and sidecars do not change
+        };
+        Ok(Some(Streamed { length, read: Box::new(read) }))
+    }
+
+    /// Returns the samples of a filter: their number, and those of one reply.
+    pub(super) fn find(
+        &self,
+        filter: Filter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<(u64, Vec<u64>), Failure> {
+        if filter.is_open() {
+            let all = self.ordinals.samples();
+            let from = (offset as u64).min(all);
+            return Ok((all, (from..(from + limit as u64).min(all)).collect()));
+        }
+        let kept = self.last.lock().ignore_poison().clone();
+        let found = match kept.filter(|(last, _)| *last == filter) {
+            Some((_, found)) => found,
+            None => {
+                let _share = self.room.take(0);
+                let found = Arc::new(filter.find(&self.listing, &self.ordinals, &self.measured)?);
+                *self.last.lock().ignore_poison() = Some((filter, Arc::clone(&found)));
+                found
+            }
+        };
+        let page = found.iter().skip(offset).take(limit).copied().collect();
+        Ok((found.len() as u64, page))
+    }
+}
