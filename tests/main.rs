@@ -33,7 +33,8 @@
 //! - `join`: tables and annotations beside folders, tables as sources;
 //! - `joined_tars`: tars behind the end marker of another tar; `tar_names`: names in tars;
 //! - `lost_values`: values of tables that were changed or left out without a word;
-//! - `missing_sources`; `streams`: output that cannot be written;
+//! - `missing_sources`; `streams`: output that cannot be written; `outputs`: files that the user names;
+//!   `leftovers`: temporary files of killed commands;
 //! - `plan_epoch`: what an epoch asks of a store; `bench`: measurements of a data set; `exclude`: a
 //!   list of keys whose samples are left out;
 //! - `machine_trouble`: too few open files, no threads, pipes in place of shards: failures of the
@@ -83,6 +84,7 @@ mod json_rules;
 mod kills;
 mod labels;
 mod layouts;
+mod leftovers;
 mod lost_values;
 mod machine_trouble;
 mod machines;
@@ -91,6 +93,7 @@ mod missing_sources;
 mod names;
 mod numbers;
 mod odd_inputs;
+mod outputs;
 mod plan_epoch;
 mod prepare;
 mod problems;

@@ -3,20 +3,17 @@
 //! Two attempts at the same file never share a temporary name, and the second to finish finds the
 //! first one's file and changes nothing: a task that an engine delivers twice does no harm.
 
-use std::fs::{self, File, OpenOptions};
+mod temp;
+
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 use crate::files::{self, Kind, patiently};
 
-/// Suffix of every temporary file's name.
-pub const TEMP_SUFFIX: &str = ".tmp";
-/// Limit on the bytes of a file's name that its temporary name repeats.
-const NAME_KEPT: usize = 100;
+pub use temp::{TEMP_SUFFIX, TempFile, is_temporary, sweep};
 
 /// Whether a published file must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,123 +31,6 @@ pub enum Published {
     New,
     /// A file of that name exists; it was left unchanged and the temporary file was removed.
     AlreadyExists,
-}
-
-/// A file that is removed on drop unless it got its final name.
-#[derive(Debug)]
-pub struct TempFile {
-    path: PathBuf,
-    /// Open for writing.
-    pub file: File,
-    armed: bool,
-}
-
-impl TempFile {
-    /// Creates a temporary file beside the later file `name` in `folder`.
-    ///
-    /// The temporary name contains host, process and a counter, so that no two attempts share it.
-    /// # Errors
-    /// Returns an error if the operating system refuses.
-    pub fn create(folder: &Path, name: &str) -> Result<TempFile> {
-        static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let uname = rustix::system::uname();
-        let host: String = uname
-            .nodename()
-            .to_string_lossy()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-            .take(64)
-            .collect();
-        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let pid = std::process::id();
-        // File systems limit names to 255 bytes, and this name is longer than the later one.
-        let name = &name[..name.floor_char_boundary(NAME_KEPT)];
-        let path = folder.join(format!(".{name}.{host}-{pid}-{nanos}-{count}{TEMP_SUFFIX}"));
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(|e| Error::io(e, "create", &path))?;
-        Ok(TempFile { path, file, armed: true })
-    }
-
-    /// Returns its current path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Syncs its bytes to disk.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system refuses, for example because the disk is full.
-    pub fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|e| Error::io(e, "sync to disk", &self.path))
-    }
-
-    /// Gives the file the name `target`, which must be on the same file system.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system refuses.
-    pub fn publish_new(mut self, target: &Path) -> Result<Published> {
-        let found = self.rename_new(target)?;
-        self.armed = found == Published::AlreadyExists;
-        Ok(found)
-    }
-
-    /// As [`rename_new`], but treats a file server's answer to a repeated request as success: the
-    /// first request was done.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system refuses.
-    pub fn rename_new(&self, target: &Path) -> Result<Published> {
-        match rename_new(&self.path, target) {
-            Ok(Published::AlreadyExists) if self.is_at(target)? => {
-                remove_if_exists(&self.path)?; // the other name of a link
-                Ok(Published::New)
-            }
-            Err(error) if error.is_missing() && self.is_at(target)? => Ok(Published::New),
-            found => found,
-        }
-    }
-
-    /// Returns true if this file has the name `target`.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system does not answer.
-    fn is_at(&self, target: &Path) -> Result<bool> {
-        let refused = |e| Error::io(e, "examine", target);
-        let own = patiently(|| self.file.metadata()).map_err(refused)?;
-        match patiently(|| fs::symlink_metadata(target)) {
-            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(refused(e)),
-        }
-    }
-
-    /// As [`TempFile::publish_new`], but replaces an existing file.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system refuses.
-    pub fn publish_over(mut self, target: &Path) -> Result<()> {
-        match uninterrupted(|| fs::rename(&self.path, target)) {
-            // The answer to a second request, as in `rename_new`.
-            Err(e) if e.kind() == io::ErrorKind::NotFound && self.is_at(target)? => {}
-            done => done.map_err(|e| Error::io(e, "rename to", target))?,
-        }
-        self.armed = false;
-        Ok(())
-    }
-}
-
-impl Drop for TempFile {
-    fn drop(&mut self) {
-        if self.armed {
-            // An error is harmless: the rest is found by its suffix and removed later.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }
 
 /// Repeats a rename or link that a signal interrupted. After another error the call may have been
@@ -260,15 +140,6 @@ fn is_denied(error: &Error) -> bool {
     error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Returns true for a name in the form of [`TempFile::create`].
-pub fn is_temporary(name: &str) -> bool {
-    let own = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMP_SUFFIX));
-    let Some((_, attempt)) = own.and_then(|own| own.rsplit_once('.')) else { return false };
-    let mut numbers = attempt.rsplitn(4, '-');
-    let digits = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-    numbers.by_ref().take(3).filter(|n| digits(n)).count() == 3 && numbers.next().is_some()
-}
-
 /// Syncs the bytes of the file at `path` to disk; the file may come from another process.
 ///
 /// # Errors
@@ -350,13 +221,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_temporary_file_leaves_nothing_behind() {
-        let dir = tempfile::tempdir().unwrap();
-        drop(TempFile::create(dir.path(), "a.tar").unwrap());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-
-    #[test]
     fn the_second_attempt_finds_the_file_of_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.tar");
@@ -367,22 +231,6 @@ mod tests {
         }
         assert_eq!(fs::read(&target).unwrap(), b"one");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn temporary_names_are_known_again_and_never_too_long() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["a.tar", "no-dots", &"long".repeat(60), &"\u{e9}".repeat(120), ".x-1-2-3.tmp"]
-        {
-            let temp = TempFile::create(dir.path(), name).unwrap();
-            let given = temp.path().file_name().unwrap().to_str().unwrap();
-            assert!(is_temporary(given), "{given}");
-        }
-        for others in
-            ["a.tmp", ".a.tmp", ".a.b-1-2.tmp", ".a.h-1-2-x.tmp", ".a.h-1-2-3", ".a-1-2-3.tmp"]
-        {
-            assert!(!is_temporary(others), "{others}");
-        }
     }
 
     #[test]

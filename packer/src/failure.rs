@@ -83,8 +83,7 @@ impl From<&Error> for Failure {
         }
         let Some(source) = error.io_error() else {
             let exit = match error.kind() {
-                ErrorKind::Io => Exit::Usage, // nothing was refused
-                ErrorKind::Exists => Exit::Barred,
+                ErrorKind::Io | ErrorKind::Exists => Exit::Usage, // nothing was refused
                 _ => Exit::BadData,
             };
             return Failure { exit, text: error.to_string() };

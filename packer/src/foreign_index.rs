@@ -28,7 +28,7 @@ mod wids;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
-use tarflume_formats::publish::{create_folders, write_whole};
+use tarflume_formats::publish::{create_folders, sweep, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
 
@@ -229,7 +229,9 @@ impl Job<'_> {
 
     /// Writes `.nv-meta`.
     fn energon(&self, shards: &[ReadShard]) -> Result<Vec<ForeignFile>, Failure> {
-        create_folders(&self.folder.join(energon::FOLDER))?;
+        let meta = self.folder.join(energon::FOLDER);
+        create_folders(&meta)?;
+        sweep(&meta)?;
         let mut files = Vec::new();
         for (name, bytes) in energon::files(self.manifest, shards) {
             files.push(self.put(&format!("{}/{name}", energon::FOLDER), &bytes)?);

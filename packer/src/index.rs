@@ -26,7 +26,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::publish::folder_of;
+use tarflume_formats::publish::{folder_of, sweep};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 
@@ -70,6 +70,7 @@ pub fn index(
         return remote::index(url, options, on_bytes);
     }
     let is_folder = is_folder(path)?;
+    sweep(if is_folder { path } else { folder_of(path) })?;
     let options = &with_recorded_rules(if is_folder { path } else { folder_of(path) }, options)?;
     let (tars, refused) =
         if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };

@@ -3,19 +3,19 @@
 //! Walks the tars themselves, so that names come back as they were stored, including upper-case
 //! extensions and files without key; sidecars only provide checksums. A member that is not a
 //! regular file or whose name leaves the folder is refused and reported, and the others continue.
-//! `tree` creates the files, `settle` checks that they reached the disk.
+//! `tree` creates the files, `settle` checks that they reached the disk, `unfinished` goes on after a kill.
 
 pub(crate) mod settle;
 pub(crate) mod tree;
+mod unfinished;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
-use tarflume_formats::{Error, ErrorKind, Reading, TarReader, name};
+use tarflume_formats::{Digest, Error, ErrorKind, Reading, TarReader, name};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::index::rows::part_of;
@@ -24,7 +24,8 @@ use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
 use settle::WriteCheck;
-use tree::{Created, Tree};
+use tree::{Created, Occupant, Tree};
+use unfinished::{Unfinished, Unnamed};
 
 /// The result of unpacking.
 #[derive(Debug, Default)]
@@ -39,37 +40,58 @@ pub struct Unpacked {
     pub problems: Vec<Problem>,
 }
 
-/// Unpacks all shards of `listing` under the folder `out` with `jobs` threads.
+/// Unpacks all shards of `listing` under the folder `out` with `jobs` threads. Goes on with what a killed call for the
+/// same shards left there.
 ///
 /// The files are on the disk or server when this returns.
 ///
 /// # Errors
-/// Returns an error if `out` is neither new nor empty, or if the operating system refuses to write.
+/// Returns an error if `out` is neither new nor empty nor left by a killed call for the same shards, if another call fills
+/// it, if it is in a data set, or if the operating system refuses to write.
 pub fn unpack(
     listing: &Listing,
     out: &Path,
     jobs: usize,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Unpacked, Failure> {
-    new_or_empty(out)?;
-    // The folder is not empty at this point, so the same command would be refused.
-    all(listing, out, jobs, on_bytes).map_err(|failure| match failure.exit {
-        Exit::TryAgain | Exit::Barred => {
-            failure.with_remedy(&format!("remove {} and unpack again", out.shown()))
-        }
-        _ => failure,
-    })
+    let work = Unfinished::begin(out, &content(listing))?;
+    let settled = WriteCheck::of(out)?;
+    let target = Target { out, work: &work, settled: &settled, on_bytes };
+    let all = all(listing, jobs, target)?;
+    if let Err(failure) = settled.all(out) {
+        // Files that the disk may not have read well from the cache of the system, so nothing can be gone on with.
+        work.end()?;
+        return Err(failure.with_remedy(&format!("remove {} and unpack again", out.shown())));
+    }
+    work.end()?;
+    Ok(all)
 }
 
-fn all(
-    listing: &Listing,
-    out: &Path,
-    jobs: usize,
-    on_bytes: &(dyn Fn(u64) + Sync),
-) -> Result<Unpacked, Failure> {
-    let settled = WriteCheck::of(out)?;
+/// Returns a digest of what the shards contain.
+fn content(listing: &Listing) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for shard in &listing.shards {
+        let name = shard.tar.file_name().unwrap_or_default().as_encoded_bytes();
+        hasher.update(&(name.len() as u64).to_le_bytes()).update(name);
+        hasher.update(&shard.index.tar().length.to_le_bytes());
+        hasher.update(shard.index.digest().as_bytes());
+        hasher.update(&[u8::from(shard.has_sidecar), u8::from(shard.ignore_zeros)]);
+    }
+    hasher.finalize()
+}
+
+/// Where the files go.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    out: &'a Path,
+    work: &'a Unfinished,
+    settled: &'a WriteCheck,
+    on_bytes: &'a (dyn Fn(u64) + Sync),
+}
+
+fn all(listing: &Listing, jobs: usize, target: Target<'_>) -> Result<Unpacked, Failure> {
     let shards: Vec<&Shard> = listing.shards.iter().collect();
-    let done = in_parallel(jobs, shards, |shard| one(shard, out, &settled, on_bytes))?;
+    let done = in_parallel(jobs, shards, |shard| one(shard, target))?;
     let mut all = Unpacked::default();
     for one in done {
         let one = one?;
@@ -78,40 +100,20 @@ fn all(
         all.unproved += one.unproved;
         all.problems.extend(one.problems);
     }
-    settled.all(out)?;
     Ok(all)
-}
-
-fn new_or_empty(out: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(out).map_err(|e| Failure::io(e, "create the folder", out))?;
-    let mut there = fs::read_dir(out).map_err(|e| Failure::io(e, "read the folder", out))?;
-    if there.next().is_some() {
-        let text = format!(
-            "{}: this folder is not empty; name a new one, so that nothing in it is mixed up",
-            out.shown()
-        );
-        return Err(Failure::usage(text));
-    }
-    Ok(())
 }
 
 struct Unpacking<'a> {
     shard: &'a Shard,
     data: File,
-    out: &'a Path,
+    target: Target<'a>,
     tree: Tree,
-    settled: &'a WriteCheck,
     /// Provides checksums while the sidecar matches the tar.
     cursor: Option<Cursor<'a>>,
     done: Unpacked,
 }
 
-fn one(
-    shard: &Shard,
-    out: &Path,
-    settled: &WriteCheck,
-    on_bytes: &(dyn Fn(u64) + Sync),
-) -> Result<Unpacked, Failure> {
+fn one(shard: &Shard, target: Target<'_>) -> Result<Unpacked, Failure> {
     let data = shard.data()?;
     let again = data.try_clone().map_err(|e| Failure::io(e, "open", &shard.tar))?;
     let reader = TarReader::of_file(again, &shard.tar, Reading::Headers)?;
@@ -120,9 +122,8 @@ fn one(
     let mut unpacking = Unpacking {
         shard,
         data,
-        out,
-        tree: Tree::open(out)?,
-        settled,
+        target,
+        tree: Tree::open(target.out)?,
         cursor: shard.index.has_checksums().then(|| Cursor::new(&shard.index)).transpose()?,
         done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
     };
@@ -130,7 +131,7 @@ fn one(
         match reader.next_member() {
             Ok(Some(member)) => {
                 unpacking.member(&member)?;
-                on_bytes(member.size);
+                (target.on_bytes)(member.size);
             }
             Ok(None) => break,
             Err(error) => {
@@ -167,66 +168,135 @@ impl Unpacking<'_> {
             return Ok(()); // the folder itself: `./`
         }
         if let Some(why) = name::unsafe_as_path(&path) {
-            self.problem(ProblemKind::BadName, member, format!("not unpacked: {why}"));
+            self.refused(member, why);
             return Ok(());
         }
-        let created = match member.kind {
-            MemberKind::Directory => self.tree.folder(&path)?,
-            _ => self.tree.file(&path)?,
-        };
-        match created {
-            Created::File(file) => self.fill(file, member, &path, checksum),
-            Created::Folder => Ok(()),
-            Created::Taken(by) => {
-                self.taken(member, &path, &by);
-                Ok(())
-            }
-            Created::Refused(why) => {
-                self.problem(ProblemKind::BadName, member, format!("not unpacked: {why}"));
-                Ok(())
-            }
+        if unfinished::is_inside(&path) {
+            let text = "not unpacked: the working folder of this command has its name";
+            self.problem(ProblemKind::BadName, member, text.into());
+            return Ok(());
         }
+        match member.kind {
+            MemberKind::Directory => {
+                if let Created::Refused(why) = self.tree.folder(&path)? {
+                    self.refused(member, &why);
+                }
+            }
+            _ => self.file(member, &path, checksum)?,
+        }
+        Ok(())
     }
 
-    /// Fills a new file, which is removed again if it does not get all bytes of the member.
-    fn fill(
+    /// Unpacks one file, unless it has the name of another one.
+    fn file(
         &mut self,
-        file: File,
         member: &Member,
         path: &[u8],
         checksum: Option<u32>,
     ) -> Result<(), Failure> {
+        if !self.target.work.take_name(path) {
+            self.taken(member, path, path);
+            return Ok(());
+        }
+        let is_given = match self.tree.occupant(path)? {
+            Occupant::Nothing => self.fill(member, path, checksum)?,
+            Occupant::Path(by) if by == path && self.target.work.goes_on() => {
+                self.compare(member, path, checksum)?
+            }
+            Occupant::Path(by) => {
+                self.taken(member, path, &by);
+                false
+            }
+            Occupant::Refused(why) => {
+                self.refused(member, &why);
+                false
+            }
+        };
+        if is_given {
+            self.done.files += 1;
+            self.done.bytes += member.size;
+        } else {
+            self.target.work.free_name(path);
+        }
+        Ok(())
+    }
+
+    /// Keeps the file of a killed call if it has the bytes of the member, and replaces it otherwise. Returns true if the
+    /// file is there.
+    fn compare(
+        &mut self,
+        member: &Member,
+        path: &[u8],
+        checksum: Option<u32>,
+    ) -> Result<bool, Failure> {
+        let Some(file) = self.tree.open_file(path)? else {
+            self.taken(member, path, path);
+            return Ok(false);
+        };
+        let refused = |e| Failure::io(e, "read", self.target.out.join(name::shown(path)));
+        if file.metadata().map_err(refused)?.len() == member.size {
+            let range = (member.data, member.size);
+            let crc = copy_bytes(&self.shard.tar, &self.data, range, |_| Ok(()))?;
+            let place = self.target.out.join(name::shown(path));
+            let found = copy_bytes(&place, &file, (0, member.size), |_| Ok(()))?;
+            if found == crc && checksum.is_none_or(|expected| expected == crc) {
+                self.target.settled.one(&file).map_err(refused)?;
+                return Ok(true);
+            }
+        }
+        drop(file);
+        self.tree.remove(path)?;
+        self.fill(member, path, checksum)
+    }
+
+    /// Writes a file whole and gives it its name. Returns true if it has it.
+    fn fill(
+        &mut self,
+        member: &Member,
+        path: &[u8],
+        checksum: Option<u32>,
+    ) -> Result<bool, Failure> {
+        let work = self.target.work;
+        let Unnamed { file, name } = work.unnamed()?;
         let crc = match self.copy(file, member, path) {
             Ok(crc) => crc,
             Err(failure) => {
-                // Report the failure; if the removal fails, too, name the file to remove.
-                let _ = self.tree.remove(path);
+                // Report the failure; the next call removes the file, too.
+                let _ = work.remove(&name);
                 return Err(failure);
             }
         };
         if let Some(expected) = checksum.filter(|&expected| expected != crc) {
-            self.tree.remove(path)?;
+            work.remove(&name)?;
             let text = format!(
                 "not unpacked: its data has checksum {crc:08x}, the sidecar states {expected:08x}"
             );
             self.problem(ProblemKind::Checksum, member, text);
-            return Ok(());
+            return Ok(false);
         }
-        self.done.files += 1;
-        self.done.bytes += member.size;
-        Ok(())
+        match self.tree.name(work.folder(), &name, path)? {
+            Occupant::Nothing => return Ok(true),
+            Occupant::Path(by) => self.taken(member, path, &by),
+            Occupant::Refused(why) => self.refused(member, &why),
+        }
+        work.remove(&name)?;
+        Ok(false)
     }
 
     /// Copies a member's bytes and returns their crc32c.
     fn copy(&self, mut file: File, member: &Member, path: &[u8]) -> Result<u32, Failure> {
         use std::io::Write;
         let range = (member.data, member.size);
-        let refused = |e| Failure::io(e, "write", self.out.join(name::shown(path)));
+        let refused = |e| Failure::io(e, "write", self.target.out.join(name::shown(path)));
         let crc = copy_bytes(&self.shard.tar, &self.data, range, |piece| {
             file.write_all(piece).map_err(refused)
         })?;
-        self.settled.one(&file).map_err(refused)?;
+        self.target.settled.one(&file).map_err(refused)?;
         Ok(crc)
+    }
+
+    fn refused(&mut self, member: &Member, why: &str) {
+        self.problem(ProblemKind::BadName, member, format!("not unpacked: {why}"));
     }
 
     fn taken(&mut self, member: &Member, path: &[u8], by: &[u8]) {

@@ -51,6 +51,7 @@ mod ledger;
 mod loader;
 mod memory;
 mod numbers;
+mod outputs;
 mod pack;
 mod package;
 mod packing;

@@ -31,6 +31,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::loader::Loader;
     #[pymodule_export]
+    use crate::outputs::{check_outside, check_statistics_file};
+    #[pymodule_export]
     use crate::pack::{
         pack_append, pack_build, pack_command, pack_index, pack_tokens, pack_verify,
     };

@@ -68,6 +68,8 @@ class Stats(dict[str, Any]):
             if step % 100 == 0:
                 loader.stats().append("stats/")
 
+        A path in a folder that holds a data set, and a file with other content, are a `UsageError`.
+
         Without `rank`, the rank of torch's process group, or of the launcher (`tarflume.launcher_rank`).
         """
         if (rank is None) != (world_size is None):
@@ -80,6 +82,7 @@ class Stats(dict[str, Any]):
             file /= f"rank-{rank:05}.jsonl"
         place = {"time": time.time(), "host": socket.gethostname(), "pid": os.getpid()}
         line = json.dumps(place | {"rank": rank, "world_size": world_size} | dict(self)) + "\n"
+        _core.check_statistics_file(file)
         # One call of write: a rank that is killed leaves whole lines.
         with file.open("ab", buffering=0) as out:
             out.write(line.encode())

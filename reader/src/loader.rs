@@ -255,7 +255,8 @@ impl Loader {
     /// and `pack build --exclude @FILE`. The file appears complete or not at all.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is in a folder that holds a data set, or a file of another
+    /// kind is there. Returns also an error if the operating system refuses.
     pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
         self.shared.bad.write(path)
     }

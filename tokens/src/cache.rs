@@ -4,20 +4,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use tarflume_formats::publish::{
-    Durability, create_folders, folder_of, is_temporary, remove_if_exists, write_as,
-};
+use tarflume_formats::publish::{Durability, create_folders, folder_of, sweep, write_as};
 use tarflume_formats::{Error, files};
 use tarflume_packer::Failure;
 
 use crate::entry;
 use crate::ids::Ids;
 use crate::unit::Key;
-
-/// Age at which a temporary file belongs to a run that was killed.
-const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A folder of cached ids.
 #[derive(Debug)]
@@ -34,7 +28,7 @@ impl Cache {
         create_folders(&root)?;
         for folder in entries(&root)? {
             if files::is_folder(&folder)? {
-                entries(&folder)?.iter().try_for_each(|path| sweep(path))?;
+                sweep(&folder)?;
             }
         }
         Ok(Cache { root })
@@ -78,25 +72,10 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     listed.map(|entry| entry.map(|entry| entry.path()).map_err(refused)).collect()
 }
 
-/// Removes the file if it is temporary and old.
-fn sweep(path: &Path) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if !is_temporary(&name) {
-        return Ok(());
-    }
-    let found = match files::metadata(path, "examine") {
-        Err(error) if error.is_missing() => return Ok(()), // it got its name meanwhile
-        found => found?,
-    };
-    let age = found.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-    if age.is_some_and(|age| age > ABANDONED) {
-        remove_if_exists(path)?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use tarflume_formats::publish::TempFile;
+
     use super::*;
 
     #[test]
@@ -118,18 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn files_of_killed_runs_are_removed_after_a_day() {
+    fn files_of_killed_runs_are_removed_and_those_of_others_stay() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("ab");
         fs::create_dir(&folder).unwrap();
-        let (old, young) = (folder.join(".x.host-1-2-3.tmp"), folder.join(".x.host-1-2-4.tmp"));
-        for path in [&old, &young] {
-            fs::write(path, b"part").unwrap();
-        }
-        let before = SystemTime::now() - ABANDONED - Duration::from_secs(60);
-        fs::File::options().write(true).open(&old).unwrap().set_modified(before).unwrap();
+        let running = TempFile::create(&folder, "x").unwrap();
+        let name = running.path().file_name().unwrap().to_str().unwrap();
+        let killed = folder.join(name.replace(".x.", ".y."));
+        fs::write(&killed, b"part").unwrap();
         Cache::open(dir.path().to_path_buf()).unwrap();
-        let left: Vec<_> = entries(&folder).unwrap();
-        assert_eq!(left, [young]);
+        assert_eq!(entries(&folder).unwrap(), [running.path()]);
     }
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::Deserialize;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::npy::Header;
+use tarflume_formats::output::must_be_outside;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, files, name};
 use tarflume_packer::listing::{Listing, Shard, copy_bytes};
@@ -64,6 +65,7 @@ pub fn to_megatron(
 ) -> Result<Exported, Failure> {
     let (bin, idx) = paths(prefix);
     for path in [&bin, &idx] {
+        must_be_outside(path)?;
         if files::exists(path)? {
             return Err(Failure::usage(format!(
                 "{} exists; choose another prefix or remove the file",

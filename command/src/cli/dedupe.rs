@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tarflume_formats::Durability;
-use tarflume_formats::publish::write_as;
+use tarflume_formats::output::{OutputFile, OutputKind, is_json_line};
 use tarflume_formats::shown;
 use tarflume_packer::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
 use tarflume_packer::{Exit, Failure, Outcome, units};
@@ -98,8 +98,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 /// One list for each data set: a key names a sample of one data set only, and another may have the same.
-struct ExcludeLists<'a> {
-    files: &'a [PathBuf],
+struct ExcludeLists {
+    files: Vec<OutputFile>,
     /// The number of the data set of the first list.
     first: usize,
     texts: Vec<String>,
@@ -107,19 +107,28 @@ struct ExcludeLists<'a> {
     unlisted: u64,
 }
 
-impl ExcludeLists<'_> {
-    fn new(args: &Args) -> Result<ExcludeLists<'_>, Failure> {
-        let (files, datasets) = (&args.exclude_list, args.paths.len());
-        if files.len() > 1 && files.len() != datasets {
+/// A list of this command.
+const LIST: OutputKind = OutputKind {
+    name: "a list that --exclude-list wrote",
+    is: |bytes| is_json_line(bytes, &["key", "shard", "kept"]),
+};
+
+impl ExcludeLists {
+    fn new(args: &Args) -> Result<ExcludeLists, Failure> {
+        let (paths, datasets) = (&args.exclude_list, args.paths.len());
+        if paths.len() > 1 && paths.len() != datasets {
             let text = format!(
                 "--exclude-list is given {} times for {}: give it once, for the last one, or once for each",
-                files.len(),
+                paths.len(),
                 units::counted(datasets as u64, "data set", "data sets"),
             );
             return Err(Failure::usage(text));
         }
+        let files = paths.iter().map(|path| OutputFile::new(path, LIST));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
         let texts = vec![String::new(); files.len()];
-        Ok(ExcludeLists { files, first: datasets - files.len(), texts, unlisted: 0 })
+        let first = datasets - files.len();
+        Ok(ExcludeLists { files, first, texts, unlisted: 0 })
     }
 
     fn add(&mut self, found: &Duplicate) {
@@ -135,8 +144,8 @@ impl ExcludeLists<'_> {
     }
 
     fn write(self) -> Result<(), Failure> {
-        for (path, text) in self.files.iter().zip(&self.texts) {
-            write_as(path, text.as_bytes(), Durability::Synced)?;
+        for (file, text) in self.files.iter().zip(&self.texts) {
+            file.write(text.as_bytes(), Durability::Synced)?;
         }
         if self.unlisted > 0 && !self.files.is_empty() {
             let duplicates = units::counted(self.unlisted, "duplicate", "duplicates");

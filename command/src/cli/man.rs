@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap_mangen::generate_to;
+use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::create_folders;
 use tarflume_packer::{Exit, Failure, Outcome};
 
@@ -17,6 +18,7 @@ pub(super) struct Args {
 
 /// Writes the pages of the command line `cli` of the program `name`.
 pub(super) fn run(args: &Args, cli: clap::Command, name: &'static str) -> Outcome {
+    must_be_outside(&args.out.join(format!("{name}.1")))?;
     create_folders(&args.out)?;
     let written = generate_to(cli.name(name), &args.out);
     written.map_err(|e| Failure::io(e, "write the man pages to", &args.out))?;

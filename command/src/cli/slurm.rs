@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tarflume_formats::files;
-use tarflume_formats::publish::{create_folders, write_whole};
+use tarflume_formats::Durability;
+use tarflume_formats::output::{OutputFile, OutputKind, contains};
+use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::{Exit, Failure, Outcome};
 
@@ -168,16 +170,28 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|e| Failure::io(e, "find", path))
 }
 
+/// A script that this command wrote.
+const SCRIPT: OutputKind = OutputKind {
+    name: "a script of `pack slurm`",
+    is: |bytes| {
+        contains(bytes, "# Written by `pack slurm`") || contains(bytes, "# Submits both jobs")
+    },
+};
+
 fn write(slurm: &Slurm) -> Result<(), Failure> {
-    create_folders(&slurm.scripts)?;
     let texts =
         [("run.sh", slurm.run()), ("finalize.sh", slurm.finalize()), ("submit.sh", slurm.submit())];
-    for (name, text) in texts {
-        let path = slurm.scripts.join(name);
-        write_whole(&path, text.as_bytes())?;
+    let checked = texts.map(|(name, text)| {
+        OutputFile::new(&slurm.scripts.join(name), SCRIPT).map(|file| (file, text))
+    });
+    let scripts = checked.into_iter().collect::<Result<Vec<_>, _>>()?;
+    create_folders(&slurm.scripts)?;
+    for (file, text) in scripts {
+        let path = file.path();
+        file.write(text.as_bytes(), Durability::Synced)?;
         let mode = fs::Permissions::from_mode(0o755);
-        files::patiently(|| fs::set_permissions(&path, mode.clone()))
-            .map_err(|e| Failure::io(e, "make executable", &path))?;
+        files::patiently(|| fs::set_permissions(path, mode.clone()))
+            .map_err(|e| Failure::io(e, "make executable", path))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ Examples:
 
 Writes nothing outside the folder and overwrites nothing in it: refuses names with '..', absolute
 names, links and devices, creates each file new, and compares each file with its checksum. Refused
-members are listed, the others are unpacked, and the exit code is 1.
+members are listed, the others are unpacked, and the exit code is 1. After a kill, the same command goes on.
 
 Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad data
             73 the system refuses   75 try again";
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD|URL")]
     path: PathBuf,
-    /// Write the files to this folder, which must be new or empty
+    /// Write the files to this folder, which must be new, empty, or left by the same command when it was killed
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]

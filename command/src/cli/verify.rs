@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::publish::write_as;
+use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::url::url_of;
 use tarflume_formats::{Durability, files, read_manifest};
@@ -81,7 +81,8 @@ pub(super) struct Args {
     /// [default: the classes of dataset.json]
     #[arg(long, value_name = "FIELD", requires = "write_expect", value_parser = ClassField::parse)]
     class: Option<ClassField>,
-    /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; repeatable
+    /// Write the report to FILE, too: text, json, junit, sarif, github or markdown; - is standard output;
+    /// repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
     /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
@@ -99,6 +100,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let split = |list: &String| {
         list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
     };
+    let outputs = Outputs::of(args)?; // a wrong path is refused before the work
     let expected = args.expect.as_deref().map(read_expect).transpose()?;
     let options = Options {
         level: args.level,
@@ -130,17 +132,15 @@ pub(super) fn run(args: &Args) -> Outcome {
         report.compare(expect, path);
     }
     match args.format {
+        ReportFormat::Text if outputs.printed.is_some() => {
+            if !(args.quiet && report.whole) {
+                print_message!("{report}");
+            }
+        }
         ReportFormat::Text => out::printed(text(&report, args.quiet))?,
         form => print(&form.of(&report))?,
     }
-    for ReportFile { form, path } in &args.report {
-        write_as(path, form.of(&report).as_bytes(), Durability::Cached)?;
-    }
-    if let Some(path) = args.write_expect.as_deref().filter(|_| report.whole) {
-        let refused = |why| Failure::usage(format!("--write-expect {}: {why}", path.shown()));
-        report.found.is_complete().map_err(refused)?;
-        write_as(path, report.found.to_json().as_bytes(), Durability::Synced)?;
-    }
+    outputs.write(&report)?;
     Ok(if report.whole { Exit::Done } else { Exit::Problems })
 }
 
@@ -161,12 +161,69 @@ enum ReportFormat {
     Markdown,
 }
 
-/// A report to be written.
+/// A report to be written; without a path, to standard output.
 #[derive(Debug, Clone)]
 struct ReportFile {
     form: ReportFormat,
-    path: PathBuf,
+    path: Option<PathBuf>,
 }
+
+/// What is written after the verification, checked before it.
+struct Outputs {
+    files: Vec<(ReportFormat, OutputFile)>,
+    /// The report on standard output, instead of the text.
+    printed: Option<ReportFormat>,
+    expect: Option<OutputFile>,
+}
+
+impl Outputs {
+    fn of(args: &Args) -> Result<Outputs, Failure> {
+        let mut outputs = Outputs { files: Vec::new(), printed: None, expect: None };
+        for ReportFile { form, path } in &args.report {
+            match path {
+                Some(path) => outputs.files.push((*form, OutputFile::new(path, form.kind())?)),
+                None if outputs.printed.is_some() || args.format != ReportFormat::Text => {
+                    let text = "standard output takes one report: give a file to the other with --report FORMAT=FILE";
+                    return Err(Failure::usage(text));
+                }
+                None => outputs.printed = Some(*form),
+            }
+        }
+        if let Some(path) = &args.write_expect {
+            outputs.expect = Some(OutputFile::new(path, EXPECTATION)?);
+        }
+        let mut paths = outputs.files.iter().map(|(_, file)| file).chain(&outputs.expect);
+        while let Some(file) = paths.next() {
+            if paths.clone().any(|other| other.path() == file.path()) {
+                let path = file.path().shown();
+                return Err(Failure::usage(format!("{path}: two outputs have this path; give each one of its own")));
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn write(&self, report: &Report) -> Result<(), Failure> {
+        if let Some(form) = self.printed {
+            print(&form.of(report))?;
+        }
+        for (form, file) in &self.files {
+            file.write(form.of(report).as_bytes(), Durability::Cached)?;
+        }
+        if let Some(file) = self.expect.as_ref().filter(|_| report.whole) {
+            let path = file.path().shown();
+            let refused = |why| Failure::usage(format!("--write-expect {path}: {why}"));
+            report.found.is_complete().map_err(refused)?;
+            file.write(report.found.to_json().as_bytes(), Durability::Synced)?;
+        }
+        Ok(())
+    }
+}
+
+/// What `--write-expect` writes.
+const EXPECTATION: OutputKind = OutputKind {
+    name: "a file that --write-expect wrote",
+    is: |bytes| contains(bytes, "\"tarflume-expect\""),
+};
 
 /// Parses `FORMAT=FILE`.
 fn report_file(text: &str) -> Result<ReportFile, String> {
@@ -178,10 +235,44 @@ fn report_file(text: &str) -> Result<ReportFile, String> {
     let (form, path) =
         text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(wrong)?;
     let form = <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong())?;
-    Ok(ReportFile { form, path: path.into() })
+    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
 }
 
 impl ReportFormat {
+    /// Returns how files of this form are known again.
+    fn kind(self) -> OutputKind {
+        match self {
+            ReportFormat::Text => OutputKind {
+                name: "a report as text",
+                is: |bytes| {
+                    let has = |words: [&str; 2]| words.iter().any(|word| contains(bytes, word));
+                    has([" shard, ", " shards, "])
+                        && has([" sample, ", " samples, "])
+                        && has([": whole", " problem"])
+                },
+            },
+            ReportFormat::Json => OutputKind {
+                name: "a report as JSON",
+                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
+            },
+            ReportFormat::Junit => OutputKind {
+                name: "a report in JUnit's XML",
+                is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
+            },
+            ReportFormat::Sarif => OutputKind {
+                name: "a report in SARIF",
+                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
+            },
+            ReportFormat::Github => {
+                OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
+            }
+            ReportFormat::Markdown => OutputKind {
+                name: "a report in Markdown",
+                is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
+            },
+        }
+    }
+
     /// Returns the report in this form.
     fn of(self, report: &Report) -> String {
         match self {

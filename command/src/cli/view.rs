@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::publish::write_whole;
+use tarflume_formats::Durability;
+use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::stats::Options;
 use tarflume_packer::view::{BoxForm, PageOptions, page};
@@ -98,6 +99,12 @@ impl From<Boxes> for BoxForm {
     }
 }
 
+/// A page that this command wrote.
+const PAGE: OutputKind = OutputKind {
+    name: "a page in HTML",
+    is: |bytes| bytes.to_ascii_lowercase().starts_with(b"<!doctype html") && contains(bytes, "id=\"charts"),
+};
+
 pub(super) fn run(args: &Args) -> Outcome {
     match &args.output {
         Some(output) => write(args, output),
@@ -118,6 +125,7 @@ fn write(args: &Args, output: &Path) -> Outcome {
             output.shown()
         )));
     }
+    let file = OutputFile::new(output, PAGE)?;
     let (listing, measured) = args.measuring.run(&args.path, Options::default().examine, false)?;
     let options = PageOptions {
         title: title(&args.path),
@@ -128,7 +136,7 @@ fn write(args: &Args, output: &Path) -> Outcome {
         stop: signals::stop(),
     };
     let made = page(&listing, &measured, &options)?;
-    write_whole(output, &made.html)?;
+    file.write(&made.html, Durability::Synced)?;
     print_result!(
         "{}: {} of {}, {}",
         output.shown(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::publish::create_folders;
+use tarflume_formats::publish::{create_folders, sweep};
 
 use super::request::Request;
 use super::sources::check_folders;
@@ -47,6 +47,7 @@ pub fn scan_part(
         lists => scan_lists(roots, lists, options, (counter, stop)),
     })?;
     create_folders(out)?;
+    sweep(out)?;
     let path = out.join(format!("part-{:05}-of-{:05}.scan", subtree.part, subtree.count));
     write(&path, &found, subtree, roots, request.options_of_scan())?;
     Ok(PartReport { path, samples: found.samples(), problems: found.problems() })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tarflume_formats::Durability;
 use tarflume_formats::json::Value;
-use tarflume_formats::publish::{create_folders, folder_of, sync_folder};
+use tarflume_formats::publish::{create_folders, folder_of, sweep, sync_folder};
 
 use super::columns::KEY;
 use super::fields::{Fields, Kind, float_of, integer_of, text_of};
@@ -49,6 +49,7 @@ fn write_table(
     fields: &Fields,
 ) -> Result<u64, Failure> {
     create_folders(folder_of(out))?;
+    sweep(folder_of(out))?;
     let mut file = OutFile::create(out)?;
     let names = columns.iter().copied().chain(fields.list.iter().map(|field| field.name.as_str()));
     let mut line = Line::new();

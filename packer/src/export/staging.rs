@@ -10,6 +10,7 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
 use tarflume_formats::Durability;
 use tarflume_formats::files::patiently;
+use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{Published, create_folders, folder_of, rename_new, sync_folder};
 use tarflume_formats::shown::ShowPath;
 
@@ -28,7 +29,7 @@ pub(super) struct Staging {
     published: bool,
 }
 
-/// Returns an error if there is a file or folder at `out`.
+/// Returns an error if there is a file or folder at `out`, or if `out` is in a data set.
 ///
 /// # Errors
 /// Returns also an error if the operating system does not answer.
@@ -40,7 +41,7 @@ pub(super) fn must_be_new(out: &Path) -> Result<(), Failure> {
     match patiently(|| fs::symlink_metadata(out)) {
         Ok(_) => Err(taken(out)),
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(())
+            Ok(must_be_outside(out)?)
         }
         Err(e) => Err(Failure::io(e, "examine", out)),
     }

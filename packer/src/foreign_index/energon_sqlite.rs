@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 use tarflume_formats::publish::{TempFile, folder_of};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
@@ -54,7 +54,10 @@ pub(super) fn write(
     force: bool,
 ) -> Result<bool, Failure> {
     let temp = TempFile::create(folder_of(place), FILE_NAME)?;
-    let mut database = Connection::open(temp.path()).map_err(|e| refused(place, &e))?;
+    // The temporary file is locked already, and on network file systems SQLite would wait for that lock.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags_and_vfs(temp.path(), flags, "unix-none");
+    let mut database = opened.map_err(|e| refused(place, &e))?;
     fill(&mut database, place, shards)?;
     database.close().map_err(|(_, e)| refused(place, &e))?;
     if files::exists(place)? {

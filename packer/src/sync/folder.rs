@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files;
 use tarflume_formats::publish::{
-    Published, TempFile, create_folders, remove_if_exists, sync_folder, write_whole,
+    Published, TempFile, create_folders, remove_if_exists, sweep, sync_folder, write_whole,
 };
 
 use crate::bucket::{Facts, Objects, Put, Stored, UploadHooks};
@@ -23,12 +23,13 @@ pub(super) struct FolderObjects {
 }
 
 impl FolderObjects {
-    /// Makes the folder if it is missing.
+    /// Makes the folder if it is missing, and removes the temporary files of killed copies.
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub(super) fn open(folder: &Path) -> Result<FolderObjects, Failure> {
         create_folders(folder)?;
+        sweep(folder)?;
         Ok(FolderObjects { folder: folder.into(), shown: folder.display().to_string() })
     }
 

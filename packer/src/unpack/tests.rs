@@ -1,6 +1,7 @@
 //! The limits on a hostile tar, and the files of a valid one.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
 
@@ -110,4 +111,66 @@ fn a_folder_that_is_not_empty_is_refused() {
     fs::write(&path, good_shard()).unwrap();
     let failure = unpack(&listing::open(&path).unwrap(), dir.path(), 1, &|_| {}).unwrap_err();
     assert!(failure.text.contains("not empty"));
+}
+
+/// A tar whose second file occurs twice, and its listing in `dir`.
+fn repeated(dir: &Path) -> Listing {
+    let tar = TarBytes::new()
+        .member(b"a.txt", b"one")
+        .member(b"b/c.txt", b"two")
+        .member(b"b/c.txt", b"again")
+        .member(b".pack-unpack/of", b"mine")
+        .ended();
+    fs::write(dir.join("a.tar"), tar).unwrap();
+    listing::open(&dir.join("a.tar")).unwrap()
+}
+
+#[test]
+fn what_a_killed_call_left_is_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let (listing, out) = (repeated(dir.path()), dir.path().join("out"));
+    let begun = || drop(Unfinished::begin(&out, &content(&listing)).unwrap());
+    // Killed before the first file, behind whole ones, in the middle of one, and behind a power cut.
+    let written: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("a.txt", "one"), ("b/c.txt", "two")],
+        &[("a.txt", "one"), (".pack-unpack/7", "tw")],
+        &[("a.txt", "on"), ("b/c.txt", "\0\0\0")],
+    ];
+    for files in written {
+        begun();
+        for (name, text) in files {
+            let path = out.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let done = unpack(&listing, &out, 2, &|_| {}).unwrap();
+        let mut found = BTreeMap::new();
+        collect(&out, "", &mut found);
+        let want = [("a.txt", "one"), ("b/c.txt", "two")];
+        assert_eq!(found, want.map(|(n, t)| (n.into(), t.as_bytes().to_vec())).into());
+        let kinds: Vec<_> = done.problems.iter().map(|p| p.kind).collect();
+        assert_eq!((done.files, kinds), (2, vec![ProblemKind::RepeatedPart, ProblemKind::BadName]));
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_another_call_fills_or_began_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (listing, out) = (repeated(dir.path()), dir.path().join("out"));
+    let running = Unfinished::begin(&out, &content(&listing)).unwrap();
+    let failure = unpack(&listing, &out, 1, &|_| {}).unwrap_err();
+    assert!(failure.text.contains("another `pack unpack`"), "{failure}");
+    drop(running);
+    let other = dir.path().join("b.tar");
+    fs::write(&other, good_shard()).unwrap();
+    let failure = unpack(&listing::open(&other).unwrap(), &out, 1, &|_| {}).unwrap_err();
+    assert!(failure.text.contains("other shards"), "{failure}");
+    // A folder of that name does not make files of others ours.
+    fs::write(out.join("mine.txt"), "mine").unwrap();
+    fs::remove_file(out.join(".pack-unpack/of")).unwrap();
+    let failure = unpack(&listing, &out, 1, &|_| {}).unwrap_err();
+    assert!(failure.text.contains("not empty"), "{failure}");
+    assert_eq!(fs::read(out.join("mine.txt")).unwrap(), b"mine");
 }

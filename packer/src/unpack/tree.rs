@@ -5,18 +5,21 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
-use rustix::io::Errno;
+use rustix::fs::{
+    AtFlags, CWD, Dir, Mode, OFlags, RenameFlags, linkat, mkdirat, openat, renameat, renameat_with,
+    statat, unlinkat,
+};
+use rustix::io::{Errno, retry_on_intr};
 use tarflume_formats::name;
 
 use crate::collide::fold;
 use crate::failure::Failure;
 
 /// Flags for opening a folder: must be one, not through a link.
-const FOLDER: OFlags =
+pub(super) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Flags for creating a file: must be new, not through a link.
-const NEW_FILE: OFlags = OFlags::WRONLY
+pub(super) const NEW_FILE: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
     .union(OFlags::NOFOLLOW)
@@ -40,6 +43,17 @@ pub(crate) enum Created {
     Folder,
     /// Nothing: this path, created before, occupies the name.
     Taken(Vec<u8>),
+    /// Nothing: the file system cannot hold the name.
+    Refused(String),
+}
+
+/// What is at a path.
+#[derive(Debug)]
+pub(crate) enum Occupant {
+    /// Nothing.
+    Nothing,
+    /// This path, which occupies the name.
+    Path(Vec<u8>),
     /// Nothing: the file system cannot hold the name.
     Refused(String),
 }
@@ -85,6 +99,85 @@ impl Tree {
             }
             Err(e) => Err(Failure::io(e.into(), "create", root.join(name::shown(path)))),
         }
+    }
+
+    /// Returns what is at `path`, and creates its parent folders. The caller has checked that `path` is safe.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(crate) fn occupant(&mut self, path: &[u8]) -> Result<Occupant, Failure> {
+        let (folder, base) = split(path);
+        let root = self.path.clone();
+        let at = match self.folder_at(folder) {
+            Ok(at) => at,
+            Err(Stopped::Refused(why)) => return Ok(Occupant::Refused(why)),
+            Err(Stopped::Failed(failure)) => return Err(failure),
+        };
+        match retry_on_intr(|| statat(at, base, AtFlags::SYMLINK_NOFOLLOW)) {
+            Ok(_) => {
+                let taken = same_but_case(at, base).unwrap_or_else(|| base.to_vec());
+                Ok(Occupant::Path(joined(folder, &taken)))
+            }
+            Err(Errno::NOENT) => Ok(Occupant::Nothing),
+            Err(Errno::NAMETOOLONG | Errno::INVAL | Errno::ILSEQ) => Ok(Occupant::Refused(
+                format!("this file system can't hold '{}'", name::shown(base)),
+            )),
+            Err(e) => Err(Failure::io(e.into(), "examine", root.join(name::shown(path)))),
+        }
+    }
+
+    /// Gives the file `name` of the folder `from` the name `path`, which must be free. `from` is on the same file system.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(crate) fn name(
+        &mut self,
+        from: &OwnedFd,
+        name: &str,
+        path: &[u8],
+    ) -> Result<Occupant, Failure> {
+        let (folder, base) = split(path);
+        let root = self.path.clone();
+        let at = match self.folder_at(folder) {
+            Ok(at) => at,
+            Err(Stopped::Refused(why)) => return Ok(Occupant::Refused(why)),
+            Err(Stopped::Failed(failure)) => return Err(failure),
+        };
+        match rename_new(from, name, at, base) {
+            Ok(()) => Ok(Occupant::Nothing),
+            Err(Errno::EXIST | Errno::ISDIR | Errno::NOTEMPTY) => {
+                let taken = same_but_case(at, base).unwrap_or_else(|| base.to_vec());
+                Ok(Occupant::Path(joined(folder, &taken)))
+            }
+            Err(Errno::NAMETOOLONG | Errno::ILSEQ) => Ok(Occupant::Refused(format!(
+                "this file system can't hold '{}'",
+                name::shown(base)
+            ))),
+            Err(e) => Err(Failure::io(e.into(), "rename to", root.join(name::shown(path)))),
+        }
+    }
+
+    /// Opens the regular file `path` for reading; `None` if it is none.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(crate) fn open_file(&mut self, path: &[u8]) -> Result<Option<File>, Failure> {
+        let (folder, base) = split(path);
+        let root = self.path.clone();
+        let at = match self.folder_at(folder) {
+            Ok(at) => at,
+            Err(Stopped::Refused(_)) => return Ok(None),
+            Err(Stopped::Failed(failure)) => return Err(failure),
+        };
+        let refused = |e: std::io::Error| Failure::io(e, "open", root.join(name::shown(path)));
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match retry_on_intr(|| openat(at, base, flags, Mode::empty())) {
+            Ok(file) => File::from(file),
+            Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(refused(e.into())),
+        };
+        let is_file = file.metadata().map_err(refused)?.is_file();
+        Ok(is_file.then_some(file))
     }
 
     /// Creates the folder `path`. The caller has checked that it is safe.
@@ -157,6 +250,26 @@ impl Tree {
                 .try_clone()
                 .map_err(|e| Stopped::Failed(Failure::io(e, "open the folder", &self.path))),
         }
+    }
+}
+
+/// Renames without replacing, as [`tarflume_formats::publish::rename_new`] does, from folder to folder.
+fn rename_new(from: &OwnedFd, old: &str, to: &OwnedFd, new: &[u8]) -> Result<(), Errno> {
+    match retry_on_intr(|| renameat_with(from, old, to, new, RenameFlags::NOREPLACE)) {
+        // Old kernels and some network file systems know no such flag.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        done => return done,
+    }
+    match retry_on_intr(|| linkat(from, old, to, new, AtFlags::empty())) {
+        Ok(()) => return retry_on_intr(|| unlinkat(from, old, AtFlags::empty())),
+        Err(Errno::PERM | Errno::NOSYS | Errno::NOTSUP) => {}
+        Err(e) => return Err(e),
+    }
+    // Neither: only one command fills the folder.
+    match retry_on_intr(|| statat(to, new, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(_) => Err(Errno::EXIST),
+        Err(Errno::NOENT) => retry_on_intr(|| renameat(from, old, to, new)),
+        Err(e) => Err(e),
     }
 }
 

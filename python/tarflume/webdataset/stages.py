@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
+from .. import _core
 from ..errors import MissingPartError, UsageError
 from .handlers import Handler, reraise_exception, told
 from .pipeline import PipelineStage
@@ -264,6 +265,7 @@ def keys_logged(data: Iterable[Any], logfile: str | None = None) -> Iterator[Any
     if not logfile:
         yield from data
         return
+    _core.check_outside(logfile)
     with open(logfile, "a", encoding="utf-8", errors="surrogateescape") as out:
         for n, sample in enumerate(data):
             out.write(f"{n}\t{sample.get('__worker__')}\t{sample.get('__rank__')}\t{sample.get('__key__')}\n")

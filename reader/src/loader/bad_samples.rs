@@ -7,7 +7,14 @@ use std::sync::Mutex;
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use tarflume_formats::IgnorePoison;
+use tarflume_formats::output::{OutputFile, OutputKind, is_json_line, is_refused};
+use tarflume_formats::{Durability, IgnorePoison};
+
+/// A list of bad samples.
+const LIST: OutputKind = OutputKind {
+    name: "a list of bad samples",
+    is: |bytes| is_json_line(bytes, &["key", "reason", "ordinal"]),
+};
 
 /// The policy for a bad sample.
 ///
@@ -107,7 +114,12 @@ impl BadList {
     /// Returns an error if the operating system refuses.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
-        Ok(tarflume_formats::publish::write_whole(path, text.as_bytes())?)
+        let written = OutputFile::new(path, LIST)
+            .and_then(|file| file.write(text.as_bytes(), Durability::Synced));
+        Ok(written.map_err(|error| match is_refused(&error) {
+            true => Error::usage(error.text()).with_path(path),
+            false => Error::from(error),
+        })?)
     }
 
     pub(crate) fn new(budget: u64) -> BadList {

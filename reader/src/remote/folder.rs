@@ -5,12 +5,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::UNIX_EPOCH;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
-use tarflume_formats::publish::{create_folders, write_at};
+use tarflume_formats::publish::{create_folders, sweep, write_at};
 use tarflume_formats::{files, index_path};
 use tarflume_store::Store;
 
@@ -28,6 +28,8 @@ pub(crate) struct RemoteFolder {
     store: Store,
     sidecars: PathBuf,
     opener: Arc<RemoteOpener>,
+    /// Removes the temporary files of killed processes before the first sidecar is written.
+    swept: Once,
 }
 
 impl RemoteDataset {
@@ -42,7 +44,12 @@ impl RemoteDataset {
         let opener = RemoteOpener::new(store.clone(), &manifest.shards, storage, cache)?;
         let opener = Arc::new(opener);
         let url = store.url().to_string();
-        let folder = RemoteFolder { store, sidecars: storage.folder()?, opener: opener.clone() };
+        let folder = RemoteFolder {
+            store,
+            sidecars: storage.folder()?,
+            opener: opener.clone(),
+            swept: Once::new(),
+        };
         Ok(RemoteDataset { manifest, url, sidecars: Arc::new(folder), opener })
     }
 }
@@ -108,6 +115,8 @@ impl SidecarFolder for RemoteFolder {
             return Err(Error::new(ErrorKind::Stale, text).with_path(self.store.place(&name)));
         }
         create_folders(&self.sidecars)?;
+        // What is not removed costs space alone.
+        self.swept.call_once(|| drop(sweep(&self.sidecars)));
         write_at(&path, &bytes, facts.modified.unwrap_or(UNIX_EPOCH))?;
         Ok(path)
     }

@@ -5,7 +5,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::publish::{Published, TempFile, folder_of, sync_folder};
+use tarflume_formats::publish::{Published, TempFile, folder_of, sweep, sync_folder};
 use tarflume_formats::{Error, ErrorKind, Result};
 
 use super::index::Kind;
@@ -32,6 +32,7 @@ impl Writer {
     /// Returns an error if the operating system refuses.
     pub fn create(prefix: &Path, kind: Kind) -> Result<Writer> {
         let paths = paths(prefix);
+        sweep(folder_of(&paths.0))?;
         let file = temporary(&paths.0)?;
         Ok(Writer { paths, kind, file, piece: Vec::new(), lengths: Vec::new(), begins: vec![0] })
     }

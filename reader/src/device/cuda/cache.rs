@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
+use tarflume_formats::publish::{sweep, write_whole};
 
 /// Mode bits that let other users write.
 const OTHERS_WRITE: u32 = 0o022;
@@ -46,7 +47,7 @@ impl Cache {
     pub(super) fn keep(&self, name: &str, code: &[u8]) {
         let Some(folder) = &self.0 else { return };
         let bytes = [&blake3::hash(code).as_bytes()[..], code].concat();
-        let _ = tarflume_formats::publish::write_whole(&folder.join(name), &bytes);
+        let _ = sweep(folder).and_then(|()| write_whole(&folder.join(name), &bytes));
     }
 }
 

@@ -1,0 +1,34 @@
+//! Files that Python code writes under names of the user, checked as those of the commands are.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use tarflume::Error;
+use tarflume_formats::output::{OutputFile, OutputKind, is_json_line, is_refused, must_be_outside};
+
+use crate::errors::OrRaise;
+
+/// Lines of `Stats.append`.
+const STATISTICS: OutputKind = OutputKind {
+    name: "a file of `Stats.append`",
+    is: |bytes| is_json_line(bytes, &["time", "host", "rank"]),
+};
+
+/// Raises an error unless statistics may be appended to `path`.
+#[pyfunction]
+pub fn check_statistics_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    OutputFile::new(&path, STATISTICS).map(drop).map_err(checked).or_raise(py)
+}
+
+/// Raises an error if `path` is in a folder that holds a data set.
+#[pyfunction]
+pub fn check_outside(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    must_be_outside(&path).map_err(checked).or_raise(py)
+}
+
+fn checked(error: tarflume_formats::Error) -> Error {
+    match is_refused(&error) {
+        true => Error::usage(error.text()).with_path(error.place().path.clone().unwrap_or_default()),
+        false => Error::from(error),
+    }
+}
