@@ -123,7 +123,10 @@ fn one(
         out,
         tree: Tree::open(out)?,
         settled,
-        cursor: shard.index.has_checksums().then(|| Cursor::new(&shard.index)).transpose()?,
+        cursor: match shard.index.has_checksums() {
+            true => Some(Cursor::new(&shard.tar, &shard.index)?),
+            false => None,
+        },
         done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
     };
     loop {
