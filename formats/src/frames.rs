@@ -4,6 +4,7 @@
 //! frame at the end of the file, as the seekable format of zstd (contrib/seekable_format, version 0.1.0) has it. No I/O.
 
 use std::cell::RefCell;
+use std::io;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -78,6 +79,16 @@ pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
         return Ok(());
     }
     Err(damaged(format!("it has {length} bytes, not {}", into.len())))
+}
+
+/// Returns what a user can do about a zstd stream whose window is larger than its decoder permits; `None` for any other
+/// error. Such a stream is whole: it was compressed with `zstd --long=28` or more.
+pub fn large_window(error: &io::Error) -> Option<&'static str> {
+    // The zstd library reports this case only by its message.
+    error.to_string().contains("too much memory").then_some(
+        "it is zstd data with a window of more than 128 MiB (`zstd --long=28` and more); decompress it with \
+         `zstd -d --long=31`, or compress it again without --long",
+    )
 }
 
 /// Returns the table of these frames as a skippable frame.

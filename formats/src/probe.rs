@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Index, Sample};
 use crate::name;
 use crate::reading::{Reading, TarReader};
-use crate::shown::ShowPath;
+use crate::shown::shell_word;
 use crate::tar::BLOCK;
 use crate::url::url_of;
 
@@ -157,7 +157,7 @@ pub fn check_end_in(index: &Index, reader: &mut TarReader, tar: &Path) -> Result
     let option = if error.kind() == ErrorKind::AfterEnd { " --ignore-zeros" } else { "" };
     // A store has a manifest, which lists the sidecar.
     let folder = url_of(tar).and_then(|url| url.rsplit_once('/'));
-    let renewed = folder.map_or_else(|| tar.shown().to_string(), |(folder, _)| folder.into());
+    let renewed = shell_word(folder.map_or(tar, |(folder, _)| Path::new(folder)));
     let text = format!(
         "{}; the sidecar lists the samples before this place alone: renew it with `pack index --force{option}{} {renewed}`",
         error.text(),

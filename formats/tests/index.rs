@@ -1,6 +1,8 @@
 //! The sidecar: built, encoded, opened, damaged.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+use std::path::Path;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tarflume_formats::index::layout::{self as l, at};
@@ -214,8 +216,8 @@ fn damage_of_the_body_is_an_error_with_its_place_at_the_first_access() {
 fn the_index_of_another_tar_is_stale() {
     let index = Index::from_bytes(small()).unwrap();
     let length = index.tar().length;
-    index.check_tar_length(length).unwrap();
-    let error = index.check_tar_length(length - 512).unwrap_err();
+    index.check_tar_length(Path::new("t/a b.tar"), length).unwrap();
+    let error = index.check_tar_length(Path::new("t/a b.tar"), length - 512).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stale);
     assert!(error.text().contains(&length.to_string()));
 }

@@ -15,7 +15,7 @@ const FORMAT: &str = "tarflume-expect";
 /// Shards that are named when many differ.
 const LISTED: usize = 20;
 /// Why there is no digest of the samples.
-const UNKNOWN: &str = "a sidecar has no checksums; add them with `pack index --force`";
+const UNKNOWN: &str = "a sidecar has no checksums; `pack index --force DIR` adds them";
 
 /// What a data set contains. A field that is absent in a file is not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 //!
 //! Reads nothing: the caller passes the bytes of the parts that [`Filter::parts`] names.
 
+mod absent;
 mod compare;
 mod parse;
 
@@ -10,6 +11,7 @@ use std::fmt;
 use globset::GlobMatcher;
 use tarflume_formats::json::Value;
 
+pub(crate) use self::absent::{Absent, Lack, lacks};
 use self::compare::Comparison;
 
 /// A condition that selects samples.
@@ -63,6 +65,9 @@ pub(crate) trait Facts {
     /// Returns the key.
     fn key(&self) -> &[u8];
 
+    /// Returns the extensions of the parts.
+    fn exts(&self) -> Vec<&[u8]>;
+
     /// Returns the number of bytes of a part; `None` if the sample lacks it.
     fn size(&self, ext: &str) -> Option<u64>;
 
@@ -78,7 +83,7 @@ impl Filter {
     pub fn parse(text: &str) -> Result<Filter, String> {
         let condition = parse::parse(text)?;
         let mut parts = Vec::new();
-        condition.visit(&mut |operand| {
+        condition.visit(&mut |_, operand| {
             if let Operand::Field(ext, _) = operand
                 && !parts.contains(ext)
             {
@@ -125,7 +130,8 @@ impl Condition {
         }
     }
 
-    fn visit(&self, each: &mut impl FnMut(&Operand)) {
+    /// Calls `each` with each comparison or question and its operand, in the order of the text.
+    fn visit<'c>(&'c self, each: &mut impl FnMut(&'c Condition, &'c Operand)) {
         match self {
             Condition::All(inner) | Condition::Any(inner) => {
                 inner.iter().for_each(|condition| condition.visit(each));
@@ -134,7 +140,7 @@ impl Condition {
             Condition::Exists(operand)
             | Condition::Compare(operand, ..)
             | Condition::In(operand, _)
-            | Condition::Like(operand, _) => each(operand),
+            | Condition::Like(operand, _) => each(self, operand),
         }
     }
 }
@@ -162,6 +168,10 @@ mod tests {
     impl Facts for Cat {
         fn key(&self) -> &[u8] {
             b"cat/001"
+        }
+
+        fn exts(&self) -> Vec<&[u8]> {
+            vec![b"jpg", b"json"]
         }
 
         fn size(&self, ext: &str) -> Option<u64> {

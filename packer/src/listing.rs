@@ -35,6 +35,10 @@ const AHEAD: u64 = 64 << 20;
 const OPENED: usize = 32;
 /// Number of similar keys suggested for an unknown key.
 const SUGGESTED: usize = 4;
+/// Keys that are compared with an unknown key, which takes a second.
+const COMPARED: u64 = 1_000_000;
+/// Similarity of two keys from which one is suggested for the other.
+const ALIKE: f64 = 0.85;
 
 /// An opened shard.
 #[derive(Debug)]
@@ -69,7 +73,9 @@ impl Shard {
     pub fn data(&self) -> Result<File, Failure> {
         let file = self.file()?;
         let found = file.metadata().map_err(|e| Failure::io(e, "look at", &self.tar))?;
-        self.index.check_tar_length(found.len()).map_err(|e| e.with_path(&self.tar))?;
+        self.index
+            .check_tar_length(&self.tar, found.len())
+            .map_err(|e| e.with_path(&self.tar))?;
         if !self.index.is_compressed() {
             return Ok(file);
         }
@@ -208,7 +214,7 @@ fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
-        index.check_tar_length(found.len())?;
+        index.check_tar_length(tar, found.len())?;
         return with_sidecar(tar.into(), index, access);
     }
     let ignore_zeros = access.ignore_zeros;
@@ -253,11 +259,13 @@ impl Listing {
                 entries.iter().filter_map(|entry| entry.split.as_deref()).collect();
             names.sort_unstable();
             names.dedup();
-            let have = if names.is_empty() { "none".into() } else { names.join(", ") };
             let name = name::shown(name.as_bytes());
-            return Err(Failure::usage(format!(
-                "there is no split '{name}'; the splits are: {have}"
-            )));
+            return Err(Failure::usage(match names.is_empty() {
+                true => format!("there is no split '{name}': the data set has no splits"),
+                false => {
+                    format!("there is no split '{name}'; the splits are: {}", names.join(", "))
+                }
+            }));
         }
         let mut keep = keep.into_iter();
         self.shards.retain(|_| keep.next() == Some(true));
@@ -287,29 +295,49 @@ impl Listing {
                 None => Err(no_such_part(&sample, &ext)?),
             };
         }
-        Err(self.no_such_key(key)?)
+        Err(self.no_such_key(key, &ext)?)
     }
 
-    fn no_such_key(&self, key: &[u8]) -> Result<Failure, Failure> {
-        let mut near: Vec<&[u8]> = Vec::new();
+    fn no_such_key(&self, key: &[u8], ext: &[u8]) -> Result<Failure, Failure> {
+        let mut near: Vec<(f64, Vec<u8>)> = Vec::new();
+        let mut left = COMPARED;
         for shard in &self.shards {
-            let at = lower_bound(&shard.index, key)?;
-            for n in at.saturating_sub(2)..(at + 2).min(shard.index.samples()) {
-                near.push(shard.index.key(shard.index.by_key(n)?)?);
+            let rows = shard.index.samples().min(left);
+            left -= rows;
+            for row in 0..rows {
+                let other = shard.index.key(row)?;
+                let likeness = likeness(key, other);
+                if likeness >= ALIKE {
+                    near.push((likeness, other.to_vec()));
+                }
             }
+            near.sort_by(|(a, key_a), (b, key_b)| b.total_cmp(a).then_with(|| key_a.cmp(key_b)));
+            near.dedup();
+            near.truncate(SUGGESTED);
         }
-        near.sort_unstable();
-        near.dedup();
-        let at = near.partition_point(|&n| n < key);
-        let from = at.saturating_sub(SUGGESTED / 2);
-        let near: Vec<String> =
-            near.iter().skip(from).take(SUGGESTED).map(|key| name::shown(key)).collect();
-        Ok(Failure::usage(format!(
-            "there is no sample with key {}; did you mean one of: {}",
-            name::shown(key),
-            near.join(", ")
-        )))
+        let dot = if ext.is_empty() { "" } else { "." };
+        let shown = |key: &[u8]| format!("{}{dot}{}", name::shown(key), name::shown(ext));
+        let advice = match &near[..] {
+            [] => "`pack ls` lists all keys".to_string(),
+            [(_, key)] => format!("did you mean {}?", shown(key)),
+            near => {
+                let keys: Vec<String> = near.iter().map(|(_, key)| shown(key)).collect();
+                format!("did you mean one of: {}", keys.join(", "))
+            }
+        };
+        let key = name::shown(key);
+        Ok(Failure::usage(format!("there is no sample with key {key}; {advice}")))
     }
+}
+
+/// Returns how alike two keys are, from 0 to 1: as wholes, or in what follows their last slashes.
+fn likeness(a: &[u8], b: &[u8]) -> f64 {
+    let text = |key: &[u8]| String::from_utf8_lossy(key).to_lowercase();
+    let (a, b) = (text(a), text(b));
+    let last = |key: &str| key.rsplit_once('/').map_or(key.to_string(), |(_, last)| last.into());
+    // Of two equal names, the one in the named folder is nearer.
+    let wholes = strsim::jaro_winkler(&a, &b);
+    wholes.max(0.9 * strsim::jaro_winkler(&last(&a), &last(&b)) + 0.1 * wholes)
 }
 
 fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {
@@ -322,16 +350,6 @@ fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {
         ext => format!("it has no part '{}', but these", name::shown(ext)),
     };
     Ok(Failure::usage(format!("key {}: {what}: {}", sample.shown_key(), names.join(", "))))
-}
-
-/// Counts the keys of the shard that are less than `key`.
-fn lower_bound(index: &Index, key: &[u8]) -> Result<u64, Error> {
-    let (mut low, mut high) = (0, index.samples());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if index.key(index.by_key(middle)?)? < key { low = middle + 1 } else { high = middle }
-    }
-    Ok(low)
 }
 
 /// Passes the bytes of a tar from `offset` on to `take`, in pieces, and returns their crc32c.

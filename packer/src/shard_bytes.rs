@@ -43,7 +43,7 @@ impl<'a> ShardBytes<'a> {
             Some(source) => Place::Store(source),
             None => {
                 let (file, metadata) = files::open(tar)?;
-                index.check_tar_length(metadata.len()).map_err(|e| e.with_path(tar))?;
+                index.check_tar_length(tar, metadata.len())?;
                 Place::File(file)
             }
         };
@@ -60,9 +60,10 @@ impl<'a> ShardBytes<'a> {
                 .map_err(|e| Error::io(e, "read", self.tar).with_byte(at).into()),
             Place::Store(source) => Ok(source.read_at(at, into)?),
         };
-        match self.index.is_compressed() {
-            true => self.frames.borrow_mut().read((self.tar, self.index), at, into, of_place),
-            false => of_place(at, into),
+        if self.index.is_compressed() {
+            self.frames.borrow_mut().read((self.tar, self.index), at, into, of_place)
+        } else {
+            of_place(at, into)
         }
     }
 

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     if !totals.has_checksums {
         print_message!(
-            "warning: {} or {} has no checksums, so parts are compared by size alone; add them with `pack index --force`",
+            "warning: {} or {} has no checksums, so parts are compared by size alone; `pack index --force DIR` adds them",
             args.before.shown(),
             args.after.shown()
         );

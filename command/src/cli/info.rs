@@ -115,7 +115,7 @@ fn shards(survey: &Survey) -> String {
 
 fn sidecars(survey: &Survey) -> String {
     if survey.sidecar_bytes == 0 {
-        return "none; make them with `pack index`".into();
+        return "none; `pack index DIR` makes them".into();
     }
     let state = if survey.with_checksums == survey.shards {
         "with digests and checksums".to_string()

@@ -204,7 +204,7 @@ fn problems(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
     if !stats.has_checksums {
         writeln!(
             to,
-            "  duplicates were not searched: the sidecars have no checksums (`pack index --force` adds them)"
+            "  duplicates were not searched: the sidecars have no checksums (`pack index --force DIR` adds them)"
         )?;
     }
     Ok(())

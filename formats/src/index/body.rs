@@ -329,7 +329,7 @@ impl Body {
         let Range { start, end } = self.block(block);
         let text = format!(
             "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
-             not {want:08x}; recreate it with `pack index --force`"
+             not {want:08x}; make it again with `pack index --force DIR`"
         );
         Err(self.error(ErrorKind::Damaged, text).with_byte(start as u64))
     }
@@ -355,7 +355,7 @@ impl Body {
 
 fn overwritten() -> Error {
     let text = "the sidecar was overwritten or zeroed while it was in use; open the data set again when the file is \
-                right (`pack index --force` writes a new one). To replace a file in use, rename another to its \
+                right (`pack index --force DIR` writes a new one). To replace a file in use, rename another to its \
                 name";
     Error::new(ErrorKind::Damaged, text)
 }

@@ -222,7 +222,7 @@ fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
 
 fn damaged_head(what: &str) -> Error {
     let text = format!(
-        "the head of the sidecar is damaged: {what}; recreate it with `pack index --force`"
+        "the head of the sidecar is damaged: {what}; make it again with `pack index --force DIR`"
     );
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::columns::ColumnSpec;
 use super::view::Index;
 use crate::publish::folder_of;
-use crate::shown::ShowPath;
+use crate::shown::shell_word;
 use crate::url::url_of;
 
 impl Index {
@@ -14,10 +14,8 @@ impl Index {
     pub fn renewal(&self, tar: &Path) -> String {
         let options = self.renewal_options();
         let url = url_of(tar).and_then(|url| url.rsplit_once('/')).map(|(folder, _)| folder);
-        match url {
-            Some(folder) => format!("pack index --force{options} {folder}"),
-            None => format!("pack index --force{options} {}", folder_of(tar).shown()),
-        }
+        let folder = url.map_or_else(|| folder_of(tar), Path::new);
+        format!("pack index --force{options} {}", shell_word(folder))
     }
 
     /// Returns the options for the entry points and typed columns that this sidecar has, each after a space.
@@ -32,7 +30,8 @@ impl Index {
         {
             let specs: Vec<ColumnSpec> =
                 columns.iter().map(|column| column.spec().clone()).collect();
-            options.push_str(&format!(" --columns {}", ColumnSpec::to_text(&specs)));
+            let specs = ColumnSpec::to_text(&specs);
+            options.push_str(&format!(" --columns {}", shell_word(Path::new(&specs))));
         }
         options
     }

@@ -24,6 +24,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::le::u64_at;
 use crate::map::Mapped;
+use crate::publish::folder_of;
+use crate::shown::shell_word;
 
 /// An opened sidecar. Lookups take nanoseconds and may run in many threads.
 #[derive(Debug)]
@@ -44,11 +46,12 @@ impl Index {
     pub fn open(path: &Path) -> Result<Index> {
         let (file, metadata) =
             files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
-                Some(kind @ io::ErrorKind::NotFound) => Error::io(
-                    kind.into(),
-                    "find the sidecar of this tar; `pack index` makes one",
-                    path,
-                ),
+                Some(kind @ io::ErrorKind::NotFound) => {
+                    let folder = shell_word(folder_of(path));
+                    let doing =
+                        format!("find the sidecar of this tar; `pack index {folder}` makes one");
+                    Error::io(kind.into(), &doing, path)
+                }
                 _ => e,
             })?;
         let failed = |e| Error::io(e, "read", path);
@@ -123,18 +126,19 @@ impl Index {
         Ok(Index { body, facts, samples, parts, metadata: None })
     }
 
-    /// Checks that the tar is `length` bytes long.
+    /// Checks that the tar at `tar` is `length` bytes long.
     ///
     /// # Errors
-    /// Returns [`ErrorKind::Stale`] with both lengths if it is not.
-    pub fn check_tar_length(&self, length: u64) -> Result<()> {
+    /// Returns [`ErrorKind::Stale`] with both lengths if it is not, and the command that makes the sidecar again.
+    pub fn check_tar_length(&self, tar: &Path, length: u64) -> Result<()> {
         if length == self.facts.length {
             return Ok(());
         }
         let text = format!(
             "the sidecar describes a tar of {} bytes, but the tar has {length}; if the tar is right, \
-             recreate its sidecar with `pack index --force`",
-            self.facts.length
+             make a new sidecar with `{}`",
+            self.facts.length,
+            self.renewal(tar)
         );
         Err(self.body.error(ErrorKind::Stale, text))
     }

@@ -207,7 +207,7 @@ pub(super) fn key_text<'a>(shard: &Shard, sample: &Sample<'a>) -> Result<&'a str
     shard.index.intact()?;
     std::str::from_utf8(sample.key).map_err(|_| {
         let text = "the key is not UTF-8, and the format stores keys as text; rename the files and pack \
-                    them again, or export with --to folder or --to tfrecord";
+                    them again, export with --to tfrecord, or write the files with `pack unpack`";
         Error::new(ErrorKind::BadName, text)
             .with_path(&shard.tar)
             .with_byte(sample.first)

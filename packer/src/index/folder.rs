@@ -81,7 +81,7 @@ fn refuse(tar: PathBuf) -> Indexed {
 /// Writes the folder's manifest if all its tars have a sidecar.
 ///
 /// # Errors
-/// Returns an error if a tar has none; if an existing manifest lists other tars and `force` is not
+/// Returns an error if a tar has no valid one; if an existing manifest lists other tars and `force` is not
 /// set, or other sidecars and these were not replaced for their entry points; or if the operating
 /// system refuses to write.
 pub(crate) fn publish_manifest(
@@ -174,7 +174,7 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
         let made = match &indexed.result {
             Ok(made) => made,
             Err(failure) => {
-                let text = format!("{} has no sidecar", indexed.tar.shown());
+                let text = format!("{} could not be indexed", indexed.tar.shown());
                 let exit = if tars.iter().any(|t| is_bad(&t.result)) {
                     Exit::BadData
                 } else {

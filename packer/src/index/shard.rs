@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
-use tarflume_formats::publish::write_whole;
-use tarflume_formats::{Index, Reading, Result, TarReader, files, index_path, name, probe};
+use tarflume_formats::publish::{folder_of, write_whole};
+use tarflume_formats::shown::shell_word;
+use tarflume_formats::{Error, Index, Reading, Result, TarReader, files, index_path, name, probe};
 
 use super::numbered;
 use super::options::Options;
@@ -65,13 +66,7 @@ pub fn index_tar(
     let mut options = options.clone();
     let mut listed_until = 0;
     if !options.force && files::exists(&sidecar)? {
-        let kept = keep(tar, &options).map_err(|error| {
-            let failure = Failure::from(&error);
-            if error.blame().is_machine() {
-                return failure;
-            }
-            Failure { text: format!("{failure}; {}", remedy(tar)), ..failure }
-        })?;
+        let kept = keep(tar, &options)?;
         // It belongs to this tar, so replacing it by one with more loses nothing.
         let is_right =
             options.columns.is_empty() || options.columns.specs() == kept.columns.specs();
@@ -107,7 +102,7 @@ pub fn index_tar(
     let index = Index::open(&sidecar)?;
     warnings.extend(numbered::note(&index)?);
     if read.unsorted {
-        warnings.extend(unsorted::warning(&index)?);
+        warnings.extend(unsorted::warning(tar, &index)?);
     }
     Ok(SidecarInfo {
         entry: entry(tar, &index),
@@ -122,27 +117,24 @@ pub fn index_tar(
     })
 }
 
-/// Returns how a sidecar that is not that of its tar is replaced by one with the same columns and entry points.
-fn remedy(tar: &Path) -> String {
-    match Index::open(&index_path(tar)) {
-        Ok(index) => {
-            format!("if the tar is right, make a new sidecar with `{}`", index.renewal(tar))
-        }
-        Err(_) => "if the tar is right, replace its sidecar with --force".into(),
+/// Returns the failure of a sidecar that is not that of its tar, with the command that replaces it.
+fn refused(error: &Error, renewal: &str) -> Failure {
+    let failure = Failure::from(error);
+    if error.blame().is_machine() {
+        return failure;
     }
+    let text = format!("{failure}; if the tar is right, make a new sidecar with `{renewal}`");
+    Failure { text, ..failure }
 }
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.
-fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
-    let path = index_path(tar);
-    let index = Index::open(&path)?;
-    let mut reader = TarReader::open(tar, Reading::Headers)?;
-    index.check_tar_length(reader.length())?;
-    index.check()?;
-    if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
-        return Err(error.with_path(tar));
-    }
-    proof::prove_and_renew(tar, &index)?;
+fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
+    let index = Index::open(&index_path(tar)).map_err(|error| {
+        refused(&error, &format!("pack index --force {}", shell_word(folder_of(tar))))
+    })?;
+    let reader = TarReader::open(tar, Reading::Headers)?;
+    index.check_tar_length(tar, reader.length())?; // its error names the command
+    compare(tar, reader, &index).map_err(|error| refused(&error, &index.renewal(tar)))?;
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {
         let text =
@@ -150,7 +142,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
         warnings.push(text.into());
     }
     warnings.extend(numbered::note(&index)?);
-    warnings.extend(unsorted::warning(&index)?);
+    warnings.extend(unsorted::warning(tar, &index)?);
     let (entry, extensions) = (entry(tar, &index), ext_counts(&index)?);
     Ok(SidecarInfo {
         entry,
@@ -163,6 +155,18 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
         entry_points: index.count_entry_points()?.0,
         damaged: Problems::default(),
     })
+}
+
+/// Compares a sidecar with its tar.
+///
+/// # Errors
+/// Returns the first difference, and an error if the sidecar is damaged or the operating system refuses.
+fn compare(tar: &Path, mut reader: TarReader, index: &Index) -> Result<()> {
+    index.check()?;
+    if let Some(error) = probe::compare(&mut reader, index)?.into_iter().next() {
+        return Err(error.with_path(tar));
+    }
+    proof::prove_and_renew(tar, index)
 }
 
 /// Returns the manifest entry of a tar with this sidecar.

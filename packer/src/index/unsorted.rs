@@ -2,7 +2,9 @@
 //! samples.
 
 use std::collections::HashSet;
+use std::path::Path;
 
+use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Index, Result, name};
 
 use crate::units;
@@ -18,11 +20,11 @@ struct Returned {
     first: Option<(Vec<u8>, u64, u64)>,
 }
 
-/// Returns one line about the keys of a shard that come back, if there are any.
+/// Returns one line about the keys of a shard at `tar` that come back, if there are any.
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
-pub(super) fn warning(index: &Index) -> Result<Option<String>> {
+pub(super) fn warning(tar: &Path, index: &Index) -> Result<Option<String>> {
     let found = find(index)?;
     let Some((key, before, again)) = found.first else { return Ok(None) };
     let key = name::shown(&key);
@@ -38,8 +40,8 @@ pub(super) fn warning(index: &Index) -> Result<Option<String>> {
     };
     Ok(Some(format!(
         "the tar is not sorted: {samples} back after another one{repeated}, and every reader takes the \
-         pieces for samples of their own; {place}; sort its members (unpack it, then `pack build`, or \
-         `tar --sort=name`)"
+         pieces for samples of their own; {place}; `pack reshard {} -o DIR` joins them",
+        shell_word(tar)
     )))
 }
 
@@ -108,11 +110,15 @@ mod tests {
         Index::from_bytes(builder.encode(&TarFacts { length: at, digest: None }).unwrap()).unwrap()
     }
 
+    fn told(index: &Index) -> Result<Option<String>> {
+        warning(Path::new("t/a b.tar"), index)
+    }
+
     #[test]
     fn a_sorted_tar_has_no_warning() {
         let both: &[&str] = &["jpg", "json"];
-        assert_eq!(warning(&of(&[("a", both), ("b", both)])).unwrap(), None);
-        assert_eq!(warning(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
+        assert_eq!(told(&of(&[("a", both), ("b", both)])).unwrap(), None);
+        assert_eq!(told(&of(&[("b", both), ("a", both)])).unwrap(), None, "samples are whole");
     }
 
     #[test]
@@ -120,11 +126,12 @@ mod tests {
         let halves = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("b", &["txt"]), ("a", &["json"])]);
         let first = Some((b"b".to_vec(), 1024, 2048));
         assert_eq!(find(&halves).unwrap(), Returned { halves: 2, repeated: 0, first });
-        let text = warning(&halves).unwrap().unwrap();
+        let text = told(&halves).unwrap().unwrap();
         assert!(text.contains("2 samples come back") && text.contains("byte 2048"), "{text}");
+        assert!(text.ends_with("`pack reshard 't/a b.tar' -o DIR` joins them"), "{text}");
         let repeated = of(&[("a", &["jpg"]), ("b", &["jpg"]), ("a", &["jpg"])]);
         let first = Some((b"a".to_vec(), 0, 2048));
         assert_eq!(find(&repeated).unwrap(), Returned { halves: 0, repeated: 1, first });
-        assert!(warning(&repeated).unwrap().unwrap().contains("1 sample repeats"));
+        assert!(told(&repeated).unwrap().unwrap().contains("1 sample repeats"));
     }
 }

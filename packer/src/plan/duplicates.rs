@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::plan::PlannedExt;
@@ -15,7 +15,7 @@ use crate::check::Content;
 use crate::collide::{self, Clash, Keys};
 use crate::failure::Failure;
 use crate::problem::ProblemKind;
-use crate::rows::{self, CellFault, SourceReader};
+use crate::rows::{self, CellFault, SourceKind, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;
 use crate::scan::list::{FoundAt, FoundPart, FoundSample, SampleList, Spot};
@@ -131,6 +131,13 @@ fn repeated(
         })
     };
     let place = scan.shown_source(first, roots);
+    let is_tar = SourceKind::of_file(Path::new(&place)) == Some(SourceKind::Tar);
+    if is_tar && are_pieces(first, later) {
+        return format!(
+            "parts of this sample are not neighbors in {place}, so each run of them is a sample; \
+             `pack reshard {place} -o DIR` joins them"
+        );
+    }
     let what = match (row(first), row(later)) {
         _ if place != scan.shown_source(later, roots) => {
             format!("a row or member of {place} has the same key in the shard")
@@ -149,6 +156,17 @@ fn repeated(
         "{what}; of tables, key=COLUMN names a column whose values differ; of archives, rename one member or \
          --exclude it"
     )
+}
+
+/// Returns true if both samples are in one source, and neither has a part that the other has.
+fn are_pieces(first: &FoundSample, later: &FoundSample) -> bool {
+    let source = |part: &FoundPart| match part.at {
+        FoundAt::Range(source, _) => Some(source),
+        _ => None,
+    };
+    let Some(of_first) = first.parts.first().and_then(source) else { return false };
+    let is_beside = |part: &FoundPart| first.parts.iter().all(|own| own.ext != part.ext);
+    later.parts.iter().all(|part| source(part) == Some(of_first) && is_beside(part))
 }
 
 /// Images that one thread hashes with one reader of sources.

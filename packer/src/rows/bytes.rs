@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::frames::large_window;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
@@ -86,6 +87,9 @@ impl Store {
             // The decoder reports damage as an error of no system call.
             match e.raw_os_error() {
                 Some(_) => Failure::io(e, "read", path),
+                None if let Some(remedy) = large_window(&e) => {
+                    Failure::usage(format!("{}: {remedy}", path.shown()))
+                }
                 None => {
                     Failure::bad_data(format!("{}: its zstd data is damaged: {e}", path.shown()))
                 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::frames::large_window;
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::shown::ShowPath;
 
@@ -142,6 +143,9 @@ impl Forward {
                 self.codec.word(),
                 XZ_KIB >> 10
             )),
+            None if let Some(remedy) = large_window(&error) => {
+                Failure::usage(format!("{}: {remedy}", self.path.shown()))
+            }
             // Decoders report damage as an error of no system call.
             None => Failure::bad_data(format!(
                 "{}: its {} data is damaged after byte {} of the decompressed tar: {error}",

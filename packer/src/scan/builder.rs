@@ -23,6 +23,7 @@ use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
 use super::{Scan, refusal};
 use crate::failure::Failure;
+use crate::filter::Absent;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
 use crate::units;
@@ -58,6 +59,8 @@ pub(crate) struct ScanBuilder<'a> {
     pub(crate) notes: RowNotes,
     /// Samples that do not meet the conditions.
     unselected: u64,
+    /// What the conditions read and no sample has.
+    pub(crate) absent: Absent,
     /// Rows that were given, whether they became samples or not.
     rows: u64,
 }
@@ -84,6 +87,7 @@ impl<'a> ScanBuilder<'a> {
             numbered: 0,
             notes: RowNotes::default(),
             unselected: 0,
+            absent: Absent::default(),
             rows: 0,
         }
     }
@@ -375,6 +379,7 @@ impl<'a> ScanBuilder<'a> {
             let samples = units::counted(self.unselected, "sample is", "samples are");
             notes.push(format!("{samples} not selected (--where, --keys)"));
         }
+        notes.extend(self.absent.notes(&self.options.filters, self.samples.len() == 0));
         if let Some(absent) = self.options.only.as_ref().and_then(|only| only.absent()) {
             let keys = units::counted(absent.keys, "key", "keys");
             notes.push(format!("{keys} of --keys in no source; the first is '{}'", absent.first));

@@ -6,6 +6,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use tarflume_formats::frames::large_window;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::shown::ShowPath;
 
@@ -76,6 +77,9 @@ impl Origin {
     pub(crate) fn refused(&self, error: io::Error, row: u64) -> Failure {
         match error.raw_os_error() {
             Some(_) => Failure::io(error, "read", &self.path),
+            None if let Some(remedy) = large_window(&error) => {
+                Failure::usage(format!("{}: {remedy}", self.path.shown()))
+            }
             None => super::bad_row(&self.path, row, None, &error.to_string()),
         }
     }

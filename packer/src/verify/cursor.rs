@@ -3,6 +3,8 @@
 //! Keeps the first difference. A sidecar that differs too often describes another tar and is not
 //! used further.
 
+use std::path::Path;
+
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{Error, ErrorKind, Index, Result, name};
@@ -13,6 +15,7 @@ const DIFFERENT: u32 = 3;
 /// A position in a sidecar that moves along with the walk over its tar.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a> {
+    tar: &'a Path,
     index: &'a Index,
     row: u64,
     key: &'a [u8],
@@ -34,12 +37,13 @@ pub(crate) struct Listed<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor before the first part.
+    /// Creates a cursor before the first part of the sidecar of `tar`.
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(crate) fn new(index: &'a Index) -> Result<Cursor<'a>> {
+    pub(crate) fn new(tar: &'a Path, index: &'a Index) -> Result<Cursor<'a>> {
         let mut cursor = Cursor {
+            tar,
             index,
             row: 0,
             key: b"",
@@ -135,10 +139,11 @@ impl<'a> Cursor<'a> {
         self.first_difference.get_or_insert_with(|| {
             let text = format!(
                 "the sidecar lists {listed} here, the tar has '{}' of {} bytes at byte {}; if the tar \
-                 is right, recreate its sidecar with `pack index --force`",
+                 is right, make a new sidecar with `{}`",
                 name::shown(&member.name),
                 member.size,
-                member.data
+                member.data,
+                self.index.renewal(self.tar)
             );
             Error::new(ErrorKind::Stale, text).with_byte(member.first).with_key(name::shown(key))
         });

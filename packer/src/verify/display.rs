@@ -49,7 +49,7 @@ impl Report {
         if self.shards_without_checksums > 0 && self.level > Level::Quick {
             let shards = units::counted(self.shards_without_checksums, "shard has", "shards have");
             line.push_str(&format!(
-                "\nnote: {shards} no checksums, so their data is not verified; add them with `pack index --force`"
+                "\nnote: {shards} no checksums, so their data is not verified; `pack index --force DIR` adds them"
             ));
         }
         if self.shards_of_append > 0 {

@@ -1,5 +1,9 @@
 //! Converts errors of the formats crate to problems; the kind depends on the file.
 
+use std::path::Path;
+
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Error, ErrorKind, Result, name};
 
 use crate::problem::{Problem, ProblemKind};
@@ -37,7 +41,8 @@ pub(crate) fn in_index(error: &Error) -> Problem {
     let kind = match error.kind() {
         ErrorKind::Io if missing => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
-            problem.reason = "there is no sidecar; make it with `pack index`".into();
+            let folder = shell_word(folder_of(Path::new(&problem.path)));
+            problem.reason = format!("there is no sidecar; make it with `pack index {folder}`");
             return problem;
         }
         ErrorKind::Io => ProblemKind::Unreadable,

@@ -97,14 +97,14 @@ pub(crate) fn over(
         same_length: sidecar.is_some_and(|index| index.tar_length() == reader.length()),
         packed,
         reader,
-        cursor: sidecar.map(Cursor::new).transpose()?,
+        cursor: sidecar.map(|index| Cursor::new(tar, index)).transpose()?,
         decode: options.level == Level::Decode,
         undecoded: Undecoded::new(options.check),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
         values: sidecar
-            .map(|index| StoredValues::new(index, options.json.unwrap_or_default()))
+            .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
             .transpose()?
             .flatten(),
         classes: ClassCounts::default(),

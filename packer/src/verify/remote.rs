@@ -68,7 +68,10 @@ fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
     }
     for name in names.into_iter().filter(|name| !listed.contains(name)) {
         if !listed.is_empty() {
-            let text = "the manifest does not list this shard; list it with `pack index --force`, or delete it";
+            let text = format!(
+                "the manifest does not list this shard; list it with `pack index --force {}`, or delete it",
+                remote.url()
+            );
             let path = remote.place(&name).display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }

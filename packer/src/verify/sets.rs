@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::shown::shell_word;
 use tarflume_formats::{files, read_manifest};
 
 use super::kinds;
@@ -120,8 +121,10 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
     }
     for tar in unlisted {
         if has_manifest {
-            let text = "the manifest does not list this shard; list it with `pack index --force`, \
-                        or move it away";
+            let text = format!(
+                "the manifest does not list this shard; list it with `pack index --force {}`, or move it away",
+                shell_word(path)
+            );
             let path = tar.display().to_string();
             set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
         }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::shell_word;
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
 };
@@ -124,7 +126,7 @@ fn quick(
     } else if index.tar().length > proved.bytes && !ends_in_zeros(&mut reader)? {
         proved.problems.push(cut(tar, &index, proved.bytes));
     } else {
-        push_stale_length(&index, proved.bytes, &mut proved.problems)?;
+        push_stale_length(tar, &index, proved.bytes, &mut proved.problems)?;
     }
     if proved.problems.listed.len() == known {
         push_unproved(tar, &index, &mut proved.problems)?;
@@ -151,7 +153,7 @@ fn quick_packed(
         return Ok(());
     };
     if index.tar().length != proved.bytes {
-        push_stale_length(&index, proved.bytes, &mut proved.problems)?;
+        push_stale_length(tar, &index, proved.bytes, &mut proved.problems)?;
     } else {
         packed_shard::compare(tar, &index, &found)?;
         push_unproved(tar, &index, &mut proved.problems)?;
@@ -182,7 +184,7 @@ fn full(
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {
-        push_stale_length(index, facts.length, &mut proved.problems)?;
+        push_stale_length(tar, index, facts.length, &mut proved.problems)?;
     }
     let usable = sidecar.filter(|index| same_length(index) && !other_tar);
     if let Some(index) = usable {
@@ -237,7 +239,8 @@ fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Pr
         .map(|(what, listed, found)| format!("{what} {listed}, but {found} is found"))
         .collect();
     if !differences.is_empty() {
-        proved.problems.push(stale_manifest(tar, &differences.join("; ")));
+        let renewal = index.renewal(tar);
+        proved.problems.push(stale_manifest(tar, &differences.join("; "), &renewal));
     }
 }
 
@@ -248,20 +251,26 @@ fn shown(digest: &Option<String>) -> String {
 fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &mut Problems) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
         let text = format!("bytes {}, but {bytes} is found", entry.bytes);
-        problems.push(stale_manifest(tar, &text));
+        let renewal = format!("pack index --force {}", shell_word(folder_of(tar)));
+        problems.push(stale_manifest(tar, &text, &renewal));
     }
 }
 
-fn stale_manifest(tar: &Path, what: &str) -> Problem {
+fn stale_manifest(tar: &Path, what: &str, renewal: &str) -> Problem {
     let text = format!(
         "for this shard the manifest lists {what}; if the shard is right, recreate the manifest \
-         with `pack index --force`"
+         with `{renewal}`"
     );
     Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
 }
 
-fn push_stale_length(index: &Index, length: u64, problems: &mut Problems) -> Result<()> {
-    if let Err(error) = index.check_tar_length(length) {
+fn push_stale_length(
+    tar: &Path,
+    index: &Index,
+    length: u64,
+    problems: &mut Problems,
+) -> Result<()> {
+    if let Err(error) = index.check_tar_length(tar, length) {
         problems.push(kinds::in_index(&kinds::of_data(error)?));
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! `StoredValues`: compares the typed columns of a sidecar with the parts that have the values. Reads no tar.
 
+use std::path::Path;
+
 use tarflume_formats::index::Value;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Index, Result};
@@ -9,19 +11,24 @@ use crate::columns::Columns;
 /// The typed columns of a sidecar.
 #[derive(Debug)]
 pub(super) struct StoredValues<'a> {
+    tar: &'a Path,
     index: &'a Index,
     columns: Columns,
     text: Vec<u8>,
 }
 
 impl<'a> StoredValues<'a> {
-    /// Returns the columns of a sidecar; `None` if it has none.
+    /// Returns the columns of the sidecar of a tar; `None` if it has none.
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(super) fn new(index: &'a Index, rules: JsonRules) -> Result<Option<StoredValues<'a>>> {
+    pub(super) fn new(
+        tar: &'a Path,
+        index: &'a Index,
+        rules: JsonRules,
+    ) -> Result<Option<StoredValues<'a>>> {
         let columns = Columns::of(index)?.with_rules(rules);
-        Ok((!columns.is_empty()).then(|| StoredValues { index, columns, text: Vec::new() }))
+        Ok((!columns.is_empty()).then(|| StoredValues { tar, index, columns, text: Vec::new() }))
     }
 
     /// Returns true if a column has its values in parts with this extension.
@@ -35,13 +42,17 @@ impl<'a> StoredValues<'a> {
     /// # Errors
     /// Returns an error if the sidecar is damaged.
     pub(super) fn faults(&mut self, row: u64, ext: &[u8], bytes: &[u8]) -> Result<Vec<String>> {
-        let StoredValues { index, columns, text } = self;
+        let StoredValues { tar, index, columns, text } = self;
         let (mut faults, mut damaged) = (Vec::new(), None);
         columns.each(ext, bytes, |column, found| {
             let found = found.unwrap_or_default();
             match index.value(column, row, text) {
                 Ok(stored) if is_same(stored, found) => {}
-                Ok(stored) => faults.push(differs(columns, column, stored, found)),
+                Ok(stored) => {
+                    let differs = differs(&columns.specs()[column].name, stored, found);
+                    let renewal = index.renewal(tar);
+                    faults.push(format!("{differs}; make a new sidecar with `{renewal}`"));
+                }
                 Err(error) => damaged = Some(error),
             }
         });
@@ -49,21 +60,10 @@ impl<'a> StoredValues<'a> {
     }
 }
 
-fn differs(
-    columns: &Columns,
-    column: usize,
-    stored: Option<Value<'_>>,
-    found: Option<Value<'_>>,
-) -> String {
+fn differs(name: &str, stored: Option<Value<'_>>, found: Option<Value<'_>>) -> String {
     let shown =
         |value: Option<Value<'_>>| value.map_or("no value".into(), |value| value.to_string());
-    format!(
-        "column '{}' of the sidecar has {}, the part has {}; make a new sidecar with `pack index --force --columns {}`",
-        columns.specs()[column].name,
-        shown(stored),
-        shown(found),
-        columns.planned().unwrap_or_default(),
-    )
+    format!("column '{name}' of the sidecar has {}, the part has {}", shown(stored), shown(found))
 }
 
 fn is_same(stored: Option<Value<'_>>, found: Option<Value<'_>>) -> bool {

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use tarflume_formats::Index;
 use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::shell_word;
 
 pub(crate) use self::facts::{ShardContent, ShardFacts};
 
@@ -188,9 +190,14 @@ impl Shard {
             (None, None) => return Ok(source),
         };
         if source.len() != expected {
+            let path = &self.facts.path;
+            let renewal = match self.facts.index.get() {
+                Some(index) => index.renewal(path),
+                None => format!("pack index --force {}", shell_word(folder_of(path))),
+            };
             let text = format!(
                 "the tar has {} bytes, but its sidecar describes one of {expected}; if the tar is \
-                 right, make a new sidecar with `pack index --force`",
+                 right, make a new sidecar with `{renewal}`",
                 source.len()
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(&self.facts.path));

@@ -110,8 +110,11 @@ impl SidecarFolder for RemoteFolder {
         let (bytes, facts) = self.store.get(&name).map_err(|e| of_store(&e))?;
         let digest = blake3::hash(&bytes).to_hex();
         if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {
-            let text = "the sidecar is not the one that dataset.json lists; if the tars are right, make new \
-                        sidecars with `pack index --force`";
+            let text = format!(
+                "the sidecar is not the one that dataset.json lists; if the tars are right, make new sidecars with \
+                 `pack index --force {}`",
+                self.store.url()
+            );
             return Err(Error::new(ErrorKind::Stale, text).with_path(self.store.place(&name)));
         }
         create_folders(&self.sidecars)?;

@@ -5,6 +5,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use tarflume_formats::frames::large_window;
+
 use super::members::GzipMembers;
 use super::raw::RawReader;
 use super::zstd_frames::ZstdFrames;
@@ -90,8 +92,7 @@ impl Unpack {
             let text = format!("the {format} data is truncated");
             return Error::new(ErrorKind::Truncated, text).with_byte(front.raw.at());
         }
-        // The zstd library reports this case only by its message.
-        if cause.to_string().contains("too much memory") {
+        if large_window(&cause).is_some() {
             let text = "this zstd data needs a larger window than the stream's memory allows: \
                         raise its memory";
             return Error::new(ErrorKind::Limit, text).with_byte(byte).with_source(cause);

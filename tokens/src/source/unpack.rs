@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::frames::large_window;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 use tarflume_packer::internal::GzipMembers;
@@ -50,6 +51,9 @@ pub(super) fn refused(error: io::Error, path: &Path) -> Failure {
         return Failure::io(error, "read", path);
     }
     let shown = path.shown();
+    if let Some(remedy) = large_window(&error) {
+        return Failure::usage(format!("{shown}: {remedy}"));
+    }
     Failure::bad_data(match error.kind() {
         io::ErrorKind::UnexpectedEof => {
             format!("{shown}: the compressed data ends too early; copy or make the file again")

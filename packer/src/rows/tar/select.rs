@@ -14,7 +14,7 @@ use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
 use crate::failure::Failure;
-use crate::filter::{Facts, Filter};
+use crate::filter::{Facts, Filter, Lack, lacks};
 use crate::json_rules;
 use crate::packed_shard::FrameReader;
 use crate::problem::ProblemKind;
@@ -30,8 +30,8 @@ pub(super) const JSON_MAX: u64 = 4 << 20;
 /// Whether a sample is packed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Selected {
-    Yes,
-    No,
+    /// Whether it is, and what the conditions read and the sample lacks.
+    By { holds: bool, lacks: Vec<Lack> },
     Wrong(ProblemKind, String),
 }
 
@@ -186,7 +186,7 @@ impl<'a, 'o> Sink<'a, 'o> {
         self.places.clear();
         let (options, file) = (self.options(), self.file.as_ref());
         let selected: Vec<Selected> = if options.filters.is_empty() {
-            batch.iter().map(|_| Selected::Yes).collect()
+            batch.iter().map(|_| Selected::By { holds: true, lacks: Vec::new() }).collect()
         } else {
             let packed = self.packed.as_ref();
             let each = batch.par_iter().with_min_len(64).map_init(
@@ -219,8 +219,11 @@ impl<'a, 'o> Sink<'a, 'o> {
             return Ok(());
         }
         match selected {
-            Selected::Yes => self.keep(sample, &key),
-            Selected::No => {
+            Selected::By { holds, lacks } => {
+                self.builder.absent.meet(&key, lacks);
+                if holds {
+                    return self.keep(sample, &key);
+                }
                 self.builder.leave_unselected();
                 Ok(())
             }
@@ -312,6 +315,10 @@ impl Facts for Known<'_> {
         &self.sample.key
     }
 
+    fn exts(&self) -> Vec<&[u8]> {
+        self.sample.parts.iter().map(|part| part.source.as_slice()).collect()
+    }
+
     fn size(&self, ext: &str) -> Option<u64> {
         self.sample.part(ext).map(|part| part.size)
     }
@@ -356,6 +363,6 @@ pub(super) fn select(
             }
         }
     }
-    let all = options.filters.iter().all(|filter| filter.holds(&known));
-    Ok(if all { Selected::Yes } else { Selected::No })
+    let holds = options.filters.iter().all(|filter| filter.holds(&known));
+    Ok(Selected::By { holds, lacks: lacks(&options.filters, &known) })
 }
