@@ -35,6 +35,7 @@
 //! | [`pictures`] | prepares images while they are packed |
 //! | [`writer`] | packs samples that a program makes |
 //! | [`filter`] | selects samples by conditions |
+//! | [`recognize`] | names what a path is, and the step from it to a data set |
 //! | [`verify`] | checks shards, sidecars and the manifest |
 //! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
 //! | [`index`] | makes sidecars for tars of other tools |
@@ -88,6 +89,7 @@ mod plan;
 mod present;
 mod problem;
 pub mod progress;
+pub mod recognize;
 mod remote_folder;
 mod rows;
 pub mod run;

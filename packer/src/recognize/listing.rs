@@ -1,0 +1,105 @@
+//! `Listing`: the names of some entries of a folder, sorted into files and folders.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::{IMAGE_EXTS, index_path, manifest};
+
+use crate::failure::Failure;
+use crate::rows::SourceKind;
+
+/// The endings of compressed tars.
+pub(super) const COMPRESSED: [&str; 8] =
+    [".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz", ".tar.bz2", ".tbz2"];
+/// Entries of a folder that are looked at.
+const ENTRIES: usize = 1000;
+/// Tables that state the labels of the files beside them without being named.
+const METADATA: [&str; 3] = ["metadata.csv", "metadata.jsonl", "metadata.parquet"];
+
+/// Some entries of a folder. Hidden ones are left out.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Subfolders, sorted.
+    pub(super) folders: Vec<PathBuf>,
+    /// True if there is a manifest.
+    pub(super) has_manifest: bool,
+    /// True if there is the working folder of a build.
+    pub(super) has_work: bool,
+    /// Tars that are not compressed, those without a sidecar, and compressed ones without a sidecar.
+    pub(super) tars: (usize, usize, usize),
+    /// True if there are images.
+    pub(super) has_images: bool,
+    /// True if there are JSON files, or a table of metadata.
+    pub(super) has_json: bool,
+    /// The files that are sources, by the words of their kinds.
+    pub(super) sources: BTreeMap<&'static str, Vec<PathBuf>>,
+    /// The number of other files of each extension.
+    pub(super) exts: BTreeMap<String, usize>,
+}
+
+impl Listing {
+    /// Lists a folder.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system refuses.
+    pub(super) fn of(folder: &Path) -> Result<Listing, Failure> {
+        let refused = |e| Failure::io(e, "read the folder", folder);
+        let mut found = Listing::default();
+        for entry in patiently(|| fs::read_dir(folder)).map_err(refused)?.take(ENTRIES) {
+            let entry = entry.map_err(refused)?;
+            let kind = entry.file_type().map_err(refused)?;
+            let kind = match kind.is_symlink() {
+                true => files::kind(&entry.path())?,
+                false if kind.is_dir() => Some(Kind::Folder),
+                false if kind.is_file() => Some(Kind::File),
+                false => Some(Kind::Other),
+            };
+            let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
+            match kind {
+                Some(Kind::Folder) if name == ".pack" => found.has_work = true,
+                Some(Kind::Folder) if !name.starts_with('.') => found.folders.push(entry.path()),
+                Some(Kind::File) if !name.starts_with('.') => found.add(entry.path(), &name)?,
+                _ => {}
+            }
+        }
+        found.folders.sort();
+        Ok(found)
+    }
+
+    fn add(&mut self, path: PathBuf, name: &str) -> Result<(), Failure> {
+        if name == manifest::FILE_NAME {
+            self.has_manifest = true;
+            return Ok(());
+        }
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+        if ends(&[".tar"]) || ends(&COMPRESSED) {
+            let has_sidecar = files::exists(&index_path(&path))?;
+            if ends(&[".tar"]) {
+                self.tars.0 += 1;
+                self.tars.1 += usize::from(!has_sidecar);
+            } else {
+                self.tars.2 += usize::from(!has_sidecar);
+            }
+            return Ok(());
+        }
+        let ext = name.rsplit_once('.').map_or("", |(_, ext)| ext);
+        self.has_images |= IMAGE_EXTS.contains(&ext);
+        self.has_json |= ext == "json" || METADATA.contains(&name);
+        // An array in a folder is a part of a sample more often than a source.
+        let source = SourceKind::of_file(&path)
+            .filter(|kind| !matches!(kind, SourceKind::Npy | SourceKind::Npz));
+        match source {
+            Some(kind) => self.sources.entry(kind.word()).or_default().push(path),
+            None if ext.is_empty() || ext == "index" => {}
+            None => *self.exts.entry(ext.into()).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    /// Returns true for a data set, or tars that can be one.
+    pub(super) fn has_shards(&self) -> bool {
+        self.has_manifest || self.tars.0 + self.tars.2 > 0
+    }
+}
