@@ -44,10 +44,10 @@ def save(made: Page, name: str) -> None:
 
 
 def shoot(browser: Browser, address: str) -> None:
-    save(page(browser, address, DESK, "light"), "view-charts")
-    samples = page(browser, address, DESK, "dark")
-    samples.locator("#samples-title").evaluate("title => title.scrollIntoView()")
-    save(samples, "view-samples-dark")
+    save(page(browser, address, DESK, "dark"), "view-samples-dark")
+    charts = page(browser, address, DESK, "light")
+    charts.get_by_role("link", name="Charts").click()
+    save(charts, "view-charts")
     sample = page(browser, address, DESK, "light")
     sample.locator(".card", has_text="scene-0012").click()
     save(sample, "view-sample")

@@ -13,8 +13,10 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
+import urllib.request
 import zipfile
 
 import h5py
@@ -27,6 +29,7 @@ from tokenizers import ByteLevelBPETokenizer
 
 import tarflume
 from conftest import PACK, ROOT, pack, picture
+from patience import PATIENCE_S
 
 COUNT = 12
 ARRAYS = np.arange(COUNT * 6, dtype=np.float32).reshape(COUNT, 2, 3)
@@ -203,6 +206,16 @@ def check_exported(out: pathlib.Path, words: list[str], inputs: pathlib.Path) ->
     assert jpegs(samples(again)) == wanted(inputs)
 
 
+def serves(words, work):
+    """The command serves the samples until Ctrl-C."""
+    with subprocess.Popen([PACK, *words[1:]], cwd=work, stdout=subprocess.PIPE, text=True) as server:
+        address = server.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}api/samples", timeout=PATIENCE_S) as answer:
+            assert json.load(answer)["total"] == COUNT
+        server.send_signal(signal.SIGINT)
+        assert server.wait(PATIENCE_S) == 0
+
+
 LINES = list(dict.fromkeys(commands("docs/IN-OUT.md") + commands("README.md")))
 
 
@@ -231,6 +244,9 @@ def test_a_command_runs_and_its_output_is_that_of_the_source(line, inputs, tmp_p
             for path in half.glob(f"{n:03}.*"):
                 path.unlink()
         pack("build", half, "-o", work / "shards")
+    if words[1] == "view" and not target:
+        serves(words, work)
+        return
     done = subprocess.run([PACK, *words[1:]], cwd=work, text=True, capture_output=True, check=False)
     assert done.returncode == 0 or (words[1], done.returncode) == ("dedupe", 1), done.stderr
     if resharded or "lossless/" in words:

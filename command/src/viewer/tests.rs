@@ -94,7 +94,7 @@ fn counted(length: u64, read: &Arc<AtomicU64>, ended: Sender<bool>) -> Answer {
                 break;
             }
         }
-        ended.send(passed.is_ok()).unwrap();
+        let _ = ended.send(passed.is_ok()); // not every test waits for it
         passed
     };
     Answer::streamed("text/plain", Streamed { length, read: Box::new(pieces) })
