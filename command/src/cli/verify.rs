@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use rustix::fs::Access;
+use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::publish::write_as;
+use tarflume_formats::publish::{folder_of, write_as};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::url::url_of;
-use tarflume_formats::{Durability, files, read_manifest};
+use tarflume_formats::{Durability, read_manifest};
 use tarflume_packer::expect::Expect;
 use tarflume_packer::verify::{self, ClassField, Level, Options, Profile, Report};
 use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
@@ -31,6 +33,14 @@ Missing parts: --require names what each sample must have (image stands for any 
 part that at most a tenth of the samples, or a single one, lack is a warning, which changes no exit
 code; optional captions are none. --require '' expects nothing and warns of nothing.
 
+What was asked for and matches nothing ends with 2 and is in each report: a --schema for a part that no
+sample has, a path at which there is nothing, --profile for shards in a store. Shards without checksums,
+which `pack index --headers` makes, are a warning; --require-checksums makes them a problem.
+
+Of --report and --format, sarif has at most 25,000 results, junit 10,000 lines, markdown 200 rows, and
+github 100 annotations of errors and 100 of warnings; each states how many it leaves out. json and text
+have all.
+
 Index files of other readers beside the tars are compared with them: DALI's SHARD.idx, Energon's
 SHARD.tar.idx and .nv-meta, shardindex.json of wids, SHARD.json of hfutils.
 
@@ -41,11 +51,11 @@ Examples:
   pack verify --profile hf,ray,dali shards/            what these readers would misread
   pack verify --format markdown shards/ >> $GITHUB_STEP_SUMMARY
   pack verify --schema sample.schema.json shards/      each JSON against a JSON Schema
-  pack verify --write-expect data.json shards/         totals, class counts, digests for --expect
+  pack verify --write-expect data.json shards/         totals, classes, digests for --expect
   pack verify --expect data.json --report junit=report.xml shards/
   pack verify some.tar                                 one tar; reports a missing sidecar
 
-Exit codes: 0 no problem   1 problems found   2 could not run   73 the system refuses
+Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 the system refuses
             75 the machine failed: try again   130 interrupted";
 
 /// Check that data sets and shards are complete and undamaged, or list what is wrong
@@ -68,13 +78,16 @@ pub(super) struct Args {
     /// datago, spdl
     #[arg(long, value_name = "READER,...", value_delimiter = ',', value_parser = choice::<Profile>())]
     profile: Vec<Profile>,
+    /// Report shards and manifests without checksums as problems. By default they are warnings
+    #[arg(long)]
+    require_checksums: bool,
     /// Check each part with this extension against a JSON Schema [default EXT: json]; repeatable
     #[arg(long, value_name = "[EXT=]FILE")]
     schema: Vec<String>,
-    /// Compare totals, class counts and digests with FILE, which --write-expect wrote
+    /// Compare totals, classes, columns and digests with FILE, which --write-expect wrote
     #[arg(long, value_name = "FILE", conflicts_with = "write_expect")]
     expect: Option<PathBuf>,
-    /// Write totals, class counts and digests to FILE, if no problem is found
+    /// Write totals, classes, columns and digests to FILE, if no problem is found
     #[arg(long, value_name = "FILE")]
     write_expect: Option<PathBuf>,
     /// Count the classes for --write-expect: EXT:/FIELD of a JSON, or EXT, a part that is the class
@@ -99,6 +112,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     let split = |list: &String| {
         list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
     };
+    // The pass may take hours: what would fail after it is refused before.
+    let reports = args.report.iter().map(|report| ("--report", report.path.as_path()));
+    let written = reports.chain(args.write_expect.as_deref().map(|path| ("--write-expect", path)));
+    for (option, path) in written {
+        expect_folder(option, path)?;
+    }
     let expected = args.expect.as_deref().map(read_expect).transpose()?;
     let options = Options {
         level: args.level,
@@ -110,6 +129,8 @@ pub(super) fn run(args: &Args) -> Outcome {
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
+        class_table: None,
+        require_checksums: args.require_checksums,
         json: args.json_rules,
         check: None,
         ignore_zeros: zeros::are_ignored(),
@@ -129,19 +150,61 @@ pub(super) fn run(args: &Args) -> Outcome {
     if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {
         report.compare(expect, path);
     }
-    match args.format {
-        ReportFormat::Text => out::printed(text(&report, args.quiet))?,
-        form => print(&form.of(&report))?,
-    }
-    for ReportFile { form, path } in &args.report {
-        write_as(path, form.of(&report).as_bytes(), Durability::Cached)?;
-    }
+    let failures = write_reports(args, &report);
     if let Some(path) = args.write_expect.as_deref().filter(|_| report.whole) {
         let refused = |why| Failure::usage(format!("--write-expect {}: {why}", path.shown()));
         report.found.is_complete().map_err(refused)?;
         write_as(path, report.found.to_json().as_bytes(), Durability::Synced)?;
     }
-    Ok(if report.whole { Exit::Done } else { Exit::Problems })
+    Ok(match failures.first() {
+        _ if !report.problems.is_empty() => Exit::Problems,
+        Some(failure) => failure.exit,
+        None if report.whole => Exit::Done,
+        None => Exit::Usage,
+    })
+}
+
+/// Writes and prints all reports, also after one has failed. Prints and returns the failures.
+fn write_reports(args: &Args, report: &Report) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    for ReportFile { form, path } in &args.report {
+        let written = write_as(path, form.of(report).as_bytes(), Durability::Cached);
+        failures.extend(written.err().map(Failure::from));
+    }
+    let printed = match args.format {
+        ReportFormat::Text => out::printed(text(report, args.quiet)),
+        form => print(&form.of(report)),
+    };
+    failures.extend(printed.err());
+    for failure in &failures {
+        print_message!("error: {failure}");
+    }
+    if args.format != ReportFormat::Text {
+        report.unchecked.iter().for_each(|what| print_message!("error: not checked: {what}"));
+    }
+    failures
+}
+
+/// Checks that a file can be written at a path: its folder exists and admits files, and no folder has its name.
+fn expect_folder(option: &str, path: &Path) -> Result<(), Failure> {
+    let refused = |why: &str| {
+        Err(Failure::usage(format!(
+            "{option} {}: {why}; create it, or name another path",
+            path.shown()
+        )))
+    };
+    let folder = folder_of(path);
+    if files::kind(folder)? != Some(Kind::Folder) {
+        return refused(&format!("there is no folder {}", folder.shown()));
+    }
+    if files::kind(path)? == Some(Kind::Folder) {
+        let text = format!("{option} {}: this is a folder; name a file in it", path.shown());
+        return Err(Failure::usage(text));
+    }
+    match rustix::fs::access(folder, Access::WRITE_OK) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
+    }
 }
 
 /// The form of the report.
