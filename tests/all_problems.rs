@@ -208,6 +208,7 @@ fn reshard_decodes_pictures_that_no_command_has_decoded() {
     let stated = manifest.replace("\"check\": \"none\"", "\"check\": \"structure\"");
     assert_ne!(stated, manifest);
     std::fs::write(place.at("unchecked/dataset.json"), stated).unwrap();
+    place.pack("index --accept-edits unchecked").succeeds();
     place.file("keys", "cut_png\ncut_webp\nwhole_gif\n");
     let trusted = place.start("reshard unchecked -o trusted --keys keys").ended();
     assert_eq!(trusted.exit, 0, "{trusted:#?}");

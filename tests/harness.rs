@@ -27,6 +27,12 @@ pub(crate) use ustar::{Member, members_of};
 /// The JSON that [`Place::pair`] puts beside a picture.
 pub(crate) const JSON: &[u8] = b"{\"class\":1}\n";
 
+/// Returns the text of a manifest as earlier versions wrote it, without the digest of its own text.
+pub(crate) fn without_digest(manifest: &str) -> String {
+    let (rest, _) = manifest.split_once(",\n  \"manifest_blake3\"").expect("a digest");
+    format!("{rest}\n}}\n")
+}
+
 /// Files with their digests.
 pub(crate) type Tree = BTreeMap<String, String>;
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use tarflume_fixtures::{TarBytes, flat_jpeg};
 
-use crate::harness::{Child, Place, Run};
+use crate::harness::{Child, Place, Run, without_digest};
 
 /// Escape sequences (C0 and C1), a direction override, zero-width characters, a line separator, a
 /// newline, a carriage return.
@@ -147,7 +147,8 @@ fn a_hostile_manifest_is_reported_without_harm() {
     let place = Place::new();
     place.file("shards/a.tar", tarflume_fixtures::good_shard());
     place.pack("index -q shards").succeeds();
-    let manifest = fs::read_to_string(place.at("shards/dataset.json")).unwrap();
+    // With its digest, an edited manifest would be refused before its texts are used.
+    let manifest = without_digest(&fs::read_to_string(place.at("shards/dataset.json")).unwrap());
     for (from, to) in [
         ("\"tool\": \"pack", "\"tool\": \"\\u001b[31m\\u202e\\nerror: g"),
         ("\"name\":\"a.tar\"", "\"name\":\"a\\u001b[2J\\u009b.tar\""),

@@ -2,7 +2,10 @@
 //! exists only when all files that it names are complete.
 //!
 //! Pure: converts JSON bytes to [`Manifest`] and back, byte for byte reproducibly. Does not check
-//! whether the named files exist.
+//! whether the named files exist. `own_digest` finds out whether the text was changed after it was
+//! written.
+
+mod own_digest;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +15,7 @@ use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
+use own_digest::OwnDigest;
 
 /// The manifest's file name in the folder of the data set.
 pub const FILE_NAME: &str = "dataset.json";
@@ -119,28 +123,54 @@ impl Manifest {
     /// Parses a manifest and checks what can be checked without its files.
     ///
     /// # Errors
-    /// Returns an error for invalid JSON, another format, a newer schema, totals that are not the
-    /// sum of the shards, and a shard name that leaves the folder or is listed twice.
+    /// Returns an error for invalid JSON, another format, a newer schema, a text that was changed after
+    /// it was written, totals that are not the sum of the shards, and a shard name that leaves the
+    /// folder or is listed twice.
     pub fn from_json(bytes: &[u8]) -> Result<Manifest> {
-        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
-            let text = format!("this is not a {FILE_NAME}: {e}");
-            Error::new(ErrorKind::WrongFormat, text)
-        })?;
+        let manifest = Manifest::parse(bytes)?;
+        OwnDigest::of(bytes).check()?;
         manifest.check()?;
         Ok(manifest)
     }
 
-    fn check(&self) -> Result<()> {
-        if self.format != FORMAT {
-            let text =
-                format!("the format is '{}', not '{FORMAT}'", name::shown(self.format.as_bytes()));
+    /// Parses a manifest as [`Manifest::from_json`] does, but accepts one that was edited after it was
+    /// written, or that has no digest of its own text.
+    ///
+    /// # Errors
+    /// As [`Manifest::from_json`], except for the change.
+    pub fn from_edited_json(bytes: &[u8]) -> Result<Manifest> {
+        let manifest = Manifest::parse(bytes)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Returns true if a text states its own digest, as those of earlier versions do not, and was not
+    /// changed after it was written.
+    pub fn is_protected(bytes: &[u8]) -> bool {
+        let own = OwnDigest::of(bytes);
+        own.stated.is_some() && own.check().is_ok()
+    }
+
+    /// Parses and checks the format and its version, which decide how the rest is read.
+    fn parse(bytes: &[u8]) -> Result<Manifest> {
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
+            let text = format!("this is not a {FILE_NAME}: {e}");
+            Error::new(ErrorKind::WrongFormat, text)
+        })?;
+        if manifest.format != FORMAT {
+            let shown = name::shown(manifest.format.as_bytes());
+            let text = format!("the format is '{shown}', not '{FORMAT}'");
             return Err(Error::new(ErrorKind::WrongFormat, text));
         }
-        if self.schema != SCHEMA {
+        if manifest.schema != SCHEMA {
             let text =
-                format!("the manifest has schema {}; this program reads {SCHEMA}", self.schema);
+                format!("the manifest has schema {}; this program reads {SCHEMA}", manifest.schema);
             return Err(Error::new(ErrorKind::Version, text));
         }
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<()> {
         let sum = |f: fn(&ShardEntry) -> u64| {
             self.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(f(shard)))
         };
@@ -204,20 +234,21 @@ impl Manifest {
         Some(self.shards.len().saturating_sub(added as usize))
     }
 
-    /// Returns the manifest as JSON, one shard per line. Equal manifests give equal bytes.
+    /// Returns the manifest as JSON, one shard per line, and the digest of this text last. Equal
+    /// manifests give equal bytes.
     pub fn to_json(&self) -> Vec<u8> {
+        const TEXT: &str = "texts, numbers and JSON serialize";
         let mut head = self.clone();
         let shards = std::mem::take(&mut head.shards);
-        // Structs of strings and numbers always serialize.
-        let mut out = serde_json::to_string_pretty(&head).unwrap_or_default();
-        out.truncate(out.rfind("[]").unwrap_or(out.len()));
+        let mut out = serde_json::to_string_pretty(&head).expect(TEXT);
+        out.truncate(out.rfind("[]").expect("the list of shards is the last field, and empty"));
         out.push('[');
         for (i, shard) in shards.iter().enumerate() {
             out.push_str(if i == 0 { "\n    " } else { ",\n    " });
-            out.push_str(&serde_json::to_string(shard).unwrap_or_default());
+            out.push_str(&serde_json::to_string(shard).expect(TEXT));
         }
-        out.push_str("\n  ]\n}\n");
-        out.into_bytes()
+        out.push_str("\n  ]");
+        own_digest::closed(out).into_bytes()
     }
 }
 
@@ -247,7 +278,7 @@ pub fn hex_digest(hex: &str) -> Result<Digest> {
 mod tests {
     use super::*;
 
-    fn manifest() -> Manifest {
+    pub(super) fn manifest() -> Manifest {
         let hex = blake3::hash(b"x").to_hex().to_string();
         let shard = |name: &str| ShardEntry {
             name: name.into(),
@@ -266,7 +297,7 @@ mod tests {
     fn written_values_are_read_back() {
         let json = manifest().to_json();
         assert_eq!(Manifest::from_json(&json).unwrap(), manifest());
-        assert_eq!(json.iter().filter(|&&b| b == b'\n').count(), 15, "one shard a line");
+        assert_eq!(json.iter().filter(|&&b| b == b'\n').count(), 16, "one shard a line");
     }
 
     #[test]

@@ -10,6 +10,9 @@ const MOST: usize = 100_000;
 /// Limit on the bytes of a class.
 const LONGEST: usize = 256;
 
+/// The class of samples without one.
+pub(crate) const NO_CLASS: &str = "(none)";
+
 /// Where the class of a sample is: `EXT:/FIELD` in its JSON, or `EXT`, a part that is the class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassField {
@@ -77,7 +80,7 @@ pub(crate) struct ClassCounts {
 impl ClassCounts {
     /// Counts the class of a part.
     pub(crate) fn take(&mut self, field: &ClassField, part: &[u8], rules: JsonRules) {
-        for mut class in field.of(part, rules).unwrap_or_else(|| vec!["(none)".into()]) {
+        for mut class in field.of(part, rules).unwrap_or_else(|| vec![NO_CLASS.into()]) {
             if class.len() > LONGEST {
                 class = class.chars().take(LONGEST / 4).collect::<String>() + "...";
             }

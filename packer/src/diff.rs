@@ -1,4 +1,5 @@
-//! Compares two data sets by keys and checksums: the work of `pack diff`. Prints nothing, and reads sidecars only.
+//! Compares two data sets by keys and checksums: the work of `pack diff`. Prints nothing, and reads manifests
+//! and sidecars only.
 //!
 //! Each sample becomes 40 bytes: digest of its key, digest of its parts, ordinal. These are sorted and merged. Keys are
 //! divided by their digests into passes, so memory is bounded for any number of samples; the sidecars are read once for
@@ -9,6 +10,7 @@ use std::cmp::Ordering;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
 
+use crate::expect::ExpectedTables;
 use crate::failure::Failure;
 use crate::listing::Listing;
 use crate::stop::Stop;
@@ -131,6 +133,17 @@ pub fn diff(
         on_change(sample_change(Change::Added, at, right.key(at)?, parts))?;
     }
     Ok(totals)
+}
+
+/// Returns what differs between the classes and columns that the manifests of two data sets state, a sentence each; none
+/// if one of them has no manifest.
+pub fn table_differences(before: &Listing, after: &Listing) -> Vec<String> {
+    match (&before.manifest, &after.manifest) {
+        (Some(before), Some(after)) => {
+            ExpectedTables::differences(&before.about, &after.about, ("before", "after"))
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The order of two rows by key; `None` at the end of both.

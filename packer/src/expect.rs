@@ -1,19 +1,27 @@
 //! `Expect`: totals, class counts and digests of a data set in a file, and what differs from them.
 //!
 //! A repository keeps the file beside its code. A pull request that changes the data then fails until the file
-//! changes with it, and the difference of the file is what a reviewer reads. Pure.
+//! changes with it, and the difference of the file is what a reviewer reads. Pure. `tables` has classes and columns.
+
+mod tables;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tarflume_formats::{Index, Result};
 
+use crate::class_field::NO_CLASS;
 use crate::units;
+
+pub use tables::ExpectedClasses;
+pub(crate) use tables::ExpectedTables;
 
 /// The field `format` of a file.
 const FORMAT: &str = "tarflume-expect";
 /// Shards that are named when many differ.
 const LISTED: usize = 20;
+/// The words of differences.
+const WORDS: (&str, &str) = ("expected", "found");
 /// Why there is no digest of the samples.
 const UNKNOWN: &str = "a sidecar has no checksums; `pack index --force DIR` adds them";
 
@@ -39,6 +47,15 @@ pub struct Expect {
     /// Samples by class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<BTreeMap<String, u64>>,
+    /// The names of classes that the manifest states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_table: Option<ExpectedClasses>,
+    /// The types of the fields of the JSON and of arrays that the manifest states, by JSON pointer or extension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<BTreeMap<String, String>>,
+    /// True for several data sets whose manifests state other classes or columns than each other; no field of a file.
+    #[serde(skip)]
+    pub tables_differ: bool,
     /// The shards, in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Vec<ExpectedShard>>,
@@ -74,18 +91,51 @@ impl Expect {
         if expect.format != FORMAT {
             return Err(format!("its field format is '{}', not '{FORMAT}'", expect.format));
         }
+        expect.check()?;
         Ok(expect)
     }
 
-    /// Checks that a file of this would pin the bytes of all samples.
+    /// Checks that each field of a file is compared with something.
+    fn check(&self) -> Result<(), String> {
+        let nothing = Expect { format: self.format.clone(), ..Expect::default() };
+        match (&self.class, &self.classes) {
+            _ if *self == nothing => Err("it states nothing that could be compared".into()),
+            (None, Some(_)) => {
+                Err("it has 'classes' without 'class', which names the field of the class, as in \
+                                    \"class\": \"json:/label\"; so no class would be counted"
+                    .into())
+            }
+            (Some(_), None) => {
+                Err("it has 'class' without 'classes', the number of samples of each class; so \
+                                    nothing would be compared"
+                    .into())
+            }
+            (_, Some(classes)) if !has_class(classes) => {
+                Err("its 'classes' lists no class, so nothing would be compared".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a file of this would pin the bytes of all samples, and the classes that were asked for.
     ///
     /// # Errors
-    /// Returns a sentence if their digest is not known.
+    /// Returns a sentence if the digest of the samples is not known, if no sample has a class at the field that was named,
+    /// or if several manifests state other classes or columns than each other.
     pub fn is_complete(&self) -> Result<(), String> {
-        if self.content.is_some() {
-            Ok(())
-        } else {
-            Err(format!("no change of bytes would be found: {UNKNOWN}"))
+        if self.content.is_none() {
+            return Err(format!("no change of bytes would be found: {UNKNOWN}"));
+        }
+        if self.tables_differ {
+            return Err(
+                "the data sets state different classes or columns; write a file for each".into()
+            );
+        }
+        match (&self.class, &self.classes) {
+            (Some(field), Some(classes)) if !has_class(classes) && self.samples != Some(0) => {
+                Err(format!("no sample has a class at {field}; name another field with --class"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -94,7 +144,17 @@ impl Expect {
         let mut text = String::from("{\n");
         let mut fields = Vec::new();
         let value = serde_json::to_value(self).unwrap_or_default(); // texts and numbers
-        let order = ["format", "samples", "content", "extensions", "class", "classes", "shards"];
+        let order = [
+            "format",
+            "samples",
+            "content",
+            "extensions",
+            "class",
+            "classes",
+            "class_table",
+            "columns",
+            "shards",
+        ];
         for name in order {
             match value.get(name) {
                 None => {}
@@ -102,12 +162,17 @@ impl Expect {
                     let lines: Vec<String> = shards.iter().map(line_of_shard).collect();
                     fields.push(format!("  \"{name}\": [\n{}\n  ]", lines.join(",\n")));
                 }
-                Some(serde_json::Value::Object(counts)) if name == "classes" => {
+                Some(serde_json::Value::Object(counts))
+                    if name == "classes" || name == "columns" =>
+                {
                     let line = |(class, n): (&String, &serde_json::Value)| {
                         format!("    {}: {n}", serde_json::Value::from(class.as_str()))
                     };
                     let lines: Vec<String> = counts.iter().map(line).collect();
                     fields.push(format!("  \"{name}\": {{\n{}\n  }}", lines.join(",\n")));
+                }
+                Some(_) if name == "class_table" => {
+                    fields.extend(self.class_table.as_ref().map(lines_of_table));
                 }
                 Some(value) => fields.push(format!("  \"{name}\": {value}")),
             }
@@ -127,6 +192,14 @@ impl Expect {
         }
         counts("part", &self.extensions, &found.extensions, &mut lines);
         counts("class", &self.classes, &found.classes, &mut lines);
+        if let Some(table) = &self.class_table {
+            tables::classes(Some(table), found.class_table.as_ref(), WORDS, &mut lines);
+        }
+        if let Some(columns) = &self.columns {
+            let none = BTreeMap::new();
+            let found = found.columns.as_ref().unwrap_or(&none);
+            tables::of_maps("column", columns, found, WORDS, &mut lines);
+        }
         let is_same_content = self.content == found.content;
         match (&self.content, &found.content) {
             (Some(expected), Some(found)) if expected != found => lines.push(format!(
@@ -140,6 +213,23 @@ impl Expect {
         }
         lines
     }
+}
+
+/// Returns true if some class has samples.
+fn has_class(classes: &BTreeMap<String, u64>) -> bool {
+    classes.keys().any(|class| class != NO_CLASS)
+}
+
+/// Returns a class table with each name on a line, in the order of ids.
+fn lines_of_table(table: &ExpectedClasses) -> String {
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let line = |(id, name): (&i64, &String)| format!("      \"{id}\": {}", text(name));
+    let names: Vec<String> = table.names.iter().map(line).collect();
+    format!(
+        "  \"class_table\": {{\n    \"pointer\": {},\n    \"names\": {{\n{}\n    }}\n  }}",
+        text(&table.pointer),
+        names.join(",\n")
+    )
 }
 
 /// Returns a shard as one line, its name first.
@@ -273,6 +363,11 @@ mod tests {
             extensions: Some([("jpg".to_string(), 20)].into()),
             class: Some("json:/label".into()),
             classes: Some([("cat \"x\"".to_string(), 8), ("dog".to_string(), 12)].into()),
+            class_table: Some(ExpectedClasses {
+                pointer: "/label".into(),
+                names: [(0, "cat \"x\"".to_string()), (10, "dog".to_string())].into(),
+            }),
+            columns: Some([("/label".to_string(), "int64".to_string())].into()),
             shards: Some(vec![shard("a.tar", 10, "11"), shard("b.tar", 10, "22")]),
             ..Expect::default()
         })
@@ -284,8 +379,18 @@ mod tests {
         assert_eq!(Expect::from_json(text.as_bytes()).unwrap(), expect());
         assert_eq!(text.lines().filter(|line| line.contains(".tar")).count(), 2, "{text}");
         assert!(Expect::from_json(b"{\"format\": \"x\"}").unwrap_err().contains("tarflume-expect"));
-        let unknown = "{\"format\": \"tarflume-expect\", \"smaples\": 3}";
-        assert!(Expect::from_json(unknown.as_bytes()).unwrap_err().contains("smaples"));
+        for (fields, why) in [
+            ("\"smaples\": 3", "smaples"),
+            ("\"classes\": {\"cat\": 3}", "'classes' without 'class'"),
+            ("\"class\": \"cls\", \"samples\": 3", "'class' without 'classes'"),
+            ("\"class\": \"cls\", \"classes\": {\"(none)\": 3}", "lists no class"),
+        ] {
+            let text = format!("{{\"format\": \"tarflume-expect\", {fields}}}");
+            let error = Expect::from_json(text.as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let empty = Expect::from_json(b"{\"format\": \"tarflume-expect\"}").unwrap_err();
+        assert!(empty.contains("nothing that could be compared"), "{empty}");
     }
 
     #[test]
@@ -309,6 +414,17 @@ mod tests {
                 "shard 'c.tar': it is new",
             ]
         );
+        let table = ExpectedClasses { pointer: "/label".into(), names: BTreeMap::new() };
+        found = Expect { class_table: Some(table), columns: None, ..expect() };
+        assert_eq!(
+            expect().differences(&found),
+            [
+                "name of class '0': 'cat \"x\"' expected, none found",
+                "name of class '10': 'dog' expected, none found",
+                "column '/label': 'int64' expected, none found",
+            ]
+        );
+        found.samples = Some(19);
         let totals = Expect::new(Expect { samples: Some(20), ..Expect::default() });
         assert_eq!(totals.differences(&found).len(), 1);
     }
@@ -324,6 +440,12 @@ mod tests {
         assert!(lines[1].starts_with("shard 'b.tar': its bytes can't be compared"), "{lines:?}");
         assert!(found.is_complete().unwrap_err().contains("pack index --force"));
         assert_eq!(expect().is_complete(), Ok(()));
+        let nowhere = Expect { classes: Some([(NO_CLASS.to_string(), 20)].into()), ..expect() };
+        assert!(
+            nowhere.is_complete().unwrap_err().contains("no sample has a class at json:/label")
+        );
+        let mixed = Expect { tables_differ: true, ..expect() };
+        assert!(mixed.is_complete().unwrap_err().contains("a file for each"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) mod sidecar;
 mod unsorted;
 mod values;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::files::{self, Kind};
@@ -32,6 +32,7 @@ use tarflume_formats::url::url_of;
 
 use crate::failure::Failure;
 use crate::json_rules;
+use crate::packed_shard;
 
 pub use expected::SeenValues;
 pub use options::Options;
@@ -59,8 +60,8 @@ fn with_recorded_rules(folder: &Path, options: &Options) -> Result<Options, Fail
 /// processed since its last call.
 ///
 /// # Errors
-/// Returns an error if there is no such path, no tar in the folder or no thread, and after an
-/// interruption; sidecars made before it stay. The failure of one tar is in its [`Indexed`].
+/// Returns an error if there is no such path, no tar in the folder or no thread, if the manifest was
+/// edited and the options do not accept that, and after an interruption; sidecars made before it stay. The failure of one tar is in its [`Indexed`].
 pub fn index(
     path: &Path,
     options: &Options,
@@ -71,9 +72,16 @@ pub fn index(
     }
     let is_folder = is_folder(path)?;
     sweep(if is_folder { path } else { folder_of(path) })?;
+    if options.accept_edits && !is_folder {
+        return Err(Failure::usage(format!(
+            "{}: --accept-edits is about a dataset.json: give its folder",
+            path.shown()
+        )));
+    }
+    let is_accepted = is_folder && folder::accept_edits(path, options.accept_edits)?;
     let options = &with_recorded_rules(if is_folder { path } else { folder_of(path) }, options)?;
     let (tars, refused) =
-        if is_folder { folder::tars(path)? } else { (vec![path.to_path_buf()], Vec::new()) };
+        if is_folder { folder::tars(path)? } else { (vec![tar_of(path)?], Vec::new()) };
     let mut tars = in_parallel(options.jobs, tars, |tar| {
         let result = index_tar(&tar, options, on_bytes);
         Indexed { tar, result }
@@ -85,8 +93,16 @@ pub fn index(
         expected::some_values(&tars, options)?;
     }
     tars.extend(refused);
-    let manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
+    let mut manifest = is_folder.then(|| folder::publish_manifest(path, &tars, options));
+    if let Some(Ok(made)) = &mut manifest {
+        made.kept &= !is_accepted;
+    }
     Ok(IndexedPath { tars, manifest })
+}
+
+/// Returns the tar that a path names: of a sidecar, the one beside it.
+fn tar_of(path: &Path) -> Result<PathBuf, Failure> {
+    Ok(packed_shard::tar_of_sidecar(path)?.unwrap_or_else(|| path.to_path_buf()))
 }
 
 /// Returns true for a folder, false for a file.

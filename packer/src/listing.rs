@@ -209,7 +209,9 @@ fn with_sidecar(tar: PathBuf, index: Index, access: Access<'_>) -> Result<Shard,
     Ok(Shard { tar, source: None, index, has_sidecar: true, ignore_zeros: access.ignore_zeros })
 }
 
-fn open_tar(tar: &Path, access: Access<'_>) -> Result<Shard, Failure> {
+fn open_tar(path: &Path, access: Access<'_>) -> Result<Shard, Failure> {
+    let of_sidecar = packed_shard::tar_of_sidecar(path)?;
+    let tar = of_sidecar.as_deref().unwrap_or(path);
     let sidecar = index_path(tar);
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;

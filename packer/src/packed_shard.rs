@@ -4,10 +4,11 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tarflume_formats::frames::{Frame, decode_table, decompress, table_length};
 use tarflume_formats::index::TarFacts;
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, Index, digest_of, files, index_path};
 
 use crate::compress::COMPRESSED;
@@ -27,6 +28,28 @@ pub(crate) struct Unpacked {
 /// Returns true if a shard is compressed, by its name.
 pub(crate) fn is_compressed(tar: &Path) -> bool {
     tar.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(COMPRESSED.as_bytes()))
+}
+
+/// Returns the tar of a sidecar, if a path names one: `a.tar` or `a.tar.zst` for `a.index`.
+///
+/// # Errors
+/// Returns an error if the tar is not there, or the operating system does not answer.
+pub(crate) fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    if path.extension().is_none_or(|extension| extension != "index") {
+        return Ok(None);
+    }
+    for ending in ["tar", "tar.zst", ""] {
+        let tar = path.with_extension(ending);
+        if files::exists(&tar)? {
+            return Ok(Some(tar));
+        }
+    }
+    let tar = path.with_extension("tar");
+    Err(Failure::usage(format!(
+        "{}: this is the name of a sidecar, and its tar {} is not there",
+        path.shown(),
+        tar.shown()
+    )))
 }
 
 /// Returns length and digest of the compressed file.

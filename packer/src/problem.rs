@@ -1,7 +1,10 @@
 //! Problems of an input or a shard, and their collection for reports.
 //!
 //! A [`Problem`] is data: it is written to `problems.jsonl`, carried in a shard's record, printed.
-//! Failures of the machine (a full disk, an unreadable output) are errors, not problems.
+//! Failures of the machine (a full disk, an unreadable output) are errors, not problems. `kind_texts` has what each kind
+//! means and what to do about it.
+
+mod kind_texts;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -96,6 +99,10 @@ pub enum ProblemKind {
     DamagedManifest,
     /// The index file of another reader does not match its tar.
     ForeignIndex,
+    /// The manifest gives the class of a sample another name than the sample does.
+    ClassName,
+    /// A shard's data, or the manifest, has no checksum although `--require-checksums` asks for it.
+    NoChecksum,
     /// A JSON part breaks a rule of its schema.
     Schema,
     /// The data set differs from the file that states what is expected.

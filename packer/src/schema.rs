@@ -62,6 +62,11 @@ impl PartSchema {
         Err(Failure::usage(text))
     }
 
+    /// Returns the extension of the parts that the schema is for.
+    pub(crate) fn ext(&self) -> &str {
+        &self.ext
+    }
+
     /// Returns true if the schema is for parts with this extension.
     pub(crate) fn is_for(&self, ext: &[u8]) -> bool {
         self.ext.as_bytes() == ext

@@ -4,10 +4,12 @@
 //! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
 //! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `remote` verifies
 //! shards in stores on copies, `profile` finds what certain readers misread. `kinds`
-//! converts errors to problems, `display` a report to text. Writes and prints nothing.
+//! converts errors to problems, `display` a report to text, `class_names` compares names of classes, `unchecked` is
+//! what was asked for and matches nothing. Writes and prints nothing.
 
 pub(crate) mod across;
 mod bad_name;
+mod class_names;
 pub(crate) mod cursor;
 mod display;
 pub(crate) mod kinds;
@@ -18,6 +20,7 @@ mod profile;
 mod remote;
 pub(crate) mod sets;
 pub(crate) mod shard;
+mod unchecked;
 mod values;
 
 use std::collections::BTreeMap;
@@ -27,15 +30,16 @@ use serde::Serialize;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-use tarflume_formats::{Index, IrregularJpegs};
+use tarflume_formats::{About, Index, IrregularJpegs};
 
 use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
-use crate::expect::{ContentDigest, Expect, ExpectedShard};
+use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::failure::Failure;
 use crate::foreign_index;
 use crate::index::{in_parallel, numbered};
 use crate::problem::{Problem, ProblemKind, Problems, counts};
+use crate::units;
 use sets::{Set, Target};
 use shard::Proved;
 
@@ -46,7 +50,7 @@ pub use profile::Profile;
 /// The result of a verification.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// True if there is no problem.
+    /// True if there is no problem, and all that was asked for was checked.
     pub whole: bool,
     /// The level of the verification.
     pub level: Level,
@@ -58,6 +62,10 @@ pub struct Report {
     pub bytes: u64,
     /// Parts by extension.
     pub extensions: BTreeMap<String, u64>,
+    /// What was asked for and could not be checked, a sentence each: a schema whose part no sample has, a path at which
+    /// there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
     /// Number of shards whose sidecar has no checksums, so that their data is not verified.
     pub shards_without_checksums: u64,
     /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
@@ -96,9 +104,15 @@ pub fn verify(
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
-    let mut sets = sets::find(&local)?;
-    for url in urls {
-        sets.push(remote::set(&url, options)?);
+    let sets::Found { mut sets, nothing } = sets::find(&local, options)?;
+    for url in &urls {
+        sets.push(remote::set(url, options)?);
+    }
+    if sets.is_empty() {
+        return Err(nothing
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Failure::usage("no path is given")));
     }
     if options.level == Level::Quick && (!options.schemas.is_empty() || options.class.is_some()) {
         let text = "--level quick reads no data, so no schema is checked and no class counted; leave it out";
@@ -109,9 +123,12 @@ pub fn verify(
     for set in sets {
         verify_set(set, options, on_bytes, (&mut report, &mut found))?;
     }
+    report.unchecked.extend(nothing.into_iter().map(|failure| failure.text));
+    report.unchecked.extend(unchecked::schemas(&report, options));
+    report.unchecked.extend(unchecked::profiles(&urls, options));
+    report.without_checksums(found.without_checksums.take(), options);
     report.found = found.expect(&report, options)?;
-    report.counts = counts(&report.problems);
-    report.whole = report.problems.is_empty();
+    report.judge();
     Ok(report)
 }
 
@@ -121,9 +138,17 @@ fn verify_set(
     on_bytes: &(dyn Fn(u64) + Sync),
     (report, found): (&mut Report, &mut FoundSamples),
 ) -> Result<(), Failure> {
-    let Set { targets, problems, json, check, shards_of_append } = set;
-    let json = Some(options.json.unwrap_or(json));
-    let options = &Options { json, check: options.check.or(check), ..options.clone() };
+    let Set { targets, problems, json, check, about, shards_of_append } = set;
+    let options = &Options {
+        json: Some(options.json.unwrap_or(json)),
+        check: options.check.or(check),
+        class_table: options
+            .class_table
+            .clone()
+            .or_else(|| about.as_ref().and_then(|about| about.classes.clone())),
+        ..options.clone()
+    };
+    found.tables.extend(about);
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
@@ -142,6 +167,9 @@ fn verify_set(
     for proved in proved.into_iter().flatten() {
         let Proved { path, bytes, without_checksums, index, classes, irregular, problems, warning } =
             proved?;
+        if without_checksums {
+            found.without_checksums.get_or_insert_with(|| path.display().to_string());
+        }
         report.warnings.extend(warning);
         report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
@@ -174,6 +202,10 @@ struct FoundSamples {
     content: ContentDigest,
     classes: ClassCounts,
     shards: Vec<ExpectedShard>,
+    /// The classes and columns that the manifests state.
+    tables: Vec<About>,
+    /// The first shard whose sidecar has no checksums.
+    without_checksums: Option<String>,
 }
 
 impl FoundSamples {
@@ -193,12 +225,16 @@ impl FoundSamples {
             return Err(Failure::usage(text));
         }
         let class = options.class.as_ref();
+        let tables = ExpectedTables::shared(&self.tables);
         Ok(Expect::new(Expect {
             samples: Some(report.samples),
             content: self.content.hex(),
             extensions: Some(report.extensions.clone()),
             class: class.map(ToString::to_string),
             classes: class.map(|_| self.classes.counts),
+            class_table: tables.classes,
+            columns: tables.columns,
+            tables_differ: tables.differ,
             shards: Some(self.shards),
             ..Expect::default()
         }))
@@ -211,8 +247,31 @@ impl Report {
         let path = path.display().to_string();
         let problem = |why| Problem::new(ProblemKind::Unexpected, path.clone(), why);
         self.problems.extend(expect.differences(&self.found).into_iter().map(problem));
+        self.judge();
+    }
+
+    fn judge(&mut self) {
         self.counts = counts(&self.problems);
-        self.whole = self.problems.is_empty();
+        self.whole = self.problems.is_empty() && self.unchecked.is_empty();
+    }
+
+    /// Adds a warning, or a problem if checksums are required, about shards whose sidecars have none.
+    fn without_checksums(&mut self, first: Option<String>, options: &Options) {
+        let Some(path) = first else { return };
+        let others = match self.shards_without_checksums - 1 {
+            0 => String::new(),
+            more => format!(", nor have {}", units::counted(more, "other shard", "other shards")),
+        };
+        let mut reason = format!(
+            "the sidecar of this shard has no checksums{others}, so the data cannot be verified; add them with `pack \
+             index --force`"
+        );
+        if options.require_checksums {
+            self.problems.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+        } else if self.level > Level::Quick {
+            reason.push_str("; --require-checksums makes this a problem");
+            self.warnings.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+        }
     }
 
     fn new(level: Level) -> Report {
@@ -223,6 +282,7 @@ impl Report {
             samples: 0,
             bytes: 0,
             extensions: BTreeMap::new(),
+            unchecked: Vec::new(),
             shards_without_checksums: 0,
             shards_of_append: 0,
             notes: Vec::new(),

@@ -220,7 +220,7 @@ pub(crate) fn pack_append(
 /// Starts to verify data sets and tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, level="full", require=None, profiles=Vec::new(), schemas=Vec::new(), json_rules=None, jobs=None, storage=None,
-       ignore_zeros=false))]
+       ignore_zeros=false, require_checksums=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_verify(
     py: Python<'_>,
@@ -233,6 +233,7 @@ pub(crate) fn pack_verify(
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
     ignore_zeros: bool,
+    require_checksums: bool,
 ) -> PyResult<Work> {
     let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
     let options = verify::Options {
@@ -245,6 +246,8 @@ pub(crate) fn pack_verify(
             .collect::<Result<_, _>>()
             .map_err(|failure| JobFailure::failure(failure).raised(py))?,
         class: None,
+        class_table: None,
+        require_checksums,
         json: json_words(py, json_rules)?,
         check: None,
         ignore_zeros,
@@ -258,7 +261,7 @@ pub(crate) fn pack_verify(
 /// Starts to index tars.
 #[pyfunction]
 #[pyo3(signature = (paths, *, headers=false, entry_points=false, columns=None, json_rules=None, split_by=None, force=false,
-       allow_missing_end=false, jobs=None, storage=None, ignore_zeros=false))]
+       accept_edits=false, allow_missing_end=false, jobs=None, storage=None, ignore_zeros=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords")]
 pub(crate) fn pack_index(
     py: Python<'_>,
@@ -269,6 +272,7 @@ pub(crate) fn pack_index(
     json_rules: Option<&str>,
     split_by: Option<&str>,
     force: bool,
+    accept_edits: bool,
     allow_missing_end: bool,
     jobs: Option<Number<u64>>,
     storage: Option<Bound<'_, PyAny>>,
@@ -291,6 +295,7 @@ pub(crate) fn pack_index(
         entry_points,
         splits: split_by.is_some(),
         force,
+        accept_edits,
         allow_missing_end,
         ignore_zeros,
         columns: typed_columns(py, columns)?

@@ -24,6 +24,7 @@ pub fn write_sidecar(
         entry_points,
         splits: false,
         force: true,
+        accept_edits: false,
         allow_missing_end: false,
         ignore_zeros: false,
         columns: tarflume_packer::columns::Columns::default(),

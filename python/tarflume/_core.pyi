@@ -743,6 +743,7 @@ def pack_verify(
     jobs: int | None = None,
     storage: dict[str, object] | None = None,
     ignore_zeros: bool = False,
+    require_checksums: bool = False,
 ) -> Work: ...
 def pack_export(
     path: Path,
@@ -770,6 +771,7 @@ def pack_index(
     json_rules: str | None = None,
     split_by: str | None = None,
     force: bool = False,
+    accept_edits: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
     storage: dict[str, object] | None = None,

@@ -240,6 +240,7 @@ def verify(
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
     ignore_zeros: bool = False,
+    require_checksums: bool = False,
     progress: Progress = None,
 ) -> Report:
     """Verifies data sets and tars, and lists all problems.
@@ -250,15 +251,18 @@ def verify(
     whose misreadings are reported: "webdataset", "dali", "energon", "hf", "ray", "wids", "datago", "spdl". `schema`: the
     file of a JSON Schema for the part "json", or `{"meta.json": file}`. `json_rules`: as for `build`; by default those
     with which the data set was packed. `ignore_zeros`: accepts tars that were joined (`cat a.tar b.tar`); without it they
-    are a problem unless a sidecar lists all their samples. `jobs`: shards verified at once. `progress`: as for `build`.
+    are a problem unless a sidecar lists all their samples. `require_checksums`: a shard or a manifest without checksums is
+    a problem, not a warning. `jobs`: shards verified at once. `progress`: as for `build`.
 
-    Returns a `Report`; problems are not exceptions. Raises `UsageError` if there is nothing to verify.
+    Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
+    a schema of a part that no sample has; such a report is not `whole`. Raises `UsageError` if there is nothing to verify.
     """
     schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
     work = _core.pack_verify(paths_of(paths), level=level, require=extensions_of(require), profiles=list(profiles),
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
-                             storage=dict_of(storage), ignore_zeros=ignore_zeros)
+                             storage=dict_of(storage), ignore_zeros=ignore_zeros,
+                             require_checksums=require_checksums)
     done = finished(work, progress)
     return Report(done["report"], done["text"])
 
@@ -272,6 +276,7 @@ def index(
     json_rules: Literal["strict", "python"] | None = None,
     split_by: Literal["source"] | None = None,
     force: bool = False,
+    accept_edits: bool = False,
     allow_missing_end: bool = False,
     jobs: int | None = None,
     storage: Mapping[str, object] | None = None,
@@ -284,6 +289,7 @@ def index(
     `entry_points`: adds entry points of JPEGs, also to existing sidecars. `columns`: adds typed columns, as for
     `build`. `json_rules`: as for `build`. `split_by`: "source" writes the splits that the names of the shards state
     (train-0.tar, val-0.tar) into the manifest. `force`: replaces existing files.
+    `accept_edits`: accepts a dataset.json that was edited by hand, and writes its digest again.
     `allow_missing_end`: accepts a tar without an end marker. `ignore_zeros`: reads on behind end markers, for tars that were
     joined (`cat a.tar b.tar`); without it such a tar is an error. `jobs`, `progress`: as for `verify`.
 
@@ -301,6 +307,7 @@ def index(
         json_rules=json_rules,
         split_by=split_by,
         force=force,
+        accept_edits=accept_edits,
         allow_missing_end=allow_missing_end,
         jobs=jobs,
         storage=dict_of(storage),

@@ -103,6 +103,7 @@ def test_an_encoding_that_is_given_and_parts_of_another_length(tmp_path):
     assert index["shards"][0]["column_encodings"] == ["str", "bytes"] and "tarflume" not in index
     about = tmp_path / "set" / "dataset.json"
     about.write_text(about.read_text().replace('"float32"', '"float64"'))
+    pack("index", "--accept-edits", tmp_path / "set")
     text = refused("export", tmp_path / "set", "--to", "mds", "-o", tmp_path / "none")
     assert "'x.raw' has 12 bytes" in text and "--as x.raw=bytes" in text, text
 

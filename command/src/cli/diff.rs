@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::diff::{Change, PartChange, SampleChange, Totals, diff};
+use tarflume_packer::diff::{Change, PartChange, SampleChange, Totals, diff, table_differences};
 use tarflume_packer::{Exit, Failure, Outcome, Stop, units};
 
 use super::args::Format;
@@ -13,14 +13,14 @@ use super::{out, storage};
 
 const AFTER: &str = "\
 Samples are compared by key, and their parts by size and checksum, which the sidecars have: no tar
-is read. Order and shards may differ.
+is read. Order and shards may differ. The classes and columns that the manifests state are compared, too.
 
 Examples:
   pack diff main/ branch/                       what a branch adds, removes and changes
   pack diff --summary s3://bucket/v1 shards/    numbers alone
   pack diff --format json a/ b/ | jq .key       one JSON object a line
 
-Exit codes: 0 equal samples   1 they differ   2 no data set   65 bad data   75 try again";
+Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again";
 
 /// List the samples that were added, removed and changed between two data sets
 #[derive(Debug, clap::Args)]
@@ -57,6 +57,14 @@ pub(super) fn run(args: &Args) -> Outcome {
         if is_closed { Ok(()) } else { out::printed(written) }
     };
     let totals = diff(&before, &after, &Stop::new(), &mut put)?;
+    let tables = table_differences(&before, &after);
+    for difference in tables.iter().filter(|_| !is_closed) {
+        let line = match args.format {
+            Format::Text => format!("dataset.json: {}", shown::text(difference)),
+            Format::Json => shown::json(&json!({"change": "manifest", "what": difference})),
+        };
+        out::printed(writeln!(to, "{line}"))?;
+    }
     let line = match args.format {
         Format::Text => summary(&totals),
         Format::Json => json_of_totals(&totals).to_string(),
@@ -71,7 +79,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             args.after.shown()
         );
     }
-    Ok(if totals.are_same() { Exit::Done } else { Exit::Problems })
+    Ok(if totals.are_same() && tables.is_empty() { Exit::Done } else { Exit::Problems })
 }
 
 fn text(change: &SampleChange) -> String {

@@ -25,6 +25,7 @@ Examples:
   pack index --headers laion/                fast: no digests, checksums or image dimensions
   pack index 'cc3m/{00000..00099}.tar'       some tars: sidecars alone
   pack index --force cc3m-00007.tar          make a new sidecar after the tar was replaced
+  pack index --accept-edits shards/          after dataset.json was edited by hand
   pack index --export dali,energon shards/   the indexes of other readers, too
   pack index --ignore-zeros joined.tar       tars that were joined: all their samples
 
@@ -81,6 +82,10 @@ pub(super) struct Args {
     /// Hugging Face Hub)
     #[arg(long, value_name = "READER", value_delimiter = ',')]
     export: Vec<ReaderName>,
+    /// Accept a dataset.json that was edited by hand, or that an earlier version wrote, and write its digest again.
+    /// Without it an edited one is refused
+    #[arg(long)]
+    accept_edits: bool,
     /// Accept a tar without an end marker, with a warning
     #[arg(long)]
     allow_missing_end: bool,
@@ -104,6 +109,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .with_rules(args.json_rules),
         splits: args.split_by.is_some(),
         force: args.force,
+        accept_edits: args.accept_edits,
         allow_missing_end: args.allow_missing_end,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),

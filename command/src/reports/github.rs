@@ -3,21 +3,25 @@
 use tarflume_packer::Problem;
 use tarflume_packer::verify::Report;
 
-use super::texts::{place_and_reason, unlisted};
+use super::texts::{left_out, place_and_reason, unchecked};
 
-/// Makes a line for each problem and warning, and one with the totals.
+/// Annotations of each level. GitHub shows ten of a step; more would hide the log.
+const SHOWN: usize = 100;
+
+/// Makes a line with the totals, and one for each of the first problems and warnings.
 pub(crate) fn github(report: &Report) -> String {
-    let mut text = String::new();
-    for problem in &report.problems {
-        text.push_str(&annotation("error", problem));
+    let mut text = format!("::notice title=pack verify::{}\n", data(&report.summary()));
+    for what in unchecked(report).chain(left_out(report, SHOWN)) {
+        text.push_str(&format!("::error title=pack verify::{}\n", data(&what)));
     }
-    for warning in &report.warnings {
-        text.push_str(&annotation("warning", warning));
+    text.extend(report.problems.iter().take(SHOWN).map(|problem| annotation("error", problem)));
+    text.extend(report.warnings.iter().take(SHOWN).map(|warning| annotation("warning", warning)));
+    let more = report.warnings.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!(
+            "::warning title=pack verify::{more} more warnings are not listed here\n"
+        ));
     }
-    if let Some(more) = unlisted(report) {
-        text.push_str(&format!("::error::{}\n", data(&more)));
-    }
-    text.push_str(&format!("::notice title=pack verify::{}\n", data(&report.summary())));
     text
 }
 

@@ -5,40 +5,39 @@ use std::collections::BTreeMap;
 use tarflume_packer::verify::Report;
 use tarflume_packer::{Choice, Problem, units};
 
-use super::texts::{place_and_reason, unlisted};
+use super::texts::{left_out, place_and_reason, unchecked};
 
-/// Makes one suite. Files with problems are failed cases; the shards without problems are one passed case.
+/// Problems that are listed, each on a line.
+const LINES: usize = 10_000;
+
+/// Makes one suite. Files with problems are failed cases; the shards without problems are one passed case. What was not
+/// checked is an error.
 pub(crate) fn junit(report: &Report) -> String {
     let mut files: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
-    for problem in &report.problems {
+    for problem in report.problems.iter().take(LINES) {
         files.entry(&problem.path).or_default().push(problem);
     }
-    let failed = files.len() as u64;
+    let (failed, errors) = (files.len() as u64, report.unchecked.len() as u64);
     let whole = report.shards.saturating_sub(failed);
-    let passed = u64::from(whole > 0 || failed == 0);
-    let (tests, level) = (failed + passed, report.level.word());
+    // Of shards whose problems are left out, none is known to be whole.
+    let is_complete = report.problems.len() <= LINES;
+    let passed = u64::from(is_complete && (whole > 0 || failed + errors == 0));
+    let (tests, level) = (failed + passed + errors, report.level.word());
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  \
-         <testsuite name=\"pack verify\" tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\" time=\"0\">\n"
+         <testsuite name=\"pack verify\" tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\" skipped=\"0\" \
+         time=\"0\">\n    <system-out>{}</system-out>\n",
+        escaped(&totals(report))
     );
     for (path, problems) in files {
+        let name = format!("classname=\"{level}\" name=\"{}\" time=\"0\"", escaped(path));
+        text.push_str(&format!("    <testcase {name}>\n{}    </testcase>\n", failure(&problems)));
+    }
+    for what in unchecked(report) {
+        let what = escaped(&what);
         text.push_str(&format!(
-            "    <testcase classname=\"{level}\" name=\"{}\" time=\"0\">\n",
-            escaped(path)
-        ));
-        let lines: Vec<String> = problems
-            .iter()
-            .map(|problem| format!("{}: {}", problem.kind, place_and_reason(problem)))
-            .collect();
-        let message = match lines.as_slice() {
-            [line] => line.clone(),
-            lines => format!("{} problems; the first: {}", lines.len(), lines[0]),
-        };
-        text.push_str(&format!(
-            "      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>\n",
-            escaped(&message),
-            problems[0].kind,
-            escaped(&lines.join("\n"))
+            "    <testcase classname=\"{level}\" name=\"{what}\" time=\"0\">\n      \
+             <error message=\"{what}\" type=\"unchecked\"/>\n    </testcase>\n"
         ));
     }
     if passed > 0 {
@@ -47,16 +46,39 @@ pub(crate) fn junit(report: &Report) -> String {
             "    <testcase classname=\"{level}\" name=\"{shards}\" time=\"0\"/>\n"
         ));
     }
-    let mut out = report.summary();
-    if let Some(more) = unlisted(report) {
-        out.push_str(&format!("\n{more}"));
-    }
-    out.extend(report.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
-    text.push_str(&format!(
-        "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-        escaped(&out)
-    ));
+    text.push_str("  </testsuite>\n</testsuites>\n");
     text
+}
+
+/// Returns the totals, what is left out, and the warnings.
+fn totals(report: &Report) -> String {
+    let mut out = report.summary();
+    out.extend(left_out(report, LINES).map(|more| format!("\n{more}")));
+    let warnings = report.warnings.iter().take(LINES);
+    out.extend(warnings.map(|warning| format!("\nwarning: {warning}")));
+    let more = report.warnings.len().saturating_sub(LINES);
+    if more > 0 {
+        out.push_str(&format!("\n{more} more warnings are not listed here"));
+    }
+    out
+}
+
+/// Returns the failure of a file with these problems.
+fn failure(problems: &[&Problem]) -> String {
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{}: {}", problem.kind, place_and_reason(problem)))
+        .collect();
+    let message = match lines.as_slice() {
+        [line] => line.clone(),
+        lines => format!("{} problems; the first: {}", lines.len(), lines[0]),
+    };
+    format!(
+        "      <failure message=\"{}\" type=\"{}\">{}</failure>\n",
+        escaped(&message),
+        problems[0].kind,
+        escaped(&lines.join("\n"))
+    )
 }
 
 /// Escapes text for XML, and replaces the characters that XML 1.0 does not have.

@@ -3,17 +3,25 @@
 use tarflume_packer::Problem;
 use tarflume_packer::verify::Report;
 
-use super::texts::{place_and_reason, unlisted};
+use super::texts::{left_out, place_and_reason, unchecked};
 
 /// Rows of the table: a summary of a job has at most 1 MiB, a comment 64 KiB.
 const ROWS: usize = 200;
+/// Warnings that are listed.
+const WARNINGS: usize = 20;
 
 /// Makes the totals, the warnings, and a table of the first problems.
 pub(crate) fn markdown(report: &Report) -> String {
     let mark = if report.whole { "✅" } else { "❌" };
     let mut text = format!("{mark} {}\n", cell(&report.summary()));
+    text.extend(unchecked(report).map(|what| format!("\n❌ {}\n", cell(&what))));
+    text.extend(left_out(report, ROWS).map(|more| format!("\n{}.\n", cell(&more))));
     let warning = |warning: &Problem| format!("\n⚠️ {}\n", cell(&warning.to_string()));
-    text.extend(report.warnings.iter().map(warning));
+    text.extend(report.warnings.iter().take(WARNINGS).map(warning));
+    let more = report.warnings.len().saturating_sub(WARNINGS);
+    if more > 0 {
+        text.push_str(&format!("\n{more} more warnings are not listed here.\n"));
+    }
     if report.problems.is_empty() {
         return text;
     }
@@ -27,13 +35,6 @@ pub(crate) fn markdown(report: &Report) -> String {
         )
     };
     text.extend(report.problems.iter().take(ROWS).map(row));
-    let left = report.problems.len().saturating_sub(ROWS);
-    if left > 0 {
-        text.push_str(&format!("\n{left} more problems are not in this table.\n"));
-    }
-    if let Some(more) = unlisted(report) {
-        text.push_str(&format!("\n{}.\n", cell(&more)));
-    }
     text
 }
 

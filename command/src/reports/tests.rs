@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tarflume_packer::verify::{Level, Report};
-use tarflume_packer::{Problem, ProblemKind, counts};
+use tarflume_packer::{Problem, ProblemKind, counts, units};
 
 use super::*;
 
@@ -16,6 +16,7 @@ fn report(problems: Vec<Problem>) -> Report {
         samples: 30,
         bytes: 3000,
         extensions: BTreeMap::new(),
+        unchecked: Vec::new(),
         shards_without_checksums: 0,
         shards_of_append: 0,
         notes: Vec::new(),
@@ -48,13 +49,13 @@ fn annotations_of_github_are_one_line_each() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert_eq!(
-        lines[0],
+        lines[1],
         "::error file=a b/100%25|%2C%3A<x>.tar,title=checksum::byte 512: key k|1: bytes `differ`%0A| & \"more\"\u{1}"
     );
     assert!(
-        lines[3].starts_with("::notice title=pack verify::3 shards, 30 samples"),
+        lines[0].starts_with("::notice title=pack verify::3 shards, 30 samples"),
         "{}",
-        lines[3]
+        lines[0]
     );
 }
 
@@ -68,9 +69,71 @@ fn a_table_of_markdown_has_three_cells_a_row() {
     }
     assert!(text.contains("&lt;") || !text.contains("<x> "));
     assert_eq!(markdown(&report(Vec::new())), "✅ 3 shards, 30 samples, 3.0 kB: whole\n");
-    let many =
-        (0..250).map(|n| Problem::new(ProblemKind::Empty, format!("{n}.tar"), "it is empty"));
-    assert!(markdown(&report(many.collect())).contains("50 more problems are not in this table."));
+}
+
+#[test]
+fn each_form_is_bounded_and_states_first_how_much_it_leaves_out() {
+    let problem = |n: u32| {
+        let reason = "x".repeat(if n == 0 { 5000 } else { 100 });
+        Problem::new(ProblemKind::Schema, format!("{}.tar", n % 7), reason).of(format!("k{n}"))
+    };
+    let report = Report {
+        warnings: (0..500).map(problem).collect(),
+        unlisted: 1,
+        ..report((0..60_002).map(problem).collect())
+    };
+    for (name, text, most, left_out) in [
+        ("github", github(&report), 50_000, 59_903),
+        ("markdown", markdown(&report), 64 * 1024, 59_803),
+        ("junit", junit(&report), 3_000_000, 50_003),
+        ("sarif", sarif(&report), 25_000_000, 35_003),
+    ] {
+        assert!(text.len() < most, "{name}: {} bytes", text.len());
+        let left_out =
+            format!("at least {} more problems are not listed here", units::count(left_out));
+        let place = text.find(&left_out).unwrap_or_else(|| panic!("{name}: {left_out}"));
+        assert!(place < 2000, "{name}: byte {place}");
+        assert!(text.find("3 shards, 30 samples").is_some(), "{name}");
+    }
+    let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 25_000);
+}
+
+#[test]
+fn what_was_not_checked_is_in_each_form() {
+    let what = "no part 'nope' was found for its schema";
+    let report = Report { unchecked: vec![what.into()], whole: false, ..report(Vec::new()) };
+    for text in
+        [github(&report), markdown(&report), junit(&report), sarif(&report), report.to_string()]
+    {
+        assert!(text.contains(&format!("not checked: {what}")), "{text}");
+        assert!(!text.contains(": whole"), "{text}");
+    }
+    assert!(junit(&report).contains("failures=\"0\" errors=\"1\""));
+    let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
+    assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+}
+
+#[test]
+fn results_of_sarif_have_fingerprints_that_do_not_depend_on_bytes_and_rules_have_help() {
+    let problem =
+        |key: &str, byte: u64| Problem::new(ProblemKind::Checksum, "a.tar", "why").at(byte).of(key);
+    let prints = |problems: Vec<Problem>| -> Vec<String> {
+        let log: Value = serde_json::from_str(&sarif(&report(problems))).unwrap();
+        let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
+        assert_eq!(rule["fullDescription"]["text"], ProblemKind::Checksum.meaning());
+        assert_eq!(rule["help"]["text"], ProblemKind::Checksum.remedy());
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        let print = |result: &Value| {
+            result["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap().to_string()
+        };
+        results.iter().map(print).collect()
+    };
+    let before = prints(vec![problem("a", 0), problem("a", 512), problem("b", 1024)]);
+    let after = prints(vec![problem("a", 7), problem("a", 600), problem("b", 2048)]);
+    assert_eq!(before, after);
+    assert!(before[0].ends_with(":1") && before[1].ends_with(":2") && before[2].ends_with(":1"));
+    assert_ne!(before[0].split(':').next(), before[2].split(':').next());
 }
 
 #[test]
@@ -122,8 +185,8 @@ fn warnings_are_in_each_form_and_fail_nothing() {
     let warning = Problem::new(ProblemKind::MissingPart, "a.tar", text).at(512).of("k");
     let report = Report { warnings: vec![warning], ..report(Vec::new()) };
     let annotations = github(&report);
-    let first = annotations.lines().next().unwrap();
-    assert_eq!(first, format!("::warning file=a.tar,title=missing-part::byte 512: key k: {text}"));
+    let second = annotations.lines().nth(1).unwrap();
+    assert_eq!(second, format!("::warning file=a.tar,title=missing-part::byte 512: key k: {text}"));
     assert!(markdown(&report).starts_with("✅") && markdown(&report).contains("no part 'json'"));
     let log: Value = serde_json::from_str(&sarif(&report)).unwrap();
     let run = &log["runs"][0];

@@ -40,6 +40,7 @@ impl Set {
             reading: Reading::Everything,
             entry_points: false,
             force: false,
+            accept_edits: false,
             allow_missing_end: false,
             splits: false,
             ignore_zeros: false,

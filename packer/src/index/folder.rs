@@ -78,6 +78,30 @@ fn refuse(tar: PathBuf) -> Indexed {
     Indexed { tar, result: Err(Failure::bad_data(text)) }
 }
 
+/// Refuses a manifest that was edited after it was written, or accepts it: then it is written again with the digest of
+/// its text. Returns true if it was written.
+///
+/// # Errors
+/// Returns an error for an edited manifest that is not to be accepted, for one that is none, and if the operating
+/// system refuses.
+pub(crate) fn accept_edits(folder: &Path, accept: bool) -> Result<bool, Failure> {
+    let path = folder.join(FILE_NAME);
+    if !files::exists(&path)? {
+        return Ok(false);
+    }
+    let bytes = files::read_whole(&path, "read the manifest")?;
+    match (Manifest::from_json(&bytes), Manifest::from_edited_json(&bytes)) {
+        (Ok(_), _) if Manifest::is_protected(&bytes) => Ok(false),
+        (_, Ok(edited)) if accept => {
+            write_whole(&path, &edited.to_json())?;
+            Ok(true)
+        }
+        (_, Err(error)) if accept => Err(error.with_path(path).into()),
+        (Err(error), Ok(_)) => Err(error.with_path(path).into()),
+        _ => Ok(false), // written by an earlier version, or damaged
+    }
+}
+
 /// Writes the folder's manifest if all its tars have a sidecar.
 ///
 /// # Errors

@@ -18,6 +18,8 @@ pub struct Options {
     pub splits: bool,
     /// Replaces sidecars and manifests that exist.
     pub force: bool,
+    /// Accepts a manifest that was edited by hand, and writes its digest again.
+    pub accept_edits: bool,
     /// Accepts a tar without an end marker as complete, with a warning.
     pub allow_missing_end: bool,
     /// Reads on behind end markers, for tars that were joined.
@@ -39,6 +41,7 @@ impl Options {
             columns: Columns::default(),
             splits: false,
             force: false,
+            accept_edits: false,
             allow_missing_end: false,
             ignore_zeros: false,
             jobs: 1,

@@ -27,6 +27,12 @@ pub(super) fn index(
             "{url}: this server takes no sidecars; index a copy of the tars, and upload what was made"
         )));
     }
+    if options.accept_edits {
+        return Err(Failure::usage(format!(
+            "{url}: --accept-edits is about a dataset.json on this machine: edit a copy, run `pack index \
+             --accept-edits` there, and upload the file"
+        )));
+    }
     let url = url.trim_end_matches('/');
     let single = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar"));
     let remote = RemoteFolder::open(single.map_or(url, |(folder, _)| folder), &options.storage)?;
@@ -38,6 +44,7 @@ pub(super) fn index(
         return Err(Failure::usage(format!("{url}: there is no *.tar in this folder")));
     }
     remote.copy_small(FILE_NAME)?;
+    folder::accept_edits(remote.folder(), false).map_err(|failure| remote.failure(failure))?;
     let options = with_recorded_rules(remote.folder(), options);
     let options = &options.map_err(|failure| remote.failure(failure))?;
     let mut tars = in_parallel(options.jobs, names, |name| Indexed {

@@ -18,6 +18,7 @@ fn everything() -> Options {
         reading: Reading::Everything,
         entry_points: false,
         force: false,
+        accept_edits: false,
         allow_missing_end: false,
         splits: false,
         ignore_zeros: false,

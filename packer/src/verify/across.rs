@@ -156,7 +156,10 @@ fn clash<'a>(shards: &'a Shards, pair: Pair, firsts: &mut Firsts<'a>) -> Result<
     let (kind, text) = match pair.clash {
         Clash::Same if split => (
             ProblemKind::SplitSample,
-            format!("other parts of this sample are {place}; readers take them as two samples"),
+            format!(
+                "other parts of this sample are {place}; readers take them as two samples; pack the samples again, \
+                 which puts their parts together"
+            ),
         ),
         Clash::Same => (ProblemKind::RepeatedKey, format!("a sample with the same key is {place}")),
         Clash::CaseOnly => (

@@ -15,6 +15,7 @@ impl fmt::Display for Report {
             writeln!(f, "at least {} more are not listed", units::count(self.unlisted))?;
         }
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
+        self.unchecked.iter().try_for_each(|what| writeln!(f, "not checked: {what}"))?;
         f.write_str(&self.summary())?;
         let irregular = irregular_note(&self.irregular_jpegs);
         self.notes.iter().chain(&irregular).try_for_each(|note| write!(f, "\nnote: {note}"))
@@ -31,8 +32,12 @@ impl Report {
             units::counted(self.samples, "sample", "samples"),
             units::bytes(self.bytes)
         );
-        if self.whole {
+        if self.whole && self.shards_without_checksums > 0 && self.level > Level::Quick {
+            line.push_str("no problem found, but not all bytes have checksums");
+        } else if self.whole {
             line.push_str("whole");
+        } else if self.problems.is_empty() {
+            line.push_str("no problem found, but not all was checked");
         } else {
             let kinds: Vec<String> = self
                 .counts
@@ -45,12 +50,6 @@ impl Report {
         if !self.warnings.is_empty() {
             let warnings = units::counted(self.warnings.len() as u64, "warning", "warnings");
             line.push_str(&format!("; {warnings}"));
-        }
-        if self.shards_without_checksums > 0 && self.level > Level::Quick {
-            let shards = units::counted(self.shards_without_checksums, "shard has", "shards have");
-            line.push_str(&format!(
-                "\nnote: {shards} no checksums, so their data is not verified; `pack index --force DIR` adds them"
-            ));
         }
         if self.shards_of_append > 0 {
             let shards = units::counted(self.shards_of_append, "shard is", "shards are");

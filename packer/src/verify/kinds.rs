@@ -8,6 +8,9 @@ use tarflume_formats::{Error, ErrorKind, Result, name};
 
 use crate::problem::{Problem, ProblemKind};
 
+/// What to do about changed bytes.
+pub(super) const RESTORE: &str = "restore the shard from a copy, or pack its samples again";
+
 /// Returns the error if it is about data. An error of the machine is not a finding and ends the
 /// command.
 ///
@@ -75,7 +78,7 @@ fn key_of(shown: String) -> String {
 /// Why a part is not the one that the sidecar describes.
 pub(crate) fn differs(ext: &[u8], found: u32, expected: u32) -> String {
     format!(
-        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed",
+        "part '{}' has checksum {found:08x}, the sidecar states {expected:08x}: its bytes changed; {RESTORE}",
         name::shown(ext)
     )
 }

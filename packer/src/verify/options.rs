@@ -1,6 +1,7 @@
 //! The options of a verification; data only.
 
 use serde::Serialize;
+use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
 
 use super::profile::Profile;
@@ -48,6 +49,10 @@ pub struct Options {
     pub schemas: Vec<PartSchema>,
     /// Where the class of a sample is, to count classes; read at the levels full and decode.
     pub class: Option<ClassField>,
+    /// The classes of the samples, whose names are compared; `None` for those that the data set states.
+    pub class_table: Option<ClassTable>,
+    /// Requires that all bytes have a checksum: the data of shards in their sidecars, and the manifest in itself.
+    pub require_checksums: bool,
     /// Which texts are JSON; `None` for the rules with which the data set was packed.
     pub json: Option<JsonRules>,
     /// How parts were checked when they were packed; `None` for what the data set states. After

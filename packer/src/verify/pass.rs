@@ -4,6 +4,7 @@
 //! so that each damaged sample is named. Without a sidecar it ends there, and reports that.
 
 mod compare;
+mod inside;
 mod undecoded;
 
 use std::path::Path;
@@ -15,8 +16,9 @@ use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
 };
 
-use self::undecoded::{Picture, Undecoded};
+use self::undecoded::Undecoded;
 use super::bad_name::bad_name;
+use super::class_names::ClassNames;
 use super::cursor::{Cursor, Listed};
 use super::kinds;
 use super::options::{Level, Options};
@@ -27,7 +29,7 @@ use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
 use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind, Problems};
-use crate::schema::{PartSchema, SchemaFault};
+use crate::schema::PartSchema;
 use crate::stop::Stop;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
@@ -62,6 +64,8 @@ struct Pass<'a> {
     cursor: Option<Cursor<'a>>,
     /// True if the tar has the length that the sidecar states: then every listed part must exist.
     same_length: bool,
+    /// True if the tar has fewer bytes than the sidecar states.
+    is_shorter: bool,
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
@@ -69,6 +73,7 @@ struct Pass<'a> {
     schemas: &'a [PartSchema],
     json: JsonRules,
     class: Option<&'a ClassField>,
+    class_names: Option<ClassNames<'a>>,
     values: Option<StoredValues<'a>>,
     classes: ClassCounts,
     stop: &'a Stop,
@@ -95,6 +100,7 @@ pub(crate) fn over(
     let mut pass = Pass {
         tar,
         same_length: sidecar.is_some_and(|index| index.tar_length() == reader.length()),
+        is_shorter: sidecar.is_some_and(|index| index.tar_length() > reader.length()),
         packed,
         reader,
         cursor: sidecar.map(|index| Cursor::new(tar, index)).transpose()?,
@@ -103,6 +109,10 @@ pub(crate) fn over(
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
         class: options.class.as_ref(),
+        class_names: ClassNames::new(
+            options.class_table.as_ref(),
+            options.json.unwrap_or_default(),
+        ),
         values: sidecar
             .map(|index| StoredValues::new(tar, index, options.json.unwrap_or_default()))
             .transpose()?
@@ -224,47 +234,6 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Compares a part with its schemas, and counts its class.
-    fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
-        let schemas = self.schemas;
-        if let Some(field) = self.class.filter(|field| field.is_in(ext)) {
-            self.classes.take(field, self.reader.data(member)?, self.json);
-        }
-        for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
-            let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
-                None => continue,
-                Some(SchemaFault::NoJson(why)) => (ProblemKind::BadJson, why),
-                Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why),
-            };
-            self.push(kind, member.data, key, &why);
-        }
-        Ok(())
-    }
-
-    /// Decodes a part, as far as that can be done at once.
-    fn decode(
-        &mut self,
-        member: &Member,
-        key: &[u8],
-        content: Content,
-        points: Option<&'a [u8]>,
-    ) -> Result<()> {
-        let data = self.reader.data(member)?;
-        let tar = self.tar;
-        let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
-        let wrong = match found.map(|found| found.codes) {
-            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
-            Ok(None) if points.is_some() => {
-                let text = "a JPEG of this kind has no entry points";
-                vec![PointFault::points(member.data, key, text)]
-            }
-            Ok(None) => Vec::new(),
-            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
-        };
-        wrong.into_iter().for_each(|wrong| self.wrong(wrong));
-        Ok(())
-    }
-
     /// Reports a link or device with the name of a part, which all readers skip.
     fn passed_over(&mut self, member: &Member) {
         if member.kind == MemberKind::File && member.name.is_empty() {
@@ -356,6 +325,10 @@ impl<'a> Pass<'a> {
     /// Ends a walk that cannot continue: reports what is lost after this place.
     fn stop(&mut self, error: Error) {
         let mut problem = kinds::in_tar(&error);
+        // The kind that level quick finds: it has been whole, so its writer was not killed.
+        if problem.kind == ProblemKind::MissingEnd && self.is_shorter {
+            problem.kind = ProblemKind::Truncated;
+        }
         let cut = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::MissingEnd);
         match &self.cursor {
             Some(cursor) if cut && !cursor.is_other_tar() => {
@@ -389,6 +362,8 @@ impl<'a> Pass<'a> {
             // Findings of JPEGs that waited for others come late.
             self.problems.listed.sort_by_key(|problem| problem.byte.unwrap_or(u64::MAX));
         }
+        let differing = self.class_names.take().map(ClassNames::problems);
+        differing.into_iter().flatten().for_each(|problem| self.problems.push(problem));
         let mut other_tar = false;
         if let Some(cursor) = &mut self.cursor {
             other_tar = cursor.is_other_tar();

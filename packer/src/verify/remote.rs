@@ -10,7 +10,7 @@ use tarflume_formats::{index_path, read_manifest};
 
 use super::kinds;
 use super::options::{Level, Options};
-use super::sets::{Set, Target};
+use super::sets::{self, Set, Target};
 use super::shard::{self, Proved};
 use crate::failure::Failure;
 use crate::json_rules;
@@ -37,10 +37,10 @@ pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
         return Ok(Set { targets: vec![target], ..Set::default() });
     }
     let remote = Arc::new(RemoteFolder::open(url, &options.storage)?);
-    of_folder(&remote).map_err(|failure| remote.failure(failure))
+    of_folder(&remote, options).map_err(|failure| remote.failure(failure))
 }
 
-fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
+fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failure> {
     let mut set = Set::default();
     let has_manifest = remote.copy_small(FILE_NAME)?;
     let names = remote.tars()?.unwrap_or_default();
@@ -55,6 +55,11 @@ fn of_folder(remote: &Arc<RemoteFolder>) -> Result<Set, Failure> {
         Ok(manifest) => {
             set.json = json_rules::of_manifest(Some(&manifest));
             set.check = check_of(&manifest);
+            set.about = Some(manifest.about.clone());
+            if options.require_checksums {
+                let problem = sets::unprotected(&remote.copy_of(FILE_NAME))?;
+                set.problems.extend(problem.map(|problem| shown(remote, problem)));
+            }
             for entry in manifest.shards {
                 listed.insert(entry.name.clone());
                 let tar = remote.copy_of(&entry.name);

@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
-use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::shown::shell_word;
-use tarflume_formats::{files, read_manifest};
+use tarflume_formats::{About, files, read_manifest};
 
 use super::kinds;
+use super::options::Options;
 use crate::check::CheckLevel;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
 use crate::json_rules;
+use crate::packed_shard;
 use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
 use crate::unplanned::check_of;
@@ -42,36 +44,78 @@ pub(crate) struct Set {
     pub problems: Vec<Problem>,
     /// Which texts are JSON by the rules with which the data set was packed.
     pub json: JsonRules,
+    /// The classes and columns that the manifest states.
+    pub about: Option<About>,
     /// How its parts were checked when they were packed; `None` if that is not known.
     pub check: Option<CheckLevel>,
     /// Number of shards beside them that an interrupted append has moved here.
     pub shards_of_append: usize,
 }
 
-/// Returns the sets of the command line: one per folder, and one of all single shards.
+/// The sets of the command line.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// One per folder, and one of all single shards.
+    pub sets: Vec<Set>,
+    /// Why there is nothing to verify at a path.
+    pub nothing: Vec<Failure>,
+}
+
+/// Returns the sets of the command line.
 ///
 /// # Errors
-/// Returns an error if a path does not exist or has nothing to verify.
-pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
-    let mut sets = Vec::new();
+/// Returns an error if the operating system does not answer. A path at which there is nothing to verify is listed.
+pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<Found, Failure> {
+    let mut found = Found::default();
     let mut single = Set::default();
     for path in paths {
-        if is_folder(path)? {
-            sets.push(of_folder(path)?);
-        } else if path.file_name().is_some_and(|name| name == FILE_NAME) {
-            sets.push(of_folder(tarflume_formats::publish::folder_of(path))?);
-        } else {
-            single.targets.push(Target { tar: path.clone(), entry: None, remote: None });
+        match of_path(path, options) {
+            Ok(Given::Folder(set)) => found.sets.push(*set),
+            Ok(Given::Tar(tar)) => {
+                single.targets.push(Target { tar, entry: None, remote: None });
+            }
+            Err(failure) if failure.exit == Exit::Usage => found.nothing.push(failure),
+            Err(failure) => return Err(failure),
         }
     }
     if !single.targets.is_empty() {
         single.json = json_rules::beside(single.targets.iter().map(|target| target.tar.as_path()))?;
-        sets.push(single);
+        found.sets.push(single);
     }
-    Ok(sets)
+    Ok(found)
 }
 
-fn of_folder(path: &Path) -> Result<Set, Failure> {
+/// What a path of the command line names.
+enum Given {
+    Folder(Box<Set>),
+    Tar(PathBuf),
+}
+
+fn of_path(path: &Path, options: &Options) -> Result<Given, Failure> {
+    if is_folder(path)? {
+        return Ok(Given::Folder(Box::new(of_folder(path, options)?)));
+    }
+    if path.file_name().is_some_and(|name| name == FILE_NAME) {
+        let folder = tarflume_formats::publish::folder_of(path);
+        return Ok(Given::Folder(Box::new(of_folder(folder, options)?)));
+    }
+    // Of a sidecar, its tar: hooks and globs name both.
+    Ok(Given::Tar(packed_shard::tar_of_sidecar(path)?.unwrap_or_else(|| path.to_path_buf())))
+}
+
+/// Returns a problem if a manifest has no digest of its own text.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub(super) fn unprotected(path: &Path) -> Result<Option<Problem>, Failure> {
+    let bytes = files::read_whole(path, "read the manifest")?;
+    let text = "the manifest has no checksum, as those of earlier versions, so a change of it is not found; add one \
+                with `pack index --accept-edits DIR`";
+    let problem = || Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text);
+    Ok((!Manifest::is_protected(&bytes)).then(problem))
+}
+
+fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     let manifest_path = path.join(FILE_NAME);
     // Without shards, which is wrong usage, a manifest alone can still be verified.
     let (there, packed) = match folder::tars(path) {
@@ -93,6 +137,10 @@ fn of_folder(path: &Path) -> Result<Set, Failure> {
     };
     set.json = json_rules::of_manifest(manifest.as_ref());
     set.check = manifest.as_ref().and_then(check_of);
+    set.about = manifest.as_ref().map(|manifest| manifest.about.clone());
+    if manifest.is_some() && options.require_checksums {
+        set.problems.extend(unprotected(&manifest_path)?);
+    }
     let has_manifest = manifest.is_some();
     // Beside a manifest they are not part of the data set, and no reader of it opens them.
     for Indexed { tar, .. } in packed.into_iter().filter(|_| !has_manifest) {

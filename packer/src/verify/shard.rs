@@ -213,8 +213,10 @@ fn digest(
     if let (Some(expected), Some(found)) = (expected, found)
         && expected != found
     {
-        let text =
-            format!("the tar's blake3 is {found}, the {source} {expected}: its bytes changed");
+        let text = format!(
+            "the tar's blake3 is {found}, the {source} {expected}: its bytes changed; {}",
+            kinds::RESTORE
+        );
         problems.push(Problem::new(ProblemKind::Digest, tar.display().to_string(), text));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
-use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::{Reading, index_path};
 
 use super::*;
@@ -39,6 +39,7 @@ fn index(dir: &Path) {
         reading: Reading::Everything,
         entry_points: false,
         force: true,
+        accept_edits: false,
         allow_missing_end: true,
         splits: false,
         ignore_zeros: false,
@@ -58,6 +59,8 @@ fn options(level: Level) -> Options {
         profiles,
         schemas: Vec::new(),
         class: None,
+        class_table: None,
+        require_checksums: false,
         json: None,
         check: None,
         ignore_zeros: false,
@@ -198,7 +201,8 @@ fn a_damaged_or_missing_sidecar_leaves_the_tar_to_be_walked() {
 fn a_manifest_must_describe_the_files_beside_it() {
     let (quick, full) = after(FILE_NAME, |json| {
         let text = String::from_utf8(json.clone()).unwrap();
-        *json = text.replace("\"samples\":5", "\"samples\":6").replace("10,", "12,").into_bytes();
+        let edited = text.replace("\"samples\":5", "\"samples\":6").replace("10,", "12,");
+        *json = Manifest::from_edited_json(edited.as_bytes()).unwrap().to_json();
     });
     // Samples and parts are both ten: only the totals of a good manifest are their sum.
     for report in [&quick, &full] {

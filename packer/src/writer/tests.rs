@@ -66,6 +66,8 @@ fn verified(folder: &Path, level: Level) -> verify::Report {
         ignore_zeros: false,
         schemas: Vec::new(),
         class: None,
+        class_table: None,
+        require_checksums: false,
         json: None,
         check: None,
         jobs: 1,

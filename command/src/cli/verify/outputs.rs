@@ -1,0 +1,244 @@
+//! The reports of `pack verify` and the file of `--write-expect`: their paths are checked before the pass, and all are
+//! written after it, also after one has failed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use rustix::fs::Access;
+use tarflume_formats::Durability;
+use tarflume_formats::files::{self, Kind};
+use tarflume_formats::output::{OutputFile, OutputKind, contains};
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::{self, ShowPath};
+use tarflume_packer::Failure;
+use tarflume_packer::verify::Report;
+
+use super::super::out;
+use super::Args;
+use crate::reports;
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ReportFormat {
+    /// A line for each problem, and the totals
+    Text,
+    /// One JSON object
+    Json,
+    /// JUnit's XML, for Jenkins, GitLab, Azure Pipelines
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+    /// A table for the summary of a job, or for a pull request
+    Markdown,
+}
+
+/// A report to be written; without a path, to standard output.
+#[derive(Debug, Clone)]
+pub(super) struct ReportFile {
+    form: ReportFormat,
+    path: Option<PathBuf>,
+}
+
+/// Parses `FORMAT=FILE`.
+pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
+    let words: Vec<String> = ReportFormat::value_variants()
+        .iter()
+        .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
+        .collect();
+    let wrong = || format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "));
+    let (form, path) =
+        text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(wrong)?;
+    let form = <ReportFormat as ValueEnum>::from_str(form, false).map_err(|_| wrong())?;
+    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
+}
+
+/// A report on its way to a file.
+struct ReportOutput {
+    form: ReportFormat,
+    file: OutputFile,
+}
+
+/// What is written after the pass.
+pub(super) struct Outputs {
+    files: Vec<ReportOutput>,
+    /// The form of the report on standard output. Text is printed on standard error beside a report that takes its
+    /// place.
+    printed: ReportFormat,
+    takes_stdout: bool,
+    expect: Option<OutputFile>,
+}
+
+/// What `--write-expect` writes.
+const EXPECTATION: OutputKind = OutputKind {
+    name: "a file that --write-expect wrote",
+    is: |bytes| contains(bytes, "\"tarflume-expect\""),
+};
+
+impl Outputs {
+    /// Checks the paths of all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written at its path, or if two have one path.
+    pub(super) fn of(args: &Args) -> Result<Outputs, Failure> {
+        let mut outputs = Outputs {
+            files: Vec::new(),
+            printed: args.format,
+            takes_stdout: false,
+            expect: None,
+        };
+        for ReportFile { form, path } in &args.report {
+            match path {
+                Some(path) => {
+                    let file = checked("--report", path, form.kind())?;
+                    outputs.files.push(ReportOutput { form: *form, file });
+                }
+                None if outputs.takes_stdout || args.format != ReportFormat::Text => {
+                    let text = "standard output takes one report: give a file to the other with \
+                                --report FORMAT=FILE";
+                    return Err(Failure::usage(text));
+                }
+                None => {
+                    outputs.printed = *form;
+                    outputs.takes_stdout = true;
+                }
+            }
+        }
+        if let Some(path) = &args.write_expect {
+            outputs.expect = Some(checked("--write-expect", path, EXPECTATION)?);
+        }
+        outputs.check_names()?;
+        Ok(outputs)
+    }
+
+    fn check_names(&self) -> Result<(), Failure> {
+        let mut paths = self.files.iter().map(|report| &report.file).chain(&self.expect);
+        while let Some(file) = paths.next() {
+            if paths.clone().any(|other| other.path() == file.path()) {
+                let path = file.path().shown();
+                let text = format!("{path}: two outputs have this path; give another one to one of them");
+                return Err(Failure::usage(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes and prints all outputs. Prints and returns the failures.
+    pub(super) fn write(&self, report: &Report, quiet: bool) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for ReportOutput { form, file } in &self.files {
+            let written = file.write(form.of(report).as_bytes(), Durability::Cached);
+            failures.extend(written.err().map(Failure::from));
+        }
+        failures.extend(self.print(report, quiet).err());
+        if report.whole {
+            failures.extend(self.write_expect(report).err());
+        }
+        for failure in &failures {
+            print_message!("error: {failure}");
+        }
+        failures
+    }
+
+    fn print(&self, report: &Report, quiet: bool) -> Result<(), Failure> {
+        if self.printed == ReportFormat::Text && !self.takes_stdout {
+            return out::printed(print_text(report, quiet));
+        }
+        print(&self.printed.of(report))?;
+        if self.takes_stdout && !(quiet && report.whole) {
+            print_message!("{report}");
+        } else {
+            report.unchecked.iter().for_each(|what| print_message!("error: not checked: {what}"));
+        }
+        Ok(())
+    }
+
+    fn write_expect(&self, report: &Report) -> Result<(), Failure> {
+        let Some(file) = &self.expect else { return Ok(()) };
+        let path = file.path().shown();
+        let refused = |why| Failure::usage(format!("--write-expect {path}: {why}"));
+        report.found.is_complete().map_err(refused)?;
+        Ok(file.write(report.found.to_json().as_bytes(), Durability::Synced)?)
+    }
+}
+
+/// Checks that a file of this kind can be written at a path: its folder exists and admits files.
+fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
+    let folder = folder_of(path);
+    if files::kind(folder)? != Some(Kind::Folder) {
+        let text = format!(
+            "{option} {}: there is no folder {}; create it, or give another path",
+            path.shown(),
+            folder.shown()
+        );
+        return Err(Failure::usage(text));
+    }
+    let file = OutputFile::new(path, kind)?;
+    match rustix::fs::access(folder, Access::WRITE_OK) {
+        Ok(()) => Ok(file),
+        Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
+    }
+}
+
+impl ReportFormat {
+    /// Returns how files of this form are known again.
+    fn kind(self) -> OutputKind {
+        match self {
+            ReportFormat::Text => OutputKind {
+                name: "a report as text",
+                is: |bytes| {
+                    let has = |words: [&str; 2]| words.iter().any(|word| contains(bytes, word));
+                    has([" shard, ", " shards, "])
+                        && has([" sample, ", " samples, "])
+                        && has([": whole", " problem"])
+                },
+            },
+            ReportFormat::Json => OutputKind {
+                name: "a report as JSON",
+                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
+            },
+            ReportFormat::Junit => OutputKind {
+                name: "a report in JUnit's XML",
+                is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
+            },
+            ReportFormat::Sarif => OutputKind {
+                name: "a report in SARIF",
+                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
+            },
+            ReportFormat::Github => {
+                OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
+            }
+            ReportFormat::Markdown => OutputKind {
+                name: "a report in Markdown",
+                is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
+            },
+        }
+    }
+
+    /// Returns the report in this form.
+    fn of(self, report: &Report) -> String {
+        match self {
+            ReportFormat::Text => format!("{report}\n"),
+            ReportFormat::Json => format!("{}\n", shown::json_lines(report)),
+            ReportFormat::Junit => reports::junit(report),
+            ReportFormat::Sarif => reports::sarif(report),
+            ReportFormat::Github => reports::github(report),
+            ReportFormat::Markdown => reports::markdown(report),
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut to = out::stdout();
+    out::printed(to.write_all(text.as_bytes()).and_then(|()| to.flush()))
+}
+
+fn print_text(report: &Report, quiet: bool) -> std::io::Result<()> {
+    let mut to = out::screen();
+    if !(quiet && report.whole) {
+        writeln!(to, "{report}")?;
+    }
+    to.flush()
+}

@@ -1,0 +1,118 @@
+//! `ClassNames`: compares the names of classes in samples with the class table of the manifest.
+//!
+//! `--label` and `--voc` write the name of a class beside its id. If the table was edited, each sample of the class
+//! differs, so a shard has one problem for each id and name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tarflume_formats::json::{JsonRules, Value, parse};
+use tarflume_formats::tar::Member;
+use tarflume_formats::{ClassTable, name};
+
+use crate::problem::{Problem, ProblemKind};
+use crate::units;
+
+/// The part with the class.
+const EXT: &[u8] = b"json";
+/// The field of ids that has a field of names beside it.
+const CLASS: &str = "/class";
+/// Different pairs of id and name that a shard keeps.
+const MOST: usize = 1000;
+
+/// The names of a shard's samples that are not those of the table.
+#[derive(Debug)]
+pub(super) struct ClassNames<'a> {
+    table: &'a ClassTable,
+    json: JsonRules,
+    differing: BTreeMap<(i64, String), Differing>,
+}
+
+/// Samples with an id and a name that the table does not give it.
+#[derive(Debug)]
+struct Differing {
+    samples: u64,
+    first: Problem,
+}
+
+impl<'a> ClassNames<'a> {
+    /// Begins a shard; `None` if the table is not about a field that has names beside it.
+    pub(super) fn new(table: Option<&'a ClassTable>, json: JsonRules) -> Option<ClassNames<'a>> {
+        let table = table.filter(|table| table.pointer.ends_with(CLASS))?;
+        Some(ClassNames { table, json, differing: BTreeMap::new() })
+    }
+
+    /// Returns true if parts with this extension have the class.
+    pub(super) fn are_in(&self, ext: &[u8]) -> bool {
+        ext == EXT
+    }
+
+    /// Compares the classes of a part.
+    pub(super) fn take(&mut self, tar: &Path, member: &Member, key: &[u8], part: &[u8]) {
+        let Ok(json) = parse(part, self.json) else { return };
+        let names = format!("{}_name", self.table.pointer);
+        let (Some(ids), Some(names)) = (json.pointer(&self.table.pointer), json.pointer(&names))
+        else {
+            return;
+        };
+        let mut seen = Vec::new();
+        for (id, name) in pairs(ids, names) {
+            if self.table.name(id) == Some(name) || seen.contains(&(id, name)) {
+                continue;
+            }
+            seen.push((id, name));
+            let is_new = !self.differing.contains_key(&(id, name.to_string()));
+            if is_new && self.differing.len() >= MOST {
+                continue;
+            }
+            let differing =
+                self.differing.entry((id, name.to_string())).or_insert_with(|| Differing {
+                    samples: 0,
+                    first: Problem::new(ProblemKind::ClassName, tar.display().to_string(), "")
+                        .at(member.data)
+                        .of(name::shown(key)),
+                });
+            differing.samples += 1;
+        }
+    }
+
+    /// Returns a problem for each id and name.
+    pub(super) fn problems(self) -> Vec<Problem> {
+        let table = self.table;
+        let problem = |((id, found), Differing { samples, first })| {
+            let found: String = found;
+            let reason = format!(
+                "class {id} is '{}' here, {} in dataset.json{}; restore dataset.json from a copy, or pack the \
+                 samples again",
+                name::shown(found.as_bytes()),
+                match table.name(id) {
+                    Some(name) => format!("'{}'", name::shown(name.as_bytes())),
+                    None => "and not listed".into(),
+                },
+                match samples - 1 {
+                    0 => String::new(),
+                    more => {
+                        let more = units::counted(more, "other sample", "other samples");
+                        format!(" ({more} of this shard, too)")
+                    }
+                }
+            );
+            Problem { reason, ..first }
+        };
+        self.differing.into_iter().map(problem).collect()
+    }
+}
+
+/// Returns ids with their names: of one class, or of two lists of equal length.
+fn pairs<'v>(ids: &'v Value, names: &'v Value) -> Vec<(i64, &'v str)> {
+    let pair = |(id, name): (&'v Value, &'v Value)| match (id, name) {
+        (Value::Number(id), Value::String(name)) => Some((id.parse().ok()?, name.as_str())),
+        _ => None,
+    };
+    match (ids, names) {
+        (Value::Array(ids), Value::Array(names)) if ids.len() == names.len() => {
+            ids.iter().zip(names).filter_map(pair).collect()
+        }
+        _ => pair((ids, names)).into_iter().collect(),
+    }
+}
