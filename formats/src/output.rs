@@ -82,7 +82,10 @@ pub fn must_be_outside(path: &Path) -> Result<()> {
     if name == FILE_NAME || OF_SETS.iter().any(|end| name.ends_with(end)) {
         return Err(refused(path, "only a data set has a file of this name; give another one"));
     }
-    let mut folders = vec![canonical(folder_of(path))?];
+    // A missing folder would be created in the one above it.
+    let above = folder_of(path).ancestors().map(|above| canonical(named(above)));
+    let above = above.find_map(Result::transpose).transpose()?;
+    let mut folders = vec![above];
     if let Some(target) = canonical(path)? {
         folders.push(target.parent().map(Path::to_path_buf));
     }
@@ -97,6 +100,11 @@ pub fn must_be_outside(path: &Path) -> Result<()> {
 
 fn refused(path: &Path, text: &str) -> Error {
     Error::new(ErrorKind::Exists, text).with_path(path)
+}
+
+/// Returns `.` for the empty path.
+fn named(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
 /// Returns the path without links and `..`; `None` if there is nothing.
@@ -197,7 +205,7 @@ mod tests {
     fn a_path_in_a_data_set_is_refused_in_every_spelling() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        for folder in ["set/.pack/shards", "tars", "plain", "out"] {
+        for folder in ["set/.pack/shards", "set/sub", "tars", "plain", "out"] {
             fs::create_dir_all(at(folder)).unwrap();
         }
         for file in ["set/dataset.json", "tars/a.tar", "tars/a.index", "plain/b.tar", "set/p.html"] {
@@ -207,7 +215,7 @@ mod tests {
         symlink(at("set/p.html"), at("out/link.html")).unwrap();
         for inside in [
             "set/p.html", "set/new.html", "out/../set/p.html", "link/p.html", "out/link.html",
-            "set/.pack/p.html", "set/.pack/shards/p.html", "tars/p.html",
+            "set/.pack/p.html", "set/.pack/shards/p.html", "set/none/p.html", "tars/p.html",
         ] {
             assert!(why(&at(inside)).contains("outside"), "{inside}");
         }

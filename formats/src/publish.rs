@@ -3,6 +3,7 @@
 //! Two attempts at the same file never share a temporary name, and the second to finish finds the
 //! first one's file and changes nothing: a task that an engine delivers twice does no harm.
 
+mod rename;
 mod temp;
 
 use std::fs::{self, File};
@@ -13,6 +14,7 @@ use std::time::SystemTime;
 use crate::error::{Error, Result};
 use crate::files::{self, Kind, patiently};
 
+pub use rename::{Published, remove_if_exists, rename_new};
 pub use temp::{TEMP_SUFFIX, TempFile, is_temporary, sweep};
 
 /// Whether a published file must survive a power failure.
@@ -22,78 +24,6 @@ pub enum Durability {
     Synced,
     /// Left to the operating system.
     Cached,
-}
-
-/// The result of a rename without replacement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Published {
-    /// The file has its final name.
-    New,
-    /// A file of that name exists; it was left unchanged and the temporary file was removed.
-    AlreadyExists,
-}
-
-/// Repeats a rename or link that a signal interrupted. After another error the call may have been
-/// done, so it is not repeated: the second attempt would report a missing source.
-fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    loop {
-        match call() {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            done => return done,
-        }
-    }
-}
-
-/// Renames without replacing. File systems that cannot do so in one step get a hard link. Where
-/// these fail, too (mounted object stores), the name is checked first: of two attempts at the same
-/// instant both rename, and the file of the second stays.
-///
-/// # Errors
-/// Returns an error if the operating system refuses.
-pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    let no_replace = RenameFlags::NOREPLACE;
-    let renamed = uninterrupted(|| Ok(renameat_with(CWD, from, CWD, to, no_replace)?));
-    let Err(error) = renamed else { return Ok(Published::New) };
-    match Errno::from_io_error(&error) {
-        Some(Errno::EXIST) => return Ok(Published::AlreadyExists),
-        // Old kernels and some network file systems know no such flag.
-        Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-        _ => return Err(Error::io(error, "rename to", to)),
-    }
-    match uninterrupted(|| fs::hard_link(from, to)) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Published::AlreadyExists),
-        Err(e) => match Errno::from_io_error(&e) {
-            Some(Errno::PERM | Errno::NOSYS | Errno::NOTSUP) => return rename_if_free(from, to),
-            _ => return Err(Error::io(e, "link to", to)),
-        },
-    }
-    remove_if_exists(from)?;
-    Ok(Published::New)
-}
-
-/// Renames if `to` does not exist.
-fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
-    match patiently(|| fs::symlink_metadata(to)) {
-        Ok(_) => return Ok(Published::AlreadyExists),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(e) => return Err(Error::io(e, "examine", to)),
-    }
-    let renamed = uninterrupted(|| fs::rename(from, to));
-    renamed.map(|()| Published::New).map_err(|e| Error::io(e, "rename to", to))
-}
-
-/// Removes the file at `path`; a missing file is not an error.
-///
-/// # Errors
-/// Returns an error if the operating system refuses.
-pub fn remove_if_exists(path: &Path) -> Result<()> {
-    match patiently(|| fs::remove_file(path)) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
-        _ => Ok(()),
-    }
 }
 
 /// Creates the folder `path` and its missing parents, and syncs their names to disk.

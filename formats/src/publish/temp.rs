@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{Published, remove_if_exists, rename_new, uninterrupted};
+use super::rename::{Published, remove_if_exists, rename_new, uninterrupted};
 use crate::blame::Blame;
 use crate::error::{Error, Result};
 use crate::files::patiently;

@@ -116,8 +116,8 @@ fn a_folder_that_is_not_empty_is_refused() {
 /// A tar whose second file occurs twice, and its listing in `dir`.
 fn repeated(dir: &Path) -> Listing {
     let tar = TarBytes::new()
-        .member(b"a.txt", b"one")
         .member(b"b/c.txt", b"two")
+        .member(b"a.txt", b"one")
         .member(b"b/c.txt", b"again")
         .member(b".pack-unpack/of", b"mine")
         .ended();
