@@ -14,12 +14,14 @@ For training, `tarflume.Loader` and `tarflume.torch` shuffle exactly, resume exa
 
 from __future__ import annotations
 
-from . import filters, handlers, mixing, pipeline, shardlists, tariterators, tenbin, utils
+from . import cache, filters, handlers, mixing, pipeline, shardlists, tariterators, tenbin, utils
+from .cache import LRUCleanup
 from .dataset import WebDataset
-from .decoding import Continue, Decoder, DecodingError, gzfilter, handle_extension
+from .decoding import Continue, Decoder, DecodingError, gzfilter, handle_extension, torch_loads
 from .encoding import numpy_dumps, torch_dumps
 from .filters import (
     Cached,
+    LMDBCached,
     associate,
     batched,
     decode,
@@ -84,6 +86,8 @@ __all__ = [
     "FluidInterface",
     "FluidWrapper",
     "ImageHandler",
+    "LMDBCached",
+    "LRUCleanup",
     "MockDataset",
     "PipelineStage",
     "RandomMix",
@@ -97,6 +101,7 @@ __all__ = [
     "WebLoader",
     "associate",
     "batched",
+    "cache",
     "decode",
     "detshuffle",
     "expand_urls",
@@ -141,6 +146,7 @@ __all__ = [
     "tenbin",
     "to_tuple",
     "torch_dumps",
+    "torch_loads",
     "transform_with",
     "unbatched",
     "unlisted",

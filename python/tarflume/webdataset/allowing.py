@@ -1,13 +1,14 @@
-"""`allowed`: the unsafe operations that a call or the environment allows."""
+"""`allowed`: the unsafe operations that a call or the environment allows; `enforced`: whether none is."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Collection
 
 from ..errors import UsageError
 
-__all__ = ["VARIABLE", "allowed"]
+__all__ = ["VARIABLE", "allowed", "enforced"]
 
 #: The values of `allow=`.
 UNSAFE = ("pickle", "pipe")
@@ -25,3 +26,8 @@ def allowed(names: Collection[str] = ()) -> tuple[str, ...]:
     if unknown := [name for name in by_environment if name not in UNSAFE]:
         raise UsageError(f"{VARIABLE} names {unknown}, which is not known; there are {list(UNSAFE)}")
     return tuple(name for name in UNSAFE if name in said or name in by_environment)
+
+
+def enforced() -> bool:
+    """Whether the program set `utils.enforce_security`, as programs of webdataset do: it forbids what `allow=` allows."""
+    return bool(importlib.import_module(".utils", __package__).enforce_security)

@@ -11,7 +11,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from ..errors import ReadError
-from .allowing import VARIABLE, allowed
+from .allowing import VARIABLE, allowed, enforced
 from .handlers import RefusedError
 
 __all__ = ["Command", "command_of"]
@@ -41,6 +41,8 @@ def command_of(url: str, allow: Collection[str], mode: str = "rb") -> Words | No
             f"{url}: {scheme}: is not {doing} here: name a command that does it, such as \"pipe:aws s3 cp URL -\", "
             'with allow=("pipe",), or copy the shard to a disk'
         )
+    if scheme == "pipe" and enforced():
+        raise RefusedError(f"{url}: utils.enforce_security is set: this would run a command")
     if "pipe" not in allowed(allow):
         what = "run a command" if scheme == "pipe" else "run curl"
         raise RefusedError(

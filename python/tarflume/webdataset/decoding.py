@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from typing import IO, Any
 
 from ..errors import DecodeError, UsageError
-from .allowing import VARIABLE, allowed
+from .allowing import VARIABLE, allowed, enforced
 from .handlers import RefusedError
 from .images import SPECS as imagespecs
 from .images import ImageHandler, imagehandler
@@ -24,10 +24,18 @@ __all__ = [
     "DecodingError",
     "ImageHandler",
     "PatternDecoder",
+    "cbor_loads",
+    "decoders",
     "gzfilter",
     "handle_extension",
     "imagehandler",
     "imagespecs",
+    "msgpack_loads",
+    "npy_loads",
+    "npz_loads",
+    "tenbin_loads",
+    "torch_loads",
+    "unpickle_loads",
 ]
 
 PartDecoder = Callable[[str, bytes], Any]
@@ -57,64 +65,81 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8")
 
 
-def _npy(data: bytes) -> Any:
+def npy_loads(data: bytes) -> Any:
+    """The array of a part `.npy`; one of objects is an error, because it is a pickle."""
     import numpy as np
 
     return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
 
 
-def _npz(data: bytes) -> Any:
+def npz_loads(data: bytes) -> Any:
+    """The arrays of a part `.npz` by their names."""
     import numpy as np
 
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
 
 
-def _pth(data: bytes) -> Any:
-    return importlib.import_module("torch").load(io.BytesIO(data), weights_only=True, map_location="cpu")
+def torch_loads(data: bytes, allow: Collection[str] = ()) -> Any:
+    """What `torch.save` wrote, on the CPU; values other than tensors and plain types if pickles are allowed."""
+    if enforced():
+        raise RefusedError("utils.enforce_security is set: what torch.save wrote is not loaded")
+    weights_only = "pickle" not in allowed(allow)
+    return importlib.import_module("torch").load(io.BytesIO(data), weights_only=weights_only, map_location="cpu")
 
 
-def _pth_unsafe(data: bytes) -> Any:
-    return importlib.import_module("torch").load(io.BytesIO(data), weights_only=False, map_location="cpu")
+def may_unpickle(allow: Collection[str] = ()) -> None:
+    """Raises an error unless pickles are allowed."""
+    if enforced():
+        raise RefusedError("utils.enforce_security is set: a pickle can run any code and is not loaded")
+    if "pickle" not in allowed(allow):
+        raise RefusedError(
+            "this part is a pickle, which can run any code: if you trust the source of the shards, give "
+            f'allow=("pickle",) to WebDataset or to decode, or set {VARIABLE}=pickle in the environment'
+        )
 
 
-def _by_module(name: str, function: str) -> Callable[[bytes], Any]:
-    return lambda data: getattr(importlib.import_module(name), function)(data)
+def unpickle_loads(data: bytes, allow: Collection[str] = ()) -> Any:
+    """The object of a pickle, if pickles are allowed."""
+    may_unpickle(allow)
+    return pickle.loads(data)
 
 
-def _refused(data: bytes) -> Any:
-    raise RefusedError(
-        "this part is a pickle, which can run any code: if you trust the source of the shards, give "
-        f'allow=("pickle",) to WebDataset or to decode, or set {VARIABLE}=pickle in the environment'
-    )
-
-
-def _tenbin(data: bytes) -> Any:
+def tenbin_loads(data: bytes) -> Any:
+    """The arrays of a part in the format tenbin."""
     return importlib.import_module(".tenbin", __package__).decode_buffer(data)
 
 
-DECODERS: dict[str, Callable[[bytes], Any]] = {
+def msgpack_loads(data: bytes) -> Any:
+    """The object of a part in the format MessagePack; needs the package `msgpack`."""
+    return importlib.import_module("msgpack").unpackb(data)
+
+
+def cbor_loads(data: bytes) -> Any:
+    """The object of a part in the format CBOR; needs the package `cbor`."""
+    return importlib.import_module("cbor").loads(data)
+
+
+#: Functions by extension. A program may add others.
+decoders: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("txt", "text", "transcript"), _text),
     **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), int),
     **dict.fromkeys(("json", "jsn"), json.loads),
-    **dict.fromkeys(("pkl", "pickle", "pyd"), _refused),
-    **dict.fromkeys(("ten", "tb"), _tenbin),
-    **dict.fromkeys(("mp", "msg"), _by_module("msgpack", "unpackb")),
-    "cbor": _by_module("cbor", "loads"),
-    "npy": _npy,
-    "npz": _npz,
-    "pth": _pth,
-}
-UNSAFE: dict[str, Callable[[bytes], Any]] = {
-    **dict.fromkeys(("pkl", "pickle", "pyd"), pickle.loads),
-    "pth": _pth_unsafe,
+    **dict.fromkeys(("pkl", "pickle", "pyd"), unpickle_loads),
+    **dict.fromkeys(("ten", "tb"), tenbin_loads),
+    **dict.fromkeys(("mp", "msg"), msgpack_loads),
+    "cbor": cbor_loads,
+    "npy": npy_loads,
+    "npz": npz_loads,
+    "pth": torch_loads,
 }
 
 
 def basichandlers(key: str, data: bytes, allow: Collection[str] = ()) -> Any:
     """Text, numbers, JSON, arrays by the last extension of `key`; None for all others."""
-    extension = key.rpartition(".")[2]
-    decoder = (UNSAFE.get(extension) if "pickle" in allow else None) or DECODERS.get(extension)
+    decoder = decoders.get(key.rpartition(".")[2])
+    if decoder in (unpickle_loads, torch_loads):
+        return decoder(data, allow)
     return None if decoder is None else decoder(data)
 
 
@@ -201,6 +226,10 @@ def _txt(stream: IO[bytes]) -> str:
     return stream.read().decode("utf-8")
 
 
+def _unpickled(stream: IO[bytes], allow: Collection[str]) -> Any:
+    return unpickle_loads(stream.read(), allow)
+
+
 class PatternDecoder:
     """Decodes the parts of a sample by patterns of their names: each decoder receives an open file.
 
@@ -210,7 +239,7 @@ class PatternDecoder:
     """
 
     def __init__(self, decoders: Iterable[tuple[str, Any]], must_decode: bool, allow: Collection[str] = ()) -> None:
-        unpickled: Any = pickle.load if "pickle" in allowed(allow) else lambda stream: _refused(b"")
+        unpickled = functools.partial(_unpickled, allow=allowed(allow))
         self.decoders = [("*.bin", _bin), ("*.txt", _txt), ("*.pyd", unpickled), *decoders]
         self.must_decode = must_decode
 

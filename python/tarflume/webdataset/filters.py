@@ -12,12 +12,14 @@ from . import stages
 from .batches import batched_samples, default_collation_fn, unbatched_samples, unlisted_samples
 from .decoding import Decoder, PatternDecoder
 from .handlers import Handler, reraise_exception
+from .lmdb_cached import LMDBCached
 from .pipeline import pipelinefilter
 from .reading import tarfile_samples
 from .stages import Cached, detshuffle, getfirst, transform_with
 
 __all__ = [
     "Cached",
+    "LMDBCached",
     "associate",
     "batched",
     "decode",

@@ -111,6 +111,10 @@ class FluidInterface(DataPipeline):
         """Keeps all samples of the first pass in memory."""
         return self.compose(filters.Cached())
 
+    def lmdb_cached(self, *args: Any, **kw: Any) -> Self:
+        """Keeps all samples of the first pass in a database: see `LMDBCached`."""
+        return self.compose(filters.LMDBCached(*args, **kw))
+
 
 class FluidWrapper(FluidInterface):
     """The methods of a pipeline for any source of samples."""

@@ -14,13 +14,14 @@ import sys
 
 from .. import webdataset as ours
 from ..errors import UsageError
-from . import decoding, filters, handlers, mixing, pipeline, shardlists, tariterators, tenbin, utils, writing
+from . import cache, decoding, filters, handlers, mixing, pipeline, shardlists, tariterators, tenbin, utils, writing
 
 __all__: list[str] = []
 
 #: Modules of webdataset, and those of this package that replace them.
 MODULES = {
     "autodecode": decoding,
+    "cache": cache,
     "compat": ours,
     "extradatasets": mixing,
     "filters": filters,

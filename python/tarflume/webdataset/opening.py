@@ -6,12 +6,11 @@ import contextlib
 import subprocess
 from collections.abc import Collection, Iterator
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from .._core import TarStores, TarStream
 from ..errors import TruncatedError, UsageError
 from .commands import PATIENCE, Command, Words, command_of
+from .gopen import local_path, rewrite_url
 
 __all__ = ["opened"]
 
@@ -29,20 +28,20 @@ def opened(
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """The samples of the tar at `url`, as dicts of bytes."""
     reading: Any = {"memory_limit": memory_limit, "ignore_zeros": ignore_zeros}
-    if url.partition("://")[0] in _STORES:
-        place = url.partition("?")[0]  # the rest may be a secret
-        if place.endswith("/"):
-            raise UsageError(f"{place}: this is a folder: name its shards, for example by braces", path=place)
-        with TarStream(url, url=url, stores=stores, **reading) as samples:
+    place = rewrite_url(url)
+    if place.partition("://")[0] in _STORES:
+        shown = place.partition("?")[0]  # the rest may be a secret
+        if shown.endswith("/"):
+            raise UsageError(f"{shown}: this is a folder: name its shards, for example by braces", path=shown)
+        with TarStream(place, url=url, stores=stores, **reading) as samples:
             yield samples
         return
-    words = command_of(url, allow)
+    words = command_of(place, allow)
     if words is not None:
         with _printed(words, url) as path, TarStream(path, url=url, **reading) as samples:
             yield samples
         return
-    parts = urlsplit(url)
-    path = url if parts.scheme == "" else url2pathname(parts.path)
+    path = place if place == "-" else local_path(place)
     local = None if path == "-" else path
     with TarStream(path, url=url, local_path=local, **reading) as samples:
         yield samples

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .pipeline import PipelineStage
 from .shardlists import make_seed, pytorch_worker_seed, worker_info
 
-__all__ = ["PipelineStage", "identity", "make_seed", "pytorch_worker_info", "pytorch_worker_seed", "repeatedly"]
+__all__ = [
+    "PipelineStage",
+    "enforce_security",
+    "identity",
+    "make_seed",
+    "pytorch_worker_info",
+    "pytorch_worker_seed",
+    "repeatedly",
+]
 
 pytorch_worker_info = worker_info
+
+#: Refuses pickles, `.pth`, commands in URLs, files of this machine and rewritten URLs, also those that `allow=` allows.
+#: `WDS_SECURE=1` in the environment sets it.
+enforce_security: bool = bool(int(os.environ.get("WDS_SECURE", "0")))
 
 
 def identity(x: Any) -> Any:
