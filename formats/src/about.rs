@@ -2,6 +2,8 @@
 //!
 //! Pure data; describes JSON and arrays and reads none.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 /// The description of a data set's samples.
@@ -35,6 +37,17 @@ pub struct ClassTable {
 }
 
 impl ClassTable {
+    /// The JSON pointer to the name of the class, beside its id, in a sample that was labeled by its folder.
+    pub const NAME_POINTER: &str = "/class_name";
+
+    /// Returns each name with its id; `None` if two classes have the same name.
+    pub fn numbers(&self) -> Option<Vec<(&str, i64)>> {
+        let numbers = self.names.iter().enumerate().map(|(at, name)| (name.as_str(), self.id(at)));
+        let numbers: Vec<(&str, i64)> = numbers.collect();
+        let different: HashSet<&str> = numbers.iter().map(|(name, _)| *name).collect();
+        (different.len() == numbers.len()).then_some(numbers)
+    }
+
     /// Returns the id of the class with this position.
     pub fn id(&self, position: usize) -> i64 {
         self.ids.get(position).copied().unwrap_or(position as i64)

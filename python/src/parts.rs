@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use tarflume::internal::Language;
 use tarflume::{Decode, JsonDefault};
 
 use crate::apply::{ApplyDecoder, ApplyOptions};
@@ -14,7 +15,7 @@ use crate::fallback::PillowFallback;
 use crate::numbers::{Number, Shape};
 use crate::tokens::Tokens;
 use crate::transforms::transform_of;
-use crate::words;
+use crate::{labels, words};
 
 /// Extensions of pictures, in the order of the search.
 const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff;jfif;jpe;mpo";
@@ -168,7 +169,8 @@ impl Image {
 ///
 /// With `shape` it is an array, with `variable=True` an array of any length, with both an array of any number of
 /// arrays of this shape: `Json("/boxes", shape=[4], variable=True)` has all numbers of a sample in one row. With `text=True` a string. With
-/// `labels`, a list of strings, it is the index of the string in the list. `default` is the value where the
+/// `labels`, a list of strings, it is the index of the string in the list; with a dict, `{"cat": 7}` or `{7: "cat"}`, the
+/// number of the string. `"/class_name"` is numbered by the classes of the data set, if its manifest has them. `default` is the value where the
 /// pointer finds nothing. `rules="python"` also accepts `NaN`, `Infinity`, `-Infinity` and halves of surrogate pairs,
 /// which Python's `json` writes; a half becomes U+FFFD.
 ///
@@ -191,13 +193,16 @@ impl Json {
         shape: Option<Shape>,
         variable: bool,
         text: bool,
-        labels: Option<Vec<String>>,
+        labels: Option<&Bound<'_, PyAny>>,
         default: Option<&Bound<'_, PyAny>>,
         rules: &str,
     ) -> PyResult<Self> {
         let shape = shape.map(|Shape(shape)| shape);
+        let numbers = labels.map(labels::numbers).transpose()?;
+        let labels = labels.map(labels::copied).transpose()?;
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default, rules);
         let mut json = tarflume::Json::new(part, pointer)
+            .language(Language::Python)
             .dtype(words::dtype(py, dtype)?)
             .rules(words::json_rules(py, "rules", rules)?);
         json = match (shape, variable) {
@@ -209,8 +214,8 @@ impl Json {
         if text {
             json = json.text();
         }
-        if let Some(labels) = labels {
-            json = json.labels(labels);
+        if let Some(numbers) = numbers {
+            json = json.label_numbers(numbers);
         }
         if let Some(default) = default {
             json = json.default(json_default(default)?);
@@ -406,6 +411,11 @@ pub(crate) fn part(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> 
     }
     known!(Image, Json, ClassLabel, Raw, Text, Npy, Tokens, Apply);
     if let Ok(name) = object.extract::<String>() {
+        if name.starts_with('/') {
+            let text =
+                format!("{name:?} is a pointer into the JSON part: give tarflume.Json({name:?})");
+            return Err(usage(py, text));
+        }
         return Ok((Arc::new(tarflume::Raw::new(name)), false));
     }
     let text = "a column is a part's name, or one of Image, Json, ClassLabel, Raw, Text, Npy, Tokens, \
@@ -425,15 +435,4 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part>
             format!("image= takes a transform, a tarflume.Image or Apply, not {}", object.repr()?),
         )),
     }
-}
-
-/// The value of `label=`: a pointer into the JSON part, the name of a part with a number, or a column.
-pub(crate) fn label(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part> {
-    let Ok(name) = object.extract::<String>() else { return part(py, object) };
-    let decode: Arc<dyn Decode> = match name.starts_with('/') {
-        true => Arc::new(tarflume::Json::new(JSON, name)),
-        false => Arc::new(tarflume::Class::new(name)),
-    };
-    decode.validate().or_raise(py)?;
-    Ok((decode, false))
 }

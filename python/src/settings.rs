@@ -1,12 +1,11 @@
 //! `Settings`: the keywords of a loader, parsed once, and the builder made from them. A loader keeps them
 //! to start again from a saved state.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use tarflume::{
     ClassTable, Dataset, Decode, Device, Error, Libraries, Loader, LoaderBuilder, LoaderState,
     OnBad, Remainder, Residency, Shuffle, SourceKind, Split, Subset, Verify, Weights,
@@ -15,10 +14,11 @@ use tarflume::{
 use crate::any_loader::AnyLoader;
 use crate::deliver::Delivery;
 use crate::errors::{OrRaise, usage};
-use crate::memory::KEY;
+use crate::loader_columns::columns;
+use crate::loader_keywords::Keywords;
 use crate::resident::residency;
 use crate::shards::{DataPart, open};
-use crate::{gate, keywords, parts, selecting, storage, words};
+use crate::{gate, labels, selecting, storage, words};
 
 /// The options of a loader.
 #[derive(Clone)]
@@ -52,69 +52,6 @@ pub(crate) struct Settings {
     epoch_length: Option<u64>,
 }
 
-/// The given keywords. Each is taken once; a keyword that is left at the end is unknown.
-pub(crate) struct Keywords<'py> {
-    py: Python<'py>,
-    words: Bound<'py, PyDict>,
-    /// All keywords that were looked up.
-    known: RefCell<Vec<&'static str>>,
-}
-
-impl<'py> Keywords<'py> {
-    pub(crate) fn new(
-        py: Python<'py>,
-        words: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Keywords<'py>> {
-        let words = words.map_or_else(|| Ok(PyDict::new(py)), |words| words.copy())?;
-        Ok(Keywords { py, words, known: RefCell::default() })
-    }
-
-    /// The value of the keyword `name`, unless it is `None`.
-    fn object(&self, name: &'static str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.known.borrow_mut().push(name);
-        let Some(value) = self.words.get_item(name)? else { return Ok(None) };
-        self.words.del_item(name)?;
-        Ok((!value.is_none()).then_some(value))
-    }
-
-    fn value<T>(&self, name: &'static str, what: &str) -> PyResult<Option<T>>
-    where
-        T: for<'a> FromPyObject<'a, 'py>,
-    {
-        let Some(object) = self.object(name)? else { return Ok(None) };
-        match object.extract::<T>() {
-            Ok(value) => Ok(Some(value)),
-            Err(_) => {
-                let text = format!("{name}= takes {what}, not {}", object.repr()?);
-                Err(usage(self.py, text))
-            }
-        }
-    }
-
-    fn whole(&self, name: &'static str) -> PyResult<Option<u64>> {
-        self.value(name, "a whole number, 0 or more")
-    }
-
-    fn word(&self, name: &'static str, default: &str) -> PyResult<String> {
-        Ok(self.value(name, "a word")?.unwrap_or_else(|| default.to_string()))
-    }
-
-    fn end(self) -> PyResult<()> {
-        let left: Vec<String> = self.words.keys().extract()?;
-        let Some(name) = left.first() else { return Ok(()) };
-        if let Some(instead) = keywords::instead_of(name) {
-            return Err(usage(self.py, format!("Loader takes no {name}=; {instead}")));
-        }
-        let near = self.py.import("difflib")?.getattr("get_close_matches")?;
-        let near: Vec<String> = near.call1((name, self.known.into_inner(), 1))?.extract()?;
-        let what = match near.first() {
-            Some(near) => format!("did you mean {near}=?"),
-            None => "help(tarflume.Loader) lists all".to_string(),
-        };
-        Err(usage(self.py, format!("Loader takes no {name}=; {what}")))
-    }
-}
-
 impl Settings {
     pub(crate) fn new(
         py: Python<'_>,
@@ -132,8 +69,9 @@ impl Settings {
             *dataset = part.of(dataset).or_raise(py)?;
         }
         let select = given.object("select")?.map(|table| select(&datasets, &table)).transpose()?;
-        let weights = selecting::weights(py, given.object("weights")?, given.object("classes")?)?;
-        let (columns, texts) = columns(py, &given)?;
+        let (numbers, classes) = labels::of_classes(given.object("classes")?)?;
+        let weights = selecting::weights(py, given.object("weights")?, classes)?;
+        let (columns, texts) = columns(py, &given, numbers)?;
         let settings = Settings {
             datasets,
             device: device(py, &given)?,
@@ -330,40 +268,6 @@ fn torch_device(py: Python<'_>) -> Option<usize> {
     let begun: bool = cuda.call_method0("is_initialized").and_then(|it| it.extract()).ok()?;
     let current = || cuda.call_method0("current_device").and_then(|it| it.extract()).ok();
     if begun { current() } else { None }
-}
-
-type Columns = (Vec<(String, Arc<dyn Decode>)>, Vec<String>);
-
-fn columns(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Columns> {
-    let mut named = Vec::new();
-    if let Some(image) = given.object("image")? {
-        named.push(("image".to_string(), parts::image(py, &image)?));
-    }
-    if let Some(label) = given.object("label")? {
-        named.push(("label".to_string(), parts::label(py, &label)?));
-    }
-    if let Some(more) = given.object("columns")? {
-        if let Ok(dict) = more.cast::<PyDict>() {
-            for (name, column) in dict.iter() {
-                named.push((name.extract()?, parts::part(py, &column)?));
-            }
-        } else {
-            for name in more.extract::<Vec<String>>().map_err(|_| {
-                usage(py, "columns= takes {\"name\": column} or a list of parts' names")
-            })? {
-                let column = pyo3::types::PyString::new(py, &name);
-                named.push((name, parts::part(py, column.as_any())?));
-            }
-        }
-    }
-    if let Some((name, _)) = named.iter().find(|(name, _)| name == KEY) {
-        return Err(usage(
-            py,
-            format!("a column cannot have the name {name:?}, which is that of the keys"),
-        ));
-    }
-    let texts = named.iter().filter(|(_, (_, text))| *text).map(|(name, _)| name.clone()).collect();
-    Ok((named.into_iter().map(|(name, (decode, _))| (name, decode)).collect(), texts))
 }
 
 fn delivery(py: Python<'_>, given: &Keywords<'_>) -> PyResult<Delivery> {

@@ -13,6 +13,7 @@ pub(crate) mod hybrid;
 pub(crate) mod image;
 mod jpeg;
 pub(crate) mod json;
+pub(crate) mod json_advice;
 mod json_value;
 pub(crate) mod npy;
 pub(crate) mod number;
@@ -30,6 +31,7 @@ pub(crate) mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_formats::ClassTable;
 use tarflume_jpeg::{Excerpt, Scale};
 
 use crate::column::{Row, RowShape};
@@ -165,6 +167,13 @@ pub trait DecodeHooks {
     /// The decoder that reads that value from the sidecars, with the same rows. `None`: the column's type may give others.
     fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
         let _ = values;
+        None
+    }
+
+    /// The decoder that numbers the names of classes as the table of the data set does. `None`: rows are no numbers of
+    /// such names.
+    fn with_classes(&self, classes: &ClassTable) -> Option<Arc<dyn Decode>> {
+        let _ = classes;
         None
     }
 

@@ -9,6 +9,7 @@ pub use crate::decode::formats;
 pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
 pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 pub use crate::decode::image::room_pixels;
+pub use crate::decode::json_advice::Language;
 pub use crate::device::kernels::args;
 #[cfg(feature = "cuda")]
 pub use crate::device::nvjpeg;

@@ -7,8 +7,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
 
+use super::json_advice::{Language, fields};
 use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::stored_number::StoredNumber;
@@ -40,6 +42,7 @@ pub struct Json {
     labels: Option<HashMap<String, i64>>,
     default: Option<JsonDefault>,
     rules: JsonRules,
+    language: Language,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +107,7 @@ impl Json {
             labels: None,
             default: None,
             rules: JsonRules::Strict,
+            language: Language::Rust,
         }
     }
 
@@ -175,6 +179,14 @@ impl Json {
         self
     }
 
+    /// Sets the language of the calls that errors advise.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn language(mut self, language: Language) -> Self {
+        self.language = language;
+        self
+    }
+
     fn sink<'a>(&'a self, bytes: &'a mut [u8]) -> Sink<'a> {
         let shape = match &self.kind {
             JsonKind::Fixed(shape) => Some(shape.as_slice()),
@@ -186,13 +198,12 @@ impl Json {
         };
         let text = self.kind == JsonKind::Text;
         let labels = self.labels.as_ref();
-        Sink { bytes, written: 0, dtype: self.dtype, shape, inner, text, labels }
+        let (dtype, pointer, language) = (self.dtype, &self.pointer, self.language);
+        Sink { bytes, written: 0, dtype, shape, inner, text, labels, pointer, language }
     }
 
     fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {
-        let Some(default) = &self.default else {
-            return Err("there is no value; set a default if that is valid".into());
-        };
+        let Some(default) = &self.default else { return Err("there is no value".into()) };
         let room = bytes.len();
         let mut sink = self.sink(bytes);
         match (default, &self.kind) {
@@ -293,6 +304,10 @@ impl Decode for Json {
         let written = match found {
             JsonResult::Value => sink.written,
             JsonResult::Nothing => {
+                if self.default.is_none() {
+                    let has = fields(bytes, &self.pointer, self.rules);
+                    return Err(self.fault(&self.language.no_value(&has)));
+                }
                 self.write_default(row.bytes()).map_err(|what| self.fault(&what))?
             }
         };
@@ -315,10 +330,18 @@ impl DecodeHooks for Json {
         is_one.then_some((&self.ext, Some(&self.pointer)))
     }
 
+    fn with_classes(&self, classes: &ClassTable) -> Option<Arc<dyn Decode>> {
+        let is_name = self.pointer == ClassTable::NAME_POINTER
+            && self.labels.is_none()
+            && self.kind != JsonKind::Text;
+        let numbers = classes.numbers().filter(|_| is_name)?;
+        Some(Arc::new(self.clone().label_numbers(numbers)))
+    }
+
     fn with_values(&self, values: StoredValues) -> Option<Arc<dyn Decode>> {
         let shape = Decode::shape(self);
         let stored = StoredNumber::new(values, self.dtype, self.labels.as_ref(), shape)?;
-        let stored = stored.with_rules(self.rules);
+        let stored = stored.with_rules(self.rules).with_language(self.language);
         Some(Arc::new(stored))
     }
 }

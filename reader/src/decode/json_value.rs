@@ -7,11 +7,9 @@ use std::ops::Range;
 
 use tarflume_formats::json::{self, JsonFault, JsonRules, Scan, Token};
 
+use super::json_advice::{Language, no_such_label};
 use super::number::Number;
 use crate::column::DType;
-
-/// Maximum characters of a text that a message quotes.
-const MOST_SHOWN: usize = 100;
 
 /// The result of reading a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +33,9 @@ pub(super) struct Sink<'a> {
     /// Whether a text is expected.
     pub(super) text: bool,
     pub(super) labels: Option<&'a HashMap<String, i64>>,
+    /// Where the value is, and the language of errors about it.
+    pub(super) pointer: &'a str,
+    pub(super) language: Language,
 }
 
 impl Sink<'_> {
@@ -70,13 +71,12 @@ impl Sink<'_> {
         if self.text {
             return self.put(text.as_bytes());
         }
-        match self.labels.map(|labels| labels.get(text)) {
-            Some(Some(&number)) => self.number(number.into()),
-            Some(None) => Err(format!("{} is not one of the labels", shown(text))),
-            None => Err(format!(
-                "expected a number, found the text {}; labels map texts to numbers",
-                shown(text)
-            )),
+        let Some(labels) = self.labels else {
+            return Err(self.language.no_labels(self.pointer, text));
+        };
+        match labels.get(text) {
+            Some(&number) => self.number(number.into()),
+            None => Err(no_such_label(text, labels)),
         }
     }
 
@@ -86,14 +86,6 @@ impl Sink<'_> {
         to.ok_or_else(|| format!("more than the {room} bytes of a row"))?.copy_from_slice(bytes);
         self.written += bytes.len();
         Ok(())
-    }
-}
-
-/// The quoted beginning of a text, for a message. A text may be as long as its part.
-fn shown(text: &str) -> String {
-    match text.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{:?}...", &text[..end]),
-        None => format!("{text:?}"),
     }
 }
 

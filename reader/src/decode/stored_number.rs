@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use tarflume_formats::index::{Value, ValueType};
 use tarflume_formats::json::JsonRules;
 
+use super::json_advice::{Language, no_such_label};
 use super::number::Number;
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
@@ -24,6 +25,7 @@ pub(super) struct StoredNumber {
     labels: Option<HashMap<String, i64>>,
     shape: RowShape,
     rules: JsonRules,
+    language: Language,
 }
 
 impl StoredNumber {
@@ -42,12 +44,27 @@ impl StoredNumber {
             _ => labels.is_none(),
         };
         let labels = labels.cloned();
-        is_same.then(|| StoredNumber { values, dtype, labels, shape, rules: JsonRules::Strict })
+        let (rules, language) = (JsonRules::Strict, Language::Rust);
+        is_same.then(|| StoredNumber { values, dtype, labels, shape, rules, language })
     }
 
     /// Sets whether `NaN` and infinite numbers are values, as in the text.
     pub(super) fn with_rules(self, rules: JsonRules) -> StoredNumber {
         StoredNumber { rules, ..self }
+    }
+
+    /// Sets the language of the calls that errors advise.
+    pub(super) fn with_language(self, language: Language) -> StoredNumber {
+        StoredNumber { language, ..self }
+    }
+
+    fn no_label(&self, text: &str) -> String {
+        match &self.labels {
+            Some(labels) => no_such_label(text, labels),
+            None => {
+                self.language.no_labels(self.values.spec().pointer.as_deref().unwrap_or(""), text)
+            }
+        }
     }
 
     fn fault(&self, what: &str) -> Error {
@@ -69,9 +86,9 @@ impl StoredNumber {
             Some(Value::Bool(flag)) => Number::Whole(flag.into()),
             Some(Value::Text(text)) => match self.labels.as_ref().and_then(|all| all.get(text)) {
                 Some(&label) => Number::Whole(label.into()),
-                None => return Err(self.fault(&format!("{text:?} is not one of the labels"))),
+                None => return Err(self.fault(&self.no_label(text))),
             },
-            None => return Err(self.fault("there is no value; set a default if that is valid")),
+            None => return Err(self.fault(&self.language.no_value(&[]))),
         })
     }
 }

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use tarflume_formats::json::JsonRules;
+
 use crate::batch::BatchPool;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
+use crate::decode::json_advice::fields;
 use crate::decode::raw::Raw;
 use crate::error::{Error, Result};
 use crate::fetch::verify::Verify;
@@ -58,6 +61,7 @@ impl LoaderBuilder {
             self.common.columns = all_parts(&dataset)?;
         }
         describe_arrays(&dataset, &mut self.common.columns)?;
+        number_classes(&dataset, &mut self.common.columns);
         take_stored_values(&dataset, &mut self.common.columns);
         Ok(OpenedDataset { dataset, batch })
     }
@@ -198,6 +202,16 @@ fn describe_arrays(dataset: &Dataset, columns: &mut Columns) -> Result<()> {
     Ok(())
 }
 
+/// Numbers the names of classes as the manifest does.
+fn number_classes(dataset: &Dataset, columns: &mut Columns) {
+    let Some(classes) = dataset.classes() else { return };
+    for (_, decode) in columns {
+        if let Some(numbered) = decode.hooks().and_then(|hooks| hooks.with_classes(classes)) {
+            *decode = numbered;
+        }
+    }
+}
+
 /// Reads numbers from the typed columns of the sidecars, where they have them: the parts are then not needed.
 fn take_stored_values(dataset: &Dataset, columns: &mut Columns) {
     for (_, decode) in columns {
@@ -225,12 +239,28 @@ fn check_parts(dataset: &Dataset, columns: &ColumnSet) -> Result<()> {
         if !alternatives.iter().any(|ext| known.contains_key(ext)) {
             let there: Vec<_> = known.keys().map(String::as_str).collect();
             let text = format!(
-                "no sample has a part '{}'; the data set has: {}",
+                "no sample has a part '{}'; the data set has: {}{}",
                 alternatives.join("' or '"),
-                there.join(", ")
+                there.join(", "),
+                field_instead(dataset, alternatives)
             );
             return Err(Error::usage(text));
         }
     }
     Ok(())
+}
+
+/// Returns the advice to name a field of the JSON part by its pointer, if the first sample has a field with the name of
+/// the missing part.
+fn field_instead(dataset: &Dataset, missing: &[String]) -> String {
+    let Ok(sample) = dataset.get_parts(0, &["json"]) else { return String::new() };
+    let json = sample.part("json").map_or(&[][..], |json| json.as_slice());
+    let pointers = missing.iter().map(|part| format!("/{part}"));
+    let fields = fields(json, "/", JsonRules::Python);
+    match pointers.into_iter().find(|pointer| fields.contains(pointer)) {
+        Some(pointer) => {
+            format!("; its JSON has a field of this name, whose pointer is {pointer:?}")
+        }
+        None => String::new(),
+    }
 }
