@@ -54,7 +54,7 @@ Exit codes: 0 no problem   1 problems found   2 could not run   73 the system re
 pub(super) struct Args {
     /// Folders of shards, and single tars
     #[arg(required = true, value_name = "DIR|SHARD|URL")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
     level: Level,
@@ -165,7 +165,7 @@ enum ReportFormat {
 #[derive(Debug, Clone)]
 struct ReportFile {
     form: ReportFormat,
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 /// Parses `FORMAT=FILE`.
