@@ -42,7 +42,7 @@
 //! - `tokens`: text packed into blocks of token ids;
 //! - `sync`: copies of a data set;
 //! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
-//!   sidecars were made; `empty_shards`: tars without a file;
+//!   sidecars were made; `remedies`: the command that an error prints is run; `empty_shards`: tars without a file;
 //! - `view`: counts and pages of `stats` and `view`; `view_server`: its server (tests/browser has both in a browser);
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
@@ -97,6 +97,7 @@ mod outputs;
 mod plan_epoch;
 mod prepare;
 mod problems;
+mod remedies;
 mod replaced;
 mod reshard;
 mod restart;

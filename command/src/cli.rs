@@ -26,7 +26,9 @@ mod dedupe;
 mod diff;
 mod doctor;
 mod export;
+mod features;
 mod finalize;
+mod help;
 mod image_args;
 mod index;
 mod info;
@@ -35,6 +37,7 @@ mod man;
 mod out;
 mod packing;
 mod pictures;
+mod places;
 mod plan;
 mod plan_epoch;
 mod preparation;
@@ -53,13 +56,14 @@ mod tokens;
 mod unpack;
 mod verify;
 mod view;
+mod wrong_words;
 mod zeros;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use tarflume_packer::{Exit, Outcome};
 
 use crate::signals;
@@ -72,12 +76,12 @@ struct Cli {
     command: Command,
     /// Set an option of the store of a URL: endpoint, region, profile, anonymous, requester_pays,
     /// allow_http, account, ...; repeatable [default: from the environment]
-    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = storage::parse,
+    #[arg(long, global = true, hide_short_help = true, value_name = "NAME=VALUE", value_parser = storage::parse,
           help_heading = "Stores")]
     storage: Vec<(String, String)>,
     /// Read tars on behind their end markers, as `tar --ignore-zeros` does: tars that were joined
     /// (cat a.tar b.tar), also compressed ones [default: bytes there are an error]
-    #[arg(long, global = true, help_heading = "Tars")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Tars")]
     ignore_zeros: bool,
 }
 
@@ -157,13 +161,15 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);
-    let outcome = match Cli::try_parse_from(&words) {
+    let parsed = line().try_get_matches_from(&words);
+    let outcome = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => {
             storage::keep(&cli.storage);
             zeros::keep(cli.ignore_zeros);
             command(&cli.command, name)
         }
         Err(error) if error.use_stderr() => {
+            let error = wrong_words::advised(error, &line(), &words);
             let _ = error.print(); // stderr may be closed
             return error.exit_code() as u8;
         }
@@ -187,6 +193,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     exit as u8
 }
 
+/// Returns the command line with its help.
+fn line() -> clap::Command {
+    help::with_help(Cli::command())
+}
+
 /// Returns the name of this program from the first word of its command line.
 fn name_of(words: &[OsString]) -> &'static str {
     let program = words.first().and_then(|word| Path::new(word).file_name());
@@ -195,34 +206,66 @@ fn name_of(words: &[OsString]) -> &'static str {
 
 fn command(command: &Command, name: &'static str) -> Outcome {
     match command {
-        Command::Build(args) => build::run(args),
-        Command::Append(args) => append::run(args),
-        Command::Reshard(args) => reshard::run(args),
-        Command::Scan(args) => scan::run(args),
-        Command::Plan(args) => plan::run(args),
+        Command::Build(args) => build::run(args).map_err(|failure| args.source.misplaced(failure)),
+        Command::Append(args) => append::run(args)
+            .map_err(|failure| places::no_source(&args.sources, &args.out, failure)),
+        Command::Reshard(args) => {
+            reshard::run(args).map_err(|failure| places::no_data_sets(&args.sources, failure))
+        }
+        Command::Scan(args) => scan::run(args).map_err(|failure| args.source.misplaced(failure)),
+        Command::Plan(args) => plan::run(args).map_err(|failure| args.source.misplaced(failure)),
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::run(args),
         Command::Finalize(args) => finalize::run(args),
-        Command::Slurm(args) => slurm::run(args),
-        Command::Verify(args) => verify::run(args),
-        Command::Index(args) => index::run(args),
-        Command::Info(args) => info::run(args),
-        Command::Ls(args) => ls::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::View(args) => view::run(args),
-        Command::Diff(args) => diff::run(args),
-        Command::Dedupe(args) => dedupe::run(args),
-        Command::Cat(args) => cat::run(args),
-        Command::Unpack(args) => unpack::run(args),
+        Command::Slurm(args) => slurm::run(args).map_err(|failure| args.source.misplaced(failure)),
+        Command::Verify(args) => {
+            verify::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+        }
+        Command::Index(args) => {
+            index::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+        }
+        Command::Info(args) => {
+            info::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::Ls(args) => {
+            ls::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::Stats(args) => {
+            stats::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::View(args) => {
+            view::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::Diff(args) => diff::run(args).map_err(|failure| {
+            let failure = places::no_data_set(&args.before, failure);
+            places::no_data_set(&args.after, failure)
+        }),
+        Command::Dedupe(args) => {
+            dedupe::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+        }
+        Command::Cat(args) => {
+            cat::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::Unpack(args) => {
+            unpack::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
         Command::Tokens(args) => tokens::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Sync(args) => sync::run(args),
+        Command::Export(args) => {
+            export::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::Sync(args) => {
+            sync::run(args).map_err(|failure| places::no_data_set(&args.from, failure))
+        }
         #[cfg(feature = "remote")]
         Command::Cache(args) => cache::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::PlanEpoch(args) => plan_epoch::run(args),
+        Command::Bench(args) => {
+            bench::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
+        Command::PlanEpoch(args) => {
+            plan_epoch::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+        }
         Command::Doctor(args) => doctor::run(args),
-        Command::Completions(args) => completions::run(args, Cli::command(), name),
-        Command::Man(args) => man::run(args, Cli::command(), name),
+        Command::Completions(args) => completions::run(args, line(), name),
+        Command::Man(args) => man::run(args, line(), name),
     }
 }

@@ -71,9 +71,7 @@ impl Bucket {
     /// Returns an error always.
     #[cfg(not(feature = "remote"))]
     pub fn open(url: &str, _: &[(String, String)]) -> Result<Bucket, Failure> {
-        Err(Failure::usage(format!(
-            "{url}: this program was built without the feature `remote`; give a local folder"
-        )))
+        Err(Failure::not_built(url, "remote"))
     }
 
     /// Returns the URL of the data set, for messages.

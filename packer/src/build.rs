@@ -2,6 +2,7 @@
 //!
 //! [`crate::run`] packs; this folder decides what is packed and what is published.
 
+mod advice;
 pub(crate) mod append;
 pub(crate) mod finalize;
 mod joined;

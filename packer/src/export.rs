@@ -87,9 +87,7 @@ fn parquet(job: &Job<'_>, out: &Path) -> Result<Exported, Failure> {
 
 #[cfg(not(feature = "tables"))]
 fn parquet(_: &Job<'_>, _: &Path) -> Result<Exported, Failure> {
-    Err(Failure::usage(
-        "this program was built without Parquet; build it with the feature `tables`",
-    ))
+    Err(Failure::not_built("Parquet", "tables"))
 }
 
 /// Writes the files of `sink` in a folder that gets the name `out` once all are complete.

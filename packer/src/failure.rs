@@ -32,6 +32,14 @@ impl Failure {
         Failure { exit: Exit::TryAgain, text: text.into() }
     }
 
+    /// The program was built without a feature, which `what` needs.
+    pub fn not_built(what: &str, feature: &str) -> Failure {
+        Failure::usage(format!(
+            "{what}: this program was built without the feature `{feature}`; a program of the default features has \
+             it, as `cargo install --path command` builds one, and the Python package"
+        ))
+    }
+
     /// A thread could not be started.
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
         Failure::try_again(format!(

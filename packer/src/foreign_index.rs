@@ -253,9 +253,7 @@ impl Job<'_> {
 
     #[cfg(not(feature = "sqlite"))]
     fn sqlite(&self) -> Result<ForeignFile, Failure> {
-        Err(Failure::usage(
-            "this program was built without SQLite, which Energon's index needs; build it with the feature `sqlite`",
-        ))
+        Err(Failure::not_built("Energon's index", "sqlite"))
     }
 
     /// Writes a file in the folder, if it does not have these contents.

@@ -64,9 +64,7 @@ impl RemoteFolder {
 #[cfg(not(feature = "remote"))]
 impl RemoteFolder {
     pub(crate) fn open(url: &str, _: &[(String, String)]) -> Result<RemoteFolder, Failure> {
-        Err(Failure::usage(format!(
-            "{url}: this program was built without the feature `remote`, so it reads local files alone"
-        )))
+        Err(Failure::not_built(url, "remote"))
     }
 
     pub(crate) fn tars(&self) -> Result<Option<Vec<String>>, Failure> {

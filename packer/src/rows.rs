@@ -210,7 +210,7 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
 #[cfg(not(all(feature = "tables", feature = "hdf5")))]
 fn lacking(kind: &str) -> String {
     let feature = if kind == "parquet" { "tables" } else { kind };
-    format!("{kind}: this program was compiled without it; compile with the feature '{feature}'")
+    Failure::not_built(kind, feature).text
 }
 
 /// Returns the roots of the plan: the files of the sources, and the folders of tables that name

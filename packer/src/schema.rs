@@ -57,9 +57,7 @@ impl PartSchema {
 
     #[cfg(not(feature = "schema"))]
     fn read(_: &str, _: &Path) -> Result<PartSchema, Failure> {
-        let text =
-            "--schema: this program was compiled without it; compile it with the feature 'schema'";
-        Err(Failure::usage(text))
+        Err(Failure::not_built("--schema", "schema"))
     }
 
     /// Returns the extension of the parts that the schema is for.

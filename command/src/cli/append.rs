@@ -35,10 +35,10 @@ use crate::signals;
 pub(super) struct Args {
     /// Folders to pack; keys are paths relative to them, as in the first build
     #[arg(required = true, value_name = "SRC")]
-    sources: Vec<PathBuf>,
+    pub(super) sources: Vec<PathBuf>,
     /// The folder of the data set
     #[arg(short, long, value_name = "DIR")]
-    out: PathBuf,
+    pub(super) out: PathBuf,
     /// Leave out paths under SRC that match GLOB, or the samples whose keys FILE lists, beside
     /// those of the first build; repeatable
     #[arg(long, value_name = "GLOB|@FILE")]

@@ -37,7 +37,7 @@ Exit codes: 0 done   2 wrong usage   65 a sample or shard is damaged   75 try ag
 pub(super) struct Args {
     /// Folder of shards, or one tar with its sidecar
     #[arg(value_name = "DIR|SHARD")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Measure reading only; the default also decodes images, if there are any
     #[arg(long)]
     raw: bool,

@@ -21,7 +21,7 @@ use crate::signals;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    pub(super) source: SourceArgs,
     #[command(flatten)]
     run: RunArgs,
     /// Show the plan (shards, sizes, problems) and write nothing
@@ -35,15 +35,15 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   pack build photos/ -o shards/                        JPEG/JSON pairs, shards of 256 MiB
-  pack build photos/ -o s3://bucket/photos             upload each shard as soon as it is packed
+  pack build train/ -o shards/ --label folder          images in folders of classes, no JSON
+  pack build photos/ -o shards/ --join labels.csv:key=filename   rows of a table as JSON
   pack build photos/ -o shards/ --dry-run              show what would be packed, and bad names
-  pack build photos/ -o shards/ --dry-run --check decode   show damaged files, too
   pack build photos/ -o shards/ --on-problem skip      leave bad samples out, list them
+  pack build photos/ -o s3://bucket/photos             upload each shard as soon as it is packed
+  pack build photos/ -o shards/ --dry-run --check decode   show damaged files, too
   pack build photos/ -o shards/ --shards 64 --shuffle 42
   pack build photos/ -o shards/ --exclude @bad.jsonl   leave out samples that a list names
-  pack build train/ -o shards/ --label folder          images in folders of classes, no JSON
   pack build photos/ -o shards/ --split train=0.9,val=0.1 --stratify /class
-  pack build photos/ -o shards/ --join labels.csv:key=filename   rows of a table as JSON
   pack build val2017/ -o shards/ --coco instances_val2017.json   boxes and masks as JSON
   pack build photos/ -o shards/ --no-entry-points      faster to pack, slower to train on
   pack build scans/ -o shards/ --require png,txt --names replace";

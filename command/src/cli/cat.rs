@@ -26,7 +26,7 @@ Exit codes: 0 done   2 no such part   65 damaged data   73 the system refuses   
 pub(super) struct Args {
     /// Folder of shards, one tar, or the URL of a data set in a store
     #[arg(value_name = "DIR|SHARD|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Key of the sample, a dot, extension of the part
     #[arg(value_name = "KEY.EXT")]
     part: OsString,

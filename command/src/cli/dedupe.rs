@@ -37,7 +37,7 @@ Exit codes: 0 no duplicates   1 there are some   2 no data set   65 bad data   7
 pub(super) struct Args {
     /// Data sets, and tars with sidecars
     #[arg(required = true, value_name = "DIR|SHARD|URL")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// Find images that look alike, too
     #[arg(long)]
     near: bool,

@@ -28,10 +28,10 @@ Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again
 pub(super) struct Args {
     /// The data set before: folder, tar or URL
     #[arg(value_name = "BEFORE")]
-    before: PathBuf,
+    pub(super) before: PathBuf,
     /// The data set after
     #[arg(value_name = "AFTER")]
-    after: PathBuf,
+    pub(super) after: PathBuf,
     /// Print the totals only
     #[arg(long)]
     summary: bool,

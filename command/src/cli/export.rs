@@ -24,7 +24,7 @@ Examples:
   pack export shards/ --to folder -o photos/              files and metadata.jsonl
   pack export shards/ --to csv -o table.csv               keys, sizes and JSON fields, no images
   pack export shards/ --to mds -o mds/ --as jpg=bytes     readers get JPEGs as bytes, not decoded
-  pack export shards/ --to parquet -o table/ --parts json keys, sizes and JSON fields in Parquet
+  pack export shards/ --to parquet -o table/ --parts json  keys, sizes and JSON fields in Parquet
   pack export tokens/ --to megatron -o corpus             corpus.bin and corpus.idx, from `pack tokens`
 
 Bytes of parts pass unchanged and are compared with their checksums. The types of JSON fields hold
@@ -41,7 +41,7 @@ Exit codes: 0 done   2 wrong usage, or -o exists   65 bad data   73 the system r
 pub(super) struct Args {
     /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Write this format
     #[arg(long, value_name = "FORMAT", value_parser = choice::<Target>())]
     to: Target,

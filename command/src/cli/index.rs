@@ -57,7 +57,7 @@ const SHOWN: usize = 20;
 pub(super) struct Args {
     /// Tars, and folders of tars
     #[arg(required = true, value_name = "SHARD|DIR")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// Read headers only: no digests, no checksums, no image dimensions
     #[arg(long)]
     headers: bool,

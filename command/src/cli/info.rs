@@ -26,7 +26,7 @@ Exit codes: 0 done   2 no data set   65 bad data   73 the system refuses   75 tr
 pub(super) struct Args {
     /// Folder of shards, one tar, or the URL of a data set in a store
     #[arg(value_name = "DIR|SHARD|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Print text, or one JSON object
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,

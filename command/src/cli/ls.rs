@@ -32,7 +32,7 @@ Exit codes: 0 done   2 no data set   65 bad data   75 try again";
 pub(super) struct Args {
     /// Folder of shards, one tar, or the URL of a data set in a store
     #[arg(value_name = "DIR|SHARD|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Show shard, byte, sizes and image dimensions
     #[arg(long, short)]
     long: bool,

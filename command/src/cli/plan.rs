@@ -18,7 +18,7 @@ use crate::signals;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    pub(super) source: SourceArgs,
     /// Do not read the folders, but what `pack scan` has written of all their parts: files, folders of
     /// .scan files, or names with wildcards
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Samples")]

@@ -38,7 +38,7 @@ Exit codes: 0 done, whether the storage feeds the job or not   2 wrong usage   6
 pub(super) struct Args {
     /// Folder of shards, one tar with its sidecar, or the URL of a data set in a store
     #[arg(value_name = "DIR|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Plan for an accelerator that computes MS milliseconds on each batch
     #[arg(long, value_name = "MS", value_parser = args::milliseconds)]
     step_ms: Option<Duration>,

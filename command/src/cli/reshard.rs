@@ -18,7 +18,7 @@ use crate::signals;
 const AFTER: &str = "\
 Conditions of --where:
   json:/width >= 224        a field of the part json, by JSON pointer: == != < <= > >=
-  json:/label in (cat, dog) one of several values
+  json:/label in (cat, dog)  one of several values
   key ~ 'cat/*'             a pattern; also for fields
   size:jpg > 100000         the bytes of a part
   has mask.png              a part
@@ -50,7 +50,7 @@ Exit codes: 0 done   1 problems   2 wrong usage   65 bad data   73 the system re
 pub(super) struct Args {
     /// Data sets, folders of tars, or tars: .tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst
     #[arg(required = true, value_name = "SRC")]
-    sources: Vec<PathBuf>,
+    pub(super) sources: Vec<PathBuf>,
     /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
     #[arg(short, long, value_name = "DIR|URL")]
     out: PathBuf,

@@ -19,7 +19,7 @@ use crate::signals;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    pub(super) source: SourceArgs,
     /// Scan part K of N, from 0
     #[arg(long, value_name = "K/N", value_parser = parse)]
     subtree: Option<(u64, u64)>,

@@ -28,7 +28,7 @@ use crate::slurm::Slurm;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    source: SourceArgs,
+    pub(super) source: SourceArgs,
     /// Pack on N nodes: the array has N tasks
     #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     nodes: u32,

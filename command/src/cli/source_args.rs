@@ -10,7 +10,7 @@ use tarflume_packer::{CheckLevel, Compress, Failure, size};
 
 use super::args::{Format, Jobs, choice};
 use super::image_args::ImageArgs;
-use super::{progress, zeros};
+use super::{places, progress, zeros};
 use crate::signals;
 
 /// Sources, output, and the options that determine the shards.
@@ -248,6 +248,11 @@ impl ShowArgs {
 }
 
 impl SourceArgs {
+    /// Returns the failure of a build, with what a source is if it is no folder of samples.
+    pub(super) fn misplaced(&self, failure: Failure) -> Failure {
+        places::no_source(&self.sources, &self.out, failure)
+    }
+
     /// Converts the arguments to a request.
     pub(super) fn request(&self, dry_run: bool) -> Result<Request, Failure> {
         self.request_from(&[], dry_run)

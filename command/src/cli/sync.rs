@@ -31,7 +31,7 @@ Exit codes: 0 done   2 no data set, or another one in the target   65 bad data
 pub(super) struct Args {
     /// Folder or URL of the data set
     #[arg(value_name = "FROM")]
-    from: PathBuf,
+    pub(super) from: PathBuf,
     /// Folder or URL to copy it to
     #[arg(value_name = "TO")]
     to: PathBuf,

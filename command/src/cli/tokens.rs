@@ -224,10 +224,7 @@ impl Args {
 
     #[cfg(not(feature = "tokenizers"))]
     fn opened(&self, _: &Path) -> Result<Arc<dyn Encode>, Failure> {
-        Err(Failure::usage(
-            "this program was built without tokenizers; build it with `--features tokenizers`, or give \
-             megatron:PREFIX",
-        ))
+        Err(Failure::not_built("--tokenizer", "tokenizers"))
     }
 }
 

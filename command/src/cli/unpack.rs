@@ -27,7 +27,7 @@ Exit codes: 0 done   1 some members were not unpacked   2 wrong usage   65 bad d
 pub(super) struct Args {
     /// Folder of shards, or one tar
     #[arg(value_name = "DIR|SHARD|URL")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Write the files to this folder, which must be new, empty, or left by the same command when it was killed
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,

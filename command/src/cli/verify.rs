@@ -61,7 +61,7 @@ Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 t
 pub(super) struct Args {
     /// Folders of shards, and single tars
     #[arg(required = true, value_name = "DIR|SHARD|URL")]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// Check at this level
     #[arg(long, value_parser = choice::<Level>(), default_value = "full")]
     level: Level,

@@ -7,6 +7,7 @@ use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Manifest, Plan};
 
+use super::advice;
 use super::joined::Join;
 use super::replan::difference;
 use super::request::Request;
@@ -41,8 +42,8 @@ pub struct Scanned {
     pub skipped: u64,
     /// Samples left out because the data set has them.
     pub present: u64,
-    /// Samples were found, and none has a JSON that is required.
-    pub lacks_json: bool,
+    /// The advice if samples were found, and none has a JSON that is required.
+    pub lacks_json: Option<String>,
     /// Keys of the exclude list that no sample has.
     pub absent: Option<Absent>,
     /// The problems found.
@@ -190,7 +191,8 @@ fn plan(
         renamed: scan.renamed + dealt.renamed() + left.renamed,
         skipped: scan.skipped + dealt.skipped(),
         present: left.present,
-        lacks_json: lacks_json(&found, dealt.total().samples + left.present),
+        lacks_json: lacks_json(&found, dealt.total().samples + left.present)
+            .then(|| advice::without_json(&request.roots)),
         absent: request.scan.listed.absent(),
         problems: found.iter().map(|p| p.problem.clone()).collect(),
         unlisted: 0,
@@ -289,10 +291,6 @@ fn in_memory(
     Ok(Plan::from_bytes(bytes)?)
 }
 
-/// The advice for a folder of images without JSON.
-pub(super) const LACKS_JSON: &str = "no sample has a JSON: give --label folder to make each image's folder its \
-                                     class, or --require image to pack the images alone";
-
 fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
     let mut roots: Vec<_> = request.roots.iter().map(|r| r.shown().to_string()).collect();
     if roots.len() > 3 {
@@ -309,7 +307,7 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
             scanned.problems[0]
         )
     };
-    let advice = if scanned.lacks_json { format!("; {LACKS_JSON}") } else { String::new() };
+    let advice = scanned.lacks_json.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
     Failure::usage(format!("no samples in {}: {why}{advice}", roots.join(", ")))
 }
 

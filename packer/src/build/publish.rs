@@ -3,7 +3,7 @@
 use tarflume_formats::{Manifest, Plan};
 
 use super::finalize::finalize;
-use super::prepare::{LACKS_JSON, Ready, Scanned};
+use super::prepare::{Ready, Scanned};
 use super::request::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
@@ -74,9 +74,9 @@ pub fn look_at_contents(
 
 /// Returns the advice after a refused scan.
 pub fn mend(scanned: &Scanned) -> String {
-    match scanned.lacks_json {
-        true => format!("nothing was packed; {LACKS_JSON}"),
-        false => {
+    match &scanned.lacks_json {
+        Some(advice) => format!("nothing was packed; {advice}"),
+        None => {
             "nothing was packed; fix the files, or leave them out with --on-problem skip|quarantine"
                 .into()
         }

@@ -64,16 +64,23 @@ impl Step {
     /// Returns the step as a command: `pack build train/ -o shards/ --label folder`. The text of [`Step::Name`] is a path.
     #[must_use]
     pub fn command(&self) -> String {
+        self.command_into(Path::new(OUT))
+    }
+
+    /// As [`Step::command`], with the folder of the new shards.
+    #[must_use]
+    pub fn command_into(&self, out: &Path) -> String {
+        let out = word(&shown(out));
         match self {
             Step::Build(build) => {
-                let mut text = format!("pack build {} -o {OUT}", word(&build.source));
+                let mut text = format!("pack build {} -o {out}", word(&build.source));
                 for (name, value) in &build.options {
                     text += &format!(" --{name} {}", word(value));
                 }
                 text
             }
             Step::Index(folder) => format!("pack index {}", word(&shown(folder))),
-            Step::Reshard(path) => format!("pack reshard {} -o {OUT}", word(&shown(path))),
+            Step::Reshard(path) => format!("pack reshard {} -o {out}", word(&shown(path))),
             Step::Finish(folder) => format!("pack status {}", word(&shown(folder))),
             Step::Name(paths) => named(paths, word),
         }

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::frames::large_window;
 use tarflume_formats::files;
+use tarflume_formats::frames::large_window;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;

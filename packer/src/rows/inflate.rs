@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::frames::large_window;
 use tarflume_formats::files::{self, Patient};
+use tarflume_formats::frames::large_window;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tarflume_formats::frames::large_window;
 use tarflume_formats::files::{self, patiently};
+use tarflume_formats::frames::large_window;
 use tarflume_formats::shown::ShowPath;
 
 use super::MAX_ROW;

@@ -14,7 +14,8 @@ pub(crate) fn is_url_list(name: &str) -> bool {
 /// The error of a URL in a program that has no stores.
 #[cfg(not(feature = "remote"))]
 pub(crate) fn not_built(url: &str) -> Error {
-    let text = "this program was built without the feature `remote`, so it reads local files alone";
+    let text = "this program was built without the feature `remote`, so it reads local files alone; the command and the \
+                Python package have it by default";
     // A query may be a secret.
     Error::usage(text).with_path(url.split('?').next().unwrap_or(url))
 }

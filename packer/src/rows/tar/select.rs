@@ -31,7 +31,10 @@ pub(super) const JSON_MAX: u64 = 4 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Selected {
     /// Whether it is, and what the conditions read and the sample lacks.
-    By { holds: bool, lacks: Vec<Lack> },
+    By {
+        holds: bool,
+        lacks: Vec<Lack>,
+    },
     Wrong(ProblemKind, String),
 }
 

@@ -1,0 +1,109 @@
+//! A place that was named in place of another: a folder of images where a data set is expected, a data set or a table
+//! where a folder to pack is expected. Says what it is, and prints the command that is right.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::{ShowPath, shell_word};
+use tarflume_formats::url::url_of;
+use tarflume_packer::recognize::{PathKind, Step, recognize};
+use tarflume_packer::{Exit, Failure};
+
+/// The folder of new shards in a command.
+pub(super) const OUT: &str = "shards/";
+
+/// Returns the failure of a command that needs a data set, with what `path` is if it is none.
+pub(super) fn no_data_set(path: &Path, failure: Failure) -> Failure {
+    let Some((kind, step)) = misplaced(path, &failure) else { return failure };
+    let what = match kind {
+        PathKind::DataSet | PathKind::Tar { .. } | PathKind::Missing | PathKind::Unfinished => {
+            return failure;
+        }
+        kind => kind.name(),
+    };
+    told(path, &what, "not a data set", &step)
+}
+
+/// As [`no_data_set`], for several places: the first that is none.
+pub(super) fn no_data_sets(paths: &[PathBuf], failure: Failure) -> Failure {
+    paths.iter().fold(failure, |failure, path| no_data_set(path, failure))
+}
+
+/// Returns the failure of a build, with what a source is if it is no folder of samples.
+pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Failure {
+    for path in sources {
+        let Some((kind, step)) = misplaced(path, &failure) else { continue };
+        let (what, again) = (kind.name(), Step::Reshard(path.clone()).command_into(out));
+        match kind {
+            PathKind::Missing
+            | PathKind::Unfinished
+            | PathKind::Empty
+            | PathKind::Other(_)
+            | PathKind::Samples(_) => {}
+            PathKind::DataSet
+            | PathKind::Tars { .. }
+            | PathKind::Tar { .. }
+            | PathKind::CompressedTar => {
+                let text = format!(
+                    "{} is {what}, whose samples are packed already; put them into other shards with `{again}`",
+                    path.shown()
+                );
+                return Failure::usage(text);
+            }
+            PathKind::Parent(_) => {
+                let text = format!(
+                    "{} is {what}, whose samples are packed already; put those of one into other shards with \
+                     `pack reshard`: {}",
+                    path.shown(),
+                    step.map(|step| step.command()).unwrap_or_default()
+                );
+                return Failure::usage(text);
+            }
+            _ => {
+                let step = step.map(|step| (step.verb(), step.command_into(out)));
+                let Some((verb, command)) = step else { continue };
+                return Failure::usage(format!(
+                    "{} is {what}, not a folder; {verb} `{command}`",
+                    path.shown()
+                ));
+            }
+        }
+    }
+    failure
+}
+
+/// Returns the command for a place that was named without one.
+pub(super) fn without_command(path: &Path, out: &Path) -> Option<String> {
+    let kind = recognize(path).ok()?;
+    let command = match &kind {
+        PathKind::Missing => return None,
+        PathKind::DataSet | PathKind::Tar { has_sidecar: true } => {
+            format!("pack info {}", shell_word(path))
+        }
+        kind => match kind.step(path)? {
+            Step::Name(paths) => format!("pack info {}", shell_word(paths.first()?)),
+            step => step.command_into(out),
+        },
+    };
+    Some(format!("{} is {}; the command is missing: {command}", path.shown(), kind.name()))
+}
+
+/// Returns what a local place is, and the step for it, if a failure is about what was named.
+fn misplaced(path: &Path, failure: &Failure) -> Option<(PathKind, Option<Step>)> {
+    let is_of_place = matches!(failure.exit, Exit::Usage | Exit::BadData) && url_of(path).is_none();
+    // The failure of the command is the one to show if the place cannot be examined.
+    let kind = is_of_place.then(|| recognize(path).ok()).flatten()?;
+    let step = kind.step(path);
+    Some((kind, step))
+}
+
+fn told(path: &Path, what: &str, instead: &str, step: &Option<Step>) -> Failure {
+    let path = path.shown();
+    Failure::usage(match step {
+        Some(Step::Name(paths)) => {
+            let named = Step::Name(paths.clone());
+            format!("{path} is {what}, {instead}; {} {}", named.verb(), named.command())
+        }
+        Some(step) => format!("{path} is {what}, {instead}; {} `{}`", step.verb(), step.command()),
+        None => format!("{path} is {what}, {instead}"),
+    })
+}

@@ -1,0 +1,36 @@
+//! The advice for images without JSON, by what their folders have: classes, or a table.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::shown::shell_word;
+
+use crate::recognize::{PathKind, Samples, recognize};
+
+/// Returns what to do with folders of images in which no sample has a JSON.
+pub(super) fn without_json(roots: &[PathBuf]) -> String {
+    let found: Vec<Samples> = roots.iter().filter_map(|root| samples(root)).collect();
+    let alone = "--require image to pack the images alone";
+    let label = found.iter().find_map(|samples| samples.labels.label.as_ref());
+    if let Some(label) = label {
+        return format!(
+            "no sample has a JSON: give --label {label} to make each image's folder its class, or {alone}"
+        );
+    }
+    match found.iter().find_map(|samples| samples.table.as_ref()) {
+        Some(table) => {
+            let table = shell_word(table);
+            format!(
+                "no sample has a JSON: give --join {table} to take it from the table, or {alone}"
+            )
+        }
+        None => format!("no sample has a JSON, and no folders name classes: give {alone}"),
+    }
+}
+
+fn samples(root: &Path) -> Option<Samples> {
+    // The advice is part of another error, which is the one to show if the folder cannot be read.
+    match recognize(root).ok()? {
+        PathKind::Samples(samples) => Some(samples),
+        _ => None,
+    }
+}
