@@ -33,7 +33,8 @@ def save(made: Page, name: str) -> None:
     """Writes the picture with at most 256 colors: a third of the bytes."""
     from PIL import Image
 
-    near = "[...document.images].filter(i => i.getBoundingClientRect().top < innerHeight).every(i => i.complete)"
+    seen = "i.getBoundingClientRect().top < innerHeight && i.getBoundingClientRect().bottom > 0"
+    near = f"[...document.images].filter(i => {seen}).every(i => i.complete)"
     made.wait_for_timeout(300)
     while not made.evaluate(near):
         made.wait_for_timeout(50)

@@ -355,7 +355,10 @@ fn a_data_set_in_a_store_is_served_and_the_server_outlives_its_troubles() {
     shop.set(Mood::Refuses);
     let (head, text) = server.ask("/part/6/jpg", "localhost");
     let text = String::from_utf8_lossy(&text);
-    assert!(head.starts_with("HTTP/1.1 500") && text.contains("the store refuses to read"), "{head} {text}");
+    assert!(
+        head.starts_with("HTTP/1.1 500") && text.contains("the store refuses to read"),
+        "{head} {text}"
+    );
     shop.set(Mood::Good);
     let (head, _) = server.ask("/part/6/jpg", "localhost");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");

@@ -36,6 +36,15 @@ def test_every_picture_that_is_shown_is_decoded(opened: Opened) -> None:
     assert len(sizes) == 8 and min(sizes) > 20
 
 
+def test_photographs_are_above_the_charts(opened: Opened) -> None:
+    top = "id => document.getElementById(id).getBoundingClientRect().top"
+    assert opened.page.evaluate(top, "sheet") < 900, "the first photographs are on the first screen"
+    for name in ["Problems", "Charts"]:
+        opened.page.get_by_role("link", name=name).click()
+        opened.until(f"document.getElementById('{name.lower()}-title').getBoundingClientRect().top < innerHeight")
+    assert opened.page.evaluate(top, "sheet") < opened.page.evaluate(top, "problems") < opened.page.evaluate(top, "charts")
+
+
 def test_search_finds_keys_and_classes(opened: Opened, shards: pathlib.Path) -> None:
     classes = annotations(shards)
     search = opened.page.get_by_label("Key or class")
@@ -56,7 +65,7 @@ def test_search_finds_keys_and_classes(opened: Opened, shards: pathlib.Path) -> 
 
 def test_classes_and_problems_filter(opened: Opened, shards: pathlib.Path) -> None:
     wanted = sorted(key for key, names in annotations(shards).items() if "triangle" in names)
-    opened.page.get_by_role("button", name="triangle", exact=False).first.click()
+    opened.page.locator("#charts").get_by_role("button", name="triangle").click()
     expect(opened.page.locator("#count")).to_contain_text(f"{len(wanted)} samples of")
     assert opened.keys() == wanted[:120]
     opened.page.get_by_role("button", name="Clear").click()

@@ -26,12 +26,15 @@ pub(super) enum Body {
 /// Receives the pieces of a content in order. Its error ends the reading.
 pub(super) type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Failure>;
 
+/// Reads a content to its end.
+type Read = Box<dyn FnOnce(Take<'_>) -> Result<(), Failure>>;
+
 /// A content that is read while it is sent, so that few of its bytes are in memory.
 pub(super) struct Streamed {
     /// The bytes of all pieces.
     pub(super) length: u64,
     /// Passes the pieces on. An error after the last piece means that the content is damaged.
-    pub(super) read: Box<dyn FnOnce(Take<'_>) -> Result<(), Failure>>,
+    pub(super) read: Read,
 }
 
 impl fmt::Debug for Streamed {
