@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
+use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 
@@ -123,7 +124,10 @@ impl Manifest {
     /// sum of the shards, and a shard name that leaves the folder or is listed twice.
     pub fn from_json(bytes: &[u8]) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
-            let text = format!("this is not a {FILE_NAME}: {e}");
+            let text = match Content::of(bytes) {
+                Some(found) => format!("this is not a {FILE_NAME} but {}", found.name),
+                None => format!("this is not a {FILE_NAME}: {e}"),
+            };
             Error::new(ErrorKind::WrongFormat, text)
         })?;
         manifest.check()?;

@@ -83,7 +83,7 @@ pub fn must_be_outside(path: &Path) -> Result<()> {
         return Err(refused(path, "only a data set has a file of this name; give another one"));
     }
     // A missing folder would be created in the one above it.
-    let above = folder_of(path).ancestors().map(|above| canonical(named(above)));
+    let mut above = folder_of(path).ancestors().map(|above| canonical(named(above)));
     let above = above.find_map(Result::transpose).transpose()?;
     let mut folders = vec![above];
     if let Some(target) = canonical(path)? {

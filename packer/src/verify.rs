@@ -6,6 +6,7 @@
 //! shards in stores on copies, `profile` finds what certain readers misread. `kinds`
 //! converts errors to problems, `display` a report to text. Writes and prints nothing.
 
+mod absent;
 pub(crate) mod across;
 mod bad_name;
 pub(crate) mod cursor;
@@ -20,7 +21,7 @@ pub(crate) mod sets;
 pub(crate) mod shard;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -36,6 +37,7 @@ use crate::failure::Failure;
 use crate::foreign_index;
 use crate::index::{in_parallel, numbered};
 use crate::problem::{Problem, ProblemKind, Problems, counts};
+use crate::units;
 use sets::{Set, Target};
 use shard::Proved;
 
@@ -96,6 +98,7 @@ pub fn verify(
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
+    let local = if options.changed { sets::of_changed(&local)? } else { local };
     let mut sets = sets::find(&local)?;
     for url in urls {
         sets.push(remote::set(&url, options)?);
@@ -127,7 +130,7 @@ fn verify_set(
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
-    let local: Vec<(PathBuf, Option<ShardEntry>)> = targets
+    let mut local: Vec<(PathBuf, Option<ShardEntry>)> = targets
         .iter()
         .filter(|target| target.remote.is_none())
         .map(|target| (target.tar.clone(), target.entry.clone()))
@@ -139,9 +142,22 @@ fn verify_set(
         return Err(Failure::interrupted());
     }
     let mut shards = Vec::with_capacity(proved.len());
+    let mut absent = HashSet::new();
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, classes, irregular, problems, warning } =
-            proved?;
+        let Proved {
+            path,
+            bytes,
+            without_checksums,
+            index,
+            classes,
+            irregular,
+            problems,
+            warning,
+            is_absent,
+        } = proved?;
+        if is_absent {
+            absent.insert(path.clone());
+        }
         report.warnings.extend(warning);
         report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
@@ -156,6 +172,11 @@ fn verify_set(
             report.notes.extend(note.map(|note| format!("{}: {note}", path.shown())));
             shards.push((path, index));
         }
+    }
+    if !absent.is_empty() {
+        local.retain(|(path, _)| !absent.contains(path));
+        let tars = units::counted(absent.len() as u64, "tar is", "tars are");
+        report.notes.push(format!("{tars} not here; manifest and sidecars were compared"));
     }
     let set = across::Shards::new(shards);
     let across = across::prove(&set, options)?;

@@ -137,7 +137,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo> {
     let path = index_path(tar);
     let index = Index::open(&path)?;
     let mut reader = TarReader::open(tar, Reading::Headers)?;
-    index.check_tar_length(reader.length())?;
+    index.check_tar(tar, reader.length())?;
     index.check()?;
     if let Some(error) = probe::compare(&mut reader, &index)?.into_iter().next() {
         return Err(error.with_path(tar));

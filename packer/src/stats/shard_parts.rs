@@ -26,7 +26,7 @@ impl<'a> ShardParts<'a> {
             Some(_) => None,
             None => {
                 let (file, metadata) = files::open(&shard.tar)?;
-                shard.index.check_tar_length(metadata.len())?;
+                shard.index.check_tar(&shard.tar, metadata.len())?;
                 Some(file)
             }
         };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::publish::folder_of;
 use tarflume_formats::{files, read_manifest};
 
 use super::kinds;
@@ -58,7 +59,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
         if is_folder(path)? {
             sets.push(of_folder(path)?);
         } else if path.file_name().is_some_and(|name| name == FILE_NAME) {
-            sets.push(of_folder(tarflume_formats::publish::folder_of(path))?);
+            sets.push(of_folder(folder_of(path))?);
         } else {
             single.targets.push(Target { tar: path.clone(), entry: None, remote: None });
         }
@@ -68,6 +69,31 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Set>, Failure> {
         sets.push(single);
     }
     Ok(sets)
+}
+
+/// Returns what to verify for files that changed: the folders of those that are in a data set, once each, and tars that
+/// are in none. A sidecar stands for its tar.
+///
+/// # Errors
+/// Returns an error if the operating system does not answer.
+pub(crate) fn of_changed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let folder = folder_of(path);
+        let place = if files::is_folder(path)? {
+            path.clone()
+        } else if files::exists(&folder.join(FILE_NAME))? {
+            folder.into()
+        } else if path.extension().is_some_and(|end| end == "index") {
+            path.with_extension("tar")
+        } else {
+            path.clone()
+        };
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    Ok(found)
 }
 
 fn of_folder(path: &Path) -> Result<Set, Failure> {
