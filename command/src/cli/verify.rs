@@ -202,7 +202,9 @@ impl Outputs {
         while let Some(file) = paths.next() {
             if paths.clone().any(|other| other.path() == file.path()) {
                 let path = file.path().shown();
-                return Err(Failure::usage(format!("{path}: two outputs have this path; give each one of its own")));
+                return Err(Failure::usage(format!(
+                    "{path}: two outputs have this path; give each one of its own"
+                )));
             }
         }
         Ok(outputs)
@@ -259,7 +261,9 @@ impl ReportFormat {
             },
             ReportFormat::Json => OutputKind {
                 name: "a report as JSON",
-                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
+                is: |bytes| {
+                    bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\"")
+                },
             },
             ReportFormat::Junit => OutputKind {
                 name: "a report in JUnit's XML",

@@ -265,7 +265,12 @@ fn shown(digest: &Option<String>) -> String {
     digest.clone().unwrap_or_else(|| "none".into())
 }
 
-pub(super) fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &mut Problems) {
+pub(super) fn listed_length(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    bytes: u64,
+    problems: &mut Problems,
+) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
         let text = format!("bytes {}, but {bytes} is found", entry.bytes);
         problems.push(stale_manifest(tar, &text));
