@@ -25,7 +25,10 @@ fn the_next_run_removes_the_temporary_files_of_a_killed_command() {
     for (folder, words) in [
         ("copy", "sync set copy --jobs 1"),
         ("tars", "index tars --jobs 1"),
-        ("cache", "tokens text.jsonl --tokenizer tokenizer.json -o blocks --length 8 --cache cache"),
+        (
+            "cache",
+            "tokens text.jsonl --tokenizer tokenizer.json -o blocks --length 8 --cache cache",
+        ),
         ("tables", "export set --to csv -o tables/a.csv"),
         ("reports", "verify set --report junit=reports/a.xml"),
         ("reports", "verify set --write-expect reports/a.json"),

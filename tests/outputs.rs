@@ -124,7 +124,9 @@ fn a_report_to_a_dash_is_on_standard_output_alone() {
         assert!(run.stderr.contains("whole"), "{form}: {}", run.stderr);
     }
     let run = place.pack("verify set --quiet --report json=-").succeeds();
-    assert!(serde_json::from_str::<serde_json::Value>(&run.stdout).is_ok() && run.stderr.is_empty());
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&run.stdout).is_ok() && run.stderr.is_empty()
+    );
     place.pack("verify set --report json=- --report junit=-").exits(2).says("one report");
     place.pack("verify set --format json --report junit=-").exits(2).says("one report");
     place.pack("verify set --write-expect -").exits(2).says("./-");

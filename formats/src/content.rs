@@ -6,7 +6,7 @@ pub const IMAGE_EXTS: [&str; 11] =
     ["jpg", "jpeg", "jfif", "jpe", "mpo", "png", "webp", "gif", "bmp", "tif", "tiff"];
 
 /// First bytes, the type's name with its article, and its usual extension.
-const KNOWN: [(&[u8], &str, &str); 31] = [
+const KNOWN: [(&[u8], &str, &str); 32] = [
     (b"\xff\xd8\xff", "a JPEG", "jpg"),
     (b"\x89PNG\r\n\x1a\n", "a PNG", "png"),
     (b"GIF8", "a GIF", "gif"),
@@ -38,6 +38,11 @@ const KNOWN: [(&[u8], &str, &str); 31] = [
     (b"\x89TFIDX\r\n", "a sidecar of tarflume", "index"),
     (b"<!DOCTYPE", "an HTML page", "html"),
     (b"<html", "an HTML page", "html"),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer (`git lfs pull` fetches the file)",
+        "lfs",
+    ),
 ];
 
 /// A file type recognized by its first bytes.

@@ -133,7 +133,7 @@ pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
     let length = files::metadata(&tar, "find the shard")?.len();
     let path = index_path(&tar);
     let index = Index::open(&path)?;
-    index.check_tar_length(&tar, length)?;
+    index.check_tar(&tar, length)?;
     check_index(index, entry).map_err(|e| e.with_path(&path))
 }
 

@@ -55,6 +55,8 @@ mod irregular;
 pub mod json;
 mod key_list;
 mod le;
+#[doc(hidden)]
+pub mod lfs;
 pub mod manifest;
 mod map;
 pub mod name;

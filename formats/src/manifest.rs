@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::about::{About, ClassTable};
 use crate::checksum::Digest;
+use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 use own_digest::OwnDigest;
@@ -154,7 +155,10 @@ impl Manifest {
     /// Parses and checks the format and its version, which decide how the rest is read.
     fn parse(bytes: &[u8]) -> Result<Manifest> {
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| {
-            let text = format!("this is not a {FILE_NAME}: {e}");
+            let text = match Content::of(bytes) {
+                Some(found) => format!("this is not a {FILE_NAME} but {}", found.name),
+                None => format!("this is not a {FILE_NAME}: {e}"),
+            };
             Error::new(ErrorKind::WrongFormat, text)
         })?;
         if manifest.format != FORMAT {

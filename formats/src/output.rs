@@ -83,7 +83,7 @@ pub fn must_be_outside(path: &Path) -> Result<()> {
         return Err(refused(path, "only a data set has a file of this name; give another one"));
     }
     // A missing folder would be created in the one above it.
-    let above = folder_of(path).ancestors().map(|above| canonical(named(above)));
+    let mut above = folder_of(path).ancestors().map(|above| canonical(named(above)));
     let above = above.find_map(Result::transpose).transpose()?;
     let mut folders = vec![above];
     if let Some(target) = canonical(path)? {
@@ -147,9 +147,12 @@ fn must_be_of(path: &Path, kind: &OutputKind) -> Result<()> {
     match files::kind(path)? {
         None => return Ok(()),
         Some(Kind::File) => {}
-        Some(Kind::Folder) => return Err(refused(path, "this is a folder; give the name of a file")),
+        Some(Kind::Folder) => {
+            return Err(refused(path, "this is a folder; give the name of a file"));
+        }
         Some(Kind::Other) => {
-            let text = "this is a pipe or a device, and a file would replace it; give the name of a file";
+            let text =
+                "this is a pipe or a device, and a file would replace it; give the name of a file";
             return Err(refused(path, text));
         }
     }
@@ -208,14 +211,22 @@ mod tests {
         for folder in ["set/.pack/shards", "set/sub", "tars", "plain", "out"] {
             fs::create_dir_all(at(folder)).unwrap();
         }
-        for file in ["set/dataset.json", "tars/a.tar", "tars/a.index", "plain/b.tar", "set/p.html"] {
+        for file in ["set/dataset.json", "tars/a.tar", "tars/a.index", "plain/b.tar", "set/p.html"]
+        {
             fs::write(at(file), b"<html>").unwrap();
         }
         symlink(at("set"), at("link")).unwrap();
         symlink(at("set/p.html"), at("out/link.html")).unwrap();
         for inside in [
-            "set/p.html", "set/new.html", "out/../set/p.html", "link/p.html", "out/link.html",
-            "set/.pack/p.html", "set/.pack/shards/p.html", "set/none/p.html", "tars/p.html",
+            "set/p.html",
+            "set/new.html",
+            "out/../set/p.html",
+            "link/p.html",
+            "out/link.html",
+            "set/.pack/p.html",
+            "set/.pack/shards/p.html",
+            "set/none/p.html",
+            "tars/p.html",
         ] {
             assert!(why(&at(inside)).contains("outside"), "{inside}");
         }

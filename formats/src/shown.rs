@@ -5,13 +5,15 @@
 //! as `\xff`. Everything that prints an error, a problem or a name uses this module.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+
+use crate::url::without_secrets;
 
 /// Returns true for a character that must not reach a terminal unescaped: controls (C0, DEL, C1),
 /// direction marks and overrides, line and paragraph separators, zero-width characters, tags.
@@ -64,13 +66,26 @@ impl fmt::Debug for Quoted<'_> {
 
 /// The counterpart of `Path::display` for messages.
 pub trait ShowPath {
-    /// Displays the path as one line of text.
-    fn shown(&self) -> Shown<'_>;
+    /// Displays the path as one line of text; a URL without its secrets.
+    fn shown(&self) -> ShownPath<'_>;
 }
 
 impl ShowPath for Path {
-    fn shown(&self) -> Shown<'_> {
-        Shown(self.as_os_str().as_bytes())
+    fn shown(&self) -> ShownPath<'_> {
+        ShownPath(self)
+    }
+}
+
+/// Displays a path as one line of text; a URL without its secrets.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownPath<'a>(&'a Path);
+
+impl fmt::Display for ShownPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.to_str() {
+            Some(text) => put(f, without_secrets(text).as_bytes(), false),
+            None => put(f, self.0.as_os_str().as_bytes(), false),
+        }
     }
 }
 
@@ -94,7 +109,7 @@ pub fn shell_word(path: &Path) -> String {
     }
 }
 
-/// Displays a message of one or several lines, with control characters escaped.
+/// Displays a message of one or several lines, with control characters escaped and without the secrets of URLs.
 pub fn message(text: impl fmt::Display) -> impl fmt::Display {
     Message(text)
 }
@@ -103,15 +118,7 @@ struct Message<T>(T);
 
 impl<T: fmt::Display> fmt::Display for Message<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Lines(f), "{}", self.0)
-    }
-}
-
-struct Lines<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl fmt::Write for Lines<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        put(self.0, text.as_bytes(), true)
+        put(f, without_secrets(&self.0.to_string()).as_bytes(), true)
     }
 }
 

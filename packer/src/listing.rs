@@ -73,7 +73,11 @@ impl Shard {
     pub fn data(&self) -> Result<File, Failure> {
         let file = self.file()?;
         let found = file.metadata().map_err(|e| Failure::io(e, "look at", &self.tar))?;
-        self.index.check_tar_length(&self.tar, found.len()).map_err(|e| e.with_path(&self.tar))?;
+        let checked = match self.source {
+            Some(_) => self.index.check_tar_length(&self.tar, found.len()),
+            None => self.index.check_tar(&self.tar, found.len()),
+        };
+        checked.map_err(|e| e.with_path(&self.tar))?;
         if !self.index.is_compressed() {
             return Ok(file);
         }
@@ -214,7 +218,7 @@ fn open_tar(path: &Path, access: Access<'_>) -> Result<Shard, Failure> {
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
         let found = files::metadata(tar, "open")?;
-        index.check_tar_length(tar, found.len())?;
+        index.check_tar(tar, found.len())?;
         return with_sidecar(tar.into(), index, access);
     }
     let ignore_zeros = access.ignore_zeros;

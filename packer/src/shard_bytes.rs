@@ -43,7 +43,7 @@ impl<'a> ShardBytes<'a> {
             Some(source) => Place::Store(source),
             None => {
                 let (file, metadata) = files::open(tar)?;
-                index.check_tar_length(tar, metadata.len())?;
+                index.check_tar(tar, metadata.len())?;
                 Place::File(file)
             }
         };

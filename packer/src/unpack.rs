@@ -192,12 +192,7 @@ impl Unpacking<'_> {
     }
 
     /// Unpacks one file, unless it has the name of another one.
-    fn file(
-        &mut self,
-        member: &Member,
-        path: &[u8],
-        checksum: Option<u32>,
-    ) -> Result<(), Failure> {
+    fn file(&mut self, member: &Member, path: &[u8], checksum: Option<u32>) -> Result<(), Failure> {
         if !self.target.work.take_name(path) {
             self.taken(member, path, path);
             return Ok(());

@@ -7,6 +7,7 @@
 //! converts errors to problems, `display` a report to text, `class_names` compares names of classes, `unchecked` is
 //! what was asked for and matches nothing. Writes and prints nothing.
 
+mod absent;
 pub(crate) mod across;
 mod bad_name;
 mod class_names;
@@ -23,7 +24,7 @@ pub(crate) mod shard;
 mod unchecked;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -104,6 +105,7 @@ pub fn verify(
 ) -> Result<Report, Failure> {
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
+    let local = if options.changed { sets::of_changed(&local)? } else { local };
     let sets::Found { mut sets, nothing } = sets::find(&local, options)?;
     for url in &urls {
         sets.push(remote::set(url, options)?);
@@ -152,7 +154,7 @@ fn verify_set(
     report.shards_of_append += shards_of_append as u64;
     report.problems.extend(problems);
     // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
-    let local: Vec<(PathBuf, Option<ShardEntry>)> = targets
+    let mut local: Vec<(PathBuf, Option<ShardEntry>)> = targets
         .iter()
         .filter(|target| target.remote.is_none())
         .map(|target| (target.tar.clone(), target.entry.clone()))
@@ -164,11 +166,24 @@ fn verify_set(
         return Err(Failure::interrupted());
     }
     let mut shards = Vec::with_capacity(proved.len());
+    let mut absent = HashSet::new();
     for proved in proved.into_iter().flatten() {
-        let Proved { path, bytes, without_checksums, index, classes, irregular, problems, warning } =
-            proved?;
+        let Proved {
+            path,
+            bytes,
+            without_checksums,
+            index,
+            classes,
+            irregular,
+            problems,
+            warning,
+            is_absent,
+        } = proved?;
         if without_checksums {
             found.without_checksums.get_or_insert_with(|| path.display().to_string());
+        }
+        if is_absent {
+            absent.insert(path.clone());
         }
         report.warnings.extend(warning);
         report.irregular_jpegs.join(irregular);
@@ -184,6 +199,11 @@ fn verify_set(
             report.notes.extend(note.map(|note| format!("{}: {note}", path.shown())));
             shards.push((path, index));
         }
+    }
+    if !absent.is_empty() {
+        local.retain(|(path, _)| !absent.contains(path));
+        let tars = units::counted(absent.len() as u64, "tar is", "tars are");
+        report.notes.push(format!("{tars} not here; manifest and sidecars were compared"));
     }
     let set = across::Shards::new(shards);
     let across = across::prove(&set, options)?;

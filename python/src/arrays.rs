@@ -143,7 +143,7 @@ impl ArrayDataset {
         let shape = self.shape_of(self.array.len() as usize);
         format!(
             "tarflume.ArrayDataset({:?}{name}): {} {shape:?}",
-            self.path.display().to_string(),
+            self.path.shown().to_string(),
             self.dtype()
         )
     }

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
+use tarflume_formats::url::without_secrets;
 
 use crate::{keywords, url};
 
@@ -88,7 +89,7 @@ fn class_of_the_system(error: &io::Error) -> &'static str {
 fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let place = error.place();
     let known = PyDict::new(py);
-    let path = place.path.as_deref().map(|path| url::path(py, path)).transpose()?;
+    let path = place.path.as_deref().map(|path| url::shown(py, path)).transpose()?;
     known.set_item("path", path)?;
     known.set_item("byte", place.byte)?;
     known.set_item("key", place.key.as_deref())?;
@@ -103,7 +104,9 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         None => class(error.kind()),
     };
     let class = py.import("tarflume.errors")?.getattr(class)?;
-    let made = PyErr::from_value(class.call((keywords::of_setters(&told(error)),), Some(&known))?);
+    let made = PyErr::from_value(
+        class.call((keywords::of_setters(&without_secrets(&told(error))),), Some(&known))?,
+    );
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     made.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
     Ok(made)

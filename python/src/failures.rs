@@ -75,7 +75,7 @@ impl JobFailure {
     }
 
     fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
-        let text = keywords(&self.text);
+        let text = keywords(&without_secrets(&self.text));
         let class = match self.exit {
             Exit::Interrupted | Exit::Terminated => {
                 return Ok(PyKeyboardInterrupt::new_err(text));

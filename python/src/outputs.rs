@@ -28,7 +28,9 @@ pub fn check_outside(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 
 fn checked(error: tarflume_formats::Error) -> Error {
     match is_refused(&error) {
-        true => Error::usage(error.text()).with_path(error.place().path.clone().unwrap_or_default()),
+        true => {
+            Error::usage(error.text()).with_path(error.place().path.clone().unwrap_or_default())
+        }
         false => Error::from(error),
     }
 }

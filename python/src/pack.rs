@@ -237,6 +237,7 @@ pub(crate) fn pack_verify(
 ) -> PyResult<Work> {
     let profile = |word: &String| choice::<verify::Profile>(py, "profiles", word);
     let options = verify::Options {
+        changed: false,
         level: choice::<Level>(py, "level", level)?,
         require,
         profiles: profiles.iter().map(profile).collect::<PyResult<_>>()?,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use tarflume_formats::url::url_of;
+use tarflume_formats::url::{url_of, without_secrets};
 
 /// Schemes of stores.
 const SCHEMES: [&str; 6] = ["s3", "gs", "az", "http", "https", "hf"];
@@ -16,6 +16,14 @@ pub(crate) fn restored(path: PathBuf) -> PathBuf {
         is_one_slash.then(|| format!("{scheme}://{rest}"))
     });
     url.map_or(path, PathBuf::from)
+}
+
+/// As [`path`], of a message: a URL without its secrets.
+pub(crate) fn shown<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    match url_of(path) {
+        Some(url) => Ok(without_secrets(url).into_pyobject(py)?.into_any()),
+        None => self::path(py, path),
+    }
 }
 
 /// A path as `pathlib.Path`, a URL as `str`.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import jsonschema
 import pytest
+import tarflume
 import xmlschema
 import yaml
 
@@ -96,17 +98,104 @@ def test_the_action_compares_with_an_expectation(sets, tmp_path):
     assert done.returncode == 1
 
 
-def test_the_hooks_run_the_program(sets, tmp_path):
+def annotations(done):
+    return [line for line in done.stdout.splitlines() if line.startswith("::error")]
+
+
+def test_the_action_annotates_what_ended_it(sets, tmp_path):
+    done = action(sets, tmp_path, paths="nowhere", program=str(PACK))
+    (line,) = annotations(done)
+    assert done.returncode == 2 and "exit code 2" in line and "nowhere" in line, done.stdout
+    assert (tmp_path / "output").read_text() == "whole=false\n"
+    done = action(sets, tmp_path, paths="good", program=str(tmp_path / "no-pack"))
+    (line,) = annotations(done)
+    assert done.returncode == 127 and "exit code 127" in line and "no-pack" in line, done.stdout
+    assert "::" not in line.removeprefix("::error title=pack verify::") and "%0A" not in line[-3:]
+
+
+# In place of python3: `-m venv DIR` makes a folder whose python notes what pip installs, and has a `pack`.
+VENV = """#!/bin/sh
+mkdir -p "$3/bin" && cat > "$3/bin/python" <<'END'
+#!/bin/sh
+for word; do echo "$word" >> "{root}/pip"; done
+exit {code}
+END
+printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/pack" && chmod +x "$3/bin/python" "$3/bin/pack"
+"""
+
+
+@pytest.mark.parametrize(("version", "package"), [("", None), ("0.0.1", "tarflume==0.0.1"), ("newest", "tarflume")])
+def test_the_action_installs_its_own_version_and_tells_if_it_cannot(sets, tmp_path, monkeypatch, version, package):
+    own = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    for code in (0, 1):
+        stub = tmp_path / "bin" / "python3"
+        stub.write_text(VENV.replace("{root}", str(tmp_path)).replace("{code}", str(code)))
+        stub.chmod(0o755)
+        done = action(sets, tmp_path, paths="good", version=version)
+        assert (tmp_path / "pip").read_text().splitlines()[-1] == (package or f"tarflume=={own}")
+        assert done.returncode == (69 if code else 0), done.stderr
+        assert [("could not be installed" in line) for line in annotations(done)] == [True] * code
+
+
+def hook(sets, *files):
+    """Runs the hook pack-verify for the files that its pattern takes."""
     hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
-    assert re.search(hooks["pack-verify"]["files"], "data/good/dataset.json")
-    assert not re.search(hooks["pack-verify"]["files"], "data/my-dataset.json")
-    # quick reads no data, but for a tar that was changed after its sidecar
-    for name, code, said in [("good", 0, ""), ("bad", 1, "the tar was changed after its sidecar was made")]:
-        words = hooks["pack-verify"]["entry"].split() + [f"{name}/dataset.json"]
-        done = subprocess.run([PACK, *words[1:]], cwd=sets, capture_output=True, text=True, check=False)
-        assert done.returncode == code and said in done.stdout, done.stdout
-    (sets / "bad" / "shard-000000.index").rename(tmp_path / "away")
-    done = subprocess.run([PACK, "verify", "--quiet", "--level", "quick", "bad/dataset.json"], cwd=sets,
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "shard-000000" in done.stdout
-    (tmp_path / "away").rename(sets / "bad" / "shard-000000.index")
+    taken = [file for file in files if re.search(hooks["pack-verify"]["files"], file)]
+    words = [PACK, *hooks["pack-verify"]["entry"].split()[1:], *taken]
+    return taken, subprocess.run(words, cwd=sets, capture_output=True, text=True, check=False)
+
+
+def test_the_hook_takes_manifests_sidecars_and_tars(sets):
+    names = ["good/dataset.json", "good/shard-000000.tar", "good/shard-000000.index"]
+    taken, done = hook(sets, *names, "good/my-dataset.json", "photos/0.jpg", "tar", "x.tar.txt")
+    assert taken == names and done.returncode == 0 and done.stdout == "", done.stdout
+    # quick reads no data, but for a tar that was changed after its sidecar: the manifest need not be in the commit
+    for name in ("dataset.json", "shard-000000.tar", "shard-000000.index"):
+        _, done = hook(sets, f"bad/{name}")
+        assert done.returncode == 1 and "the tar was changed after its sidecar was made" in done.stdout, done.stdout
+
+
+def pointer(size):
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize {size}\n"
+
+
+def test_the_hook_needs_no_tars(sets, tmp_path):
+    """Without tars that Git ignores, and with pointers of Git LFS; what is stated about them is compared."""
+    root = tmp_path / "repository"
+    shutil.copytree(sets / "good", root / "set")
+    tar, index = root / "set" / "shard-000000.tar", root / "set" / "shard-000000.index"
+    size = tar.stat().st_size
+    tar.unlink()
+    assert hook(root, "set/dataset.json")[1].returncode == 0
+    tar.write_text(pointer(size))
+    assert hook(root, "set/shard-000000.tar")[1].returncode == 0
+    tar.write_text(pointer(size - 512))
+    _, done = hook(root, "set/shard-000000.tar")
+    assert done.returncode == 1 and f"{size - 512} is found" in done.stdout, done.stdout
+    tar.unlink()
+    index.write_bytes(index.read_bytes()[:-1])
+    assert hook(root, "set/dataset.json")[1].returncode == 1
+    index.unlink()
+    assert hook(root, "set/dataset.json")[1].returncode == 0
+    # By themselves, and in every reader, pointers are what they are.
+    shutil.copy(sets / "good" / "shard-000000.index", index)
+    tar.write_text(pointer(size))
+    for words in (["verify", "--level", "quick", "set"], ["verify", "set"], ["verify", "set/shard-000000.tar"],
+                  ["ls", "set"], ["info", "set/shard-000000.tar"], ["unpack", "set", "-o", "files"],
+                  ["reshard", "set", "-o", "other"], ["index", "set"], ["stats", "set"], ["dedupe", "set"]):
+        done = subprocess.run([PACK, *words], cwd=root, capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 2, 65), (words, done)
+        said = done.stdout + done.stderr
+        assert "Git LFS pointer" in said and "git lfs pull" in said and " cut" not in said, (words, said)
+    index.unlink()
+    (root / "set" / "dataset.json").unlink()
+    for words in (["ls", "set/shard-000000.tar"], ["index", "set"], ["build", "tar:set/shard-000000.tar", "-o", "new"]):
+        done = subprocess.run([PACK, *words], cwd=root, capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and "Git LFS pointer" in done.stdout + done.stderr, (words, done)
+    with pytest.raises(tarflume.Error, match="git lfs pull"):
+        list(tarflume._core.TarStream(str(tar)))
+    (root / "set" / "dataset.json").write_text(pointer(300))
+    with pytest.raises(tarflume.Error, match="git lfs pull"):
+        tarflume.Dataset(root / "set")

@@ -14,6 +14,7 @@ use object_store::client::{
 };
 use object_store::{ClientOptions, RetryConfig};
 
+use crate::certificate::Unaccepted;
 use crate::client::{OwnClients, Redirects};
 use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;
@@ -75,7 +76,8 @@ impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let start = Instant::now();
         let answer = self.client.execute(request).await;
-        let answer = answer.map_err(|error| self.contact.judged(error, Instant::now()));
+        let answer =
+            answer.map_err(|error| self.contact.judged(Unaccepted::judged(error), Instant::now()));
         let passing = match &answer {
             Ok(answer) => {
                 self.contact.answered();

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::certificate::UNACCEPTED;
 use crate::first_contact::UNREACHABLE;
 
 /// A result of this crate.
@@ -107,6 +108,8 @@ impl Error {
     fn other(doing: &str, url: &str, text: &str) -> Error {
         let (kind, advice) = if METADATA.iter().any(|host| text.contains(host)) {
             (ErrorKind::Refused, NO_CREDENTIALS)
+        } else if text.contains(UNACCEPTED) {
+            (ErrorKind::Usage, "")
         } else if [UNREACHABLE, "client error (Connect)"].iter().any(|words| text.contains(words)) {
             (ErrorKind::Machine, unreachable_advice(url))
         } else if text.contains("without LOCATION") {

@@ -51,6 +51,7 @@ Examples:
   pack verify --write-expect data.json shards/         totals, classes, digests for --expect
   pack verify --expect data.json --report junit=report.xml shards/
   pack verify some.tar                                 one tar; reports a missing sidecar
+  pack verify --level quick --changed shards/shard-000003.tar shards/dataset.json
 
 Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 the system refuses
             75 the machine failed: try again   130 interrupted";
@@ -95,6 +96,10 @@ pub(super) struct Args {
     /// repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     report: Vec<ReportFile>,
+    /// Take the paths as changed files, as pre-commit names them, and verify the data sets that have them. Tars
+    /// that are not here, or are Git LFS pointers, are no problems
+    #[arg(long)]
+    changed: bool,
     /// Which texts are JSON: strict, or python, which also accepts NaN, Infinity, halves of surrogate pairs
     /// and repeated names [default: as the data set was packed]
     #[arg(long, value_name = "RULES", value_parser = choice::<JsonRules>())]
@@ -126,6 +131,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         require_checksums: args.require_checksums,
         json: args.json_rules,
         check: None,
+        changed: args.changed,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: Stop::new(),

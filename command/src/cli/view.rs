@@ -102,7 +102,9 @@ impl From<Boxes> for BoxForm {
 /// A page that this command wrote.
 const PAGE: OutputKind = OutputKind {
     name: "a page in HTML",
-    is: |bytes| bytes.to_ascii_lowercase().starts_with(b"<!doctype html") && contains(bytes, "id=\"charts"),
+    is: |bytes| {
+        bytes.to_ascii_lowercase().starts_with(b"<!doctype html") && contains(bytes, "id=\"charts")
+    },
 };
 
 pub(super) fn run(args: &Args) -> Outcome {
@@ -113,7 +115,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn title(path: &Path) -> String {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let path = path.shown().to_string(); // a URL without its secrets
+    let whole = std::path::absolute(&path).unwrap_or_else(|_| path.into());
     let name = whole.file_name().unwrap_or(OsStr::new("data set"));
     tarflume_formats::name::shown(name.as_encoded_bytes())
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::build::TarFacts;
 use super::layout::{self as l, at};
 use crate::checksum::Digest;
+use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::name;
@@ -66,7 +67,10 @@ impl Head {
     /// the body.
     pub(super) fn parse(bytes: &[u8], found: u64) -> Result<Head> {
         if !bytes.starts_with(&l::MAGIC) {
-            let text = "this is not a tarflume sidecar: its first eight bytes differ";
+            let text = match Content::of(bytes) {
+                Some(found) => format!("this is not a tarflume sidecar but {}", found.name),
+                None => "this is not a tarflume sidecar: its first eight bytes differ".into(),
+            };
             return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(0));
         }
         if bytes.len() < l::FIXED {

@@ -23,6 +23,7 @@ use crate::checksum::Digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::le::u64_at;
+use crate::lfs::Pointer;
 use crate::map::Mapped;
 use crate::publish::folder_of;
 use crate::shown::shell_word;
@@ -141,6 +142,18 @@ impl Index {
             self.renewal(tar)
         );
         Err(self.body.error(ErrorKind::Stale, text))
+    }
+
+    /// As [`Index::check_tar_length`], for the file at `tar`. Recognizes a Git LFS pointer in its place.
+    ///
+    /// # Errors
+    /// Returns [`ErrorKind::WrongFormat`] for a pointer, and an error if the operating system refuses to read it.
+    pub fn check_tar(&self, tar: &Path, length: u64) -> Result<()> {
+        let checked = self.check_tar_length(tar, length);
+        if checked.is_err() && Pointer::read(tar, length)?.is_some() {
+            return Err(Pointer::error(tar));
+        }
+        checked
     }
 
     /// Returns length and digest of the tar that this sidecar was made for.

@@ -255,6 +255,7 @@ fn tars_with_one_name_of_an_index_are_refused() {
 /// The problems of the index files in a folder.
 fn found(folder: &Path) -> Vec<String> {
     let options = crate::verify::Options {
+        changed: false,
         level: crate::verify::Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),

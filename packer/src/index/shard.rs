@@ -133,7 +133,7 @@ fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
         refused(&error, &format!("pack index --force {}", shell_word(folder_of(tar))))
     })?;
     let reader = TarReader::open(tar, Reading::Headers)?;
-    index.check_tar_length(tar, reader.length())?; // its error names the command
+    index.check_tar(tar, reader.length())?; // its error names the command
     compare(tar, reader, &index).map_err(|error| refused(&error, &index.renewal(tar)))?;
     let mut warnings = Vec::new();
     if options.reading == Reading::Everything && !index.has_checksums() {

@@ -22,7 +22,7 @@ pub(super) const SHARD: &str = "shard";
 pub(super) fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
     let index = Index::open(&index_path(tar))?;
     let found = files::metadata(tar, "examine")?;
-    index.check_tar_length(tar, found.len()).map_err(|e| e.with_path(tar))?;
+    index.check_tar(tar, found.len()).map_err(|e| e.with_path(tar))?;
     proof::probe_suspect(tar, &index)?;
     Ok(index)
 }

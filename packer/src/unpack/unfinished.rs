@@ -114,9 +114,8 @@ impl Unfinished {
     /// Returns an error if the operating system refuses.
     pub(super) fn unnamed(&self) -> Result<Unnamed, Failure> {
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
-        let made = retry_on_intr(|| {
-            openat(&self.folder, &name, NEW_FILE, Mode::from_raw_mode(0o644))
-        });
+        let made =
+            retry_on_intr(|| openat(&self.folder, &name, NEW_FILE, Mode::from_raw_mode(0o644)));
         let file = made.map_err(|e| Failure::io(e.into(), "create", self.path.join(&name)))?;
         Ok(Unnamed { file: file.into(), name })
     }

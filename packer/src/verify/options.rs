@@ -60,6 +60,9 @@ pub struct Options {
     pub check: Option<CheckLevel>,
     /// Reads on behind end markers, for tars that were joined.
     pub ignore_zeros: bool,
+    /// Takes the paths as files that changed, and verifies the data sets that have them. Tars that are not here, or whose
+    /// place a Git LFS pointer has, are no problems: what is stated about them is compared.
+    pub changed: bool,
     /// Number of shards processed at the same time.
     pub jobs: usize,
     /// Ends the verification early.

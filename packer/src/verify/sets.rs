@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
 use tarflume_formats::{About, files, read_manifest};
 
@@ -96,7 +97,7 @@ fn of_path(path: &Path, options: &Options) -> Result<Given, Failure> {
         return Ok(Given::Folder(Box::new(of_folder(path, options)?)));
     }
     if path.file_name().is_some_and(|name| name == FILE_NAME) {
-        let folder = tarflume_formats::publish::folder_of(path);
+        let folder = folder_of(path);
         return Ok(Given::Folder(Box::new(of_folder(folder, options)?)));
     }
     // Of a sidecar, its tar: hooks and globs name both.
@@ -113,6 +114,33 @@ pub(super) fn unprotected(path: &Path) -> Result<Option<Problem>, Failure> {
                 with `pack index --accept-edits DIR`";
     let problem = || Problem::new(ProblemKind::NoChecksum, path.display().to_string(), text);
     Ok((!Manifest::is_protected(&bytes)).then(problem))
+}
+
+/// Returns what to verify for files that changed: the folders of those that are in a data set, once each, and tars that
+/// are in none. A sidecar stands for its tar.
+///
+/// # Errors
+/// Returns an error if the operating system does not answer.
+pub(crate) fn of_changed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let folder = folder_of(path);
+        let place = if files::is_folder(path)? {
+            path.clone()
+        } else if files::exists(&folder.join(FILE_NAME))? {
+            folder.into()
+        } else if path.extension().is_some_and(|end| end == "index") {
+            let compressed = path.with_extension("tar.zst");
+            let is_compressed = files::exists(&compressed)?;
+            if is_compressed { compressed } else { path.with_extension("tar") }
+        } else {
+            path.clone()
+        };
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    Ok(found)
 }
 
 fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {

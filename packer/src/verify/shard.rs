@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::lfs::Pointer;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
@@ -9,6 +10,7 @@ use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
 };
 
+use super::absent::{self, Absence};
 use super::kinds;
 use super::options::{Level, Options};
 use super::pass::{self, Passed};
@@ -38,6 +40,8 @@ pub(crate) struct Proved {
     pub problems: Problems,
     /// What is unusual and no problem.
     pub warning: Option<Problem>,
+    /// True if the tar is not here, and need not be.
+    pub is_absent: bool,
 }
 
 /// Verifies one shard.
@@ -59,15 +63,31 @@ pub(crate) fn prove(
         irregular: IrregularJpegs::default(),
         problems: Problems::default(),
         warning: None,
+        is_absent: false,
     };
     match files::metadata(&tar, "find the shard") {
         Ok(found) => proved.bytes = found.len(),
+        Err(error) if options.changed && error.is_missing() => {
+            absent::prove(&tar, entry.as_ref(), Absence::Missing, &mut proved)?;
+            return Ok(proved);
+        }
         Err(error) => {
             proved.problems.push(missing_shard(&kinds::of_data(error)?, entry.is_some()));
             return Ok(proved);
         }
     }
-    let sidecar = open_sidecar(&tar, &mut proved.problems)?;
+    if let Some(pointer) = Pointer::read(&tar, proved.bytes)? {
+        match options.changed {
+            true => absent::prove(&tar, entry.as_ref(), Absence::Pointer(pointer), &mut proved)?,
+            false => proved.problems.push(kinds::in_tar(&Pointer::error(&tar))),
+        }
+        return Ok(proved);
+    }
+    let is_alone = options.changed && entry.is_none() && !files::exists(&index_path(&tar))?;
+    let sidecar = match is_alone {
+        true => None, // a tar of no data set
+        false => open_sidecar(&tar, &mut proved.problems)?,
+    };
     proved.without_checksums = sidecar.as_ref().is_some_and(|index| !index.has_checksums());
     let outcome = match options.level {
         Level::Quick => quick(&tar, sidecar, entry.as_ref(), &mut proved),
@@ -88,7 +108,7 @@ fn missing_shard(error: &Error, listed: bool) -> Problem {
 }
 
 /// Returns the sidecar if it is intact.
-fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
+pub(super) fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
     let path = index_path(tar);
     match Index::open(&path).and_then(|index| index.check().map(|()| index)) {
         Ok(index) => Ok(Some(index)),
@@ -222,7 +242,7 @@ fn digest(
 }
 
 /// Compares an intact sidecar with the manifest's entry.
-fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
+pub(super) fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
     let Some(entry) = entry else { return };
     let found = crate::index::shard::entry(tar, index);
     let bytes = proved.bytes.to_string();
@@ -250,7 +270,12 @@ fn shown(digest: &Option<String>) -> String {
     digest.clone().unwrap_or_else(|| "none".into())
 }
 
-fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &mut Problems) {
+pub(super) fn listed_length(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    bytes: u64,
+    problems: &mut Problems,
+) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
         let text = format!("bytes {}, but {bytes} is found", entry.bytes);
         let renewal = format!("pack index --force {}", shell_word(folder_of(tar)));

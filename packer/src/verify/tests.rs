@@ -54,6 +54,7 @@ fn index(dir: &Path) {
 fn options(level: Level) -> Options {
     let (require, profiles, storage) = (None, Vec::new(), Vec::new());
     Options {
+        changed: false,
         level,
         require,
         profiles,

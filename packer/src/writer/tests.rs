@@ -60,6 +60,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
 
 fn verified(folder: &Path, level: Level) -> verify::Report {
     let options = verify::Options {
+        changed: false,
         level,
         require: None,
         profiles: Vec::new(),

@@ -25,7 +25,7 @@ pub(super) fn open_alone(tar: &Path) -> Result<Index> {
         return Err(Error::usage(text).with_path(tar));
     }
     let index = Index::open(&path)?;
-    index.check_tar_length(tar, found.len())?;
+    index.check_tar(tar, found.len())?;
     Ok(index)
 }
 
