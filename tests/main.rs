@@ -28,6 +28,7 @@
 //! - `strips`: checksums of parts of JPEGs, in sidecars;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `layouts`: folders and tables of well-known data sets that would lose classes, splits or rows;
+//! - `links`: symbolic links below a source;
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
@@ -83,6 +84,7 @@ mod json_rules;
 mod kills;
 mod labels;
 mod layouts;
+mod links;
 mod lost_values;
 mod machine_trouble;
 mod machines;

@@ -78,6 +78,8 @@ pub mod files;
 #[doc(hidden)]
 pub mod freshness;
 #[doc(hidden)]
+pub mod panics;
+#[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]
 pub mod shown;

@@ -14,6 +14,7 @@ use object_store::client::{
 };
 use object_store::{ClientOptions, RetryConfig};
 
+use crate::bounded::Limits;
 use crate::client::{OwnClients, Redirects};
 use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;
@@ -74,6 +75,7 @@ struct CountingService {
 impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let start = Instant::now();
+        let limits = Limits::of(&request);
         let answer = self.client.execute(request).await;
         let answer = answer.map_err(|error| self.contact.judged(error, Instant::now()));
         let passing = match &answer {
@@ -88,7 +90,7 @@ impl HttpService for CountingService {
             self.metrics.throttled();
             tokio::time::sleep(pause).await;
         }
-        answer
+        answer.and_then(|answer| limits.apply(answer))
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::bounded::TooLong;
 use crate::first_contact::UNREACHABLE;
 
 /// A result of this crate.
@@ -122,6 +123,8 @@ impl Error {
             let advice =
                 "; a proxy between here and the store seems to remove the length of answers";
             (ErrorKind::Answer, advice)
+        } else if text.contains(TooLong::TEXT) {
+            (ErrorKind::Answer, "")
         } else if text.contains("Missing") || text.contains("not allowed") {
             (ErrorKind::Usage, "")
         } else {

@@ -18,6 +18,7 @@
 //! ```
 #![warn(missing_docs)]
 
+mod bounded;
 mod client;
 mod connector;
 mod credentials;

@@ -22,6 +22,7 @@ use object_store::client::{
 };
 use reqwest::Url;
 
+use crate::bounded::TooLong;
 use crate::connector::{direct, is_passing, retries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::Metrics;
@@ -178,8 +179,11 @@ fn trouble(error: &object_store::client::HttpError, ask: &Ask<'_>) -> Trouble {
         | HttpErrorKind::Timeout
         | HttpErrorKind::Interrupted => Trouble::Passing(text),
         _ => {
-            let text = format!("cannot read: {text}");
-            Trouble::Final(Error::new(ErrorKind::Machine, ask.place, text))
+            let kind = match text.contains(TooLong::TEXT) {
+                true => ErrorKind::Answer,
+                false => ErrorKind::Machine,
+            };
+            Trouble::Final(Error::new(kind, ask.place, format!("cannot read: {text}")))
         }
     }
 }

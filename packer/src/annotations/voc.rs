@@ -16,6 +16,7 @@ use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};
 use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
+use crate::links::Links;
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
 use crate::table::json::put_value;
@@ -68,9 +69,10 @@ pub(crate) fn open(
     root: &Path,
     before: &About,
     fixed: Option<&ClassTable>,
+    links: Links,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Opened, Failure> {
-    let files = Annotations::list(root, "xml", (counter, stop))?;
+    let files = Annotations::list(root, "xml", links, (counter, stop))?;
     let recorded = Recorded::of(&before.columns);
     let mut classes = BTreeSet::new();
     let (mut objects, mut images) = fields(&recorded);
