@@ -28,7 +28,7 @@
 //! - `strips`: checksums of parts of JPEGs, in sidecars;
 //! - `entry_points`: where decoding of JPEGs can start, in sidecars;
 //! - `layouts`: folders and tables of well-known data sets that would lose classes, splits or rows;
-//! - `links`: symbolic links below a source;
+//! - `links`: symbolic links below a source; `bounds`: few bytes that claim or unpack to far more;
 //! - `labels`: classes from folders; `splits`: train and val; `append`: a data set that grows;
 //!   `arrays`: sources that are not folders;
 //! - `join`: tables and annotations beside folders, tables as sources;
@@ -57,6 +57,7 @@ mod all_problems;
 mod append;
 mod arrays;
 mod bench;
+mod bounds;
 mod build;
 mod columns;
 mod compressed;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{About, ClassTable, Column, name};
+use tarflume_formats::{About, ClassTable, Column, name, panics};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};
@@ -149,7 +149,9 @@ pub(crate) fn parse(text: &str) {
 }
 
 fn read(path: &Path) -> Result<Annotation, Failure> {
-    let parsed = xml::parse(&text(path)?);
+    let text = text(path)?;
+    let parsed = panics::guarded(|| xml::parse(&text));
+    let parsed = parsed.unwrap_or_else(|panic| Err(format!("the XML cannot be read ({panic})")));
     parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use tarflume_formats::foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
-use tarflume_formats::{Error, name};
+use tarflume_formats::{Error, name, panics};
 
 use super::Listing;
 use super::bytes::{Store, whole_limit};
@@ -336,7 +336,9 @@ impl Zip {
             return wrong("the zip differs from the plan");
         }
         let data = self.data(&member, path)?;
-        let Inflated { filled, more } = self.inflate_into(data, member.packed, space)?;
+        let inflated = panics::guarded(|| self.inflate_into(data, member.packed, space));
+        let Ok(inflated) = inflated else { return wrong("its deflated data is damaged") };
+        let Inflated { filled, more } = inflated?;
         if filled != space.len() || more {
             return wrong(
                 "its deflated data is damaged, or has another size than the directory has",

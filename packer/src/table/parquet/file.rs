@@ -17,7 +17,7 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescriptor;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Blame, files};
+use tarflume_formats::{Blame, files, panics};
 
 use super::encrypted;
 use crate::failure::Failure;
