@@ -158,6 +158,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the command line `words`, which begins with the program's name; returns the exit code.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
+    tarflume_formats::panics::silence();
     out::begin();
     let words: Vec<OsString> = words.into_iter().collect();
     let name = name_of(&words);

@@ -82,6 +82,8 @@ pub mod freshness;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]
+pub mod panics;
+#[doc(hidden)]
 pub mod probe;
 #[doc(hidden)]
 pub mod shown;

@@ -80,6 +80,7 @@ mod join;
 mod json_float;
 mod json_rules;
 mod label;
+mod links;
 pub mod listing;
 pub mod ordinals;
 mod packed_shard;

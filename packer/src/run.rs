@@ -6,6 +6,7 @@
 
 pub(crate) mod destination;
 mod folders;
+mod held;
 mod images;
 pub(crate) mod look;
 pub(crate) mod options;

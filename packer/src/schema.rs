@@ -46,7 +46,10 @@ impl PartSchema {
         json_rules::check_names(&bytes).map_err(&refused)?;
         let schema: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is no JSON: {e}")))?;
-        let validator = jsonschema::validator_for(&schema).map_err(|error| {
+        let validator = tarflume_formats::panics::guarded(|| jsonschema::validator_for(&schema));
+        let validator =
+            validator.map_err(|panic| refused(format!("it cannot be used: {panic}")))?;
+        let validator = validator.map_err(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { String::new() } else { format!("at {place}: ") };
             refused(format!("it is no JSON Schema that can be used: {place}{error}"))
@@ -84,14 +87,20 @@ impl PartSchema {
 
     #[cfg(feature = "schema")]
     fn broken(&self, json: &serde_json::Value) -> Option<SchemaFault> {
-        let mut errors = self.validator.iter_errors(json);
-        let mut lines: Vec<String> = errors.by_ref().take(LISTED).map(|e| line(&e)).collect();
+        let compared = tarflume_formats::panics::guarded(|| {
+            let mut errors = self.validator.iter_errors(json);
+            let lines: Vec<String> = errors.by_ref().take(LISTED).map(|e| line(&e)).collect();
+            (lines, errors.count())
+        });
+        let (mut lines, more) = match compared {
+            Ok(compared) => compared,
+            Err(panic) => (vec![format!("it cannot be compared with the schema: {panic}")], 0),
+        };
         if lines.is_empty() {
             return None;
         }
-        match errors.count() {
-            0 => {}
-            more => lines.push(format!("and {more} more")),
+        if more > 0 {
+            lines.push(format!("and {more} more"));
         }
         Some(SchemaFault::Broken(format!("'{}': {}", self.ext, lines.join("; "))))
     }

@@ -8,6 +8,7 @@ pub(crate) mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::gate::install(module.py())?;
+        tarflume_formats::panics::silence();
         tarflume::tell_profilers_by(&crate::settings::libraries(module.py()));
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -15,6 +15,7 @@ use object_store::client::{
 use object_store::{ClientOptions, RetryConfig};
 
 use crate::certificate::Unaccepted;
+use crate::bounded::Limits;
 use crate::client::{OwnClients, Redirects};
 use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;
@@ -75,6 +76,7 @@ struct CountingService {
 impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let start = Instant::now();
+        let limits = Limits::of(&request);
         let answer = self.client.execute(request).await;
         let answer =
             answer.map_err(|error| self.contact.judged(Unaccepted::judged(error), Instant::now()));
@@ -90,7 +92,7 @@ impl HttpService for CountingService {
             self.metrics.throttled();
             tokio::time::sleep(pause).await;
         }
-        answer
+        answer.and_then(|answer| limits.apply(answer))
     }
 }
 

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::certificate::UNACCEPTED;
+use crate::bounded::TooLong;
 use crate::first_contact::UNREACHABLE;
 
 /// A result of this crate.
@@ -125,6 +126,8 @@ impl Error {
             let advice =
                 "; a proxy between here and the store seems to remove the length of answers";
             (ErrorKind::Answer, advice)
+        } else if text.contains(TooLong::TEXT) {
+            (ErrorKind::Answer, "")
         } else if text.contains("Missing") || text.contains("not allowed") {
             (ErrorKind::Usage, "")
         } else {

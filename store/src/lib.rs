@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod certificate;
+mod bounded;
 mod client;
 mod connector;
 mod credentials;

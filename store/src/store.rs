@@ -11,6 +11,7 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
 
+use crate::bounded::MOST_WHOLE;
 use crate::error::{Error, ErrorKind, Result, without_secrets};
 use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
@@ -71,6 +72,9 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
+    /// Limit on the bytes of what [`Store::get`] reads.
+    pub const MOST_WHOLE: u64 = MOST_WHOLE;
+
     /// Opens a prefix. Asks nothing: the first read finds out whether it can be read.
     ///
     /// # Errors
@@ -139,10 +143,10 @@ impl Store {
         Path::from(format!("{}/{name}", self.inner.prefix))
     }
 
-    /// Reads a whole object, with its tag.
+    /// Reads a whole object of at most 256 MiB, with its tag.
     ///
     /// # Errors
-    /// [`ErrorKind::Missing`] if it does not exist; the errors of the store.
+    /// [`ErrorKind::Missing`] if it does not exist; [`ErrorKind::Answer`] if it is longer; the errors of the store.
     pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
         let (url, path) = (self.place(name), self.path(name));
         self.inner.home.wait(&url, async {
@@ -150,6 +154,13 @@ impl Store {
             let got = self.inner.client.objects.get_opts(&path, GetOptions::default()).await;
             let got = got.map_err(failed)?;
             let facts = facts(&got.meta);
+            if facts.length > MOST_WHOLE {
+                let text = format!(
+                    "cannot read: it has {} bytes, and at most {MOST_WHOLE} are read of a whole object",
+                    facts.length
+                );
+                return Err(Error::new(ErrorKind::Answer, &url, text));
+            }
             let bytes = got.bytes().await.map_err(failed)?;
             self.inner.metrics.received(bytes.len() as u64);
             match bytes.len() as u64 == facts.length {

@@ -22,6 +22,7 @@ use object_store::client::{
 };
 use reqwest::Url;
 
+use crate::bounded::TooLong;
 use crate::certificate::UNACCEPTED;
 use crate::connector::{direct, is_passing, retries};
 use crate::error::{Error, ErrorKind, Result};
@@ -179,9 +180,12 @@ fn trouble(error: &object_store::client::HttpError, ask: &Ask<'_>) -> Trouble {
         | HttpErrorKind::Timeout
         | HttpErrorKind::Interrupted => Trouble::Passing(text),
         _ => {
-            let kind = match text.contains(UNACCEPTED) {
-                true => ErrorKind::Usage,
-                false => ErrorKind::Machine,
+            let kind = if text.contains(UNACCEPTED) {
+                ErrorKind::Usage
+            } else if text.contains(TooLong::TEXT) {
+                ErrorKind::Answer
+            } else {
+                ErrorKind::Machine
             };
             Trouble::Final(Error::new(kind, ask.place, format!("cannot read: {text}")))
         }

@@ -146,6 +146,19 @@ with zipfile.ZipFile('large.zip', 'w', allowZip64=True) as out:
 }
 
 #[test]
+fn a_link_in_a_zip_is_no_file() {
+    let place = Place::new();
+    // Info-ZIP's `zip --symlinks` stores the path that a link points to.
+    let mut linked = zip(&[("a.txt", b"1"), ("b.txt", b"/etc/passwd")]);
+    let record = linked.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    linked[record + 5] = 3;
+    linked[record + 40..record + 42].copy_from_slice(&0o120_777u16.to_le_bytes());
+    place.file("linked.zip", linked);
+    let run = place.pack("build zip:linked.zip -o linked").exits(1);
+    run.says("member 'b.txt'").says("a symbolic link").says("unsupported 1");
+}
+
+#[test]
 fn a_compression_that_is_not_read_is_one_problem_of_the_zip() {
     let place = Place::new();
     let made = r"

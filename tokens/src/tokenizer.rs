@@ -1,10 +1,15 @@
 //! `Tokenizer`: a `tokenizer.json` of the library `tokenizers`. Only this file and its folder use the
 //! library.
 
+mod allowance;
 mod config;
+mod expression;
+mod guarded;
+mod limits;
 mod pieces;
 mod scores;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
@@ -13,6 +18,8 @@ use tarflume_formats::{IgnorePoison, files};
 use tarflume_packer::Failure;
 use tokenizers::models::ModelWrapper;
 
+use self::allowance::within;
+use self::guarded::GuardedTokenizer;
 use self::pieces::Cutter;
 use crate::encoder::{Encode, Specials};
 use crate::given;
@@ -24,6 +31,8 @@ const LIBRARY: &str = "tokenizers 0.23";
 /// Bytes of a text that is tokenized as a whole beside others. The library needs about 120 bytes for
 /// each of them.
 const LONG: usize = 2 << 20;
+/// Limit on the bytes of a text that is tokenized as a whole: 2 GB of memory.
+const WHOLE: usize = 16 << 20;
 
 /// What decides the ids beside the file: a byte of every fingerprint.
 mod rule {
@@ -50,7 +59,7 @@ pub struct TokenizerOptions {
 ///
 /// Ids are those of the Python package of `tokenizers`.
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
+    inner: GuardedTokenizer,
     fingerprint: [u8; 32],
     vocabulary: u64,
     specials: Specials,
@@ -62,8 +71,8 @@ pub struct Tokenizer {
     options: TokenizerOptions,
 }
 
-impl std::fmt::Debug for Tokenizer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tokenizer({} ids)", self.vocabulary)
     }
 }
@@ -72,18 +81,30 @@ impl Tokenizer {
     /// Reads the file at `path`, and what a `tokenizer_config.json` beside it would change.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or is no tokenizer.
+    /// Returns an error if the file cannot be read, is no tokenizer, or asks for more work than a tokenizer needs.
     pub fn open(path: &Path, options: TokenizerOptions) -> Result<Tokenizer, Failure> {
         let bytes = files::read_whole(path, "read the tokenizer").map_err(given::failure)?;
-        let refused = |reason: &dyn std::fmt::Display| {
+        let refused = |reason: &dyn fmt::Display| {
             let shown = path.shown();
             Failure::bad_data(format!("{shown}: this is not a usable tokenizer.json: {reason}"))
         };
-        let mut inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(|e| refused(&e))?;
+        limits::check(&bytes).map_err(|e| refused(&e))?;
+        within(bytes.len(), || Ok(Tokenizer::parsed(path, &bytes, options, &refused)))
+            .map_err(|e| refused(&e))?
+    }
+
+    /// Makes a tokenizer of the bytes of the file at `path`.
+    fn parsed(
+        path: &Path,
+        bytes: &[u8],
+        options: TokenizerOptions,
+        refused: &dyn Fn(&dyn fmt::Display) -> Failure,
+    ) -> Result<Tokenizer, Failure> {
+        let mut inner = GuardedTokenizer::from_bytes(bytes).map_err(|e| refused(&e))?;
         inner.with_truncation(None).map_err(|e| refused(&e))?;
         inner.with_padding(None);
         inner.set_encode_special_tokens(options.split_special_tokens);
-        let model = settled(&bytes, inner.get_model()).map_err(|e| refused(&e))?;
+        let model = settled(bytes, inner.get_model()).map_err(|e| refused(&e))?;
         let rules = options.rules() | model.rules;
         if let Some(model) = model.model {
             inner.with_model(model);
@@ -97,7 +118,7 @@ impl Tokenizer {
             model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
-        hasher.update(LIBRARY.as_bytes()).update(&[0, rules]).update(&bytes);
+        hasher.update(LIBRARY.as_bytes()).update(&[0, rules]).update(bytes);
         let fingerprint = *hasher.finalize().as_bytes();
         // Without knowing what is added around a text, it cannot be added around its pieces.
         let cutter = found.around_known.then(|| Cutter::of(&inner)).flatten();
@@ -107,24 +128,33 @@ impl Tokenizer {
     }
 
     /// Returns the ids of a text, with those that are added around it.
-    fn ids(&self, text: &str) -> tokenizers::Result<Vec<u32>> {
+    fn ids(&self, text: &str) -> Result<Vec<u32>, String> {
         let mut ends = self.cutter.as_ref().map_or_else(Vec::new, |cutter| cutter.ends(text));
         if ends.is_empty() {
-            let _alone = self.alone(text);
-            let encoded = self.inner.encode_fast(text, self.options.add_special_tokens)?;
-            return Ok(encoded.get_ids().to_vec());
+            return self.piece(text, self.options.add_special_tokens);
         }
         ends.push(text.len());
         let mut ids = self.specials.before.clone();
         let mut begin = 0;
         for end in ends {
-            let piece = &text[begin..end];
-            let _alone = self.alone(piece);
-            ids.extend_from_slice(self.inner.encode_fast(piece, false)?.get_ids());
+            ids.extend(self.piece(&text[begin..end], false)?);
             begin = end;
         }
         ids.extend_from_slice(&self.specials.after);
         Ok(ids)
+    }
+
+    /// Returns the ids of a text that is not cut.
+    fn piece(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, String> {
+        if text.len() > WHOLE {
+            return Err(format!(
+                "{} bytes of it must be tokenized as a whole, and {WHOLE} are the limit; split the document",
+                text.len()
+            ));
+        }
+        let _alone = self.alone(text);
+        let encoded = within(text.len(), || self.inner.encode_fast(text, add_special_tokens));
+        Ok(encoded.map_err(|e| e.to_string())?.get_ids().to_vec())
     }
 
     /// Waits until no other thread tokenizes a long text, if this one is long.
@@ -176,6 +206,9 @@ fn settled(json: &[u8], model: &ModelWrapper) -> Result<Settled, String> {
             }
         }
         ModelWrapper::Unigram(model) => {
+            if model.iter().any(|(token, _)| token.len() > limits::TOKEN) {
+                return Err(format!("a token has more than {} bytes", limits::TOKEN));
+            }
             let corrected = scores::corrected(json, model)?;
             let unknown = corrected.unk_id.and_then(|id| corrected.model.iter().nth(id));
             let unknown = unknown.map(|(token, _)| token.clone());
@@ -194,7 +227,7 @@ struct Found {
 
 /// Returns the special tokens. `unknown` is none of them in a text: the model gives its id by itself.
 fn specials(
-    inner: &tokenizers::Tokenizer,
+    inner: &GuardedTokenizer,
     options: TokenizerOptions,
     unknown: Option<String>,
 ) -> tokenizers::Result<Found> {

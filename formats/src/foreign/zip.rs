@@ -64,6 +64,8 @@ pub struct Member<'a> {
     /// True if the program that wrote it ran on a system whose paths have backslashes (version made by: MS-DOS,
     /// OS/2, NTFS, VFAT).
     pub backslashes: bool,
+    /// True if it is a symbolic link, whose bytes are the path that it points to.
+    pub link: bool,
     /// Bytes of its record in the directory.
     pub record: usize,
 }
@@ -212,6 +214,8 @@ pub fn member(bytes: &[u8], at: u64) -> Result<Member<'_>> {
         header,
         encrypted: u16_at(bytes, 8) & 0x41 != 0,
         backslashes: matches!(bytes[5], 0 | 6 | 10 | 14),
+        // Programs on Unix and macOS (3, 19) keep the mode of the file in the upper half of its attributes.
+        link: matches!(bytes[5], 3 | 19) && (u32_at(bytes, 38) >> 16) & 0o170_000 == 0o120_000,
         record,
     })
 }

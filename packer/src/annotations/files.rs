@@ -6,9 +6,10 @@ use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
+use crate::links::{self, Links};
 use crate::scan::exts::Require;
 use crate::scan::list::{FoundSample, SampleList, Spot};
-use crate::scan::options::ScanOptions;
+use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::rules::NameRules;
 use crate::scan::{ScanCounter, scan};
 use crate::source::part_path;
@@ -32,23 +33,25 @@ impl Annotations {
     /// Lists the files with this extension.
     ///
     /// # Errors
-    /// Returns an error if there are none, for a folder that cannot be read, and for a failure of
-    /// the machine.
+    /// Returns an error if there are none, for a link that is not followed, for a folder that cannot
+    /// be read, and for a failure of the machine.
     pub(super) fn list(
         root: &Path,
         ext: &'static str,
+        links: Links,
         (counter, stop): (&ScanCounter, &Stop),
     ) -> Result<Annotations, Failure> {
         let options = ScanOptions {
             require: Require::parse(""),
             names: NameRules::parse("allow,dot=replace").map_err(Failure::usage)?,
-            follow_links: true,
+            follow_links: links == Links::Followed,
             ..ScanOptions::default()
         };
         let found = scan(&[root.to_path_buf()], &options, counter, stop)?;
         if stop.requested() {
             return Err(Failure::interrupted());
         }
+        refuse_links(&found.problems, ext)?;
         let is_wanted: Vec<bool> = found.exts.iter().map(|e| e.source == ext).collect();
         let mut spots = Vec::new();
         found.samples.visit(|spot, sample| {
@@ -86,6 +89,18 @@ impl Annotations {
             keep(&sample.source)
         });
     }
+}
+
+/// Refuses links to files with the extension, and to folders, which may have some.
+fn refuse_links(problems: &[ScanProblem], ext: &str) -> Result<(), Failure> {
+    for ScanProblem { problem, .. } in problems {
+        let path = Path::new(&problem.path);
+        let is_wanted = || path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
+        if problem.reason == links::REASON && (is_wanted() || files::is_folder(path)?) {
+            return Err(Failure::usage(format!("{}: {}", problem.path, problem.reason)));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the text of a file of annotations.

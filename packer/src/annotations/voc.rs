@@ -10,12 +10,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{About, ClassTable, Column, name};
+use tarflume_formats::{About, ClassTable, Column, name, panics};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};
 use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
+use crate::links::Links;
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
 use crate::table::json::put_value;
@@ -68,9 +69,10 @@ pub(crate) fn open(
     root: &Path,
     before: &About,
     fixed: Option<&ClassTable>,
+    links: Links,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Opened, Failure> {
-    let files = Annotations::list(root, "xml", (counter, stop))?;
+    let files = Annotations::list(root, "xml", links, (counter, stop))?;
     let recorded = Recorded::of(&before.columns);
     let mut classes = BTreeSet::new();
     let (mut objects, mut images) = fields(&recorded);
@@ -147,7 +149,9 @@ pub(crate) fn parse(text: &str) {
 }
 
 fn read(path: &Path) -> Result<Annotation, Failure> {
-    let parsed = xml::parse(&text(path)?);
+    let text = text(path)?;
+    let parsed = panics::guarded(|| xml::parse(&text));
+    let parsed = parsed.unwrap_or_else(|panic| Err(format!("the XML cannot be read ({panic})")));
     parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
 }
 

@@ -18,6 +18,7 @@ use super::classes;
 use super::files::{Annotations, text};
 use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
+use crate::links::Links;
 use crate::scan::ScanCounter;
 use crate::stop::Stop;
 use crate::table::recorded::Recorded;
@@ -68,9 +69,10 @@ pub(crate) fn open(
     root: &Path,
     names: Option<&Path>,
     before: &About,
+    links: Links,
     (counter, stop): (&ScanCounter, &Stop),
 ) -> Result<Opened, Failure> {
-    let mut files = Annotations::list(root, "txt", (counter, stop))?;
+    let mut files = Annotations::list(root, "txt", links, (counter, stop))?;
     let mut beside = false;
     files.retain(|source| {
         beside |= source == CLASSES;

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::join::rows::{TableFile, TableRows};
 use crate::join::{JoinOptions, JoinRows, Source, image_folder};
 use crate::label::{self, ClassList};
+use crate::links::Links;
 use crate::scan::{Scan, ScanCounter};
 use crate::stop::Stop;
 use crate::table::TableOptions;
@@ -231,7 +232,7 @@ impl Join {
         scan: &mut Scan,
         roots: &[PathBuf],
         before: &About,
-        rules: JsonRules,
+        (rules, links): (JsonRules, Links),
         (counter, stop): (&ScanCounter, &Stop),
     ) -> Result<Option<Source>, Failure> {
         let recorded = Recorded::of(&before.columns);
@@ -254,7 +255,8 @@ impl Join {
                 source(options, Box::new(rows), vec![options.file.clone()], "--coco")
             }
             Join::Yolo(options, names) => {
-                let found = yolo::open(&options.file, names.as_deref(), before, (counter, stop))?;
+                let names = names.as_deref();
+                let found = yolo::open(&options.file, names, before, links, (counter, stop))?;
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);
                 let files = vec![options.file.clone()];
@@ -263,7 +265,8 @@ impl Join {
                 return Ok(Some(source));
             }
             Join::Voc(options, classes) => {
-                let found = voc::open(&options.file, before, classes.as_ref(), (counter, stop))?;
+                let classes = classes.as_ref();
+                let found = voc::open(&options.file, before, classes, links, (counter, stop))?;
                 scan.notes.extend(found.note);
                 add(scan, found.about);
                 scan.newest = scan.newest.max(found.newest);

@@ -16,6 +16,7 @@ use crate::choice::Choice;
 use crate::failure::Failure;
 use crate::join::{self, Known};
 use crate::label::label;
+use crate::links::Links;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Terms, encode_plan, write_plan};
 use crate::present::Left;
@@ -168,7 +169,8 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     }
     let (nothing, folder) = (About::default(), request.pair.first().map(Side::folder));
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
-    let Some(source) = join.open(&mut found, roots, before, options.json, (counter, stop))? else {
+    let rules = (options.json, Links::of(options.follow_links));
+    let Some(source) = join.open(&mut found, roots, before, rules, (counter, stop))? else {
         return Ok((found, Left::default()));
     };
     let present = append.as_ref().map(|append| &append.present);

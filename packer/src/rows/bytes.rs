@@ -2,7 +2,7 @@
 //! memory after decompression.
 //!
 //! A read past the end is an error that names the byte. Memory: 256 KiB or the longest read for a
-//! window; [`WHOLE_MAX`] for decompressed bytes.
+//! window; [`whole_limit`] for decompressed bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,8 +15,12 @@ use tarflume_formats::shown::ShowPath;
 use crate::failure::Failure;
 use crate::units;
 
-/// Limit on what one thread decompresses at once.
+/// Limit on what one thread decompresses at once, of a file of any size.
 pub(super) const WHOLE_MAX: u64 = 1 << 30;
+/// What one thread decompresses at once of any file.
+const SMALL: u64 = 32 << 20;
+/// Further bytes that it decompresses for each byte of the file.
+const RATIO: u64 = 96;
 /// Bytes of a read that follows the one before it.
 const FAR: usize = 256 << 10;
 /// Bytes of a read after a jump.
@@ -57,7 +61,8 @@ impl Store {
     /// # Errors
     /// Returns an error as [`Store::open`] does, and if the file is damaged or has another size.
     pub(super) fn zstd(path: &Path, size: u64) -> Result<Store, Failure> {
-        check_whole(size, &path.shown().to_string())?;
+        let packed = files::metadata(path, "examine")?.len();
+        check_whole(size, packed, &path.shown().to_string())?;
         let store = Store::inflated(path, size, size as usize)?;
         if store.length() == size {
             return Ok(store);
@@ -70,13 +75,14 @@ impl Store {
         Err(Failure::bad_data(format!("{}: {text}", path.shown())))
     }
 
-    /// Opens a file that is one or more frames of zstd, of [`WHOLE_MAX`] bytes at most.
+    /// Opens a file that is one or more frames of zstd, of [`whole_limit`] bytes at most.
     ///
     /// # Errors
     /// Returns an error as [`Store::open`] does, and if the file is damaged or larger.
     pub(super) fn zstd_of_any_size(path: &Path) -> Result<Store, Failure> {
-        let store = Store::inflated(path, WHOLE_MAX, 0)?;
-        check_whole(store.length(), &path.shown().to_string())?;
+        let packed = files::metadata(path, "examine")?.len();
+        let store = Store::inflated(path, whole_limit(packed), 0)?;
+        check_whole(store.length(), packed, &path.shown().to_string())?;
         Ok(store)
     }
 
@@ -168,19 +174,27 @@ impl Window {
     }
 }
 
-/// Refuses a size over [`WHOLE_MAX`], of what `name` is.
+/// Returns the limit on what one thread decompresses at once of a file of `packed` bytes: few bytes cannot take much
+/// memory.
+pub(crate) fn whole_limit(packed: u64) -> u64 {
+    SMALL.saturating_add(packed.saturating_mul(RATIO)).min(WHOLE_MAX)
+}
+
+/// Refuses a size over the limit of a file of `packed` bytes, of what `name` is.
 ///
 /// # Errors
 /// Returns an error with the size and the remedy.
-pub(super) fn check_whole(size: u64, name: &str) -> Result<(), Failure> {
-    if size <= WHOLE_MAX {
+pub(super) fn check_whole(size: u64, packed: u64, name: &str) -> Result<(), Failure> {
+    let most = whole_limit(packed);
+    if size <= most {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{name} has {} after decompression, and each thread decompresses up to {} at once; write it \
+        "{name} has {} after decompression, and of a file of {} each thread decompresses up to {} at once; write it \
          again without compression, or in smaller pieces",
         units::bytes(size),
-        units::bytes(WHOLE_MAX)
+        units::bytes(packed),
+        units::bytes(most)
     )))
 }
 
@@ -192,6 +206,13 @@ fn no_memory(path: &Path) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_bytes_take_little_memory_and_many_take_no_more_than_a_limit() {
+        assert!(whole_limit(1 << 20) <= 128 << 20);
+        assert_eq!(whole_limit(30 << 20), WHOLE_MAX);
+        assert_eq!(whole_limit(u64::MAX), WHOLE_MAX);
+    }
 
     #[test]
     fn a_window_gives_the_bytes_of_the_file_in_any_order() {

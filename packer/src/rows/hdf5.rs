@@ -19,7 +19,7 @@ use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use self::array::{H5Array, Kind};
-use self::file::{failure, guarded, machine};
+use self::file::{failure, guarded, machine, most_values};
 use self::number::Class;
 use super::part_names::{part_name, renamed};
 use super::reader::{CellFault, CellReader};
@@ -48,6 +48,8 @@ enum Role {
 struct Table {
     arrays: Vec<(Role, H5Array)>,
     source: u32,
+    /// Bytes of the values that were read, and their limit.
+    values: (u64, u64),
     /// Notes about data sets that are packed under other names.
     notes: Vec<String>,
 }
@@ -157,7 +159,7 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
             json.name
         )));
     }
-    Ok(Table { arrays, source: 0, notes })
+    Ok(Table { arrays, source: 0, values: (0, most_values(file.1)), notes })
 }
 
 /// Returns name and path of the data sets at the root of a file.
@@ -258,6 +260,16 @@ impl Table {
                     break;
                 }
             };
+            self.values.0 += value.len() as u64;
+            if self.values.0 > self.values.1 {
+                return Err(Failure::bad_data(format!(
+                    "{}: {}: row {row}: the values up to here have more than {} bytes, which the file cannot have: many \
+                     rows refer to the same bytes",
+                    path.shown(),
+                    array.name,
+                    self.values.1
+                )));
+            }
             match role {
                 Role::Part(ext) => {
                     let by_content = || sniff::ext(value).unwrap_or("bin").to_string();

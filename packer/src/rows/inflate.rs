@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::frames::large_window;
+use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 
 use crate::failure::Failure;
@@ -160,9 +161,9 @@ impl Forward {
 fn open(path: &Path, codec: Codec) -> Result<Box<dyn Read + Send>, Failure> {
     let file = BufReader::with_capacity(BUFFER, PatientFile(files::open(path)?.0));
     Ok(match codec {
-        Codec::Gzip => Box::new(GzipMembers::new(file)),
-        Codec::Bzip2 => Box::new(Members::<_, Bzip2Member<_>>::new(file)),
-        Codec::Xz => Box::new(Members::<_, XzMember<_>>::new(file)),
+        Codec::Gzip => Box::new(GuardedRead(GzipMembers::new(file))),
+        Codec::Bzip2 => Box::new(GuardedRead(Members::<_, Bzip2Member<_>>::new(file))),
+        Codec::Xz => Box::new(GuardedRead(Members::<_, XzMember<_>>::new(file))),
         Codec::Zstd => {
             let frames = ZstdFrames::new(file, WINDOW_LOG);
             Box::new(frames.map_err(|e| Failure::io(e, "decompress", path))?)

@@ -1,12 +1,12 @@
 //! `npz:data.npz`: zips of NumPy arrays, one sample for each index of the first dimension.
 //!
 //! The rows of a stored array are ranges of the zip. A compressed array is inflated whole, once in
-//! each thread; all that one file has may take up to 1 GiB.
+//! each thread, within the limit of `bytes`.
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{files, name};
 
 use super::Listing;
 use super::bytes::{Store, check_whole};
@@ -43,6 +43,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
 fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array>, Failure> {
     let members = members(path)?;
     let mut arrays = Vec::new();
+    let packed = files::metadata(path, "examine")?.len();
     let mut inflated = 0u64;
     let mut absent: Vec<&str> = wanted.unwrap_or_default().to_vec();
     for (column, member) in members.iter().enumerate() {
@@ -57,7 +58,7 @@ fn arrays(path: &Path, source: u32, wanted: Option<&[&str]>) -> Result<Vec<Array
             Place::Stored(at) => (Store::open(path)?, at, None),
             Place::Deflated => {
                 inflated += member.size;
-                check_whole(inflated, &format!("{}: its arrays", path.shown()))?;
+                check_whole(inflated, packed, &format!("{}: its arrays", path.shown()))?;
                 let bytes = inflate(&mut Zip::open(path)?, member, path);
                 let bytes = bytes.map_err(|fault| match fault {
                     CellFault::Data(text) => Failure::bad_data(format!("{}: {text}", path.shown())),
@@ -113,7 +114,7 @@ fn members(path: &Path) -> Result<Vec<Found>, Failure> {
 
 fn inflate(zip: &mut Zip, member: &Found, path: &Path) -> Result<Vec<u8>, CellFault> {
     let mut bytes = Vec::new();
-    let size = member.size as usize; // at most `WHOLE_MAX`
+    let size = member.size as usize; // it was compared with the limit
     bytes.try_reserve_exact(size).map_err(|_| {
         let error = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
         Failure::io(error, "inflate", path)
@@ -146,7 +147,8 @@ impl NpzCells {
         let changed = || CellFault::Data("the npz differs from the plan".into());
         let &(record, size) = self.members.get(usize::from(column)).ok_or_else(changed)?;
         let all: u64 = self.held.iter().map(|(_, bytes, _)| bytes.len() as u64).sum();
-        check_whole(all + size, &format!("{}: its arrays", self.path.shown()))?;
+        let packed = files::metadata(&self.path, "examine").map_err(Failure::from)?.len();
+        check_whole(all + size, packed, &format!("{}: its arrays", self.path.shown()))?;
         let found = Found { name: Vec::new(), record, size, place: Place::Deflated };
         let bytes = inflate(&mut Zip::open(&self.path)?, &found, &self.path)?;
         let rows = npy::rows_of(&bytes).ok_or_else(changed)?;

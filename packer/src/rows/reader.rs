@@ -12,6 +12,7 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
+use super::bytes::whole_limit;
 use super::decoded::DecodedTars;
 use super::inflate::{Codec, Forward, STREAM};
 use super::sidecar::{PartFacts, SHARD, SidecarParts};
@@ -92,6 +93,15 @@ impl<'a> SourceReader<'a> {
     /// Returns the path of a source.
     pub(crate) fn path(&self, source: u32) -> PathBuf {
         path_of(&self.sources[source as usize], self.roots)
+    }
+
+    /// Returns the limit on the bytes of a part of a source that are held at once: few bytes of a compressed file can
+    /// become any number.
+    pub(crate) fn most_whole(&self, source: u32) -> u64 {
+        let planned = &self.sources[source as usize];
+        let is_compressed =
+            planned.kind == STREAM || planned.kind == SHARD && is_compressed(&self.path(source));
+        if is_compressed { whole_limit(planned.bytes) } else { u64::MAX }
     }
 
     /// Fills `space` with the bytes of a source from `at`.

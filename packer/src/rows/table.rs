@@ -1,15 +1,16 @@
 //! `csv:FILE?key=COLUMN&EXT=@COLUMN` and `jsonl:FILE?..`: one sample for each row of a table.
 //!
 //! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
-//! text of the column. The other columns become the sample's JSON, unless `json=none`. The key is
+//! text of the column. A symbolic link on the way to a file is followed on request alone. The other columns become the sample's JSON, unless `json=none`. The key is
 //! the column `key=`, or the path of the first file without extension, or the row's number.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use rustix::fs::{AtFlags, CWD, FileType, statat};
+use rustix::fs::{FileType, Stat, statat};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
@@ -19,6 +20,7 @@ use super::agreed::{Joint, agreed};
 use super::part_names::renamed;
 use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
+use crate::links::{self, Links};
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::described::Columns;
@@ -286,8 +288,10 @@ impl Parts {
         batch: Vec<Pending>,
         builder: &mut ScanBuilder<'_>,
     ) -> Result<(), Failure> {
-        let examined = batch.par_iter().map(|pending| {
-            let files = pending.files.iter().map(|(_, path)| examine(folder, path));
+        let links = Links::of(builder.options().follow_links);
+        let begin = || FileExaminer { root: folder, links, folder: None };
+        let examined = batch.par_iter().map_init(begin, |examiner, pending| {
+            let files = pending.files.iter().map(|(_, path)| examiner.examine(path));
             files.collect::<Result<Vec<Examined>, Failure>>()
         });
         let examined = examined.collect::<Result<Vec<Vec<Examined>>, Failure>>()?;
@@ -355,25 +359,55 @@ fn without_ext(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Reads size and time of a file; a fault of the file is the inner error.
-fn examine(folder: &Path, path: &[u8]) -> Result<Examined, Failure> {
-    let path = part_path(folder, path, b"");
-    let stat = files::patiently(|| Ok(statat(CWD, &path, AtFlags::empty())?));
-    let shown = path.shown();
-    match stat {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
-            Ok(Err((ProblemKind::NotRegular, format!("{shown} is no file"))))
+/// Examines files under the folder of a table. Neighbors share the handle of their folder.
+struct FileExaminer<'a> {
+    root: &'a Path,
+    links: Links,
+    /// The last folder: its path under the root, and its handle.
+    folder: Option<(Vec<u8>, OwnedFd)>,
+}
+
+impl FileExaminer<'_> {
+    /// Reads size and time of a file; a fault of the file is the inner error.
+    fn examine(&mut self, path: &[u8]) -> Result<Examined, Failure> {
+        let stat = self.stat(path);
+        let path = part_path(self.root, path, b"");
+        let shown = path.shown();
+        match stat {
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => {
+                    let time = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
+                    Ok(Ok((stat.st_size.max(0) as u64, time)))
+                }
+                FileType::Symlink => Ok(Err(refused_link(&path))),
+                _ => Ok(Err((ProblemKind::NotRegular, format!("{shown} is no file")))),
+            },
+            Err(error) if Blame::of(&error) != Blame::Data => {
+                Err(Failure::io(error, "examine", &path))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Err((ProblemKind::MissingPart, format!("{shown} does not exist"))))
+            }
+            Err(error) if self.links.refuses(&error) => Ok(Err(refused_link(&path))),
+            Err(error) => Ok(Err((ProblemKind::Unreadable, format!("{shown}: {error}")))),
         }
-        Ok(stat) => {
-            let time = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
-            Ok(Ok((stat.st_size.max(0) as u64, time)))
-        }
-        Err(error) if Blame::of(&error) != Blame::Data => Err(Failure::io(error, "examine", &path)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(Err((ProblemKind::MissingPart, format!("{shown} does not exist"))))
-        }
-        Err(error) => Ok(Err((ProblemKind::Unreadable, format!("{shown}: {error}")))),
     }
+
+    fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
+        let base = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        let (below, name) = path.split_at(base);
+        let folder = match self.folder.take().filter(|(last, _)| last == below) {
+            Some((_, folder)) => folder,
+            None => self.links.open_folder(self.root, below)?,
+        };
+        let (_, folder) = self.folder.insert((below.to_vec(), folder));
+        files::patiently(|| Ok(statat(&*folder, name, self.links.flags())?))
+    }
+}
+
+fn refused_link(path: &Path) -> (ProblemKind, String) {
+    let text = format!("{} is, or is below, {}", path.shown(), links::REASON);
+    (ProblemKind::NotRegular, text)
 }
 
 #[cfg(test)]

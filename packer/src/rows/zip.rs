@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use tarflume_formats::foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
-use tarflume_formats::{Error, name};
+use tarflume_formats::{Error, name, panics};
 
 use super::Listing;
-use super::bytes::{Store, WHOLE_MAX};
+use super::bytes::{Store, whole_limit};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
 use crate::failure::Failure;
@@ -275,17 +275,23 @@ impl Zip {
         if member.encrypted {
             return unfit("it is encrypted; zip the files again without a password".into(), true);
         }
+        if member.link {
+            let why =
+                "it is a symbolic link; zip the files again without `--symlinks`, or --exclude it";
+            return unfit(why.into(), true);
+        }
         let (name, size) = (member.path().into_owned(), member.size);
         let place = match member.method {
             0 if member.packed != size => {
                 return refuse(format!("{size} bytes are stored in {}", member.packed));
             }
             0 => Place::Stored(self.data(member, path)?),
-            8 if size > WHOLE_MAX => {
+            8 if size > whole_limit(self.store.length()) => {
                 return refuse(format!(
-                    "it has {}, and deflated members of up to {} are read; zip it again with `zip -0`",
+                    "it has {}, and of a zip of {} deflated members of up to {} are read; zip it again with `zip -0`",
                     units::bytes(size),
-                    units::bytes(WHOLE_MAX)
+                    units::bytes(self.store.length()),
+                    units::bytes(whole_limit(self.store.length()))
                 ));
             }
             8 if size > member.packed.saturating_mul(RATIO) => {
@@ -330,7 +336,9 @@ impl Zip {
             return wrong("the zip differs from the plan");
         }
         let data = self.data(&member, path)?;
-        let Inflated { filled, more } = self.inflate_into(data, member.packed, space)?;
+        let inflated = panics::guarded(|| self.inflate_into(data, member.packed, space));
+        let Ok(inflated) = inflated else { return wrong("its deflated data is damaged") };
+        let Inflated { filled, more } = inflated?;
         if filled != space.len() || more {
             return wrong(
                 "its deflated data is damaged, or has another size than the directory has",

@@ -8,23 +8,22 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use tarflume_formats::files;
-
+use crate::links::Links;
 use crate::source::part_path;
 
 /// Opens source files for one thread.
 #[derive(Debug)]
 pub(super) struct Folders<'a> {
     roots: &'a [PathBuf],
+    links: Links,
     /// Root number, path under it with a trailing slash, and the open folder.
     open: Option<(u32, Vec<u8>, OwnedFd)>,
     name: Vec<u8>,
 }
 
 impl<'a> Folders<'a> {
-    pub(super) fn new(roots: &'a [PathBuf]) -> Folders<'a> {
-        Folders { roots, open: None, name: Vec::new() }
+    pub(super) fn new(roots: &'a [PathBuf], links: Links) -> Folders<'a> {
+        Folders { roots, links, open: None, name: Vec::new() }
     }
 
     /// Returns the path of a part, for messages. The extension is empty if `source` has it.
@@ -35,16 +34,14 @@ impl<'a> Folders<'a> {
     /// Opens `source.ext` under a root for reading; `source` itself if the extension is empty.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses.
+    /// Returns an error if the operating system refuses, and ELOOP for a link that is not followed.
     pub(super) fn open(&mut self, root: u32, source: &[u8], ext: &str) -> io::Result<File> {
         let base = source.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
         let (folder, base) = source.split_at(base);
         let same = |open: &(u32, Vec<u8>, OwnedFd)| open.0 == root && open.1 == folder;
         if !self.open.as_ref().is_some_and(same) {
             self.open = None;
-            let path = part_path(&self.roots[root as usize], folder, b"");
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = files::patiently(|| Ok(openat(CWD, &path, flags, Mode::empty())?))?;
+            let opened = self.links.open_folder(&self.roots[root as usize], folder)?;
             self.open = Some((root, folder.to_vec(), opened));
         }
         self.name.clear();
@@ -53,14 +50,8 @@ impl<'a> Folders<'a> {
             self.name.push(b'.');
             self.name.extend_from_slice(ext.as_bytes());
         }
-        // A blocking open of a pipe that replaced the file would never return.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match &self.open {
-            Some((.., folder)) => {
-                let name = self.name.as_slice();
-                let open = || Ok(openat(folder, name, flags, Mode::empty())?);
-                files::patiently(open).map(File::from)
-            }
+            Some((.., folder)) => self.links.open_file(folder, &self.name),
             None => Err(io::ErrorKind::NotFound.into()), // it was opened above
         }
     }

@@ -13,6 +13,7 @@ use crate::columns::Columns;
 use crate::compress::Compress;
 use crate::failure::Failure;
 use crate::json_rules;
+use crate::links::Links;
 use crate::pictures::Preparation;
 use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
@@ -29,6 +30,8 @@ pub struct Checks {
     pub times: bool,
     /// Which texts are JSON.
     pub json: JsonRules,
+    /// What happens at a symbolic link below a source folder.
+    pub(crate) links: Links,
 }
 
 /// The options of a run.
@@ -111,7 +114,10 @@ impl RunOptions {
                 roots.len()
             )));
         }
-        let checks = Checks { level, times: true, json: json_rules::of_options(&foot.options) };
+        let follows = foot.options.get("follow_links").and_then(serde_json::Value::as_bool);
+        let links = Links::of(follows.unwrap_or(false));
+        let json = json_rules::of_options(&foot.options);
+        let checks = Checks { level, times: true, json, links };
         let durability = Durability::Synced;
         let (destination, stealing, stop) = (None, None, Stop::new());
         Ok(RunOptions {

@@ -12,10 +12,10 @@ use super::folders::Folders;
 use super::options::Checks;
 use crate::check::{CheckLevel, Content, Fault, Found};
 use crate::failure::Failure;
+use crate::links;
 use crate::problem::{Problem, ProblemKind};
 use crate::rows::{self, CellFault, SourceReader};
-use crate::source::UNKNOWN_TIME;
-use crate::source::{PlannedFile, ReadFault, part_path, shown_path};
+use crate::source::{PlannedFile, ReadFault, UNKNOWN_TIME, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
 pub(super) const GONE: &str = "it was removed after it was planned";
@@ -51,7 +51,7 @@ pub(super) fn files(foot: &PlanFoot, roots: &[PathBuf], sample: &PlannedSample) 
 pub(super) struct Parts<'a> {
     foot: &'a PlanFoot,
     folders: Folders<'a>,
-    sources: SourceReader<'a>,
+    pub(super) sources: SourceReader<'a>,
     checks: &'a Checks,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Parts<'a> {
     /// Creates a reader for the files of this plan under these folders.
     pub(super) fn new(foot: &'a PlanFoot, roots: &'a [PathBuf], checks: &'a Checks) -> Parts<'a> {
         let sources = rows::reader(&foot.sources, roots, checks.times);
-        Parts { foot, folders: Folders::new(roots), sources, checks }
+        Parts { foot, folders: Folders::new(roots, checks.links), sources, checks }
     }
 
     /// Returns true if the Huffman codes of JPEGs are read.
@@ -379,7 +379,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn problem(
+    pub(super) fn problem(
         &self,
         sample: &PlannedSample,
         part: &PlannedPart,
@@ -437,6 +437,9 @@ impl<'a> Parts<'a> {
             }
             ReadFault::Refused(e) => match e.kind() {
                 K::NotFound | K::NotADirectory => problem(ProblemKind::Changed, GONE.into()),
+                _ if self.checks.links.refuses(&e) => {
+                    problem(ProblemKind::NotRegular, links::REASON.into())
+                }
                 _ => problem(ProblemKind::Unreadable, e.to_string()),
             },
         }

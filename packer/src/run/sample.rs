@@ -4,6 +4,7 @@
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
+use super::held;
 use super::images::{self, Images, Target};
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
@@ -142,6 +143,11 @@ impl Packing<'_, '_> {
         part: &PlannedPart,
     ) -> Result<Option<Dimensions>, Refused> {
         let Packing { writer, parts, ahead, images, columns, irregular } = self;
+        held::check(parts, sample, place.1, |part| {
+            let is_prepared = images.as_ref().is_some_and(|images| images.takes(part, parts));
+            let is_whole = parts.is_looked_at(part) || columns.is_in(parts.shard_ext(part));
+            held::is_in_memory(part, is_whole || is_prepared)
+        })?;
         if let Some(images) = images.as_mut().filter(|images| images.takes(part, parts)) {
             let target = Target { writer, parts, ahead, irregular };
             return images.pack(target, place, (sample, part));
@@ -221,6 +227,7 @@ pub(super) fn look_at(
     if part.size > TarReader::MAX_WHOLE {
         return Err(parts.too_large(sample, part));
     }
+    held::check(parts, sample, n, |held| std::ptr::eq(held, part))?;
     space.resize(part.size as usize, 0);
     let found = parts.read(sample, part, space)?;
     let is_known = parts.known_entry_points(part)?.is_some();

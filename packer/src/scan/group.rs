@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Stat};
+use rustix::fs::Stat;
 use tarflume_formats::{Blame, name};
 
 use super::exts::ExtTable;
@@ -15,6 +15,7 @@ use super::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortene
 use super::tables::{FoundTable, is_table};
 use crate::check::{Content, sniff};
 use crate::failure::Failure;
+use crate::links::{self, Links};
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
 
@@ -187,9 +188,7 @@ impl Grouper<'_> {
                 keep.push(file);
             } else {
                 let reason = match file.kind {
-                    Kind::Link => {
-                        "a symbolic link; give --follow-links to pack what it points to, or --exclude it"
-                    }
+                    Kind::Link => links::REASON,
                     _ => "a device, pipe or socket, not a file",
                 };
                 let refusal = Refusal::new(ProblemKind::NotRegular, name, reason);
@@ -365,13 +364,11 @@ impl Grouper<'_> {
         (folder, listing): (&FolderName, &Listing),
         part: &Candidate<'_>,
     ) -> Result<Known, Unfit> {
-        let flags =
-            if self.options.follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let links = Links::of(self.options.follow_links);
+        let flags = links.flags();
         let stat = listing.examined(|| self.path(folder, part.name), part.name, flags);
         let stat = stat.map_err(|error| match Blame::of(&error) {
-            Blame::Data => {
-                Refusal::new(ProblemKind::Unreadable, part.name, error.to_string()).into()
-            }
+            Blame::Data => Refusal::of_error(part.name, &error, links).into(),
             _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
         })?;
         Ok(Known {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
+use rustix::io::Errno;
 use tarflume_formats::{Blame, files};
 
 use crate::check::sniff;
@@ -139,7 +140,8 @@ impl Listing {
     /// Examines a file of the folder; `path` returns its path.
     ///
     /// # Errors
-    /// Returns an error if the operating system refuses.
+    /// Returns an error if the operating system refuses, and ELOOP for a link of a list that is not followed: those of
+    /// a folder were found when it was read.
     pub(super) fn examined(
         &self,
         path: impl Fn() -> PathBuf,
@@ -148,7 +150,12 @@ impl Listing {
     ) -> io::Result<Stat> {
         files::patiently(|| match &self.folder {
             Some(folder) => Ok(statat(folder, name, flags)?),
-            None => Ok(statat(CWD, path(), flags)?),
+            None => match statat(CWD, path(), flags)? {
+                found if FileType::from_raw_mode(found.st_mode) == FileType::Symlink => {
+                    Err(Errno::LOOP.into())
+                }
+                found => Ok(found),
+            },
         })
     }
 

@@ -15,6 +15,7 @@ use super::options::{ScanOptions, ScanProblem};
 use super::{Scan, ScanCounter, scan};
 use crate::collide;
 use crate::failure::Failure;
+use crate::links::{self, Links};
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path};
 use crate::stop::Stop;
@@ -75,6 +76,17 @@ impl Side {
         sides.iter().map(|side| format!("{}={}", side.folder, side.ext)).collect()
     }
 
+    /// Refuses a folder that is reached by a link, unless links are followed.
+    fn refuse_links(&self, root: &Path, links: Links) -> Result<(), Failure> {
+        match links.open_folder(root, self.folder.as_bytes()) {
+            Err(error) if links.refuses(&error) => {
+                let path = root.join(&self.folder);
+                Err(Failure::usage(format!("{} is, or is below, {}", path.shown(), links::REASON)))
+            }
+            _ => Ok(()), // the scan reports other errors
+        }
+    }
+
     /// Returns the number of the sample's part that has this side's extension.
     fn part(&self, scan: &Scan, sample: &FoundSample) -> Option<usize> {
         let last = self.ext.rsplit('.').next().unwrap_or(&self.ext);
@@ -95,7 +107,7 @@ struct Other<'a> {
 /// Scans the folders `sides` of the root and pairs their files.
 ///
 /// # Errors
-/// Returns the errors of [`scan`].
+/// Returns the errors of [`scan`], and an error for a folder that is a link that is not followed.
 pub(crate) fn scan_pairs(
     root: &Path,
     sides: &[Side],
@@ -103,6 +115,10 @@ pub(crate) fn scan_pairs(
     counter: &ScanCounter,
     stop: &Stop,
 ) -> Result<Scan, Failure> {
+    let links = Links::of(options.follow_links);
+    for side in sides {
+        side.refuse_links(root, links)?;
+    }
     let single = ScanOptions { require: Require::parse(""), ..options.clone() };
     let one = |side: &Side| scan(&[root.join(&side.folder)], &single, counter, stop);
     let exts = ExtTable::default();

@@ -3,6 +3,7 @@
 use tarflume_formats::name;
 
 use super::rules::{Action, MAX_NAME, Rule};
+use crate::links::{self, Links};
 use crate::problem::ProblemKind;
 
 /// Why some files are not a sample: the message and the file it is about.
@@ -15,6 +16,14 @@ pub(super) struct Refusal {
 impl Refusal {
     pub(super) fn new(kind: ProblemKind, file: &[u8], reason: impl Into<String>) -> Refusal {
         Refusal { kind, file: file.to_vec(), reason: reason.into() }
+    }
+
+    /// Refuses a file that the operating system does not let examine.
+    pub(super) fn of_error(file: &[u8], error: &std::io::Error, links: Links) -> Refusal {
+        match links.refuses(error) {
+            true => Refusal::new(ProblemKind::NotRegular, file, links::REASON),
+            false => Refusal::new(ProblemKind::Unreadable, file, error.to_string()),
+        }
     }
 
     pub(super) fn unreadable(folder: &[u8], error: &std::io::Error) -> Refusal {

@@ -1,6 +1,8 @@
 //! Tables in source folders: files that are read as tables and are no parts of samples.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use tarflume_formats::{Blame, files};
 
 use super::options::ScanOptions;
 use crate::failure::Failure;
@@ -20,7 +22,8 @@ pub(crate) struct FoundTable {
     pub(crate) name: Vec<u8>,
 }
 
-/// Returns true for a file of a folder that is read as a table. `path` returns its path.
+/// Returns true for a file of a folder that is read as a table. `path` returns its path. A link is one only if links are
+/// followed, or if the user named it.
 ///
 /// # Errors
 /// Returns an error if the machine failed while the file was examined.
@@ -36,5 +39,17 @@ pub(super) fn is_table(
     if !options.metadata || !METADATA.contains(&name) {
         return Ok(false);
     }
-    table::names_files(&path())
+    let path = path();
+    if !options.follow_links && is_link(&path)? {
+        return Ok(false);
+    }
+    table::names_files(&path)
+}
+
+fn is_link(path: &Path) -> Result<bool, Failure> {
+    match files::patiently(|| std::fs::symlink_metadata(path)) {
+        Ok(found) => Ok(found.is_symlink()),
+        Err(e) if Blame::of(&e).is_machine() => Err(Failure::io(e, "examine", path)),
+        Err(_) => Ok(false), // it is examined again as a part of a sample, which reports the error
+    }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::large_window;
+use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 
 use super::MAX_ROW;
@@ -97,7 +98,7 @@ pub(crate) fn open(path: &Path) -> Result<(Text, Budget, Origin), Failure> {
         .map_err(|e| Failure::io(e, "read", path))?;
     let (file, mut start) = (PatientFile(file), None);
     let mut inner: Box<dyn Read> = match head {
-        [0x1f, 0x8b, ..] => Box::new(GzipMembers::new(io::BufReader::new(file))),
+        [0x1f, 0x8b, ..] => Box::new(GuardedRead(GzipMembers::new(io::BufReader::new(file)))),
         [0x28, 0xb5, 0x2f, 0xfd] => {
             let decoder = zstd::Decoder::new(file).and_then(|mut decoder| {
                 decoder.window_log_max(WINDOW_LOG)?;

@@ -6,8 +6,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::publish::{create_folders, sweep, write_at};
@@ -21,6 +22,9 @@ use crate::remote::place::{Storage, of_store};
 use crate::remote::{RemoteDataset, SidecarFolder};
 use crate::source::Source;
 use crate::source::open::Open;
+
+/// Limit on the bytes of a sidecar, which is in memory while it is fetched.
+const MOST_SIDECAR: u64 = 1 << 30;
 
 /// The folder of a data set in a store.
 #[derive(Debug)]
@@ -90,6 +94,26 @@ fn no_manifest(store: &Store) -> Error {
     Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME)).with_source(cause)
 }
 
+impl RemoteFolder {
+    /// Reads a sidecar, and when it was changed.
+    fn sidecar(&self, name: &str, entry: &ShardEntry) -> Result<(Bytes, Option<SystemTime>)> {
+        if entry.index_bytes > MOST_SIDECAR {
+            let text = format!(
+                "dataset.json lists a sidecar of {} bytes, and at most {MOST_SIDECAR} are read; pack smaller shards",
+                entry.index_bytes
+            );
+            return Err(Error::new(ErrorKind::Unsupported, text).with_path(self.store.place(name)));
+        }
+        if entry.index_bytes <= Store::MOST_WHOLE {
+            let (bytes, facts) = self.store.get(name).map_err(|e| of_store(&e))?;
+            return Ok((bytes, facts.modified));
+        }
+        let object = self.store.object_of(name, entry.index_bytes);
+        let bytes = object.read(0, entry.index_bytes).map_err(|e| of_store(&e))?;
+        Ok((bytes, object.modified()))
+    }
+}
+
 impl SidecarFolder for RemoteFolder {
     fn path(&self, entry: &ShardEntry) -> Result<PathBuf> {
         // The digest becomes a file name: it must be one.
@@ -107,7 +131,7 @@ impl SidecarFolder for RemoteFolder {
             Err(error) => return Err(error.into()),
         }
         let name = index_path(Path::new(&entry.name)).to_string_lossy().into_owned();
-        let (bytes, facts) = self.store.get(&name).map_err(|e| of_store(&e))?;
+        let (bytes, modified) = self.sidecar(&name, entry)?;
         let digest = blake3::hash(&bytes).to_hex();
         if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {
             let text = format!(
@@ -120,7 +144,7 @@ impl SidecarFolder for RemoteFolder {
         create_folders(&self.sidecars)?;
         // What is not removed costs space alone.
         self.swept.call_once(|| drop(sweep(&self.sidecars)));
-        write_at(&path, &bytes, facts.modified.unwrap_or(UNIX_EPOCH))?;
+        write_at(&path, &bytes, modified.unwrap_or(UNIX_EPOCH))?;
         Ok(path)
     }
 

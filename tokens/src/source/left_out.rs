@@ -16,6 +16,8 @@ pub(super) struct LeftOut {
     others: BTreeMap<String, u64>,
     /// Files that describe the others.
     about: Vec<PathBuf>,
+    /// The first symbolic link, and their number.
+    links: Option<(PathBuf, u64)>,
 }
 
 impl LeftOut {
@@ -26,7 +28,22 @@ impl LeftOut {
         *self.others.entry(end).or_default() += 1;
     }
 
-    /// Counts what is neither a folder nor a file, such as a link to nothing.
+    /// Counts a symbolic link.
+    pub(super) fn link(&mut self, path: &Path) {
+        self.links.get_or_insert_with(|| (path.into(), 0)).1 += 1;
+    }
+
+    /// Returns a line about the symbolic links; `None` if there are none.
+    pub(super) fn links(&self) -> Option<String> {
+        let (first, number) = self.links.as_ref()?;
+        Some(format!(
+            "{} left out, such as {}; name a link itself to pack what it points to",
+            units::counted(*number, "symbolic link is", "symbolic links are"),
+            first.shown()
+        ))
+    }
+
+    /// Counts what is neither a folder nor a file, such as a pipe.
     pub(super) fn irregular(&mut self) {
         *self.others.entry("irregular".into()).or_default() += 1;
     }
@@ -59,6 +76,7 @@ impl LeftOut {
                  (also with .gz or .zst), .parquet and .tar"
             ));
         }
+        notices.extend(self.links());
         if let Some(first) = self.about.first() {
             let files = units::counted(self.about.len() as u64, "file is", "files are");
             notices.push(format!(

@@ -120,8 +120,9 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
     let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
     let others =
         left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
+    let links = left_out.links().map_or_else(String::new, |links| format!("; {links}"));
     Failure::usage(format!(
-        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}{links}",
         shown.join(", ")
     ))
 }
@@ -169,6 +170,11 @@ fn walk(
         if entry.as_encoded_bytes().starts_with(b".") {
             continue;
         }
+        // A link of a data set that somebody else made can lead to any file of this machine.
+        if is_link(&path)? {
+            left_out.link(&path);
+            continue;
+        }
         match (files::kind(&path)?, form(&path)) {
             (Some(Kind::Folder), _) => walk(&path, &below, given, found, left_out)?,
             (Some(Kind::File), Some(form)) => found.push(Found { given, below, path, form }),
@@ -177,6 +183,12 @@ fn walk(
         }
     }
     Ok(())
+}
+
+fn is_link(path: &Path) -> Result<bool, Failure> {
+    let found = patiently(|| fs::symlink_metadata(path));
+    let found = found.map_err(|e| Failure::from(Error::io(e, "examine", path)))?;
+    Ok(found.is_symlink())
 }
 
 /// Returns true for a file that describes the others.

@@ -236,6 +236,27 @@ fn what_a_folder_has_beside_text_is_counted() {
 }
 
 #[test]
+fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
+    let folder = Folder::new();
+    let at = |name: &str| folder.0.path().join(name);
+    folder.file("private/secret.txt", "");
+    folder.file("texts/a.txt", "");
+    std::os::unix::fs::symlink(at("private/secret.txt"), at("texts/b.txt")).unwrap();
+    std::os::unix::fs::symlink(at("private"), at("texts/folder")).unwrap();
+    let listed = list(&[at("texts")], &Reading::default()).unwrap();
+    let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
+    assert_eq!(names, ["texts/a.txt"]);
+    let notices = listed.notices().join("\n");
+    assert!(notices.contains("2 symbolic links are left out, such as "), "{notices}");
+    let named = list(&[at("texts/b.txt"), at("texts/folder")], &Reading::default()).unwrap();
+    let names: Vec<&str> = named.all().iter().map(Source::name).collect();
+    assert_eq!(names, ["b.txt", "folder/secret.txt"]);
+    fs::remove_file(at("texts/a.txt")).unwrap();
+    let error = list(&[at("texts")], &Reading::default()).unwrap_err();
+    assert!(error.text.contains("name a link itself"), "{error}");
+}
+
+#[test]
 fn files_of_one_name_in_different_folders_have_names_of_their_own() {
     let folder = Folder::new();
     let [x, y] = ["x/a.jsonl", "y/a.jsonl"].map(|name| folder.file(name, ""));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::large_window;
+use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 use tarflume_packer::internal::GzipMembers;
@@ -34,7 +35,9 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     let mut packed = BufReader::with_capacity(PIECE, Steady(file));
     let first = packed.fill_buf().map_err(|e| refused(e, path))?;
     Ok(match first {
-        [0x1f, 0x8b, ..] => Box::new(BufReader::with_capacity(PIECE, GzipMembers::new(packed))),
+        [0x1f, 0x8b, ..] => {
+            Box::new(BufReader::with_capacity(PIECE, GuardedRead(GzipMembers::new(packed))))
+        }
         // A zstd frame (RFC 8878, 3.1.1) or a skippable frame (3.1.2).
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let mut decoder = Zstd::with_buffer(packed).map_err(|e| refused(e, path))?;

@@ -15,6 +15,7 @@ use tokenizers::tokenizer::{
     NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
 };
 
+use super::guarded::GuardedTokenizer;
 use super::{TokenizerOptions, specials};
 
 /// Classes that build the normalizer of BERT from `do_lower_case` and its companions.
@@ -34,7 +35,7 @@ const SHOWN: usize = 4;
 /// Returns an error if the operating system refuses to read the file.
 pub(super) fn differences(
     tokenizer: &Path,
-    inner: &tokenizers::Tokenizer,
+    inner: &GuardedTokenizer,
     options: TokenizerOptions,
 ) -> Result<Vec<String>, Failure> {
     let path = tokenizer.with_file_name("tokenizer_config.json");
@@ -91,7 +92,7 @@ impl Settings {
         class.strip_suffix("Fast").unwrap_or(class)
     }
 
-    fn differences(&self, inner: &tokenizers::Tokenizer) -> Vec<String> {
+    fn differences(&self, inner: &GuardedTokenizer) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(wanted) = self.prefix(inner).filter(|&wanted| wanted != has_prefix(inner)) {
             found.push(format!("add_prefix_space is {wanted}"));
@@ -113,7 +114,7 @@ impl Settings {
     }
 
     /// Returns whether a text gets a space before its first word; `None` if nothing decides.
-    fn prefix(&self, inner: &tokenizers::Tokenizer) -> Option<bool> {
+    fn prefix(&self, inner: &GuardedTokenizer) -> Option<bool> {
         let given = self.flag("add_prefix_space");
         match self.class() {
             "GPT2Tokenizer" => given.or(Some(false)),
@@ -123,7 +124,7 @@ impl Settings {
     }
 
     /// Returns the settings of BERT that differ.
-    fn bert(&self, inner: &tokenizers::Tokenizer) -> Vec<String> {
+    fn bert(&self, inner: &GuardedTokenizer) -> Vec<String> {
         let lower = self.flag("do_lower_case").unwrap_or(true);
         let effects = [
             ("do_lower_case", lower, normalized(inner, "A") == "a"),
@@ -144,7 +145,7 @@ impl Settings {
     }
 
     /// Returns the settings of the tokens around a text that differ.
-    fn ends(&self, inner: &tokenizers::Tokenizer) -> Vec<String> {
+    fn ends(&self, inner: &GuardedTokenizer) -> Vec<String> {
         let [bos, eos] = ["add_bos_token", "add_eos_token"].map(|name| self.flag(name));
         if bos.is_none() && eos.is_none() {
             return Vec::new();
@@ -165,7 +166,7 @@ impl Settings {
 
     /// Returns the texts that are added tokens there and not in `tokenizer.json`, or are added in
     /// another way.
-    fn tokens(&self, inner: &tokenizers::Tokenizer) -> Vec<String> {
+    fn tokens(&self, inner: &GuardedTokenizer) -> Vec<String> {
         let known = inner.get_added_tokens_decoder();
         let has = |text: &str| known.values().find(|token| token.content == text);
         let mut found = Vec::new();
@@ -207,7 +208,7 @@ fn content(token: &Value) -> Option<&str> {
     token.as_str().or_else(|| token["content"].as_str())
 }
 
-fn normalized(inner: &tokenizers::Tokenizer, text: &str) -> String {
+fn normalized(inner: &GuardedTokenizer, text: &str) -> String {
     let mut normalized = NormalizedString::from(text);
     if let Some(normalizer) = inner.get_normalizer() {
         // What cannot be normalized stays as it is, and then differs from what a setting requests.
@@ -217,12 +218,12 @@ fn normalized(inner: &tokenizers::Tokenizer, text: &str) -> String {
 }
 
 /// Returns true if a word at the beginning of a text gets a space.
-fn has_prefix(inner: &tokenizers::Tokenizer) -> bool {
+fn has_prefix(inner: &GuardedTokenizer) -> bool {
     first_word(inner).starts_with([' ', '\u{2581}', '\u{120}'])
 }
 
 /// Returns the first piece of the text `a` before the model sees it.
-fn first_word(inner: &tokenizers::Tokenizer) -> String {
+fn first_word(inner: &GuardedTokenizer) -> String {
     let mut pieces = PreTokenizedString::from(normalized(inner, "a"));
     if let Some(pre_tokenizer) = inner.get_pre_tokenizer() {
         let _ = pre_tokenizer.pre_tokenize(&mut pieces); // as in `normalized`
@@ -232,7 +233,7 @@ fn first_word(inner: &tokenizers::Tokenizer) -> String {
 }
 
 /// Returns true if the model sees bytes as separate characters, as that of GPT-2 does.
-fn is_byte_level(inner: &tokenizers::Tokenizer) -> bool {
+fn is_byte_level(inner: &GuardedTokenizer) -> bool {
     let mut pieces = PreTokenizedString::from("\n");
     let Some(pre_tokenizer) = inner.get_pre_tokenizer() else { return false };
     let _ = pre_tokenizer.pre_tokenize(&mut pieces); // as in `normalized`

@@ -17,6 +17,8 @@ use serde_json::Value;
 use tokenizers::AddedToken;
 use tokenizers::tokenizer::{NormalizedString, Normalizer};
 
+use super::guarded::GuardedTokenizer;
+
 /// Bytes of a piece, if it can be cut there.
 const PIECE: usize = 512 * 1024;
 
@@ -50,7 +52,7 @@ pub(super) struct Cutter(());
 
 impl Cutter {
     /// Returns the cutter of a tokenizer whose texts may be cut.
-    pub(super) fn of(inner: &tokenizers::Tokenizer) -> Option<Cutter> {
+    pub(super) fn of(inner: &GuardedTokenizer) -> Option<Cutter> {
         let normalizer = serde_json::to_value(inner.get_normalizer()).ok()?;
         let pre_tokenizer = serde_json::to_value(inner.get_pre_tokenizer()).ok()?;
         let separated = steps(&pre_tokenizer, "pretokenizers").try_fold(false, separates)?;

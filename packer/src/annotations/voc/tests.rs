@@ -21,9 +21,14 @@ fn objects_become_lists_and_names_become_classes() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("000001.xml"), FILE).unwrap();
     std::fs::write(folder.path().join("2.xml"), "<annotation><segmented/></annotation>").unwrap();
-    let mut opened =
-        open(folder.path(), &About::default(), None, (&ScanCounter::default(), &Stop::new()))
-            .unwrap();
+    let mut opened = open(
+        folder.path(),
+        &About::default(),
+        None,
+        Links::Refused,
+        (&ScanCounter::default(), &Stop::new()),
+    )
+    .unwrap();
     let (mut row, mut rows) = (JoinRow::default(), Vec::new());
     while opened.rows.next(&mut row).unwrap() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

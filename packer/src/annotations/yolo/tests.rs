@@ -48,8 +48,15 @@ fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
     write("classes.txt", "cat\ndog\n");
     write("train/a.txt", "1 0.5 0.5 1 1\n\n0 0 0 1 0 1 1\n");
     write("b.v2.txt", "\n");
-    let open =
-        || open(folder.path(), None, &About::default(), (&ScanCounter::default(), &Stop::new()));
+    let open = || {
+        open(
+            folder.path(),
+            None,
+            &About::default(),
+            Links::Refused,
+            (&ScanCounter::default(), &Stop::new()),
+        )
+    };
     let mut opened = open().unwrap();
     let (mut row, mut rows) = (JoinRow::default(), Vec::new());
     while opened.rows.next(&mut row).unwrap() {

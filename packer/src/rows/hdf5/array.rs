@@ -15,7 +15,8 @@ use hdf5_reader::{
 };
 use tarflume_formats::shown::ShowPath;
 
-use super::file::{failure, guarded, slab_limit};
+use super::super::bytes::whole_limit;
+use super::file::{failure, guarded, most_values};
 use super::filters;
 use super::link::instead;
 use super::number::{NumberType, Unread};
@@ -23,6 +24,8 @@ use crate::failure::Failure;
 
 /// Bytes of rows that are read at a time from a data set without chunks.
 const WINDOW: u64 = 1 << 20;
+/// Bytes that a row counts at least: the list of samples takes memory and time for each.
+const ROW: u64 = 64;
 
 /// The kind of a data set's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,10 @@ pub(super) struct H5Array {
     /// Rows that are read at a time.
     step: u64,
     slab: Option<Slab>,
+    /// The first row and the error of rows that could not be read: they are not read again for each of them.
+    failed: Option<(u64, String)>,
+    /// Limit on the values of variable length that are held.
+    limit: u64,
 }
 
 impl H5Array {
@@ -140,7 +147,7 @@ impl H5Array {
         }
         let element = dataset.raw_element_size().map_err(|e| failure(e, path))? as u64;
         let row = shape[1..].iter().try_fold(element, |bytes, &dim| bytes.checked_mul(dim));
-        let limit = slab_limit(*length);
+        let limit = whole_limit(*length);
         let row_bytes = row.filter(|&bytes| bytes > 0 && bytes <= limit);
         let row_bytes =
             row_bytes.ok_or_else(|| refuse(format!("a row of shape {shape:?} has no size")))?;
@@ -151,6 +158,15 @@ impl H5Array {
         };
         if place.is_some() && place.filter(fits).is_none() {
             return Err(refuse("its data ends after the end of the file".into()));
+        }
+        let values = shape[0].checked_mul(row_bytes.max(ROW));
+        let values = values.filter(|&bytes| bytes <= most_values(*length));
+        if place.is_none() && values.is_none() {
+            return Err(refuse(format!(
+                "it declares {} rows of {row_bytes} bytes, which the {length} bytes of the file cannot have; rows that \
+                 were never written are no samples: copy the others (in h5py: out[{name:?}] = data[:ROWS])",
+                shape[0]
+            )));
         }
         let step = match dataset.chunks() {
             Some(chunk) => u64::from(chunk[0]).clamp(1, shape[0].max(1)),
@@ -169,7 +185,9 @@ impl H5Array {
                  the data set with smaller chunks (in h5py: chunks=(1, ...))"
             )));
         }
-        Ok(H5Array { name: name.into(), kind, place, dataset, row_bytes, step, slab: None })
+        let (slab, failed) = (None, None);
+        let name = name.into();
+        Ok(H5Array { name, kind, place, dataset, row_bytes, step, slab, failed, limit })
     }
 
     /// Returns why the rows have no place in the file.
@@ -208,9 +226,15 @@ impl H5Array {
         }
         let first = row - row % self.step;
         if self.slab.as_ref().is_none_or(|slab| slab.first != first) {
+            if let Some((_, text)) = self.failed.as_ref().filter(|(failed, _)| *failed == first) {
+                return Err(Error::InvalidData(text.clone()));
+            }
             self.slab = None; // frees it before the next one is read
-            let rows = guarded(|| self.read(first, self.step.min(self.rows() - first)))?;
-            self.slab = Some(Slab { first, rows });
+            let read = guarded(|| self.read(first, self.step.min(self.rows() - first)));
+            if let Err(error @ (Error::InvalidData(_) | Error::ResourceLimit(_))) = &read {
+                self.failed = Some((first, error.to_string()));
+            }
+            self.slab = Some(Slab { first, rows: read? });
         }
         let skip = (row - first) as usize;
         match self.slab.as_ref().map(|slab| &slab.rows) {
@@ -242,21 +266,38 @@ impl H5Array {
             }
             Kind::Text { padding, variable } => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
-                let text = |element: &Element| {
-                    let bytes = match variable {
-                        true => self.dataset.resolve_vlen_reference_bytes(&element.0, 1)?,
-                        false => element.0.clone(),
-                    };
-                    Ok(trimmed(bytes, padding))
-                };
-                elements.iter().map(text).collect::<Result<_>>().map(SlabRows::Values)
+                if variable {
+                    return self.resolved(elements.iter(), |bytes| trimmed(bytes, padding));
+                }
+                let text = |element: &Element| trimmed(element.0.clone(), padding);
+                Ok(SlabRows::Values(elements.iter().map(text).collect()))
             }
             Kind::Bytes => {
                 let elements = self.dataset.read_slice::<Element>(&selected)?;
-                let bytes = |e: &Element| self.dataset.resolve_vlen_reference_bytes(&e.0, 1);
-                elements.iter().map(bytes).collect::<Result<_>>().map(SlabRows::Values)
+                self.resolved(elements.iter(), |bytes| bytes)
             }
         }
+    }
+
+    /// Reads the values that elements refer to. Many can refer to the same bytes.
+    fn resolved<'e>(
+        &self,
+        elements: impl ExactSizeIterator<Item = &'e Element>,
+        settle: impl Fn(Vec<u8>) -> Vec<u8>,
+    ) -> Result<SlabRows> {
+        let rows = elements.len();
+        let mut values = Vec::new();
+        let mut bytes = 0;
+        for element in elements {
+            let value = settle(self.dataset.resolve_vlen_reference_bytes(&element.0, 1)?);
+            bytes += value.len() as u64;
+            if bytes > self.limit {
+                let text = format!("{rows} rows have more than {} bytes", self.limit);
+                return Err(Error::ResourceLimit(text));
+            }
+            values.push(value);
+        }
+        Ok(SlabRows::Values(values))
     }
 
     /// Reads numbers as they are in the file.

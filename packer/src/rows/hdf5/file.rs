@@ -4,7 +4,6 @@
 //! followed. Knows no data sets.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,25 +13,26 @@ use hdf5_reader::{
     ExternalLinkResolver, FilterRegistry, Hdf5File, OpenOptions, RangeRequestStorage,
 };
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Blame, files};
+use tarflume_formats::{Blame, files, panics};
 
+use super::super::bytes::{WHOLE_MAX, whole_limit};
 use super::super::reader::CellFault;
 use crate::failure::Failure;
 
-/// Limit on a chunk, and on the rows of chunks that a thread holds for one data set.
-const MAX_SLAB: u64 = 1 << 30;
-/// Limit on chunks that the length of the file does not explain: few bytes cannot claim much memory.
-const SMALL_SLAB: u64 = 48 << 20;
-/// The best ratio of the filters.
-const RATIO: u64 = 1100;
 /// Limit on the description of one object.
 const MAX_HEADER: usize = 16 << 20;
 /// The number of h5py's filter LZF.
 pub(super) const LZF: u16 = 32000;
 
-/// Returns the limit on the chunks that a thread holds, for a file of `length` bytes.
-pub(super) fn slab_limit(length: u64) -> u64 {
-    (SMALL_SLAB + length.saturating_mul(RATIO)).min(MAX_SLAB)
+/// Bytes that a data set may have beside those that the filters can make of its file.
+const UNPACKED: u64 = 64 << 20;
+/// The best ratio of the filters.
+const RATIO: u64 = 1100;
+
+/// Returns the limit on the values of one data set, and so on its rows, for a file of `length` bytes. A file of few bytes
+/// can declare any number of rows.
+pub(super) fn most_values(length: u64) -> u64 {
+    UNPACKED.saturating_add(length.saturating_mul(RATIO))
 }
 
 /// Opens a file; returns it with its length.
@@ -47,7 +47,7 @@ pub(super) fn open(path: &Path) -> std::result::Result<(Hdf5File, u64), Failure>
         files::read_exact_at(&file, &mut space, at)?;
         Ok(space)
     });
-    let limit = slab_limit(found.len()) as usize;
+    let limit = whole_limit(found.len()) as usize;
     let mut filters = FilterRegistry::new();
     filters.register(LZF, Box::new(unlzf));
     let options = OpenOptions::default()
@@ -87,8 +87,9 @@ impl ExternalLinkResolver for OtherFiles {
 /// Calls a function of the HDF5 reader; its panic becomes an error, because a foreign file must not
 /// end the program.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-        Err(Error::InvalidData("the reader gave up on an inconsistent structure".into()))
+    panics::guarded(call).unwrap_or_else(|panic| {
+        let text = format!("the reader gave up on an inconsistent structure ({panic})");
+        Err(Error::InvalidData(text))
     })
 }
 
@@ -123,7 +124,7 @@ pub(super) fn machine(error: Error, path: &Path) -> CellFault {
 fn unlzf(filter: &FilterDescription, packed: &[u8], _element: usize) -> Result<Vec<u8>> {
     let damaged = || Error::DecompressionError("the LZF data is damaged".into());
     let length = filter.client_data.get(2).map_or(0, |&length| u64::from(length));
-    if length > MAX_SLAB {
+    if length > WHOLE_MAX {
         return Err(Error::ResourceLimit(format!("an LZF chunk of {length} bytes")));
     }
     let length = length as usize;
@@ -166,6 +167,15 @@ mod tests {
         // Two literals, then 2 + 2 bytes from 2 back; then 7 + 1 + 2 bytes from 1 back.
         assert_eq!(lzf(6, &[1, b'a', b'b', 2 << 5, 1]).unwrap(), b"ababab");
         assert_eq!(lzf(11, &[0, b'x', 7 << 5, 1, 0]).unwrap(), b"xxxxxxxxxxx");
+    }
+
+    #[test]
+    fn a_panic_of_the_reader_is_an_error() {
+        let error = guarded::<()>(|| panic!("index out of bounds")).unwrap_err();
+        assert!(
+            error.to_string().contains("gave up on an inconsistent structure (index out"),
+            "{error}"
+        );
     }
 
     #[test]

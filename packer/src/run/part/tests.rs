@@ -4,6 +4,7 @@ use std::io;
 
 use super::*;
 use crate::exit::Exit;
+use crate::links::Links;
 
 #[test]
 fn only_errors_that_every_machine_would_see_are_problems() {
@@ -13,7 +14,8 @@ fn only_errors_that_every_machine_would_see_are_problems() {
     }))
     .unwrap();
     let roots = [PathBuf::from("/photos")];
-    let checks = Checks { level: CheckLevel::Structure, times: true, json: JsonRules::Strict };
+    let (level, links) = (CheckLevel::Structure, Links::Refused);
+    let checks = Checks { level, times: true, json: JsonRules::Strict, links };
     let parts = Parts::new(&foot, &roots, &checks);
     let location = Location::File { stamp: 0 };
     let part = PlannedPart { ext: 0, size: 5, location };

@@ -17,7 +17,7 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescriptor;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Blame, files};
+use tarflume_formats::{Blame, files, panics};
 
 use super::encrypted;
 use crate::failure::Failure;
@@ -184,8 +184,9 @@ fn starts(footer: &ParquetMetaData, path: &Path) -> Result<Arc<[u64]>, Failure> 
 /// Calls a function of the Parquet reader; its panic becomes an error, because a foreign file must
 /// not end the program.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| {
-        Err(ParquetError::General("the reader gave up on an inconsistent structure".into()))
+    panics::guarded(call).unwrap_or_else(|panic| {
+        let text = format!("the reader gave up on an inconsistent structure ({panic})");
+        Err(ParquetError::General(text))
     })
 }
 

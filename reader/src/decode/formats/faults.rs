@@ -1,9 +1,7 @@
 //! The errors of pictures that are not JPEGs, and the guard against decoders that panic.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use image::ImageError;
-use tarflume_formats::Content;
+use tarflume_formats::{Content, panics};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -11,9 +9,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// picture cannot end a training run.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     // After a panic the decoder is dropped, and the pixels are plain bytes.
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+    panics::guarded(call).unwrap_or_else(|panic| {
         let text = "the picture cannot be decoded: its decoder panicked; convert it to PNG or JPEG";
-        Err(damaged(text.into()))
+        Err(damaged(format!("{text} ({panic})")))
     })
 }
 

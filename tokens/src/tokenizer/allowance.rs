@@ -1,0 +1,132 @@
+//! What the parts of a tokenizer may do with one text: the steps of its regular expressions, and the bytes that its
+//! normalizers add. A file of others decides both, and few bytes of it can ask for any number.
+//!
+//! The library calls the parts without any context, on the thread of the caller: the allowance is one of the thread.
+
+use std::cell::Cell;
+use std::fmt;
+
+use tarflume_formats::panics::{self, Panicked};
+
+/// Steps for each byte of a text: those of usual expressions are fewer than ten.
+const STEPS: u64 = 256;
+/// Bytes that normalizers add for each byte of a text: a Chinese character gets two spaces, a space becomes U+2581.
+const GROWTH: u64 = 4;
+/// The allowance of an empty text.
+const BASE: Allowance = Allowance { steps: 100_000, bytes: 4096 };
+
+thread_local! {
+    static LEFT: Cell<Allowance> = const { Cell::new(BASE) };
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
+    steps: u64,
+    bytes: u64,
+}
+
+/// What was used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exceeded {
+    Steps,
+    Bytes,
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exceeded::Steps => write!(
+                f,
+                "a regular expression of the tokenizer needs more than {STEPS} steps for each byte; simplify it"
+            ),
+            Exceeded::Bytes => write!(
+                f,
+                "the normalizers of the tokenizer add more than {GROWTH} bytes for each byte; remove those that multiply"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Exceeded {}
+
+/// Why a call of the library has no result.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Refused(tokenizers::Error),
+    Panicked(Panicked),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Refused(error) => error.fmt(f),
+            Fault::Panicked(panic) => write!(f, "the library `tokenizers` has failed: {panic}"),
+        }
+    }
+}
+
+/// Calls the library with the allowance for a text of `bytes` bytes.
+///
+/// # Errors
+/// Returns the error or the panic of the call.
+pub(super) fn within<T>(
+    bytes: usize,
+    call: impl FnOnce() -> tokenizers::Result<T>,
+) -> Result<T, Fault> {
+    let bytes = bytes as u64;
+    let allowance = Allowance {
+        steps: BASE.steps.saturating_add(bytes.saturating_mul(STEPS)),
+        bytes: BASE.bytes.saturating_add(bytes.saturating_mul(GROWTH)),
+    };
+    let before = LEFT.replace(allowance);
+    let ended = panics::guarded(call);
+    LEFT.set(before);
+    match ended {
+        Ok(result) => result.map_err(Fault::Refused),
+        Err(panic) => Err(Fault::Panicked(panic)),
+    }
+}
+
+/// Returns the steps that are left.
+pub(super) fn steps_left() -> u64 {
+    LEFT.get().steps
+}
+
+/// Uses up steps.
+///
+/// # Errors
+/// Returns an error if so many are not left.
+pub(super) fn take_steps(steps: u64) -> Result<(), Exceeded> {
+    let left = LEFT.get();
+    let rest = left.steps.checked_sub(steps).ok_or(Exceeded::Steps)?;
+    LEFT.set(Allowance { steps: rest, ..left });
+    Ok(())
+}
+
+/// Uses up bytes that are added to a text.
+///
+/// # Errors
+/// Returns an error if so many are not left.
+pub(super) fn take_bytes(bytes: usize) -> Result<(), Exceeded> {
+    let left = LEFT.get();
+    let rest = left.bytes.checked_sub(bytes as u64).ok_or(Exceeded::Bytes)?;
+    LEFT.set(Allowance { bytes: rest, ..left });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allowance_is_one_of_a_call() {
+        let take = |n: usize| Ok(take_bytes(n)?);
+        assert!(within(1000, || take(8096)).is_ok());
+        let error = within(1000, || take(8097)).unwrap_err();
+        assert!(error.to_string().contains("add more than 4 bytes"), "{error}");
+        assert!(within(0, || Ok(take_steps(100_001)?)).is_err());
+        let error = within::<()>(0, || panic!("no regex")).unwrap_err();
+        assert!(error.to_string().contains("`tokenizers` has failed: no regex"), "{error}");
+        assert_eq!(steps_left(), BASE.steps, "also after a panic");
+    }
+}
