@@ -86,6 +86,7 @@ mod layouts;
 mod lost_values;
 mod machine_trouble;
 mod machines;
+mod manifest;
 mod manuals;
 mod missing_sources;
 mod names;

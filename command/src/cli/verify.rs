@@ -156,12 +156,17 @@ pub(super) fn run(args: &Args) -> Outcome {
         report.found.is_complete().map_err(refused)?;
         write_as(path, report.found.to_json().as_bytes(), Durability::Synced)?;
     }
-    Ok(match failures.first() {
+    Ok(exit_of(&report, &failures))
+}
+
+/// Returns the exit code: that of problems, also if a report could not be written.
+fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
+    match failures.first() {
         _ if !report.problems.is_empty() => Exit::Problems,
         Some(failure) => failure.exit,
         None if report.whole => Exit::Done,
         None => Exit::Usage,
-    })
+    }
 }
 
 /// Writes and prints all reports, also after one has failed. Prints and returns the failures.
@@ -295,4 +300,42 @@ fn text(report: &Report, quiet: bool) -> std::io::Result<()> {
         writeln!(to, "{report}")?;
     }
     to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use tarflume_packer::{Problem, ProblemKind};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_costs_neither_the_others_nor_the_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone/a.sarif");
+        let last = folder.path().join("last.json");
+        let reports = [format!("sarif={}", gone.display()), format!("json={}", last.display())];
+        let words = ["pack", "set", "--quiet", "--report", &reports[0], "--report", &reports[1]];
+        let args = Line::parse_from(words).args;
+        let problem = Problem::new(ProblemKind::Digest, "a.tar", "its bytes changed");
+        let problems = reports::tests::report(vec![problem]);
+        let whole = reports::tests::report(Vec::new());
+        for (report, exit) in [(&problems, Exit::Problems), (&whole, Exit::Barred)] {
+            let failures = write_reports(&args, report);
+            assert_eq!(failures.len(), 1, "{failures:?}");
+            assert!(failures[0].text.contains("gone"), "{failures:?}");
+            assert_eq!(exit_of(report, &failures), exit);
+            assert!(files::exists(&last).unwrap());
+            std::fs::remove_file(&last).unwrap();
+        }
+        assert_eq!(exit_of(&whole, &[]), Exit::Done);
+        let unchecked = Report { whole: false, unchecked: vec!["a schema".into()], ..whole };
+        assert_eq!(exit_of(&unchecked, &[]), Exit::Usage);
+    }
 }
