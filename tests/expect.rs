@@ -41,7 +41,21 @@ fn each_json_is_checked_against_its_schema() {
     assert!(tar[byte..].starts_with(b"{\"label\": \"cat\", \"width\": 50}"));
     place.file("open.json", "{}");
     place.pack("verify --schema json=open.json shards").succeeds();
-    place.pack("verify --schema meta.json=schema.json shards").succeeds();
+    // What matches nothing is no success.
+    let nothing = "verify --schema meta.json=schema.json --report json=a.json shards";
+    let run = place.pack(nothing).exits(2);
+    run.says(
+        "not checked: no part 'meta.json' was found for its schema: the parts are 'jpg', 'json'",
+    );
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(place.at("a.json")).unwrap()).unwrap();
+    assert_eq!(
+        (report["whole"].as_bool(), &report["problems"]),
+        (Some(false), &serde_json::json!([]))
+    );
+    assert!(report["unchecked"][0].as_str().unwrap().contains("meta.json"));
+    place.file("typo.json", r#"{"requird": ["label"]}"#);
+    place.pack("verify --schema typo.json shards").exits(2).says("did you mean 'required'?");
     place.file("bad.json", r#"{"type": "thing"}"#);
     place.pack("verify --schema bad.json shards").exits(2).says("no JSON Schema").says("/type");
     place.pack("verify --schema none.json shards").exits(2).says("none.json");
@@ -108,6 +122,55 @@ fn sidecars_without_checksums_are_no_proof() {
     run.says("shard 'shard-000002.tar': its bytes can't be compared");
     place.pack("verify --write-expect no.json shards").exits(2).says("pack index --force");
     assert!(!place.at("no.json").exists());
+    // Zeroed bytes are not found, and the report says that nothing was proved.
+    let path = place.at("shards/shard-000001.tar");
+    let mut tar = fs::read(&path).unwrap();
+    tar[520..600].fill(0);
+    fs::write(&path, tar).unwrap();
+    place.renew("shards/shard-000001.tar");
+    let run = place.pack("verify shards").succeeds();
+    assert!(!run.stdout.contains(": whole"), "{run:#?}");
+    run.says("warning: no-checksum: shards/shard-000000.tar").says("not all bytes have checksums");
+    place.pack("verify --format github shards").succeeds().says("::warning file=shards/");
+    for level in ["quick", "full"] {
+        let run =
+            place.pack(&format!("verify --level {level} --require-checksums shards")).exits(1);
+        run.says("no-checksum: shards/shard-000000.tar").says("nor have 2 other shards");
+    }
+}
+
+#[test]
+fn an_expectation_that_compares_nothing_is_refused() {
+    let place = labeled();
+    for (fields, why) in [
+        ("", "nothing that could be compared"),
+        (r#", "classes": {"cat": 8}"#, "'classes' without 'class'"),
+        (r#", "samples": 12, "class": "json:/label""#, "'class' without 'classes'"),
+    ] {
+        place.file("data.json", format!("{{\"format\": \"tarflume-expect\"{fields}}}"));
+        place.pack("verify --expect data.json shards").exits(2).says(why);
+    }
+    place
+        .pack("verify --write-expect new.json --class json:/lable shards")
+        .exits(2)
+        .says("no sample has a class");
+    assert!(!place.at("new.json").exists());
+}
+
+#[test]
+fn columns_of_the_manifest_are_pinned() {
+    let place = Place::new();
+    place.file("photos/a.jpg", tarflume_fixtures::flat_jpeg(b"a"));
+    place.file("photos/metadata.csv", "file_name,width\na.jpg,3\n");
+    place.pack("build photos -o set").succeeds();
+    place.pack("verify --write-expect data.json set").succeeds();
+    let text = fs::read_to_string(place.at("data.json")).unwrap();
+    assert!(text.contains("\"/width\": \"int64\""), "{text}");
+    place.file("data.json", text.replace("\"/width\": \"int64\"", "\"/width\": \"string\""));
+    place
+        .pack("verify --expect data.json set")
+        .exits(1)
+        .says("column '/width': 'string' expected, 'int64' found");
 }
 
 #[test]
@@ -121,7 +184,8 @@ fn labels_of_the_manifest_are_counted_by_default() {
     let text = fs::read_to_string(place.at("data.json")).unwrap();
     assert!(text.contains("\"class\": \"json:/class\"") && text.contains("\"1\": 3"), "{text}");
     place.pack("verify --level quick --write-expect quick.json shards").succeeds();
-    assert!(!fs::read_to_string(place.at("quick.json")).unwrap().contains("class"));
+    let quick = fs::read_to_string(place.at("quick.json")).unwrap();
+    assert!(!quick.contains("\"classes\"") && quick.contains("\"class_table\""), "{quick}");
 }
 
 #[test]
@@ -138,5 +202,32 @@ fn one_run_writes_reports_in_several_forms() {
     let json: Value = serde_json::from_str(&read("a.json")).unwrap();
     assert_eq!(json["counts"]["schema"], 2);
     place.pack("verify --report xml=a shards").exits(2).says("junit");
-    place.pack("verify --report junit=none/a.xml shards").exits(73);
+}
+
+#[test]
+fn reports_are_never_lost() {
+    let place = labeled();
+    place.file("schema.json", SCHEMA);
+    // What can be known before the pass is refused before it.
+    for path in ["junit=none/a.xml", "junit=shards"] {
+        let words = format!("verify --report json=first.json --report {path} shards");
+        place.pack(&words).exits(2).says("--report");
+        assert!(!place.at("first.json").exists());
+    }
+    place
+        .pack("verify --write-expect none/data.json shards")
+        .exits(2)
+        .says("there is no folder none");
+    // A path that is missing does not cost the verification of the others.
+    for (schema, exit) in [("", 2), ("--schema schema.json", 1)] {
+        let words = format!("verify {schema} --report json=last.json shards nowhere");
+        place
+            .pack(&words)
+            .exits(exit)
+            .says("not checked: nowhere: cannot find it")
+            .says("12 samples");
+        let report: Value =
+            serde_json::from_str(&fs::read_to_string(place.at("last.json")).unwrap()).unwrap();
+        assert_eq!((&report["samples"], &report["whole"]), (&12.into(), &false.into()));
+    }
 }

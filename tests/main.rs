@@ -91,6 +91,7 @@ mod links;
 mod lost_values;
 mod machine_trouble;
 mod machines;
+mod manifest;
 mod manuals;
 mod missing_sources;
 mod names;

@@ -86,6 +86,20 @@ fn a_published_data_set_is_whole_at_every_level() {
 }
 
 #[test]
+fn the_name_of_a_sidecar_stands_for_its_tar() {
+    let place = published();
+    let sidecar = "out/shard-000001.index";
+    place.pack(&format!("verify {sidecar}")).succeeds().says("1 shard, 10 samples");
+    place.pack(&format!("index {sidecar}")).succeeds().says("shard-000001.tar: kept: 10 samples");
+    let rows = place.pack(&format!("ls {sidecar}")).succeeds();
+    assert_eq!(rows.stdout, place.pack("ls out/shard-000001.tar").succeeds().stdout);
+    fs::remove_file(place.at("out").join(SHARD)).unwrap();
+    for command in ["verify", "ls", "index"] {
+        place.pack(&format!("{command} {sidecar}")).exits(2).says("its tar").says("is not there");
+    }
+}
+
+#[test]
 fn an_unverifiable_set_exits_with_2() {
     let place = published();
     place.pack("verify nowhere").exits(2).says("nowhere");
@@ -121,22 +135,22 @@ fn a_cut_is_found_even_between_two_members() {
     found(
         |place| change(place, SHARD, |tar| tar.truncate(member(place).header)),
         &["truncated shard-000001.tar@5120"],
-        &["missing-end shard-000001.tar@5120 c0001/s000007"],
+        &["truncated shard-000001.tar@5120 c0001/s000007"],
     );
     found(
         |place| change(place, SHARD, |tar| tar.truncate(tar.len() - 1024)),
         &["truncated shard-000001.tar@25600"],
-        &["missing-end shard-000001.tar@25600"],
+        &["truncated shard-000001.tar@25600"],
     );
     found(
         |place| change(place, SHARD, |tar| tar.truncate(tar.len() - 512)),
         &["truncated shard-000001.tar@26112"],
-        &["missing-end shard-000001.tar@25600"],
+        &["truncated shard-000001.tar@25600"],
     );
     found(
         |place| change(place, SHARD, Vec::clear),
         &["truncated shard-000001.tar@0"],
-        &["missing-end shard-000001.tar@0 c0001/s000001"],
+        &["truncated shard-000001.tar@0 c0001/s000001"],
     );
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `junit` | Jenkins, GitLab, Azure Pipelines, Buildkite: a test case for each shard |
 //! | `sarif` | GitHub code scanning and editors: SARIF 2.1.0 |
-//! | `github` | GitHub Actions: an annotation for each problem and warning |
+//! | `github` | GitHub Actions: an annotation for each of the first problems and warnings |
 //! | `markdown` | the summary of a job, a comment in a pull request |
 
 mod github;
@@ -19,4 +19,4 @@ pub(crate) use markdown::markdown;
 pub(crate) use sarif::sarif;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

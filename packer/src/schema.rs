@@ -1,6 +1,10 @@
 //! `PartSchema`: a JSON Schema for the JSON of one extension.
 //!
 //! The schema is one file. References to other documents are refused: a verification reads nothing from a network.
+//! `keywords` finds those that would be ignored.
+
+#[cfg(feature = "schema")]
+mod keywords;
 
 use std::path::Path;
 
@@ -25,8 +29,8 @@ impl PartSchema {
     /// Reads `FILE`, a schema for the part `json`, or `EXT=FILE`.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, is no JSON or no JSON Schema, refers to another document, or if
-    /// this program was compiled without the feature `schema`.
+    /// Returns an error if the file cannot be read, is no JSON or no JSON Schema, has a keyword that would be ignored,
+    /// refers to another document, or if this program was compiled without the feature `schema`.
     pub fn parse(text: &str) -> Result<PartSchema, Failure> {
         // A path may have an equals sign; an extension has no slash.
         let split = text.split_once('=').filter(|(ext, _)| !ext.is_empty() && !ext.contains('/'));
@@ -46,7 +50,10 @@ impl PartSchema {
         json_rules::check_names(&bytes).map_err(&refused)?;
         let schema: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is no JSON: {e}")))?;
-        let validator = tarflume_formats::panics::guarded(|| jsonschema::validator_for(&schema));
+        keywords::check(&schema).map_err(&refused)?;
+        // By default, drafts from 2019-09 on compare no format.
+        let options = jsonschema::options().should_validate_formats(true);
+        let validator = tarflume_formats::panics::guarded(|| options.build(&schema));
         let validator =
             validator.map_err(|panic| refused(format!("it cannot be used: {panic}")))?;
         let validator = validator.map_err(|error| {
@@ -167,12 +174,24 @@ mod tests {
     fn a_bad_schema_is_refused_with_its_place() {
         for (text, why) in [
             ("{", "it is no JSON"),
+            (
+                r#"{"properties": {"a": {"typ": "string"}}}"#,
+                "at /properties/a: 'typ' is no keyword",
+            ),
             (r#"{"properties": {"a": {"type": "text"}}}"#, "at /properties/a/type"),
             (r#"{"$ref": "https://example.org/a.json"}"#, "no JSON Schema that can be used"),
         ] {
             let failure = schema(text).unwrap_err();
             assert!(failure.text.contains(why), "{failure}");
         }
+    }
+
+    #[test]
+    fn formats_are_compared() {
+        let schema = schema(r#"{"properties": {"day": {"format": "date"}}}"#).unwrap();
+        assert_eq!(schema.fault(br#"{"day": "2026-02-28"}"#, JsonRules::Strict), None);
+        let fault = schema.fault(br#"{"day": "2026-02-30"}"#, JsonRules::Strict);
+        assert!(matches!(fault, Some(SchemaFault::Broken(_))), "{fault:?}");
     }
 
     #[test]

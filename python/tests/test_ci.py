@@ -14,6 +14,7 @@ import tarflume
 import xmlschema
 import yaml
 
+import tarflume
 from conftest import PACK, ROOT, pack, picture
 
 SCHEMAS = ROOT / "python" / "tests" / "schemas"
@@ -51,6 +52,22 @@ def test_junit_and_sarif_are_valid_by_their_schemas(sets, name):
     jsonschema.validate(sarif, json.loads((SCHEMAS / "sarif-2.1.0.json").read_text()))
     rules = {result["ruleId"] for result in sarif["runs"][0]["results"]}
     assert "schema" in rules and ("checksum" in rules) == (name == "bad")
+    for rule in sarif["runs"][0]["tool"]["driver"]["rules"]:
+        assert rule["fullDescription"]["text"] and rule["help"]["text"]
+    assert all(result["partialFingerprints"] for result in sarif["runs"][0]["results"])
+
+
+def test_reports_of_what_was_not_checked_are_valid_and_no_success(sets):
+    done = verify(sets, "--schema", "nope=label.json", "--report", "junit=nope.xml", "--report", "sarif=nope.sarif",
+                  "good", "nowhere")
+    assert done.returncode == 2, done.stderr
+    xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(sets / "nope.xml")
+    sarif = json.loads((sets / "nope.sarif").read_text())
+    jsonschema.validate(sarif, json.loads((SCHEMAS / "sarif-2.1.0.json").read_text()))
+    (invocation,) = sarif["runs"][0]["invocations"]
+    assert not invocation["executionSuccessful"] and len(invocation["toolExecutionNotifications"]) == 2
+    report = tarflume.pack.verify(sets / "good", schema={"nope": sets / "label.json"}, progress=False)
+    assert not report.whole and "no part 'nope'" in report["unchecked"][0]
 
 
 def action(root, tmp_path, **inputs):

@@ -9,7 +9,7 @@ use super::child::Run;
 /// The commands that publish a data set in the folder after `-o`.
 const PACKING: [&str; 3] = ["build", "append", "reshard"];
 /// What `pack index` answers for. Other problems are those of the tars, which it lists as they are.
-const OF_SIDECARS: [&str; 9] = [
+const OF_SIDECARS: [&str; 10] = [
     "checksum",
     "digest",
     "missing-index",
@@ -19,6 +19,7 @@ const OF_SIDECARS: [&str; 9] = [
     "missing-shard",
     "stale-manifest",
     "damaged-manifest",
+    "class-name",
 ];
 /// What is found in names that a user has allowed: keys that differ only in case, control characters, bytes that are
 /// not UTF-8.

@@ -9,7 +9,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{files, read_manifest};
 use tarflume_packer::expect::Expect;
-use tarflume_packer::verify::{self, ClassField, Level, Options, Profile};
+use tarflume_packer::verify::{self, ClassField, Level, Options, Profile, Report};
 use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
 
 use self::outputs::{Outputs, ReportFile, ReportFormat, report_file};
@@ -150,11 +150,16 @@ pub(super) fn run(args: &Args) -> Outcome {
         report.compare(expect, path);
     }
     let failures = outputs.write(&report, args.quiet);
+    Ok(exit_of(&report, &failures))
+}
+
+/// Returns the exit code: that of problems, also if a report could not be written.
+fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
     if !report.problems.is_empty() {
-        return Ok(Exit::Problems);
+        return Exit::Problems;
     }
     let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
-    Ok(failures.first().map_or(unchecked, |failure| failure.exit))
+    failures.first().map_or(unchecked, |failure| failure.exit)
 }
 
 fn read_expect(path: &Path) -> Result<Expect, Failure> {

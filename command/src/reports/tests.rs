@@ -8,7 +8,7 @@ use tarflume_packer::{Problem, ProblemKind, counts, units};
 
 use super::*;
 
-fn report(problems: Vec<Problem>) -> Report {
+pub(crate) fn report(problems: Vec<Problem>) -> Report {
     Report {
         whole: problems.is_empty(),
         level: Level::Full,

@@ -116,3 +116,53 @@ fn pairs<'v>(ids: &'v Value, names: &'v Value) -> Vec<(i64, &'v str)> {
         _ => pair((ids, names)).into_iter().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tarflume_formats::tar::MemberKind;
+
+    use super::*;
+
+    fn problems(pointer: &str, parts: &[&str]) -> Vec<String> {
+        let names = vec!["cat".to_string(), "dog".to_string()];
+        let table = ClassTable { pointer: pointer.into(), names, ids: vec![3, 7] };
+        let Some(mut found) = ClassNames::new(Some(&table), JsonRules::Strict) else {
+            return Vec::new();
+        };
+        let member =
+            Member { name: Vec::new(), kind: MemberKind::File, first: 0, data: 512, size: 9 };
+        for (n, part) in parts.iter().enumerate() {
+            found.take(Path::new("a.tar"), &member, format!("k{n}").as_bytes(), part.as_bytes());
+        }
+        found.problems().into_iter().map(|problem| problem.to_string()).collect()
+    }
+
+    #[test]
+    fn each_id_with_another_name_is_one_problem_of_its_first_sample() {
+        let good = [
+            r#"{"class": 3, "class_name": "cat"}"#,
+            r#"{"class": [3, 7, 3], "class_name": ["cat", "dog", "cat"]}"#,
+            r#"{"class": 3}"#,
+            r#"{"class": 3, "class_name": null}"#,
+            r#"{"class": [3], "class_name": "the name of all"}"#,
+            "no JSON",
+        ];
+        assert!(problems("/class", &good).is_empty());
+        let bad = [
+            good[0],
+            r#"{"class": 3, "class_name": "dog"}"#,
+            r#"{"class": [3, 3, 9], "class_name": ["dog", "dog", "cow"]}"#,
+        ];
+        let found = problems("/class", &bad);
+        assert_eq!(found.len(), 2, "{found:?}");
+        let texts = [
+            "class-name: a.tar: byte 512: key k1: class 3 is 'dog' here, 'cat' in dataset.json (1 other sample of",
+            "class-name: a.tar: byte 512: key k2: class 9 is 'cow' here, and not listed in dataset.json; restore",
+        ];
+        for (found, text) in found.iter().zip(texts) {
+            assert!(found.starts_with(text), "{found}");
+        }
+        // Of COCO, `class_name` would be a field of the user.
+        assert!(problems("/category_id", &[r#"{"category_id": 3, "class_name": "x"}"#]).is_empty());
+    }
+}

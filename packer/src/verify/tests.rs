@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
+use tarflume_fixtures::{FalseClaim, SplitMix64, TarBytes, good_shard};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::{Reading, index_path};
 
@@ -305,4 +305,31 @@ fn nothing_to_verify_is_no_verdict() {
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
         assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
     }
+}
+
+#[test]
+fn a_flipped_bit_of_the_manifest_is_found_at_the_quickest_level_or_changes_no_value() {
+    let dir = set();
+    let path = dir.path().join(FILE_NAME);
+    let mut manifest = Manifest::from_json(&fs::read(&path).unwrap()).unwrap();
+    manifest.about.classes = Some(tarflume_formats::ClassTable {
+        pointer: "/class".into(),
+        names: vec!["cat".into(), "dog".into()],
+        ids: vec![1, 18],
+    });
+    let text = manifest.to_json();
+    let mut random = SplitMix64::new(37);
+    let mut found = 0;
+    for _ in 0..300 {
+        let bit = (random.next_u64() % (text.len() as u64 * 8)) as usize;
+        let mut flipped = text.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &flipped).unwrap();
+        if report(dir.path(), Level::Quick).whole {
+            assert_eq!(Manifest::from_json(&flipped).unwrap(), manifest, "bit {bit}");
+        } else {
+            found += 1;
+        }
+    }
+    assert!(found > 250, "{found}");
 }

@@ -242,3 +242,45 @@ fn print_text(report: &Report, quiet: bool) -> std::io::Result<()> {
     }
     to.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use tarflume_packer::{Exit, Problem, ProblemKind};
+
+    use super::*;
+    use crate::cli::verify::exit_of;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_costs_neither_the_others_nor_the_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone/a.sarif");
+        let last = folder.path().join("last.json");
+        let given = [format!("sarif={}", gone.display()), format!("json={}", last.display())];
+        let words = ["pack", "set", "--quiet", "--report", &given[0], "--report", &given[1]];
+        let args = Line::parse_from(words).args;
+        std::fs::create_dir(folder.path().join("gone")).unwrap();
+        let outputs = Outputs::of(&args).unwrap();
+        std::fs::remove_dir(folder.path().join("gone")).unwrap();
+        let problem = Problem::new(ProblemKind::Digest, "a.tar", "its bytes changed");
+        let problems = reports::tests::report(vec![problem]);
+        let whole = reports::tests::report(Vec::new());
+        for (report, exit) in [(&problems, Exit::Problems), (&whole, Exit::Barred)] {
+            let failures = outputs.write(report, true);
+            assert_eq!(failures.len(), 1, "{failures:?}");
+            assert!(failures[0].text.contains("gone"), "{failures:?}");
+            assert_eq!(exit_of(report, &failures), exit);
+            assert!(files::exists(&last).unwrap());
+            std::fs::remove_file(&last).unwrap();
+        }
+        assert_eq!(exit_of(&whole, &[]), Exit::Done);
+        let unchecked = Report { whole: false, unchecked: vec!["a schema".into()], ..whole };
+        assert_eq!(exit_of(&unchecked, &[]), Exit::Usage);
+    }
+}
