@@ -6,15 +6,21 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: kit.sh OUT WHEEL PHOTOGRAPHS [PYTHON]}
 wheel=$2 photographs=$3 python=${4:-python3}
-# With the files of the repository below 64 MiB.
-limit=$((50 << 20))
+# With the files of the repository below 64 MiB; python/tests/test_gpu_kit.py checks both.
+limit=$((48 << 20))
 
 rm -rf "$out"
 mkdir -p "$out"
 cp "$here"/*.py "$here/README.md" "$wheel" "$out"
 mkdir "$out/trial"
 cp "$here"/../../reader/src/device/nvjpeg/trial/*.jpg "$out/trial"
-room=$((limit - $(du -sb "$out" | cut -f1) - (1 << 20)))
+used=$(du -sb "$out" | cut -f1)
+room=$((limit - used - (1 << 20)))
+if [ "$room" -le 0 ]; then
+    echo "the wheel and the script have $((used >> 20)) MiB, which leaves no room for photographs in $((limit >> 20)):" \
+        "build the wheel without debug information (\`make wheel\`)" >&2
+    exit 1
+fi
 
 chosen=$(mktemp -d)
 trap 'rm -rf "$chosen"' EXIT

@@ -81,7 +81,7 @@ pub struct RandomResizedCrop(AnyTransform, ConstructorArgs);
 impl RandomResizedCrop {
     #[new]
     #[pyo3(signature = (size, *, scale = (0.08, 1.0), ratio = (3.0 / 4.0, 4.0 / 3.0), flip = 0.0),
-           text_signature = "(size, *, scale=(0.08, 1.0), ratio=(3/4, 4/3), flip=0.0)")]
+           text_signature = "(size, *, scale=(0.08, 1.0), ratio=(0.75, 1.3333333333333333), flip=0.0)")]
     fn new(
         py: Python<'_>,
         size: Sides,

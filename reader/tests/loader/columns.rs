@@ -3,7 +3,7 @@
 use half::f16;
 use tarflume::{
     Batch, Class, DType, ErrorKind, Image, Json, Layout, Loader, LoaderBuilder, Normalize, Npy,
-    Raw, Remainder, Resize, Result, Row, RowShape, Sample, Sequence, Shuffle, Split, Whole,
+    Raw, Remainder, Resize, Result, Row, RowShape, Sample, Sequence, Shuffle, Split, Tokens, Whole,
 };
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::npy::{Dtype, write_header};
@@ -188,6 +188,42 @@ fn without_columns_all_parts_come_and_absent_ones_are_empty() {
                 assert_eq!(batch.column(name).unwrap().row(row), expected, "{o}");
             }
         }
+    }
+}
+
+#[test]
+fn samples_without_bounds_of_documents_are_one_document_each() {
+    let shards = Shards { dir: tempfile::tempdir().unwrap() };
+    let ids = |o: u64| vec![("ids.npy", array(&[o + 1], (0..=o).map(|n| 7 + n as u16)))];
+    shards.write(0, (0..3).map(|o| (key(o), ids(o))));
+    let tokens = Tokens::new(3);
+    let loader = Loader::builder(shards.path()).batch(3);
+    let loader = loader.column("ids", tokens.ids()).column("labels", tokens.labels());
+    let loader = loader.column("mask", tokens.mask()).column("position_ids", tokens.position_ids());
+    let batch = loader.build().unwrap().epoch(0).next().unwrap().unwrap();
+    let rows = [
+        ("ids", [7, 0, 0, 7, 8, 0, 7, 8, 9]),
+        ("labels", [-100, -100, -100, -100, 8, -100, -100, 8, 9]),
+        ("mask", [1, 0, 0, 1, 1, 0, 1, 1, 1]),
+        ("position_ids", [0, 0, 0, 0, 1, 0, 0, 1, 2]),
+    ];
+    for (name, expected) in rows {
+        assert_eq!(elements::<i64>(&batch, name), expected, "{name}");
+    }
+    // The ids themselves are needed, and so is a part that another column wants.
+    let labels = tokens.parts("tokens.npy", "cu_seqlens.npy").labels();
+    let bounds = Npy::new("cu_seqlens.npy", DType::I32);
+    for (builder, ext) in [
+        (Loader::builder(shards.path()).column("labels", labels), "tokens.npy"),
+        (
+            Loader::builder(shards.path())
+                .column("mask", Tokens::new(3).mask())
+                .column("bounds", bounds),
+            "cu_seqlens.npy",
+        ),
+    ] {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(&format!("no sample has a part '{ext}'; ")), "{error}");
     }
 }
 

@@ -234,20 +234,16 @@ fn check_parts(dataset: &Dataset, columns: &ColumnSet) -> Result<()> {
         return Err(Error::usage(text));
     }
     let known = dataset.extensions()?;
-    for n in 0..columns.wanted.len() {
-        let alternatives = columns.wanted.alternatives(n);
-        if !alternatives.iter().any(|ext| known.contains_key(ext)) {
-            let there: Vec<_> = known.keys().map(String::as_str).collect();
-            let text = format!(
-                "no sample has a part '{}'; the data set has: {}{}",
-                alternatives.join("' or '"),
-                there.join(", "),
-                field_instead(dataset, alternatives)
-            );
-            return Err(Error::usage(text));
-        }
-    }
-    Ok(())
+    let met = |need| columns.wanted.alternatives(need).iter().any(|ext| known.contains_key(ext));
+    let Some(need) = columns.unmet(met) else { return Ok(()) };
+    let alternatives = columns.wanted.alternatives(need);
+    let there: Vec<_> = known.keys().map(String::as_str).collect();
+    Err(Error::usage(format!(
+        "no sample has a part '{}'; the data set has: {}{}",
+        alternatives.join("' or '"),
+        there.join(", "),
+        field_instead(dataset, alternatives)
+    )))
 }
 
 /// Returns the advice to name a field of the JSON part by its pointer, if the first sample has a field with the name of

@@ -170,6 +170,16 @@ impl ColumnSet {
         Ok(columns)
     }
 
+    /// The first need of which `met` is false, though its column cannot do without it. A column of optional parts needs
+    /// one of them.
+    pub(crate) fn unmet(&self, met: impl Fn(usize) -> bool) -> Option<usize> {
+        self.decoders.iter().find_map(|column| {
+            let unmet = column.needs.iter().copied().find(|&need| !met(need))?;
+            let rest = column.decode.optional() && column.needs.iter().any(|&need| met(need));
+            (!rest).then_some(unmet)
+        })
+    }
+
     /// Bytes of a batch without its variable columns: the rows, and the lists of the rows.
     pub(crate) fn batch_bytes(&self) -> u64 {
         let row = ROW_LISTS + 40 * self.columns() + 48 * self.wanted.len();

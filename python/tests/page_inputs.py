@@ -1,0 +1,106 @@
+"""The files that commands of the pages take: the same pictures, arrays and texts in each form that can be packed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pathlib
+import shutil
+import struct
+import zipfile
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+from tokenizers import ByteLevelBPETokenizer
+
+from conftest import pack, picture
+
+COUNT = 12
+ARRAYS = np.arange(COUNT * 6, dtype=np.float32).reshape(COUNT, 2, 3)
+TEXTS = [f"text {n} " * (n + 1) for n in range(COUNT)]
+
+
+def images(root: pathlib.Path) -> None:
+    """The same twelve pictures in every form that holds files."""
+    folders = "photos images imagefolder set/images set/masks train/a train/b labels Annotations data/images"
+    for folder in folders.split():
+        (root / folder).mkdir(parents=True)
+    rows, annotations = [], []
+    for n in range(COUNT):
+        name = f"{n:03}.jpg"
+        picture(n).save(root / "photos" / name, quality=90)
+        (root / "photos" / f"{n:03}.json").write_text(json.dumps({"class": n % 3, "width": 256, "height": 256, "split": ("train", "val")[n % 2]}))
+        for folder in ("images", "imagefolder", "data/images", "set/images", f"train/{'ab'[n % 2]}"):
+            shutil.copy(root / "photos" / name, root / folder / name)
+        Image.fromarray(np.full((8, 8), n, np.uint8)).save(root / "set" / "masks" / f"{n:03}.png")
+        (root / "labels" / f"{n:03}.txt").write_text(f"{n % 2} 0.5 0.5 0.25 0.25\n")
+        box = "<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>3</xmax><ymax>4</ymax></bndbox>"
+        (root / "Annotations" / f"{n:03}.xml").write_text(
+            f"<annotation><filename>{name}</filename><object><name>cat</name>{box}</object></annotation>"
+        )
+        rows.append(
+            {"id": f"row{n}", "image": f"images/{name}", "filename": name, "label": n % 3, "caption": f"no. {n}"}
+        )
+        annotations.append({"id": n, "image_id": n, "category_id": 5, "bbox": [1, 2, 3, 4]})
+    (root / "data.yaml").write_text("names: [cat, dog]\n")
+    (root / "sample.schema.json").write_text('{"required": ["class"]}')
+    table(root / "labels.csv", [{"filename": row["filename"], "label": row["label"]} for row in rows])
+    table(root / "imagefolder" / "metadata.csv", [{"file_name": row["filename"], "n": row["label"]} for row in rows])
+    table(root / "data" / "pairs.csv", [row | {"depth": f"images/{row['filename']}"} for row in rows])
+    (root / "data" / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    coco = {
+        "images": [{"id": n, "file_name": row["filename"]} for n, row in enumerate(rows)],
+        "annotations": annotations,
+    }
+    (root / "instances.json").write_text(json.dumps(coco | {"categories": [{"id": 5, "name": "cat"}]}))
+    with zipfile.ZipFile(root / "photos.zip", "w") as out:
+        for path in sorted((root / "photos").iterdir()):
+            out.write(path, path.name)
+    bytes_of = [path.read_bytes() for path in sorted((root / "images").iterdir())]
+    for part in range(2):
+        chosen = slice(part * COUNT // 2, (part + 1) * COUNT // 2)
+        pq.write_table(
+            pa.table({"image": bytes_of[chosen], "n": list(range(COUNT))[chosen]}), root / f"train-{part}.parquet"
+        )
+    pack("build", root / "photos", "-o", root / "made", "--shards", 2)
+    (root / "old").mkdir()
+    for path in (root / "made").glob("*.tar"):
+        shutil.copy(path, root / "old")
+    for form, out in [("mds", "mds"), ("litdata", "chunks"), ("tfrecord", "records")]:
+        pack("export", root / "made", "--to", form, "-o", root / out)
+    shutil.rmtree(root / "made")
+
+
+def table(path: pathlib.Path, rows: list[dict[str, object]]) -> None:
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+
+
+def arrays(root: pathlib.Path) -> None:
+    np.save(root / "x.npy", ARRAYS)
+    np.save(root / "y.npy", np.arange(COUNT))
+    np.savez(root / "data.npz", x=ARRAYS, y=np.arange(COUNT))
+    with h5py.File(root / "train.h5", "w") as file:
+        file["images"], file["labels"] = ARRAYS, np.arange(COUNT)
+
+
+def texts(root: pathlib.Path) -> None:
+    (root / "corpus").mkdir()
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    for path in (root / "corpus" / "a.jsonl", root / "text.jsonl"):
+        path.write_text(lines)
+    tokenizer = ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(TEXTS, vocab_size=300, show_progress=False)
+    tokenizer.save(str(root / "tokenizer.json"))
+    ids = [np.array(tokenizer.encode(text).ids, dtype=np.uint16) for text in TEXTS]
+    lengths = np.array([len(row) for row in ids], np.int32)
+    places = np.concatenate([[0], np.cumsum(lengths)[:-1] * 2]).astype(np.int64)
+    head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, COUNT, COUNT + 1)
+    (root / "corpus.bin").write_bytes(b"".join(row.tobytes() for row in ids))
+    tail = [lengths, places, np.arange(COUNT + 1, dtype=np.int64)]
+    (root / "corpus.idx").write_bytes(head + b"".join(array.tobytes() for array in tail))
