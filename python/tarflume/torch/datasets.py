@@ -205,7 +205,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
                 "more, and most samples would be lost. Leave rank= and world_size= out, or give each rank its own batches: "
                 "loader = tarflume.torch.Loader(shards, batch_size=..., ...) without accelerator.prepare(loader)"
             )
-        if self._batch_size is not None and (seen.batch_size or 1) > 1:
+        batched = seen.batch_size is not None and (seen.batch_size > 1 or seen.dealer is None)
+        if self._batch_size is not None and batched:
             raise UsageError(
                 f"batch_size={self._batch_size} of the data set and batch_size={seen.batch_size} of the DataLoader make "
                 "batches of batches: leave batch_size= of the data set out, or write DataLoader(dataset, batch_size=None)"

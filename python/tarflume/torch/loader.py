@@ -153,6 +153,11 @@ class Loader:
             raise UsageError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch = epoch
 
+    def epoch(self, epoch: int) -> Iterator[Any]:
+        """The batches of epoch number `epoch`: `set_epoch(epoch)` and an iteration."""
+        self.set_epoch(epoch)
+        return iter(self)
+
     def __iter__(self) -> Iterator[Any]:
         """The epoch begins when the first batch is requested: an iterator that is dropped unused has no effect."""
         return self._iterate()
