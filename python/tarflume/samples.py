@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, SupportsIndex, overload
 
 from . import _core
 from .arguments import checked
+from .calling import _called, _of_sample
 from .unpacking import Columns
 
 __all__ = ["Sample", "Samples"]
@@ -127,7 +129,4 @@ class Samples:
     @staticmethod
     def _called(function: Callable[[dict[str, Any]], Any], sample: dict[str, Any]) -> Any:
         """`function(sample)`; a DataLoader would take its StopIteration for the end of the data."""
-        try:
-            return function(sample)
-        except StopIteration as error:
-            raise RuntimeError("transform= raised StopIteration") from error
+        return _called(function, sample, partial(_of_sample, "transform=", function, sample))
