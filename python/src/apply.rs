@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
 use tarflume::internal::room_pixels;
@@ -168,10 +169,18 @@ impl ApplyDecoder {
         Ok(made.as_bytes().to_vec())
     }
 
-    /// The function's exception as the source of this sample's error.
+    /// The function's exception as the source of this sample's error. Only what Python calls an `Exception` is about the
+    /// sample: Ctrl-C, an exit, and memory that is not there end the epoch.
     fn failed(&self, error: PyErr) -> Error {
         let text = format!("{} failed", self.name);
-        Error::new(ErrorKind::Decode, text).with_source(error)
+        let is_of_sample = with_python(|py| {
+            error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
+        });
+        let kind = match is_of_sample {
+            Some(false) => ErrorKind::Machine,
+            _ => ErrorKind::Decode,
+        };
+        Error::new(kind, text).with_source(error)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::failures::JobFailure;
 use crate::memory::VecMemory;
 use crate::numbers::Shape;
 use crate::row_index::RowIndex;
-use crate::words;
+use crate::{unknown_keywords, words};
 
 /// Rows of an array in a file, read where they are: `.npy`, raw numbers, a contiguous data set of HDF5, or a
 /// column of numbers in uncompressed plain pages of Parquet. Only the pages of the requested rows are read.
@@ -74,7 +74,8 @@ impl ArrayDataset {
 #[pymethods]
 impl ArrayDataset {
     #[new]
-    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0))]
+    #[pyo3(signature = (path, name=None, *, dtype=None, shape=None, offset=0, **unknown),
+           text_signature = "(path, name=None, *, dtype=None, shape=None, offset=0)")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -82,7 +83,9 @@ impl ArrayDataset {
         #[pyo3(from_py_with = words::some_dtype_word)] dtype: Option<&str>,
         shape: Option<Shape>,
         offset: u64,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ArrayDataset> {
+        unknown_keywords::refuse::<ArrayDataset>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let raw = dtype.map(|dtype| (dtype.to_string(), shape.clone().unwrap_or_default(), offset));
         let array = match (&name, &raw) {

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList, PySlice, PyString};
 use tarflume::DeviceBatch;
 
 use crate::column::{Column, of_batch};
@@ -136,6 +136,16 @@ pub(crate) fn key_bytes(key: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     key.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()
 }
 
+/// An index as it is written between brackets.
+fn between_brackets(index: &Bound<'_, PyAny>) -> PyResult<String> {
+    let Ok(slice) = index.cast::<PySlice>() else { return Ok(index.repr()?.to_string()) };
+    let end = |name: &str| {
+        let end = slice.getattr(name)?;
+        if end.is_none() { Ok(String::new()) } else { PyResult::Ok(end.repr()?.to_string()) }
+    };
+    Ok(format!("{}:{}", end("start")?, end("stop")?))
+}
+
 /// A list of rows; those that are arrays become NumPy arrays.
 fn arrays<'py>(list: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let rows = list.try_iter()?.map(|row| {
@@ -225,13 +235,36 @@ impl Batch {
         Ok(())
     }
 
-    /// The number of columns; `rows` is the number of samples.
+    /// The number of samples, as `rows`; `len(batch.keys())` is the number of columns.
     fn __len__(&self) -> usize {
-        self.names().len()
+        self.batch.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.column(py, name)
+    fn __getitem__<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(text) = name.extract::<String>() else {
+            let text = format!(
+                "a batch takes the name of a column, and the column its rows: batch[{:?}][{}]",
+                self.names()[0],
+                between_brackets(name)?
+            );
+            return Err(PyTypeError::new_err(text));
+        };
+        self.column(name.py(), &text)
+    }
+
+    fn __getattr__(&self, name: &str) -> PyResult<()> {
+        let mut text = format!("'Batch' object has no attribute '{name}'");
+        if self.names().contains(&name) {
+            text += &format!("; a column is taken by its name: batch[{name:?}]");
+        } else if matches!(name, "to" | "cuda" | "cpu" | "pin_memory") {
+            text += "; Loader(device=\"cuda\") delivers batches in GPU memory, and the batches of \
+                     tarflume.torch.Loader are dicts of tensors";
+        } else if !name.starts_with('_') {
+            let columns: Vec<String> =
+                self.names().iter().map(|column| format!("batch[{column:?}]")).collect();
+            text += &format!("; its columns are {}", columns.join(", "));
+        }
+        Err(PyAttributeError::new_err(text))
     }
 
     fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {

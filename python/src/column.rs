@@ -7,19 +7,21 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use tarflume::{Batch, DType};
 
+use crate::array_format::{formats, packed, typestr};
 use crate::dlpack::{Array, HOST, export};
 use crate::errors::{OrRaise, usage};
 use crate::memory::{BatchColumnMemory, Memory, VecMemory, copy_of};
+use crate::missing;
 use crate::words::{self, dtype_name};
 
 /// A read-only array in host memory: rows in order, without gaps.
@@ -70,6 +72,9 @@ impl Column {
     }
 }
 
+/// What an operator makes of the NumPy array.
+type Made<'py> = PyResult<Bound<'py, PyAny>>;
+
 /// Bytes, type and shape of a pickled column.
 type Copied<'py> = (Bound<'py, PyBytes>, &'static str, Vec<usize>);
 
@@ -87,31 +92,6 @@ pub(crate) fn copied_column(
         return Err(usage(py, format!("{} bytes are no {dtype} of shape {shape:?}", bytes.len())));
     }
     Ok(Column::new(copy_of(bytes), dtype, &shape))
-}
-
-/// The format of PEP 3118 and the type string of NumPy.
-///
-/// # Errors
-/// `BufferError`: they have no such type.
-fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
-    Ok(match dtype {
-        DType::U8 => (c"B", "|u1"),
-        DType::I8 => (c"b", "|i1"),
-        DType::U16 => (c"H", "<u2"),
-        DType::I16 => (c"h", "<i2"),
-        DType::U32 => (c"I", "<u4"),
-        DType::I32 => (c"i", "<i4"),
-        DType::U64 => (c"L", "<u8"),
-        DType::I64 => (c"l", "<i8"),
-        DType::F16 => (c"e", "<f2"),
-        DType::F32 => (c"f", "<f4"),
-        DType::F64 => (c"d", "<f8"),
-        DType::Bool => (c"?", "|b1"),
-        DType::Bf16 => {
-            let text = "NumPy has no bfloat16: use torch.from_dlpack(column), or dtype=\"float16\"";
-            return Err(PyBufferError::new_err(text));
-        }
-    })
 }
 
 #[pymethods]
@@ -174,15 +154,15 @@ impl Column {
         Column::numpy(slf)?.is_truthy()
     }
 
-    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
         Column::numpy(slf)?.call_method0("__int__")
     }
 
-    fn __float__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __float__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
         Column::numpy(slf)?.call_method0("__float__")
     }
 
-    fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __index__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
         Column::numpy(slf)?.call_method0("__index__")
     }
 
@@ -194,100 +174,147 @@ impl Column {
         Column::numpy(slf)?.rich_compare(other, by)
     }
 
-    fn __add__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __add__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         Column::numpy(slf)?.add(other)
     }
 
-    fn __sub__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Column::numpy(slf)?.sub(other)
-    }
-
-    fn __mul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Column::numpy(slf)?.mul(other)
-    }
-
-    fn __truediv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Column::numpy(slf)?.div(other)
-    }
-
-    fn __floordiv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Column::numpy(slf)?.floor_div(other)
-    }
-
-    fn __mod__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Column::numpy(slf)?.rem(other)
-    }
-
-    fn __radd__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.add(Column::numpy(slf)?)
     }
 
-    fn __rsub__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __sub__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.sub(other)
+    }
+
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.sub(Column::numpy(slf)?)
     }
 
-    fn __rmul__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __mul__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.mul(other)
+    }
+
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.mul(Column::numpy(slf)?)
     }
 
-    fn __rtruediv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.div(other)
+    }
+
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.div(Column::numpy(slf)?)
     }
 
-    fn __rfloordiv__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __floordiv__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.floor_div(other)
+    }
+
+    fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.floor_div(Column::numpy(slf)?)
     }
 
-    fn __rmod__<'py>(
-        slf: &Bound<'py, Self>,
-        other: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn __mod__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.rem(other)
+    }
+
+    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
         other.rem(Column::numpy(slf)?)
     }
 
-    fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.matmul(other)
+    }
+
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.matmul(Column::numpy(slf)?)
+    }
+
+    fn __divmod__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.divmod(other)
+    }
+
+    fn __rdivmod__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.divmod(Column::numpy(slf)?)
+    }
+
+    fn __and__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.bitand(other)
+    }
+
+    fn __rand__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.bitand(Column::numpy(slf)?)
+    }
+
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.bitor(other)
+    }
+
+    fn __ror__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.bitor(Column::numpy(slf)?)
+    }
+
+    fn __xor__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.bitxor(other)
+    }
+
+    fn __rxor__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.bitxor(Column::numpy(slf)?)
+    }
+
+    fn __lshift__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.lshift(other)
+    }
+
+    fn __rlshift__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.lshift(Column::numpy(slf)?)
+    }
+
+    fn __rshift__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        Column::numpy(slf)?.rshift(other)
+    }
+
+    fn __rrshift__<'py>(slf: &Bound<'py, Self>, other: Bound<'py, PyAny>) -> Made<'py> {
+        other.rshift(Column::numpy(slf)?)
+    }
+
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: Bound<'py, PyAny>,
+        modulo: Option<Bound<'py, PyAny>>,
+    ) -> Made<'py> {
+        Column::numpy(slf)?.pow(other, modulo)
+    }
+
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: Bound<'py, PyAny>,
+        modulo: Option<Bound<'py, PyAny>>,
+    ) -> Made<'py> {
+        other.pow(Column::numpy(slf)?, modulo)
+    }
+
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
         Column::numpy(slf)?.neg()
+    }
+
+    fn __pos__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
+        Column::numpy(slf)?.pos()
+    }
+
+    fn __abs__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
+        Column::numpy(slf)?.abs()
+    }
+
+    fn __invert__<'py>(slf: &Bound<'py, Self>) -> Made<'py> {
+        Column::numpy(slf)?.bitnot()
     }
 
     /// What a column lacks, of its NumPy array: `mean`, `astype`, `T`, ...
     fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let array = slf.py().import("numpy")?.getattr("ndarray")?;
         if name.starts_with('_') || !array.hasattr(name)? {
-            let text = format!("'Column' object has no attribute '{name}'");
-            return Err(PyAttributeError::new_err(text));
+            return Err(missing::attribute(slf.py(), "Column", name, "column"));
         }
         Column::numpy(slf)?.getattr(name)
     }
@@ -387,24 +414,6 @@ impl Column {
     fn __repr__(&self) -> String {
         format!("Column({}, {:?})", dtype_name(self.dtype), self.shape)
     }
-}
-
-/// The shape of rows without gaps, and their strides in bytes.
-pub(crate) fn packed(dtype: DType, shape: &[usize]) -> (Box<[isize]>, Box<[isize]>) {
-    let shape: Box<[isize]> = shape.iter().map(|&n| n as isize).collect();
-    let mut strides = vec![dtype.size() as isize; shape.len()];
-    for n in (1..shape.len()).rev() {
-        strides[n - 1] = strides[n] * shape[n].max(1);
-    }
-    (shape, strides.into())
-}
-
-/// The type string of NumPy, for array interfaces.
-///
-/// # Errors
-/// `BufferError`: NumPy has no such type.
-pub(crate) fn typestr(dtype: DType) -> PyResult<&'static str> {
-    Ok(formats(dtype)?.1)
 }
 
 /// An array of `values`.

@@ -12,9 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{DeviceBatch, DeviceStream};
 
-use crate::column::{packed, typestr};
+use crate::array_format::{packed, typestr};
 use crate::dlpack::{Array, export};
 use crate::errors::{OrRaise, usage};
+use crate::missing;
 use crate::words::dtype_name;
 
 /// An array in the memory of a GPU: rows in order, without gaps. Do not write into it.
@@ -140,6 +141,10 @@ impl DeviceColumn {
         interface.set_item("data", (self.column.pointer, true))?;
         interface.set_item("stream", DeviceStream::LEGACY.handle())?;
         Ok(interface)
+    }
+
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        Err(missing::attribute(py, "DeviceColumn", name, "column"))
     }
 
     fn __repr__(&self) -> String {

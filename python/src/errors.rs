@@ -86,7 +86,19 @@ fn class_of_the_system(error: &io::Error) -> &'static str {
     }
 }
 
+/// The exception of a user's function that ends an epoch as it is: see `ApplyDecoder`.
+fn of_user(py: Python<'_>, error: &Error) -> PyResult<Option<PyErr>> {
+    let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
+    let Some(cause) = cause.filter(|_| error.kind() == ErrorKind::Machine) else { return Ok(None) };
+    let cause = cause.clone_ref(py);
+    cause.value(py).call_method1("add_note", (error.to_string(),))?;
+    Ok(Some(cause))
+}
+
 fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    if let Some(own) = of_user(py, error)? {
+        return Ok(own);
+    }
     let place = error.place();
     let known = PyDict::new(py);
     let path = place.path.as_deref().map(|path| url::shown(py, path)).transpose()?;

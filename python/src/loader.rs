@@ -36,7 +36,7 @@ use tarflume_formats::IgnorePoison;
 ///   is named by its URL (`"s3://bucket/set"`); `storage` is a dict of how the store is reached, `cache` the size of
 ///   a cache on a local disk ("200GiB"): see `Dataset`.
 /// - `image`: a transform (`RandomResizedCrop(224)`), or an `Image` with more options: column `image`.
-/// - `label`: `"/pointer"` into the JSON part, or a part that contains a number, such as `"cls"`: column
+/// - `label`: `"/pointer"` into the JSON part (`"/class_name"` is numbered by the classes of the manifest), or a part that contains a number, such as `"cls"`: column
 ///   `label`.
 /// - `columns`: `{"name": column}` for further columns. A column is a part's name (its bytes), an `Image`,
 ///   `Json`, `ClassLabel`, `Raw`, `Text`, `Npy` or `Tokens`, or `Apply(function, column)`, which calls your function
@@ -48,7 +48,8 @@ use tarflume_formats::IgnorePoison;
 ///   `ordinal` or `key`, a list or an array of keys or of ordinals, an array of booleans, or a `Selection`.
 /// - `weights`: how often samples come. "/class" (a pointer into the JSON part, or a part such as "cls") draws
 ///   each class equally often; `{class: weight}` by whole numbers; an array of whole numbers, one for each
-///   sample, draws each sample so many times in a pass. `classes` is where the class of each sample is found, if
+///   sample, draws each sample so many times in a pass. `classes`, a dict of numbers by text, numbers the texts of
+///   `label`; otherwise it is where the class of each sample is found, if
 ///   it is not "/class": a pointer, a part, an array, or a table with a column `class`; `weights="balanced"` draws
 ///   these equally often.
 /// - `exclude`: lists of keys to leave out. `skip`, `take`: a range of the data set. `repeat`: passes of an
@@ -101,6 +102,8 @@ use tarflume_formats::IgnorePoison;
 pub struct Loader {
     settings: Settings,
     inner: Mutex<Option<Arc<AnyLoader>>>,
+    /// The epoch of the next iteration, if one was set.
+    next: Mutex<Option<u64>>,
     /// The arguments of the constructor, for pickling.
     shards: Py<PyAny>,
     words: Py<PyDict>,
@@ -164,7 +167,8 @@ impl Loader {
             words.set_item("select", Bound::new(py, Selection { subset: subset.clone() })?)?;
         }
         let (shards, words) = (shards.clone().unbind(), words.unbind());
-        let loader = Loader { settings, inner: Mutex::new(None), shards, words };
+        let loader =
+            Loader { settings, inner: Mutex::new(None), next: Mutex::new(None), shards, words };
         loader.begin(py, None)?;
         Ok(loader)
     }
@@ -191,12 +195,24 @@ impl Loader {
     /// The epoch that iterating continues: the running one, that of the loaded state, or 0.
     #[getter]
     fn current_epoch(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.inner(py)?.current_epoch())
+        let set = *self.next.lock().ignore_poison();
+        let current = self.inner(py)?.current_epoch();
+        Ok(set.unwrap_or(current))
+    }
+
+    /// Sets the epoch that iterating begins next, at its beginning or at a state of it that was loaded.
+    fn set_epoch(&self, py: Python<'_>, epoch: &Bound<'_, PyAny>) -> PyResult<()> {
+        let epoch = numbered(epoch)?;
+        self.inner(py)?;
+        *self.next.lock().ignore_poison() = Some(epoch);
+        Ok(())
     }
 
     /// The batches of the current epoch.
     fn __iter__(&self, py: Python<'_>) -> PyResult<Epoch> {
-        self.begun(py, self.current_epoch(py)?)
+        let epoch = self.current_epoch(py)?;
+        *self.next.lock().ignore_poison() = None;
+        self.begun(py, epoch)
     }
 
     /// Steps of an epoch on this rank.
@@ -240,6 +256,7 @@ impl Loader {
     /// threads. An epoch that is running does not change: close it before.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.inner(py)?;
+        *self.next.lock().ignore_poison() = None;
         let text = to_json(state)?;
         self.begin(
             py,
@@ -299,7 +316,8 @@ impl Loader {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (py, loader) = (slf.py(), slf.get());
         let again = py.import("tarflume.loading")?.getattr("_again")?;
-        let args = (&loader.shards, &loader.words, loader.state_dict(py)?);
+        let next = *loader.next.lock().ignore_poison();
+        let args = (&loader.shards, &loader.words, loader.state_dict(py)?, next);
         (again, args).into_pyobject(py)
     }
 

@@ -79,5 +79,5 @@ fn label_of(py: Python<'_>, object: &Bound<'_, PyAny>, numbers: Option<Numbers>)
 }
 
 fn json(pointer: &str) -> tarflume::Json {
-    tarflume::Json::new("json", pointer).language(Language::Python)
+    tarflume::Json::new("json", pointer).language(Some(Language::Python))
 }

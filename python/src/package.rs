@@ -44,6 +44,8 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::ragged::Ragged;
     #[pymodule_export]
+    use crate::recognized::advice_for;
+    #[pymodule_export]
     use crate::reshard::pack_reshard;
     #[pymodule_export]
     use crate::resident::Resident;

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::PyDict;
+use tarflume::Decode;
 use tarflume::internal::Language;
-use tarflume::{Decode, JsonDefault};
 
 use crate::apply::{ApplyDecoder, ApplyOptions};
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::conversion::Conversion;
 use crate::errors::{OrRaise, usage};
 use crate::fallback::PillowFallback;
+use crate::json_default::json_default;
 use crate::numbers::{Number, Shape};
 use crate::tokens::Tokens;
-use crate::transforms::transform_of;
-use crate::{labels, words};
+use crate::transforms::{transform_of, transforms_to};
+use crate::{labels, unknown_keywords, words};
 
 /// Extensions of pictures, in the order of the search.
 const PICTURES: &str = "jpg;jpeg;png;webp;bmp;gif;tif;tiff;jfif;jpe;mpo";
@@ -80,10 +81,14 @@ part!(Image);
 impl Image {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
-    #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb",
-           dtype = "uint8", normalize = None, mean = None, std = None, filter = None,
-           orientation = true, reducing_gap = 2.0, damaged = "error", resize_on_device = None,
-           device_decoder = None, fallback = None))]
+    #[pyo3(signature = (transform, part = None, *, layout = "hwc", channels = "rgb", dtype =
+           "uint8", normalize = None, mean = None, std = None, filter = None, orientation = true,
+           reducing_gap = 2.0, damaged = "error", resize_on_device = None, device_decoder = None,
+           fallback = None, **unknown),
+           text_signature = "(transform, part=None, *, layout='hwc', channels='rgb', \
+           dtype='uint8', normalize=None, mean=None, std=None, filter=None, orientation=True, \
+           reducing_gap=2.0, damaged='error', resize_on_device=None, device_decoder=None, \
+           fallback=None)")]
     fn new(
         py: Python<'_>,
         transform: &Bound<'_, PyAny>,
@@ -101,7 +106,9 @@ impl Image {
         resize_on_device: Option<Number<u32>>,
         device_decoder: Option<Bound<'_, PyAny>>,
         fallback: Option<&str>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Image>(py, unknown)?;
         let resize_on_device = resize_on_device.map(|n| n.0);
         let again = again!(
             py,
@@ -184,7 +191,9 @@ impl Json {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (pointer, part = JSON, *, dtype = "int64", shape = None, variable = false,
-           text = false, labels = None, default = None, rules = "strict"))]
+           text = false, labels = None, default = None, rules = "strict", **unknown),
+           text_signature = "(pointer, part='json', *, dtype='int64', shape=None, \
+           variable=False, text=False, labels=None, default=None, rules='strict')")]
     fn new(
         py: Python<'_>,
         pointer: &str,
@@ -196,13 +205,15 @@ impl Json {
         labels: Option<&Bound<'_, PyAny>>,
         default: Option<&Bound<'_, PyAny>>,
         rules: &str,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Json>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let numbers = labels.map(labels::numbers).transpose()?;
         let labels = labels.map(labels::copied).transpose()?;
         let again = again!(py, pointer, part, dtype, shape, variable, text, labels, default, rules);
         let mut json = tarflume::Json::new(part, pointer)
-            .language(Language::Python)
+            .language(Some(Language::Python))
             .dtype(words::dtype(py, dtype)?)
             .rules(words::json_rules(py, "rules", rules)?);
         json = match (shape, variable) {
@@ -228,25 +239,6 @@ impl Json {
     }
 }
 
-fn json_default(value: &Bound<'_, PyAny>) -> PyResult<JsonDefault> {
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(JsonDefault::Text(text.to_string()));
-    }
-    if let Ok(whole) = value.extract::<i64>() {
-        return Ok(whole.into());
-    }
-    if let Ok(whole) = value.extract::<u64>() {
-        return Ok(whole.into());
-    }
-    if let Ok(real) = value.extract::<f64>() {
-        return Ok(real.into());
-    }
-    match value.extract::<Vec<i64>>() {
-        Ok(whole) => Ok(whole.into()),
-        Err(_) => Ok(value.extract::<Vec<f64>>()?.into()),
-    }
-}
-
 /// A class label: a part that contains a whole number in decimal, such as WebDataset's `.cls`. Each row is a
 /// number of `dtype`.
 #[pyclass(frozen, module = "tarflume")]
@@ -256,12 +248,15 @@ part!(ClassLabel);
 #[pymethods]
 impl ClassLabel {
     #[new]
-    #[pyo3(signature = (part = "cls", *, dtype = "int64"))]
+    #[pyo3(signature = (part = "cls", *, dtype = "int64", **unknown),
+           text_signature = "(part='cls', *, dtype='int64')")]
     fn new(
         py: Python<'_>,
         part: &str,
         #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<ClassLabel>(py, unknown)?;
         let again = again!(py, part, dtype);
         ClassLabel::of(py, tarflume::Class::new(part).dtype(words::dtype(py, dtype)?), false, again)
     }
@@ -280,14 +275,17 @@ part!(Raw);
 #[pymethods]
 impl Raw {
     #[new]
-    #[pyo3(signature = (part, *, dtype = "uint8", shape = None, optional = false))]
+    #[pyo3(signature = (part, *, dtype = "uint8", shape = None, optional = false, **unknown),
+           text_signature = "(part, *, dtype='uint8', shape=None, optional=False)")]
     fn new(
         py: Python<'_>,
         part: &str,
         #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         shape: Option<Shape>,
         optional: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Raw>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let again = again!(py, part, dtype, shape, optional);
         let mut raw = tarflume::Raw::new(part).dtype(words::dtype(py, dtype)?);
@@ -310,8 +308,9 @@ part!(Text);
 #[pymethods]
 impl Text {
     #[new]
-    #[pyo3(signature = (part = "txt"))]
-    fn new(py: Python<'_>, part: &str) -> PyResult<Self> {
+    #[pyo3(signature = (part = "txt", **unknown), text_signature = "(part='txt')")]
+    fn new(py: Python<'_>, part: &str, unknown: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        unknown_keywords::refuse::<Text>(py, unknown)?;
         let again = again!(py, part);
         Text::of(py, tarflume::Text::new(part), true, again)
     }
@@ -330,14 +329,17 @@ part!(Npy);
 #[pymethods]
 impl Npy {
     #[new]
-    #[pyo3(signature = (dtype, part = "npy", *, shape = None, tail = None))]
+    #[pyo3(signature = (dtype, part = "npy", *, shape = None, tail = None, **unknown),
+           text_signature = "(dtype, part='npy', *, shape=None, tail=None)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = words::dtype_word)] dtype: &str,
         part: &str,
         shape: Option<Shape>,
         tail: Option<Shape>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Npy>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let tail = tail.map(|Shape(tail)| tail);
         let again = again!(py, dtype, part, shape, tail);
@@ -376,8 +378,10 @@ part!(Apply);
 impl Apply {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
-    #[pyo3(signature = (function, column, *, dtype = None, shape = None, most = None, text = false,
-           seeded = false))]
+    #[pyo3(signature = (function, column, *, dtype = None, shape = None, most = None, text =
+           false, seeded = false, **unknown),
+           text_signature = "(function, column, *, dtype=None, shape=None, most=None, \
+           text=False, seeded=False)")]
     fn new(
         py: Python<'_>,
         function: &Bound<'_, PyAny>,
@@ -387,7 +391,9 @@ impl Apply {
         most: Option<Number<usize>>,
         text: bool,
         seeded: bool,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Apply>(py, unknown)?;
         let shape = shape.map(|Shape(shape)| shape);
         let most = most.map(|n| n.0);
         let again = again!(py, function, column, dtype, shape, most, text, seeded);
@@ -432,7 +438,11 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Part>
         }
         None => Err(usage(
             py,
-            format!("image= takes a transform, a tarflume.Image or Apply, not {}", object.repr()?),
+            format!(
+                "image= takes a transform, a tarflume.Image or Apply, not {}{}",
+                object.repr()?,
+                transforms_to(object)
+            ),
         )),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
 use tarflume::internal::{nearest_bf16, nearest_f16};
 use tarflume::{Batch, DType, Element};
 
@@ -115,8 +115,20 @@ impl Ragged {
         self.batch.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
-        let rows = self.__len__() as isize;
+    /// `column[row]`; a slice is a list of rows.
+    fn __getitem__<'py>(&self, which: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, rows) = (which.py(), self.__len__() as isize);
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let range = slice.indices(rows)?;
+            let rows = (0..range.slicelength as isize).map(|n| range.start + n * range.step);
+            let rows: PyResult<Vec<_>> = rows.map(|row| self.row(py, row as usize)).collect();
+            return Ok(PyList::new(py, rows?)?.into_any());
+        }
+        let row = which.extract::<isize>().map_err(|_| {
+            let text = "a column of rows of different lengths takes the number of a row, or a slice: \
+                        column[row][place]";
+            PyTypeError::new_err(text)
+        })?;
         let at = if row < 0 { row + rows } else { row };
         if !(0..rows).contains(&at) {
             return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
@@ -131,6 +143,36 @@ impl Ragged {
             list.append(self.row(py, row)?)?;
         }
         Ok(list)
+    }
+
+    /// The rows as an array of objects: an array of numbers has rows of one length.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(usage(py, "rows of different lengths are copied: leave copy=False out"));
+        }
+        let words = PyDict::new(py);
+        words.set_item("dtype", "object")?;
+        let array = py.import("numpy")?.call_method("empty", (self.__len__(),), Some(&words))?;
+        for row in 0..self.__len__() {
+            array.set_item(row, self.row(py, row)?)?;
+        }
+        dtype.map_or(Ok(array.clone()), |dtype| array.call_method1("astype", (dtype,)))
+    }
+
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let mut text = format!("'Ragged' object has no attribute '{name}'");
+        let array = py.import("numpy")?.getattr("ndarray")?;
+        if !name.starts_with('_') && array.hasattr(name)? {
+            text += "; its rows have different lengths: take each, [row for row in column], or \
+                     values, lengths = column.padded()";
+        }
+        Err(PyAttributeError::new_err(text))
     }
 
     /// The type of an element, by its NumPy name.

@@ -15,10 +15,11 @@ use crate::batch::{key_bytes, key_text};
 use crate::column::{Column, own};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
+use crate::recognized::explained;
 use crate::selecting::{self, Selection};
 use crate::storage::{self, Pairs};
 use crate::table::Table;
-use crate::url;
+use crate::{unknown_keywords, url};
 
 /// A data set: a folder of shards, a `dataset.json`, one tar, a pattern (`"shards/{000..765}.tar"`,
 /// `"shards/*.tar"`), or a list of these. It takes little memory, and processes share it: sidecars are
@@ -103,7 +104,11 @@ pub(crate) fn open(
         return dataset.get().here(py).map(Cow::into_owned);
     }
     let (paths, storage) = (paths(py, shards)?, storage::storage(py, storage)?);
-    py.detach(|| tarflume::Dataset::open_with(Shards::from(paths), &storage)).or_raise(py)
+    let open = || {
+        let opened = tarflume::Dataset::open_with(Shards::from(&paths[..]), &storage);
+        opened.map_err(|error| explained(error, &paths))
+    };
+    py.detach(open).or_raise(py)
 }
 
 fn paths(py: Python<'_>, shards: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
@@ -202,7 +207,8 @@ impl Dataset {
 #[pymethods]
 impl Dataset {
     #[new]
-    #[pyo3(signature = (shards, split=None, version=None, storage=None, cache=None))]
+    #[pyo3(signature = (shards, split=None, version=None, storage=None, cache=None, **unknown),
+           text_signature = "(shards, split=None, version=None, storage=None, cache=None)")]
     fn new(
         py: Python<'_>,
         shards: &Bound<'_, PyAny>,
@@ -210,7 +216,9 @@ impl Dataset {
         version: Option<Number<usize>>,
         storage: Option<&Bound<'_, PyAny>>,
         cache: Option<&Bound<'_, PyAny>>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Dataset> {
+        unknown_keywords::refuse::<Dataset>(py, unknown)?;
         let named = paths(py, shards).ok();
         let part = DataPart { split, version: version.map(|n| n.0) };
         let storage = storage::pairs_with_cache(py, storage, cache)?;

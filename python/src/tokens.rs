@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 use tarflume::Decode;
 use tarflume_packer::Failure;
 use tarflume_tokens::{Encode, Ids, fingerprint_of};
@@ -13,7 +13,7 @@ use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::gate::with_python;
 use crate::numbers::Number;
-use crate::words;
+use crate::{unknown_keywords, words};
 
 /// A column of blocks of token ids, as `tarflume.pack.tokens` writes them: an array of `length` elements.
 ///
@@ -30,7 +30,9 @@ impl Tokens {
     #[new]
     #[allow(clippy::too_many_arguments)] // the keywords of a Python class
     #[pyo3(signature = (length, kind = "ids", *, dtype = "int64", padding = 0, ids = "ids.npy",
-           cu_seqlens = "cu_seqlens.npy"))]
+           cu_seqlens = "cu_seqlens.npy", **unknown),
+           text_signature = "(length, kind='ids', *, dtype='int64', padding=0, ids='ids.npy', \
+           cu_seqlens='cu_seqlens.npy')")]
     fn new(
         py: Python<'_>,
         length: Number<usize>,
@@ -39,7 +41,9 @@ impl Tokens {
         padding: i64,
         ids: &str,
         cu_seqlens: &str,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Tokens>(py, unknown)?;
         let length = length.0;
         let again = again!(py, length, kind, dtype, padding, ids, cu_seqlens);
         let tokens = tarflume::Tokens::new(length)

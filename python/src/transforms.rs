@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
 use tarflume::{ImageSize, Transform};
 
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::errors::{OrRaise, usage};
 use crate::numbers::Number;
+use crate::unknown_keywords;
 
 /// One number for a square, or `(height, width)`.
 #[derive(IntoPyObject, Clone, Copy)]
@@ -63,6 +65,19 @@ pub(crate) fn transform_of(object: &Bound<'_, PyAny>) -> Option<AnyTransform> {
     None
 }
 
+/// The advice for a value that is no transform, such as the size of a square.
+pub(crate) fn transforms_to(object: &Bound<'_, PyAny>) -> String {
+    let is_flag = object.is_instance_of::<PyBool>();
+    match object.extract::<u32>() {
+        Ok(size) if !is_flag => format!(
+            ": image=tarflume.RandomResizedCrop({size}) in training, \
+             image=tarflume.ResizeCenterCrop({}, {size}) in validation",
+            u64::from(size) * 8 / 7
+        ),
+        _ => "; such as image=tarflume.RandomResizedCrop(224)".into(),
+    }
+}
+
 /// Validates a transform.
 fn checked(py: Python<'_>, transform: impl Transform) -> PyResult<AnyTransform> {
     transform.validate().or_raise(py)?;
@@ -80,7 +95,8 @@ pub struct RandomResizedCrop(AnyTransform, ConstructorArgs);
 #[pymethods]
 impl RandomResizedCrop {
     #[new]
-    #[pyo3(signature = (size, *, scale = (0.08, 1.0), ratio = (3.0 / 4.0, 4.0 / 3.0), flip = 0.0),
+    #[pyo3(signature = (size, *, scale = (0.08, 1.0), ratio = (3.0 / 4.0, 4.0 / 3.0), flip = 0.0,
+           **unknown),
            text_signature = "(size, *, scale=(0.08, 1.0), ratio=(0.75, 1.3333333333333333), flip=0.0)")]
     fn new(
         py: Python<'_>,
@@ -88,7 +104,9 @@ impl RandomResizedCrop {
         scale: (f64, f64),
         ratio: (f64, f64),
         flip: f64,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<RandomResizedCrop>(py, unknown)?;
         let again = again!(py, size, scale, ratio, flip);
         let crop = tarflume::RandomResizedCrop::new(size)
             .scale(scale.0..=scale.1)
@@ -114,13 +132,16 @@ pub struct Resize(AnyTransform, ConstructorArgs);
 #[pymethods]
 impl Resize {
     #[new]
-    #[pyo3(signature = (size = None, *, shorter = None, longest = None))]
+    #[pyo3(signature = (size = None, *, shorter = None, longest = None, **unknown),
+           text_signature = "(size=None, *, shorter=None, longest=None)")]
     fn new(
         py: Python<'_>,
         size: Option<Sides>,
         shorter: Option<Number<u32>>,
         longest: Option<Number<u32>>,
+        unknown: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        unknown_keywords::refuse::<Resize>(py, unknown)?;
         let (shorter, longest) = (shorter.map(|n| n.0), longest.map(|n| n.0));
         let again = again!(py, size, shorter, longest);
         let mut resize = match (size, shorter) {

@@ -4,12 +4,14 @@ epoch (`Epoch.progress`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import length_hint
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .calling import _called, _name
 from .progress import shown
 
 T = TypeVar("T")
@@ -60,9 +62,14 @@ def _mapped(epoch: Epoch, function: Callable[[Any], T]) -> Iterator[T]:
     with epoch:
         for batch in epoch:
             begun = perf_counter()
-            made = function(batch)
+            made = _called(function, batch, partial(_of_batch, function, epoch, batch))
             epoch.charge(perf_counter() - begun)
             yield made
+
+
+def _of_batch(function: Any, epoch: Epoch, batch: Any) -> str:
+    """The note about a batch."""
+    return f"in map({_name(function)}), called with batch {getattr(batch, 'step', '?')} of epoch {epoch.number}"
 
 
 def _shown(epoch: Epoch, progress: Progress) -> Iterator[Any]:

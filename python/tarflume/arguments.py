@@ -1,16 +1,19 @@
-"""Translates arguments of Python (paths, mappings, iterables) to the words that the commands take."""
+"""Translates arguments of Python (paths, mappings, iterables) to the words that the commands take. `checked` refuses
+unknown keywords with a suggestion."""
 
 from __future__ import annotations
 
+import difflib
 import errno
+import functools
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from .errors import MissingSourceError, UsageError
 
-__all__ = ["Path", "dict_of", "extensions_of", "pairs_of", "paths_of", "words_of"]
+__all__ = ["Path", "checked", "dict_of", "extensions_of", "pairs_of", "paths_of", "words_of"]
 
 
 def __dir__() -> list[str]:
@@ -75,3 +78,57 @@ def typed_columns(columns: str | Mapping[str, str] | None) -> str | None:
     if columns is None or isinstance(columns, str):
         return columns
     return ",".join(f"{name}={kind}" if ":" in kind else f"{name}:{kind}" for name, kind in columns.items())
+
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+#: Spellings of other libraries, and of the command, and what they are here.
+_SPELLINGS = {
+    **dict.fromkeys(("workers", "num_workers", "threads", "num_threads", "n_jobs", "processes"), "jobs"),
+    **dict.fromkeys(("output", "dst", "dest", "out_dir", "output_dir"), "out"),
+    **dict.fromkeys(("source", "input", "folder", "input_dir"), "src"),
+    **dict.fromkeys(("force", "overwrite", "exist_ok"), "fresh"),
+    **dict.fromkeys(("labels", "class_from"), "label"),
+    **dict.fromkeys(("maxcount", "samples_per_shard"), "max_samples"),
+    "max_samples": "shard_samples",
+    "shard_samples": "max_samples",
+    **dict.fromkeys(("maxsize", "shard_bytes", "size_limit"), "shard_size"),
+    **dict.fromkeys(("num_shards", "n_shards"), "shards"),
+    **dict.fromkeys(("splits", "ratios"), "split"),
+    **dict.fromkeys(("map_fn", "collate_fn", "preprocess"), "transform"),
+}
+
+
+def checked(
+    name: str, instead: Mapping[str, str] | None = None
+) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
+    """Makes a function or a constructor that refuses unknown keywords with the keyword that was probably meant.
+
+    - `name`: the function as users write it: "tarflume.pack.build".
+    - `instead`: for keywords of other functions, what to write.
+    """
+
+    def decorator(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+        code = function.__code__  # type: ignore[attr-defined]
+        known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+        @functools.wraps(function)
+        def wrapper(*args: _Arguments.args, **words: _Arguments.kwargs) -> _Result:
+            for word in words:
+                if word not in known:
+                    raise UsageError(f"{name} takes no {word}=; {_meant(name, word, known, instead or {})}")
+            return function(*args, **words)
+
+        return wrapper
+
+    return decorator
+
+
+def _meant(name: str, word: str, known: Sequence[str], instead: Mapping[str, str]) -> str:
+    """What was probably meant by the unknown keyword `word`."""
+    if word in instead:
+        return instead[word]
+    spelled = _SPELLINGS.get(word)
+    near = [spelled] if spelled in known else difflib.get_close_matches(word, [k for k in known if k != "self"], 1)
+    return f"did you mean {near[0]}=?" if near else f"help({name}) lists all"

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,27 @@ def _stacked(batch: Sequence[_core.Column], *, collate_fn_map: object = None) ->
     from torch.utils.dlpack import from_dlpack
 
     return torch.stack([from_dlpack(column) for column in batch])
+
+
+#: Keywords of `Loader` that an `ArrayLoader` does not have.
+_INSTEAD = {
+    "device": 'the batches are in host memory: torch.from_dlpack(batch["image"]).to("cuda") copies a column',
+    "num_threads": "did you mean threads=?",
+    "num_workers": "its threads read ahead: did you mean threads=?",
+    "prefetch": "each thread holds two batches: did you mean threads=?",
+    "collate": "change the batches of the loop: for batch in loader",
+}
+_SETTINGS = ("batch_size", "shuffle", "seed", "drop_last", "rank", "world_size", "threads")
+
+
+def _no_array(name: str, value: object) -> str:
+    """What is wrong with a keyword whose value is no array."""
+    near = difflib.get_close_matches(name, _SETTINGS, 1)
+    if name in _INSTEAD:
+        return f"ArrayLoader takes no {name}=; {_INSTEAD[name]}"
+    if near:
+        return f"ArrayLoader takes no {name}=; did you mean {near[0]}=?"
+    return f"{name}= takes a tarflume.ArrayDataset, not {type(value).__name__}: ArrayLoader({name}=tarflume.ArrayDataset(path))"
 
 
 class ArrayLoader:
@@ -73,6 +95,9 @@ class ArrayLoader:
     ) -> None:
         if "row" in arrays:
             raise UsageError("the column 'row' has the row numbers; give the array another name")
+        for name, array in arrays.items():
+            if not isinstance(array, _core.ArrayDataset):
+                raise UsageError(_no_array(name, array))
         self._arrays = arrays
         self._batch_size, self._drop_last, self._threads = batch_size, drop_last, threads
         self._seed = seed if shuffle else None

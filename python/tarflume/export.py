@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from . import _core
-from .arguments import Path, dict_of, extensions_of, paths_of
+from .arguments import Path, checked, dict_of, extensions_of, paths_of
 from .progress import Progress, finished
 from .results import Built
 
 
+@checked("tarflume.pack.export")
 def export(
     path: Path,
     out: Path,

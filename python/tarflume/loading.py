@@ -7,7 +7,9 @@ from typing import Any
 from ._core import Loader
 
 
-def _again(shards: Any, words: dict[str, Any], state: dict[str, Any]) -> Loader:
+def _again(shards: Any, words: dict[str, Any], state: dict[str, Any], epoch: int | None = None) -> Loader:
     loader = Loader(shards, **words)
     loader.load_state_dict(state)
+    if epoch is not None:
+        loader.set_epoch(epoch)
     return loader

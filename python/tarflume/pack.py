@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, dict_of, extensions_of, pairs_of, paths_of, typed_columns, words_of
+from .arguments import Path, checked, dict_of, extensions_of, pairs_of, paths_of, typed_columns, words_of
 from .export import export
 from .progress import Progress, finished
 from .reshard import reshard
@@ -35,6 +35,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@checked("tarflume.pack.build")
 def build(
     src: Path | Sequence[Path],
     out: Path,
@@ -178,6 +179,7 @@ def build(
     return Built(manifest | done, "planned" if dry_run else "published")
 
 
+@checked("tarflume.pack.append")
 def append(
     src: Path | Sequence[Path],
     out: Path,
@@ -229,6 +231,7 @@ def append(
     return Built(manifest | done, "planned" if dry_run else "published")
 
 
+@checked("tarflume.pack.verify")
 def verify(
     paths: Path | Sequence[Path],
     *,
@@ -267,6 +270,7 @@ def verify(
     return Report(done["report"], done["text"])
 
 
+@checked("tarflume.pack.index")
 def index(
     paths: Path | Sequence[Path],
     *,
@@ -316,6 +320,7 @@ def index(
     return Built(finished(work, progress), "indexed")
 
 
+@checked("tarflume.pack.tokens")
 def tokens(
     src: Path | Sequence[Path],
     out: Path,

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _core
-from .arguments import Path, dict_of, pairs_of, paths_of, typed_columns
+from .arguments import Path, checked, dict_of, pairs_of, paths_of, typed_columns
 from .progress import Progress, finished
 from .results import Built
 
 
+@checked("tarflume.pack.reshard")
 def reshard(
     src: Path | Sequence[Path],
     out: Path,

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, SupportsIndex, overload
 
 from . import _core
+from .arguments import checked
+from .calling import _called, _of_sample
 from .unpacking import Columns
 
 __all__ = ["Sample", "Samples"]
@@ -57,6 +60,21 @@ def _text(value: bytes) -> str | None:
     return text if text.replace("\n", " ").isprintable() else None
 
 
+#: Keywords of a loader, which samples by number do not take.
+_INSTEAD = {
+    **dict.fromkeys(
+        ("image", "label", "columns"),
+        "a sample has the bytes of each part: transform=function decodes them, or tarflume.torch.Dataset and "
+        "tarflume.torch.Loader take image= and label=",
+    ),
+    **dict.fromkeys(
+        ("batch_size", "shuffle", "drop_last", "num_workers"),
+        "it belongs to the DataLoader, or to tarflume.torch.Loader, which decodes and batches by itself",
+    ),
+    "split": 'open the split first: tarflume.Dataset(shards, split="train")',
+}
+
+
 class Samples:
     """Samples by number: dicts of `"__key__"` and the bytes of each part by its extension.
 
@@ -66,6 +84,7 @@ class Samples:
     transform: a function that changes each sample.
     """
 
+    @checked("tarflume.torch.MapDataset", _INSTEAD)
     def __init__(
         self,
         shards: _core.Path | Sequence[_core.Path] | _core.Dataset,
@@ -110,7 +129,4 @@ class Samples:
     @staticmethod
     def _called(function: Callable[[dict[str, Any]], Any], sample: dict[str, Any]) -> Any:
         """`function(sample)`; a DataLoader would take its StopIteration for the end of the data."""
-        try:
-            return function(sample)
-        except StopIteration as error:
-            raise RuntimeError("transform= raised StopIteration") from error
+        return _called(function, sample, partial(_of_sample, "transform=", function, sample))

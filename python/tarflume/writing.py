@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from . import _core
-from .arguments import dict_of, typed_columns
+from .arguments import checked, dict_of, typed_columns
 from .errors import UsageError
 
 __all__ = ["ShardWriter"]
@@ -65,6 +65,7 @@ class ShardWriter:
     Raises `UsageError` if `out` contains a data set or an unfinished one.
     """
 
+    @checked("tarflume.ShardWriter")
     def __init__(
         self,
         out: str | os.PathLike[str],

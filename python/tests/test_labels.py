@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import pickle
 
@@ -103,3 +104,82 @@ def test_images_without_json_are_refused_with_the_advice_to_label(tmp_path):
     with pytest.raises(errors.PackError, match="label=folder") as refused:
         tarflume.pack.build(source, tmp_path / "out", progress=False)
     assert "require=image" in str(refused.value)
+
+
+@pytest.fixture
+def texts(tmp_path: pathlib.Path) -> pathlib.Path:
+    """Samples whose label is a text, of a data set without classes."""
+    source = tmp_path / "texts"
+    source.mkdir()
+    for n, label in enumerate(["cat", "dog", "cat", "emu"]):
+        (source / f"{n}.json").write_text(json.dumps({"label": label, "n": n, "meta": {"a": 1}}))
+        (source / f"{n}.cls").write_text(str(n))
+    tarflume.pack.build(source, tmp_path / "texts-out", require="json", progress=False)
+    return tmp_path / "texts-out"
+
+
+def labels_of(shards, **words) -> list[int]:
+    with tarflume.Loader(shards, batch_size=100, **words) as loader:
+        return next(iter(loader))["label"].tolist()
+
+
+def refusal(*args, **words) -> str:
+    with pytest.raises(errors.Error) as caught:
+        labels_of(*args, **words)
+    return str(caught.value)
+
+
+def test_texts_are_numbered_by_a_list_or_a_dict(texts):
+    numbers = {"cat": 7, "dog": 3, "emu": 0}
+    for labels in (numbers, {number: text for text, number in numbers.items()}):
+        column = tarflume.Json("/label", labels=labels)
+        assert labels_of(texts, label=column) == labels_of(texts, label=pickle.loads(pickle.dumps(column))) == [7, 3, 7, 0]
+    assert labels_of(texts, label=tarflume.Json("/label", labels=["cat", "dog", "emu"])) == [0, 1, 0, 2]
+    assert labels_of(texts, label="/label", classes=numbers) == [7, 3, 7, 0]
+    for wrong in (5, "cat", {"cat": "dog"}, {1: 2}, ["cat", 3], {0: "cat", 1: "cat"}):
+        with pytest.raises(errors.UsageError, match="labels"):
+            tarflume.Json("/label", labels=wrong)
+    with pytest.raises(errors.UsageError, match='label="/label"'):
+        tarflume.Loader(texts, label="cls", classes=numbers)
+
+
+def test_the_advice_for_texts_works_as_it_is_printed(texts):
+    text = refusal(texts, label="/label")
+    assert 'found the text "cat", at byte' in text
+    line = text[text.index("tarflume.Json(") :]
+    assert line == 'tarflume.Json("/label", labels={"cat": 0})'
+    text = refusal(texts, label=eval(line))
+    assert '"dog" is not one of the labels, which are "cat"' in text
+    assert refusal(texts, weights="/label").endswith("of the part"), "weights take no labels"
+
+
+def test_a_field_that_no_sample_has_is_answered_with_those_that_it_has(labeled, texts):
+    for label, shards, wanted in [
+        ("class", labeled, 'whose pointer is "/class"'),
+        ("label", texts, 'whose pointer is "/label"'),
+        ("/clas", labeled, 'the sample has "/class", "/class_name"; if a sample may lack it'),
+        ("/label", labeled, 'the sample has "/class", "/class_name"'),
+        ("/meta/b", texts, 'the sample has "/meta/a"'),
+        ("json", labeled, 'has a pointer, such as "/class"'),
+    ]:
+        assert wanted in refusal(shards, label=label), label
+    with pytest.raises(errors.UsageError, match='whose pointer is "/class"'):
+        tarflume.Dataset(labeled).numbers("class")
+    with pytest.raises(errors.UsageError, match='whose pointer is "/class"'):
+        tarflume.Loader(labeled, weights="class")
+    with pytest.raises(errors.UsageError, match=r'give tarflume.Json\("/class"\)'):
+        tarflume.Loader(labeled, columns={"c": "/class"})
+
+
+def test_the_names_of_classes_are_numbered_as_the_manifest_does(labeled, texts):
+    ids = labels_of(labeled, label="/class")
+    assert labels_of(labeled, label="/class_name") == ids and set(ids) == {0, 1}
+    assert tarflume.Dataset(labeled).numbers("/class_name").tolist() == ids
+    column = tarflume.Json("/class_name", dtype="float32")
+    assert labels_of(labeled, label=column) == [float(number) for number in ids]
+    with tarflume.Loader(labeled, columns={"label": tarflume.Json("/class_name", text=True)}, batch_size=100) as loader:
+        assert set(next(iter(loader))["label"].tolist()) == {"cat", "dog"}
+    by = {"batch_size": 4, "seed": 1, "shuffle": True}
+    with tarflume.Loader(labeled, weights="/class", **by) as one, tarflume.Loader(labeled, weights="/class_name", **by) as two:
+        assert [batch["key"] for batch in one] == [batch["key"] for batch in two]
+    assert "there is no value" in refusal(texts, label="/class_name")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 import torch.utils.data
 
 from .. import _core
+from ..calling import _called, _of_sample
 from ..errors import UsageError
 from . import place
 from .around import Around, around
@@ -205,7 +207,8 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
                 "more, and most samples would be lost. Leave rank= and world_size= out, or give each rank its own batches: "
                 "loader = tarflume.torch.Loader(shards, batch_size=..., ...) without accelerator.prepare(loader)"
             )
-        if self._batch_size is not None and (seen.batch_size or 1) > 1:
+        batched = seen.batch_size is not None and (seen.batch_size > 1 or seen.dealer is None)
+        if self._batch_size is not None and batched:
             raise UsageError(
                 f"batch_size={self._batch_size} of the data set and batch_size={seen.batch_size} of the DataLoader make "
                 "batches of batches: leave batch_size= of the data set out, or write DataLoader(dataset, batch_size=None)"
@@ -265,7 +268,9 @@ class Dataset(torch.utils.data.IterableDataset[Any]):
             )
 
     def _made(self, sample: dict[str, Any]) -> Any:
-        return sample if self._transform is None else self._transform(sample)
+        if self._transform is None:
+            return sample
+        return _called(self._transform, sample, partial(_of_sample, "transform=", self._transform, sample))
 
     def _whole(self, at: At) -> Iterator[Columns]:
         for batch in self._batches(at, self._batch_size or 1, self._drop_last):

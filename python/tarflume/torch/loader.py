@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from operator import length_hint
 from time import perf_counter
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import torch
 import torch.utils.data
 
 from .. import _core
+from ..calling import _called, _name
 from ..errors import UsageError
 from ..statistics import Stats
 from . import place
@@ -153,6 +155,11 @@ class Loader:
             raise UsageError(f"epoch {epoch}: epochs are counted from 0")
         self._epoch = epoch
 
+    def epoch(self, epoch: int) -> Iterator[Any]:
+        """The batches of epoch number `epoch`: `set_epoch(epoch)` and an iteration."""
+        self.set_epoch(epoch)
+        return iter(self)
+
     def __iter__(self) -> Iterator[Any]:
         """The epoch begins when the first batch is requested: an iterator that is dropped unused has no effect."""
         return self._iterate()
@@ -234,18 +241,15 @@ class Loader:
     def _changed(self, batch: dict[str, Any], running: _core.Epoch, step: int) -> Any:
         """The batch after `transform`, as a tuple if wanted, and after `collate`."""
         begun = perf_counter()
-        made = batch if self._transform is None else self._transform(batch)
+        made: Any = batch
+        if self._transform is not None:
+            made = _called(self._transform, batch, partial(_of_batch, "transform=", self._transform, running, step))
         if self._tuple:
             made = _columns(made)
         elif self._dict and isinstance(made, Columns):
             made = dict(made)
         if self._collate is not None:
-            try:
-                made = self._collate(made)
-            except Exception as error:
-                name = getattr(self._collate, "__qualname__", repr(self._collate))
-                error.add_note(f"in collate={name}, called with batch {step} of epoch {running.number}")
-                raise
+            made = _called(self._collate, made, partial(_of_batch, "collate=", self._collate, running, step))
         if self._transform is not None or self._collate is not None:
             running.charge(perf_counter() - begun)
         return made
@@ -355,6 +359,11 @@ def _columns(batch: Any) -> tuple[Any, ...]:
             "deliver= out and return the tuple"
         )
     return tuple(column for name, column in batch.items() if name != "key")
+
+
+def _of_batch(what: str, function: Any, running: _core.Epoch, step: int) -> str:
+    """The note about a batch."""
+    return f"in {what}{_name(function)}, called with batch {step} of epoch {running.number}"
 
 
 def _can_pin() -> bool:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ..calling import _called, _of_sample
 from ..errors import UsageError
 
 __all__ = ["batched_samples", "default_collation_fn", "unbatched_samples", "unlisted_samples"]
@@ -66,10 +67,21 @@ def batched_samples(
     for sample in data:
         batch.append(sample)
         if len(batch) >= batchsize:
-            yield batch if collation_fn is None else collation_fn(batch)
+            yield _collated(batch, collation_fn)
             batch = []
     if batch and partial:
-        yield batch if collation_fn is None else collation_fn(batch)
+        yield _collated(batch, collation_fn)
+
+
+def _collated(batch: list[Any], function: Callable[[list[Any]], Any] | None) -> Any:
+    if function is None:
+        return batch
+
+    def where() -> str:
+        first = _of_sample("", function, batch[0])
+        return f"{first}, the first of {len(batch)} in batched(collation_fn=)"
+
+    return _called(function, batch, where)
 
 
 def unbatched_samples(data: Iterable[Any]) -> Iterator[Any]:

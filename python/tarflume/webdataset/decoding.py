@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatch
 from typing import IO, Any
 
+from ..calling import _error_text
 from ..errors import DecodeError, UsageError
 from .allowing import VARIABLE, allowed, enforced
 from .handlers import RefusedError
@@ -214,7 +215,7 @@ class Decoder:
         except RefusedError as refused:
             raise RefusedError(f"{url}: {key}.{name}: {refused}", path=url, key=key) from None
         except Exception as error:
-            text = f"{url}: {key}.{name}: {type(error).__name__}: {error}"
+            text = f"{url}: {key}.{name}: {_error_text(error)}"
             raise DecodingError(text, path=url, key=key, url=url, k=name, sample=sample) from error
 
 

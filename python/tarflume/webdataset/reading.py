@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from .._core import TarStores
 from ..arguments import dict_of
+from ..calling import _called, _of_sample
 from ..errors import DamagedError
 from .handlers import Handler, reraise_exception, told
 from .opening import opened
@@ -101,8 +103,11 @@ class _regrouped:
             if ext.startswith("__"):
                 continue
             name = f"{sample['__key__']}.{ext}"
-            name = name if self.rename is None else self.rename(name)
-            if self.select is not None and not self.select(name):
+            if self.rename is not None:
+                name = _called(self.rename, name, partial(_of_sample, "rename_files=", self.rename, sample))
+            if self.select is not None and not _called(
+                self.select, name, partial(_of_sample, "select_files=", self.select, sample)
+            ):
                 continue
             folder, slash, base = name.rpartition("/")
             stem, dot, ext = base.partition(".")

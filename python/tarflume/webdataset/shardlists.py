@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .. import _core
 from ..errors import MissingFileError, UsageError
 from .braces import braces
 from .pipeline import IterableDataset, PipelineStage, pipelinefilter
@@ -65,8 +66,22 @@ def _substituted(url: str) -> str:
 def _folder(path: str) -> list[str]:
     names = sorted(name for name in os.listdir(path) if name.endswith(ENDINGS) and not name.startswith("."))
     if not names:
-        raise UsageError(f"this folder contains no tar ({', '.join('*' + end for end in ENDINGS)})", path=path)
+        text = f"{path}: this folder contains no tar ({', '.join('*' + end for end in ENDINGS)})"
+        raise UsageError(_core.advice_for(path) or text, path=path)
     return [os.path.join(path, name) for name in names]
+
+
+def _shard(name: str) -> list[str]:
+    """A shard, or the tars of a folder.
+
+    Raises:
+        UsageError: it is a file of another kind, or a folder without tars.
+    """
+    if os.path.isdir(name):
+        return _folder(name)
+    if not name.endswith(ENDINGS) and os.path.isfile(name) and (text := _core.advice_for(name)) is not None:
+        raise UsageError(text, path=name)
+    return [name]
 
 
 def listed(urls: Urls) -> list[str]:
@@ -77,7 +92,7 @@ def listed(urls: Urls) -> list[str]:
     if isinstance(urls, os.PathLike):
         urls = os.fspath(urls)
     names = expand_urls(urls) if isinstance(urls, str) else [os.fspath(url) for url in urls]
-    return [name for url in names for name in (_folder(url) if os.path.isdir(url) else [url])]
+    return [name for url in names for name in _shard(url)]
 
 
 def worker_info(group: Any = None) -> tuple[int, int, int, int]:

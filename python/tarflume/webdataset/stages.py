@@ -8,9 +8,11 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
+from functools import partial
 from typing import Any
 
 from .. import _core
+from ..calling import _called, _of_sample
 from ..errors import MissingPartError, UsageError
 from .handlers import Handler, reraise_exception, told
 from .pipeline import PipelineStage
@@ -122,7 +124,11 @@ class Cached(PipelineStage):
 
 def mapped(data: Iterable[Any], f: Callable[[Any], Any], handler: Handler = reraise_exception) -> Iterator[Any]:
     """`f(sample)` for each sample; leaves out samples for which it returns None."""
-    for sample, made in handled(data, f, handler):
+
+    def work(sample: Any) -> Any:
+        return _called(f, sample, partial(_of_sample, "map ", f, sample))
+
+    for sample, made in handled(data, work, handler):
         if made is None:
             continue
         if isinstance(sample, dict) and isinstance(made, dict):
@@ -132,7 +138,7 @@ def mapped(data: Iterable[Any], f: Callable[[Any], Any], handler: Handler = rera
 
 def selected(data: Iterable[Any], predicate: Callable[[Any], Any]) -> Iterator[Any]:
     """The samples for which `predicate` is true."""
-    return (sample for sample in data if predicate(sample))
+    return (sample for sample in data if _called(predicate, sample, partial(_of_sample, "select ", predicate, sample)))
 
 
 def dict_mapped(
@@ -146,7 +152,7 @@ def dict_mapped(
         for name, f in functions.items():
             if name not in sample:
                 raise MissingPartError(f"the sample has no {name!r}, but {list(sample)}", key=sample.get("__key__"))
-            sample[name] = f(sample[name])
+            sample[name] = _called(f, sample[name], partial(_of_sample, f"map_dict {name}=", f, sample))
 
     return (sample for sample, _ in handled(data, work, handler))
 

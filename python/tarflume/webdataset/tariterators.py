@@ -154,8 +154,13 @@ def tar_file_iterator(
                 fname = member.name
                 if not member.isreg() or (skip_meta is not None and re.match(skip_meta, fname)):
                     continue
-                fname = rename_files(fname) if rename_files else fname
-                if select_files is not None and not select_files(fname):
+                try:
+                    fname = rename_files(fname) if rename_files else fname
+                    wanted = select_files is None or select_files(fname)
+                except Exception as exn:
+                    exn.add_note(f"called with the file {fname!r} of {name}")
+                    raise _OfUserError(exn) from None
+                if not wanted:
                     continue
                 file = tar.extractfile(member)
                 assert file is not None
@@ -172,6 +177,8 @@ def tar_file_iterator(
                     path=name,
                     byte=place,
                 )
+    except _OfUserError as failed:
+        raise failed.error
     except (tarfile.TarError, DamagedError, EOFError, OSError, zlib.error, lzma.LZMAError) as exn:
         if isinstance(exn, OSError) and exn.errno is not None:
             raise  # the machine's
@@ -188,6 +195,14 @@ def _known(exn: Exception, name: str, wrong: type[FormatError | TruncatedError])
     if isinstance(exn, tarfile.TarError):
         return wrong(f"{name}: {exn}", path=name)
     return DamagedError(f"{name}: the compressed data is damaged: {exn}", path=name)
+
+
+class _OfUserError(Exception):
+    """A function of the user failed: its exception says nothing about the tar."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
 
 
 class _Stop(Exception):

@@ -55,8 +55,12 @@ impl Decode for Class {
         let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<i128>().ok());
         let Some(number) = number else {
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
+            let json = match bytes.first() {
+                Some(b'{') => "; the number in a part of JSON has a pointer, such as \"/class\"",
+                _ => "",
+            };
             let text = packed(sample.part(0), &self.ext)
-                .unwrap_or_else(|| format!("expected a decimal integer, found {start:?}"));
+                .unwrap_or_else(|| format!("expected a decimal integer, found {start:?}{json}"));
             return Err(Error::new(ErrorKind::Decode, text));
         };
         let Some((bytes, size)) = Number::Whole(number).encode(self.dtype) else {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
 
-use super::json_advice::{Language, fields};
+use super::json_advice::{Language, fields, no_value};
 use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::stored_number::StoredNumber;
@@ -42,7 +42,7 @@ pub struct Json {
     labels: Option<HashMap<String, i64>>,
     default: Option<JsonDefault>,
     rules: JsonRules,
-    language: Language,
+    language: Option<Language>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +107,7 @@ impl Json {
             labels: None,
             default: None,
             rules: JsonRules::Strict,
-            language: Language::Rust,
+            language: Some(Language::Rust),
         }
     }
 
@@ -179,10 +179,10 @@ impl Json {
         self
     }
 
-    /// Sets the language of the calls that errors advise.
+    /// Sets the language of the calls that errors advise; without one they advise none.
     #[doc(hidden)]
     #[must_use]
-    pub fn language(mut self, language: Language) -> Self {
+    pub fn language(mut self, language: Option<Language>) -> Self {
         self.language = language;
         self
     }
@@ -199,7 +199,8 @@ impl Json {
         let text = self.kind == JsonKind::Text;
         let labels = self.labels.as_ref();
         let (dtype, pointer, language) = (self.dtype, &self.pointer, self.language);
-        Sink { bytes, written: 0, dtype, shape, inner, text, labels, pointer, language }
+        let advice = None;
+        Sink { bytes, written: 0, dtype, shape, inner, text, labels, pointer, language, advice }
     }
 
     fn write_default(&self, bytes: &mut [u8]) -> Result<usize, String> {
@@ -306,7 +307,7 @@ impl Decode for Json {
             JsonResult::Nothing => {
                 if self.default.is_none() {
                     let has = fields(bytes, &self.pointer, self.rules);
-                    return Err(self.fault(&self.language.no_value(&has)));
+                    return Err(self.fault(&no_value(&has, self.language)));
                 }
                 self.write_default(row.bytes()).map_err(|what| self.fault(&what))?
             }

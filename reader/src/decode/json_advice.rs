@@ -11,18 +11,17 @@ const LISTED: usize = 10;
 const MOST_SHOWN: usize = 100;
 
 /// The language of the calls that errors advise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// `.labels(["cat"])`.
-    #[default]
+    /// `.label_numbers([("cat", 0)])`.
     Rust,
     /// `labels={"cat": 0}`.
     Python,
 }
 
 impl Language {
-    /// What is wrong with a text where a number is expected.
-    pub(super) fn no_labels(self, pointer: &str, text: &str) -> String {
+    /// The advice for a text where a number is expected.
+    pub(super) fn for_text(self, pointer: &str, text: &str) -> String {
         let text = shown(text);
         let call = match self {
             Language::Rust => {
@@ -30,25 +29,28 @@ impl Language {
             }
             Language::Python => format!("tarflume.Json({pointer:?}, labels={{{text}: 0}})"),
         };
-        format!("expected a number, found the text {text}; number all its texts: {call}")
+        format!("number all its texts: {call}")
     }
 
-    /// What is wrong if there is no value at a pointer; `has` are the pointers that lead to one.
-    pub(super) fn no_value(self, has: &[String]) -> String {
-        let call = match self {
-            Language::Rust => ".default(0)",
-            Language::Python => "default=0",
-        };
-        let some: Vec<String> = has.iter().take(LISTED).map(|field| format!("{field:?}")).collect();
-        let more = if has.len() > LISTED { ", ..." } else { "" };
-        let has = match has {
-            [] => String::new(),
-            _ => format!("; the sample has {}{more}", some.join(", ")),
-        };
-        format!(
-            "there is no value{has}; if a sample may lack it, give its column a default: {call}"
-        )
+    /// The advice for samples without a value.
+    pub(super) fn for_nothing(self) -> &'static str {
+        match self {
+            Language::Rust => "if a sample may lack it, give its column a default: .default(0)",
+            Language::Python => "if a sample may lack it, give its column a default: default=0",
+        }
     }
+}
+
+/// What is wrong if there is no value at a pointer; `has` are the pointers that lead to one.
+pub(super) fn no_value(has: &[String], language: Option<Language>) -> String {
+    let some: Vec<String> = has.iter().take(LISTED).map(|field| format!("{field:?}")).collect();
+    let more = if has.len() > LISTED { ", ..." } else { "" };
+    let has = match has {
+        [] => String::new(),
+        _ => format!("; the sample has {}{more}", some.join(", ")),
+    };
+    let advice = language.map(|language| format!("; {}", language.for_nothing()));
+    format!("there is no value{has}{}", advice.unwrap_or_default())
 }
 
 /// What is wrong with a text that is none of the labels.
@@ -126,7 +128,9 @@ mod tests {
         let many = format!("{{{}}}", many.join(","));
         let found = fields(many.as_bytes(), "/x", JsonRules::Strict);
         assert_eq!(found.len(), LISTED + 1);
-        assert!(Language::Rust.no_value(&found).contains("\"/f9\", ...; if"));
+        let text = no_value(&found, Some(Language::Python));
+        assert!(text.contains("\"/f9\", ...; if a sample may lack it"), "{text}");
+        assert_eq!(no_value(&[], None), "there is no value");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use tarflume_formats::json::{self, JsonFault, JsonRules, Scan, Token};
 
-use super::json_advice::{Language, no_such_label};
+use super::json_advice::{Language, no_such_label, shown};
 use super::number::Number;
 use crate::column::DType;
 
@@ -35,7 +35,9 @@ pub(super) struct Sink<'a> {
     pub(super) labels: Option<&'a HashMap<String, i64>>,
     /// Where the value is, and the language of errors about it.
     pub(super) pointer: &'a str,
-    pub(super) language: Language,
+    pub(super) language: Option<Language>,
+    /// What an error advises.
+    pub(super) advice: Option<String>,
 }
 
 impl Sink<'_> {
@@ -72,7 +74,8 @@ impl Sink<'_> {
             return self.put(text.as_bytes());
         }
         let Some(labels) = self.labels else {
-            return Err(self.language.no_labels(self.pointer, text));
+            self.advice = self.language.map(|language| language.for_text(self.pointer, text));
+            return Err(format!("expected a number, found the text {}", shown(text)));
         };
         match labels.get(text) {
             Some(&number) => self.number(number.into()),
@@ -113,7 +116,11 @@ pub(super) fn read(
 ) -> Result<JsonResult, String> {
     let scan = Scan::new(&bytes[at.clone()], rules).map_err(Wrong::from);
     let read = scan.and_then(|mut scan| value(&mut scan, sink.shape, sink));
-    read.map_err(|Wrong { byte, what }| format!("{what}, at byte {} of the part", at.start + byte))
+    read.map_err(|Wrong { byte, what }| {
+        let advice = sink.advice.take().map(|advice| format!("; {advice}"));
+        let byte = at.start + byte;
+        format!("{what}, at byte {byte} of the part{}", advice.unwrap_or_default())
+    })
 }
 
 /// Reads one element, or nested arrays with the lengths in `shape`.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tarflume_formats::index::{Value, ValueType};
 use tarflume_formats::json::JsonRules;
 
-use super::json_advice::{Language, no_such_label};
+use super::json_advice::{Language, no_such_label, no_value, shown};
 use super::number::Number;
 use super::{Decode, DecodeHooks, Sample, Scratch};
 use crate::column::{DType, Row, RowShape};
@@ -25,7 +25,7 @@ pub(super) struct StoredNumber {
     labels: Option<HashMap<String, i64>>,
     shape: RowShape,
     rules: JsonRules,
-    language: Language,
+    language: Option<Language>,
 }
 
 impl StoredNumber {
@@ -44,7 +44,7 @@ impl StoredNumber {
             _ => labels.is_none(),
         };
         let labels = labels.cloned();
-        let (rules, language) = (JsonRules::Strict, Language::Rust);
+        let (rules, language) = (JsonRules::Strict, None);
         is_same.then(|| StoredNumber { values, dtype, labels, shape, rules, language })
     }
 
@@ -54,16 +54,14 @@ impl StoredNumber {
     }
 
     /// Sets the language of the calls that errors advise.
-    pub(super) fn with_language(self, language: Language) -> StoredNumber {
+    pub(super) fn with_language(self, language: Option<Language>) -> StoredNumber {
         StoredNumber { language, ..self }
     }
 
     fn no_label(&self, text: &str) -> String {
         match &self.labels {
             Some(labels) => no_such_label(text, labels),
-            None => {
-                self.language.no_labels(self.values.spec().pointer.as_deref().unwrap_or(""), text)
-            }
+            None => format!("expected a number, found the text {}", shown(text)),
         }
     }
 
@@ -88,7 +86,7 @@ impl StoredNumber {
                 Some(&label) => Number::Whole(label.into()),
                 None => return Err(self.fault(&self.no_label(text))),
             },
-            None => return Err(self.fault(&self.language.no_value(&[]))),
+            None => return Err(self.fault(&no_value(&[], self.language))),
         })
     }
 }

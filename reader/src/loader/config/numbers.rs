@@ -77,7 +77,7 @@ fn read(dataset: &Dataset, part: &str) -> Result<Vec<i64>> {
     }
     let builder = LoaderBuilder::new(Ok(dataset.clone()));
     let builder = match part.starts_with('/') {
-        true => builder.column("number", Json::new("json", part)),
+        true => builder.column("number", Json::new("json", part).language(None)),
         false => builder.column("number", Class::new(part)),
     };
     let shared = builder.batch(ROWS).remainder(Remainder::Uneven).shared()?;
