@@ -43,6 +43,7 @@
 //! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
 //!   sidecars were made; `remedies`: the command that an error prints is run; `empty_shards`: tars without a file;
 //! - `view`: counts, pages and the server of `stats` and `view` (tests/browser has those in a browser);
+//! - `misplaced`: places and options that a newcomer names by mistake; `help`: the help of the commands;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -74,6 +75,7 @@ mod faults;
 mod file_lists;
 mod foreign;
 mod harness;
+mod help;
 mod hostile;
 mod inspect;
 mod irregular;
@@ -87,6 +89,7 @@ mod lost_values;
 mod machine_trouble;
 mod machines;
 mod manuals;
+mod misplaced;
 mod missing_sources;
 mod names;
 mod numbers;
