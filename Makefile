@@ -1,6 +1,6 @@
 # Every command of the project. `make demo` and `make test` install what they need.
 #
-#   make demo    build, pack real photographs, verify the shards, list what a reader returns and how fast
+#   make demo    build, pack real photographs, verify the shards, read them back, shuffle, stop and resume
 #   make test    all Rust tests, with the external tools that some of them need
 #   make python  build the wheel into a venv, check its types, run the Python tests
 #   make wheel   build the wheel for manylinux_2_28: target/wheel
@@ -47,8 +47,8 @@ AZURITE := target/azurite/node_modules/.bin/azurite-blob
 DEMO_PROFILE ?= demo
 DEMO_FEATURES ?= --no-default-features
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_FEATURES) -p tarflume-cli -p tarflume-fixtures --bin pack --bin tarflume-fixtures
-	bash fixtures/demo.sh $(DEMO_PROFILE)
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_FEATURES) -p tarflume-cli -p tarflume-fixtures -p tarflume-demo --bin pack --bin tarflume-fixtures --bin resume
+	bash demo/demo.sh $(DEMO_PROFILE)
 
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

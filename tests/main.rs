@@ -45,6 +45,7 @@
 //! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
 //!   sidecars were made; `remedies`: the command that an error prints is run; `empty_shards`: tars without a file;
 //! - `view`: counts and pages of `stats` and `view`; `view_server`: its server (tests/browser has both in a browser);
+//! - `misplaced`: places and options that a newcomer names by mistake; `help`: the help of the commands;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
@@ -77,6 +78,7 @@ mod faults;
 mod file_lists;
 mod foreign;
 mod harness;
+mod help;
 mod hostile;
 mod inspect;
 mod irregular;
@@ -93,6 +95,7 @@ mod machine_trouble;
 mod machines;
 mod manifest;
 mod manuals;
+mod misplaced;
 mod missing_sources;
 mod names;
 mod numbers;

@@ -170,7 +170,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
             command(&cli.command, name)
         }
         Err(error) if error.use_stderr() => {
-            let error = wrong_words::advised(error, &line(), &words);
+            let error = wrong_words::advised(error, line(), &words);
             let _ = error.print(); // stderr may be closed
             return error.exit_code() as u8;
         }
@@ -206,13 +206,13 @@ fn name_of(words: &[OsString]) -> &'static str {
 }
 
 fn command(command: &Command, name: &'static str) -> Outcome {
+    use self::places::Takes::{DataSets, Tars};
     match command {
         Command::Build(args) => build::run(args).map_err(|failure| args.source.misplaced(failure)),
         Command::Append(args) => append::run(args)
             .map_err(|failure| places::no_source(&args.sources, &args.out, failure)),
-        Command::Reshard(args) => {
-            reshard::run(args).map_err(|failure| places::no_data_sets(&args.sources, failure))
-        }
+        Command::Reshard(args) => reshard::run(args)
+            .map_err(|failure| places::no_shards(&args.sources, Tars, &args.out, failure)),
         Command::Scan(args) => scan::run(args).map_err(|failure| args.source.misplaced(failure)),
         Command::Plan(args) => plan::run(args).map_err(|failure| args.source.misplaced(failure)),
         Command::Run(args) => run::run(args),
@@ -220,51 +220,46 @@ fn command(command: &Command, name: &'static str) -> Outcome {
         Command::Finalize(args) => finalize::run(args),
         Command::Slurm(args) => slurm::run(args).map_err(|failure| args.source.misplaced(failure)),
         Command::Verify(args) => {
-            verify::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+            verify::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
         }
         Command::Index(args) => {
-            index::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+            index::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
         }
         Command::Info(args) => {
-            info::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            info::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
         Command::Ls(args) => {
-            ls::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            ls::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
         Command::Stats(args) => {
-            stats::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            stats::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
         Command::View(args) => {
-            view::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            view::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
-        Command::Diff(args) => diff::run(args).map_err(|failure| {
-            let failure = places::no_data_set(&args.before, failure);
-            places::no_data_set(&args.after, failure)
-        }),
+        Command::Diff(args) => diff::run(args)
+            .map_err(|failure| places::no_data_set([&args.before, &args.after], DataSets, failure)),
         Command::Dedupe(args) => {
-            dedupe::run(args).map_err(|failure| places::no_data_sets(&args.paths, failure))
+            dedupe::run(args).map_err(|failure| places::no_data_set(&args.paths, Tars, failure))
         }
         Command::Cat(args) => {
-            cat::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            cat::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
-        Command::Unpack(args) => {
-            unpack::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
-        }
+        Command::Unpack(args) => unpack::run(args)
+            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
         Command::Tokens(args) => tokens::run(args),
-        Command::Export(args) => {
-            export::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
-        }
+        Command::Export(args) => export::run(args)
+            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
         Command::Sync(args) => {
-            sync::run(args).map_err(|failure| places::no_data_set(&args.from, failure))
+            sync::run(args).map_err(|failure| places::no_data_set([&args.from], DataSets, failure))
         }
         #[cfg(feature = "remote")]
         Command::Cache(args) => cache::run(args),
         Command::Bench(args) => {
-            bench::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
+            bench::run(args).map_err(|failure| places::no_data_set([&args.path], DataSets, failure))
         }
-        Command::PlanEpoch(args) => {
-            plan_epoch::run(args).map_err(|failure| places::no_data_set(&args.path, failure))
-        }
+        Command::PlanEpoch(args) => plan_epoch::run(args)
+            .map_err(|failure| places::no_data_set([&args.path], DataSets, failure)),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args, line(), name),
         Command::Man(args) => man::run(args, line(), name),

@@ -2,7 +2,7 @@
 //!
 //! Reads nothing: the caller passes the bytes of the parts that [`Filter::parts`] names.
 
-mod absent;
+pub(crate) mod absent;
 mod compare;
 mod parse;
 
@@ -11,7 +11,6 @@ use std::fmt;
 use globset::GlobMatcher;
 use tarflume_formats::json::Value;
 
-pub(crate) use self::absent::{Absent, Lack, lacks};
 use self::compare::Comparison;
 
 /// A condition that selects samples.

@@ -3,6 +3,8 @@
 //! A data set is opened by its manifest, a tar by its sidecar; a tar without one is walked by its
 //! headers, so that foreign tars work, too. Writes and prints nothing.
 
+mod similar;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ use tarflume_formats::{
     Crc, Error, ErrorKind, Index, files, index_path, name, open_index, probe, read_manifest,
 };
 
+use self::similar::Similar;
 use crate::braces;
 use crate::failure::Failure;
 use crate::index::{Options, in_parallel, is_folder, proof, sidecar};
@@ -33,13 +36,6 @@ const COPIED: u64 = 8 << 20;
 const AHEAD: u64 = 64 << 20;
 /// Shards that are opened at the same time.
 const OPENED: usize = 32;
-/// Number of similar keys suggested for an unknown key.
-const SUGGESTED: usize = 4;
-/// Keys that are compared with an unknown key, which takes a second.
-const COMPARED: u64 = 1_000_000;
-/// Similarity of two keys from which one is suggested for the other.
-const ALIKE: f64 = 0.85;
-
 /// An opened shard.
 #[derive(Debug)]
 pub struct Shard {
@@ -303,45 +299,23 @@ impl Listing {
     }
 
     fn no_such_key(&self, key: &[u8], ext: &[u8]) -> Result<Failure, Failure> {
-        let mut near: Vec<(f64, Vec<u8>)> = Vec::new();
-        let mut left = COMPARED;
+        let mut similar = Similar::new(key);
         for shard in &self.shards {
-            let rows = shard.index.samples().min(left);
-            left -= rows;
-            for row in 0..rows {
-                let other = shard.index.key(row)?;
-                let likeness = likeness(key, other);
-                if likeness >= ALIKE {
-                    near.push((likeness, other.to_vec()));
-                }
+            for row in 0..shard.index.samples().min(similar.left()) {
+                similar.compare(shard.index.key(row)?);
             }
-            near.sort_by(|(a, key_a), (b, key_b)| b.total_cmp(a).then_with(|| key_a.cmp(key_b)));
-            near.dedup();
-            near.truncate(SUGGESTED);
         }
         let dot = if ext.is_empty() { "" } else { "." };
-        let shown = |key: &[u8]| format!("{}{dot}{}", name::shown(key), name::shown(ext));
-        let advice = match &near[..] {
+        let shown = |key: Vec<u8>| format!("{}{dot}{}", name::shown(&key), name::shown(ext));
+        let keys: Vec<String> = similar.keys().into_iter().map(shown).collect();
+        let advice = match &keys[..] {
             [] => "`pack ls` lists all keys".to_string(),
-            [(_, key)] => format!("did you mean {}?", shown(key)),
-            near => {
-                let keys: Vec<String> = near.iter().map(|(_, key)| shown(key)).collect();
-                format!("did you mean one of: {}", keys.join(", "))
-            }
+            [key] => format!("did you mean {key}?"),
+            keys => format!("did you mean one of: {}", keys.join(", ")),
         };
         let key = name::shown(key);
         Ok(Failure::usage(format!("there is no sample with key {key}; {advice}")))
     }
-}
-
-/// Returns how alike two keys are, from 0 to 1: as wholes, or in what follows their last slashes.
-fn likeness(a: &[u8], b: &[u8]) -> f64 {
-    let text = |key: &[u8]| String::from_utf8_lossy(key).to_lowercase();
-    let (a, b) = (text(a), text(b));
-    let last = |key: &str| key.rsplit_once('/').map_or(key.to_string(), |(_, last)| last.into());
-    // Of two equal names, the one in the named folder is nearer.
-    let wholes = strsim::jaro_winkler(&a, &b);
-    wholes.max(0.9 * strsim::jaro_winkler(&last(&a), &last(&b)) + 0.1 * wholes)
 }
 
 fn no_such_part(sample: &Sample<'_>, ext: &[u8]) -> Result<Failure, Failure> {

@@ -86,11 +86,17 @@ pub(super) fn word_of(choice: impl ValueEnum) -> String {
 /// A choice of the library with a help text for each value.
 pub(super) trait Described: Choice + Send + Sync {
     fn help(self) -> &'static str;
+
+    /// Returns false if this program was built without what the choice needs: the help does not name it.
+    fn is_built(self) -> bool {
+        true
+    }
 }
 
 /// Parses the value of a choice.
 pub(super) fn choice<T: Described>() -> impl TypedValueParser<Value = T> {
-    let shown = |choice: &T| PossibleValue::new(choice.word()).help(choice.help());
+    let shown =
+        |choice: &T| PossibleValue::new(choice.word()).help(choice.help()).hide(!choice.is_built());
     PossibleValuesParser::new(T::ALL.iter().map(shown))
         .try_map(|word| T::from_word(&word).ok_or("no such choice"))
 }

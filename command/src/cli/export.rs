@@ -138,6 +138,11 @@ impl Described for Target {
             Format::Hf => "Parquet with the features of Hugging Face datasets",
         }
     }
+
+    fn is_built(self) -> bool {
+        let needs_tables = matches!(self, Target::Format(Format::Parquet | Format::Hf));
+        cfg!(feature = "tables") || !needs_tables
+    }
 }
 
 impl Described for Numbers {

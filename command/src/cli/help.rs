@@ -197,6 +197,12 @@ mod tests {
         command.find_subcommand(name).expect("a subcommand").clone()
     }
 
+    /// Counts the options of a help; lines of their texts are further to the right.
+    fn options(help: &str) -> usize {
+        let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+        help.lines().filter(is_option).count()
+    }
+
     #[test]
     fn each_subcommand_is_in_one_group() {
         let command = with_help(Cli::command());
@@ -217,7 +223,7 @@ mod tests {
                 assert!(known, "{name} has no {id}");
             }
             let short = command.clone().render_help().to_string();
-            let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();
+            let options = options(&short);
             let wanted = everyday.len() + 1; // and --help
             assert_eq!(options, wanted, "{name}: {short}");
             assert!(short.contains(&format!("More options: pack {name} --help")), "{short}");
@@ -228,7 +234,7 @@ mod tests {
     fn no_other_command_has_a_long_short_help() {
         for command in with_help(Cli::command()).get_subcommands() {
             let short = of(command.get_name()).render_help().to_string();
-            let options = short.lines().filter(|line| line.trim_start().starts_with('-')).count();
+            let options = options(&short);
             assert!(options <= 17, "{}: {options} options", command.get_name());
         }
     }
@@ -243,7 +249,9 @@ mod tests {
                 for word in
                     ["URL", "s3://", "hdf5", ".parquet", "parquet:", "--tokenizer", "--schema"]
                 {
-                    let line = help.lines().find(|line| line.contains(word));
+                    // Values of options are hidden at their types, which are built with the feature.
+                    let lines = help.lines().filter(|line| !line.trim_start().starts_with("- "));
+                    let line = lines.into_iter().find(|line| line.contains(word));
                     assert!(line.is_none(), "{}: {}", sub.get_name(), line.unwrap_or_default());
                 }
             }

@@ -145,6 +145,7 @@ enum SplitBy {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum ReaderName {
     Dali,
+    #[cfg_attr(not(feature = "sqlite"), value(hide = true))]
     Energon,
     Wids,
     Hfutils,

@@ -11,21 +11,41 @@ use tarflume_packer::{Exit, Failure};
 /// The folder of new shards in a command.
 pub(super) const OUT: &str = "shards/";
 
-/// Returns the failure of a command that needs a data set, with what `path` is if it is none.
-pub(super) fn no_data_set(path: &Path, failure: Failure) -> Failure {
-    let Some((kind, step)) = misplaced(path, &failure) else { return failure };
-    let what = match kind {
-        PathKind::DataSet | PathKind::Tar { .. } | PathKind::Missing | PathKind::Unfinished => {
-            return failure;
-        }
-        kind => kind.name(),
-    };
-    told(path, &what, "not a data set", &step)
+/// What a command takes beside data sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Data sets, and single tars.
+    DataSets,
+    /// Folders of tars, too.
+    Tars,
 }
 
-/// As [`no_data_set`], for several places: the first that is none.
-pub(super) fn no_data_sets(paths: &[PathBuf], failure: Failure) -> Failure {
-    paths.iter().fold(failure, |failure, path| no_data_set(path, failure))
+/// Returns the failure of a command that needs data sets, with what a place is if it is none.
+pub(super) fn no_data_set<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+    takes: Takes,
+    failure: Failure,
+) -> Failure {
+    no_shards(paths, takes, Path::new(OUT), failure)
+}
+
+/// As [`no_data_set`], for a command that writes shards to `out`.
+pub(super) fn no_shards<'p>(
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+    takes: Takes,
+    out: &Path,
+    failure: Failure,
+) -> Failure {
+    for path in paths {
+        let Some((kind, step)) = misplaced(path, &failure) else { continue };
+        match kind {
+            PathKind::DataSet | PathKind::Tar { .. } | PathKind::Missing | PathKind::Unfinished => {
+            }
+            PathKind::Tars { .. } | PathKind::CompressedTar if takes == Takes::Tars => {}
+            kind => return told(path, &kind.name(), &step, out),
+        }
+    }
+    failure
 }
 
 /// Returns the failure of a build, with what a source is if it is no folder of samples.
@@ -49,12 +69,13 @@ pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Fa
                 );
                 return Failure::usage(text);
             }
-            PathKind::Parent(_) => {
+            PathKind::Parent(found) => {
+                let first =
+                    found.first().map(|first| Step::Reshard(first.clone()).command_into(out));
                 let text = format!(
-                    "{} is {what}, whose samples are packed already; put those of one into other shards with \
-                     `pack reshard`: {}",
+                    "{} is {what}, whose samples are packed already; put those of one into other shards with `{}`",
                     path.shown(),
-                    step.map(|step| step.command()).unwrap_or_default()
+                    first.unwrap_or_default()
                 );
                 return Failure::usage(text);
             }
@@ -96,14 +117,12 @@ fn misplaced(path: &Path, failure: &Failure) -> Option<(PathKind, Option<Step>)>
     Some((kind, step))
 }
 
-fn told(path: &Path, what: &str, instead: &str, step: &Option<Step>) -> Failure {
+fn told(path: &Path, what: &str, step: &Option<Step>, out: &Path) -> Failure {
     let path = path.shown();
-    Failure::usage(match step {
-        Some(Step::Name(paths)) => {
-            let named = Step::Name(paths.clone());
-            format!("{path} is {what}, {instead}; {} {}", named.verb(), named.command())
-        }
-        Some(step) => format!("{path} is {what}, {instead}; {} `{}`", step.verb(), step.command()),
-        None => format!("{path} is {what}, {instead}"),
-    })
+    let next = match step {
+        Some(step @ Step::Name(_)) => format!("; {} {}", step.verb(), step.command()),
+        Some(step) => format!("; {} `{}`", step.verb(), step.command_into(out)),
+        None => String::new(),
+    };
+    Failure::usage(format!("{path} is {what}, not a data set{next}"))
 }

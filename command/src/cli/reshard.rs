@@ -53,7 +53,7 @@ pub(super) struct Args {
     pub(super) sources: Vec<PathBuf>,
     /// Write the data set to this folder, created if missing, or to a URL: s3://BUCKET/PREFIX, gs://, az://
     #[arg(short, long, value_name = "DIR|URL")]
-    out: PathBuf,
+    pub(super) out: PathBuf,
 
     /// Limit shards to this size [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Shards")]

@@ -267,27 +267,32 @@ const COMMANDS: [(&[&str], &str); 11] = [
 ];
 
 /// Returns the error with a tip about the word that is wrong.
-pub(super) fn advised(mut error: clap::Error, line: &Command, words: &[OsString]) -> clap::Error {
+pub(super) fn advised(
+    mut error: clap::Error,
+    mut line: Command,
+    words: &[OsString],
+) -> clap::Error {
     let wrong = match error.kind() {
         ErrorKind::UnknownArgument => ContextKind::InvalidArg,
         ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
         _ => return error,
     };
     let Some(ContextValue::String(word)) = error.get(wrong) else { return error };
+    line.build(); // so that the usage of a subcommand names the program
     let command = words.iter().find_map(|word| line.find_subcommand(word));
     let tip = match (error.kind(), command) {
-        (ErrorKind::UnknownArgument, Some(command)) => option(word, command, line),
+        (ErrorKind::UnknownArgument, Some(command)) => option(word, command, &line),
         (ErrorKind::UnknownArgument, None) => without_command(words),
         _ => of_command(word, words),
     };
-    let has_similar = error.get(ContextKind::SuggestedArg).is_some();
+    let usage = command.unwrap_or(&line).clone().render_usage();
+    error.remove(ContextKind::Suggested); // to pass the option as a value, which suits no command
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-    } else if has_similar || words.iter().any(|word| word.to_string_lossy().starts_with("--")) {
-        // The tip to pass the option as a value suits no command.
-        error.remove(ContextKind::Suggested);
+        // That of the error names the option that clap took for similar.
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
     }
     error
 }

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::shown::shell_word;
+use tarflume_formats::shown::{ShowPath, shell_word};
 
-use crate::recognize::{PathKind, Samples, recognize};
+use crate::failure::Failure;
+use crate::recognize::{PathKind, Samples, Step, recognize};
+
+const PACKED: &str = "its samples are packed already; put them into other shards";
 
 /// Returns what to do with folders of images in which no sample has a JSON.
 pub(super) fn without_json(roots: &[PathBuf]) -> String {
@@ -25,6 +28,27 @@ pub(super) fn without_json(roots: &[PathBuf]) -> String {
         }
         None => format!("no sample has a JSON, and no folders name classes: give {alone}"),
     }
+}
+
+/// Refuses folders in which no sample was found because they hold shards.
+///
+/// # Errors
+/// Returns an error that names the command for shards.
+pub(super) fn refuse_packed(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    for root in roots {
+        let kind = recognize(root)?;
+        let shards = match &kind {
+            PathKind::DataSet | PathKind::Tars { .. } => root,
+            PathKind::Parent(found) => match found.first() {
+                Some(first) => first,
+                None => continue,
+            },
+            _ => continue,
+        };
+        let (what, again) = (kind.name(), Step::Reshard(shards.clone()).command_into(out));
+        return Err(Failure::usage(format!("{} is {what}; {PACKED} with `{again}`", root.shown())));
+    }
+    Ok(())
 }
 
 fn samples(root: &Path) -> Option<Samples> {

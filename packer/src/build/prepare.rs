@@ -200,6 +200,9 @@ fn plan(
         unlisted: 0,
         notes: scan.notes.clone(),
     };
+    if scanned.samples + scanned.present == 0 {
+        advice::refuse_packed(&request.roots, &request.out)?;
+    }
     let values: Vec<_> = scanned.problems.iter().map(Problem::to_value).collect();
     let faults = found.iter().any(|p| p.is_fault());
     if request.policy == Policy::Fail && faults && !request.dry_run {

@@ -23,7 +23,7 @@ use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
 use super::{Scan, refusal};
 use crate::failure::Failure;
-use crate::filter::Absent;
+use crate::filter::absent::Absent;
 use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
 use crate::units;

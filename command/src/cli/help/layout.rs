@@ -55,7 +55,10 @@ fn blocks(text: &str) -> Vec<Block> {
                 }
                 remark.push_str(rest);
             }
-            (_, 0) if rest.ends_with(':') && lines.peek().is_some_and(|next| next.starts_with(' ')) => {
+            (_, 0)
+                if rest.ends_with(':')
+                    && lines.peek().is_some_and(|next| next.starts_with(' ')) =>
+            {
                 blocks.push(Block::Heading(rest.into()));
             }
             (_, 0) => blocks.push(Block::Paragraph(rest.into())),

@@ -14,7 +14,8 @@ use tarflume_formats::{Error, Index, files};
 
 use super::sample::{TarPart, TarSample};
 use crate::failure::Failure;
-use crate::filter::{Facts, Filter, Lack, lacks};
+use crate::filter::absent::{Lack, lacks};
+use crate::filter::{Facts, Filter};
 use crate::json_rules;
 use crate::packed_shard::FrameReader;
 use crate::problem::ProblemKind;
