@@ -33,7 +33,7 @@ fn main() -> tarflume::Result<ExitCode> {
 }
 
 /// Returns the loader of a training: crops, labels, and an order that the seed determines.
-fn training(shards: &str, batch: usize) -> LoaderBuilder {
+fn training(shards: &str, batch: u64) -> LoaderBuilder {
     Loader::builder(shards)
         .shuffle(Shuffle::Full { seed: 42 })
         .image("jpg", RandomResizedCrop::new(224).flip(0.5))
