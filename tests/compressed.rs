@@ -122,6 +122,9 @@ fn damage_is_found_and_each_lost_sample_is_named() {
     place.pack("verify zstd").exits(1).says(&key).says("zstd frame is damaged");
     place.pack(&format!("cat zstd {}", photo.name)).exits(65).says("zstd frame is damaged");
     place.pack("reshard zstd -o new").exits(65).says("zstd frame is damaged");
+    let counted = place.pack("stats zstd").succeeds().stdout;
+    assert!(counted.contains("damaged-part jpg") && counted.contains(&key), "{counted}");
+    place.pack("view zstd -o page.html").succeeds();
     fs::write(&path, &whole[..whole.len() - 100]).unwrap();
     place.pack("verify --level quick zstd").exits(1);
     place.pack("verify zstd").exits(1);

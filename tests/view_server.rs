@@ -206,22 +206,28 @@ fn view_without_options_serves_and_options_of_the_file_need_it() {
     }
 }
 
-/// Runs `pack` in a terminal until it prints that Ctrl-C ends it (and an opener was called, if one is expected), then
-/// sends Ctrl-C. Prints what it said.
+/// Runs `pack view` in a terminal until it prints that Ctrl-C ends it (and an opener was called, if one is expected), then
+/// sends Ctrl-C. Prints what it said, for each of: with a screen, with a screen and `--serve`, without a screen.
 const IN_A_TERMINAL: &str = r#"
-import os, pty, signal, sys, time
-opens, program, *words = sys.argv[1:]
-pid, screen = pty.fork()
-if pid == 0:
-    os.execv(program, [program, *words])
-said = b""
-while b"Ctrl-C ends the server" not in said:
-    said += os.read(screen, 4096)
-while opens == "opens" and not os.path.exists("opened"):
-    time.sleep(0.01)
-os.kill(pid, signal.SIGINT)
-assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-sys.stdout.write(said.decode())
+import json, os, pty, signal, sys, time
+pack, path = sys.argv[1:]
+for name in ["SSH_CONNECTION", "SSH_TTY", "WAYLAND_DISPLAY"]:
+    os.environ.pop(name, None)
+all_said = []
+for display, options, opens in [(":0", [], True), (":0", ["--serve"], False), ("", [], False)]:
+    pid, screen = pty.fork()
+    if pid == 0:
+        os.environ.update(PATH=path, DISPLAY=display)
+        os.execv(pack, [pack, "view", "shards", *options])
+    said = b""
+    while b"Ctrl-C ends the server" not in said:
+        said += os.read(screen, 4096)
+    while opens and not os.path.exists("opened"):
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGINT)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    all_said.append(said.decode())
+print(json.dumps(all_said))
 "#;
 
 #[test]
@@ -233,21 +239,12 @@ fn a_desktop_opens_the_page_in_its_browser() {
     let opener = place.at("bin/xdg-open");
     fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", place.at("bin").display(), std::env::var("PATH").unwrap());
-    let run = |opens: &str, display: &str, option: &str| {
-        let start = format!(
-            "import os; os.environ.update(PATH={path:?}, DISPLAY={display:?}); os.environ.pop('SSH_CONNECTION', None); \
-             os.environ.pop('SSH_TTY', None); os.environ.pop('WAYLAND_DISPLAY', None)\n{IN_A_TERMINAL}"
-        );
-        let words = [opens, env!("CARGO_BIN_EXE_pack"), "view", "shards", option];
-        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-        python(&place, &start, &words).succeeds().stdout
-    };
-    let said = run("opens", ":0", "");
+    let said = python(&place, IN_A_TERMINAL, &[env!("CARGO_BIN_EXE_pack"), &path]).succeeds();
+    let said: Vec<String> = serde_json::from_str(&said.stdout).unwrap();
     let opened = fs::read_to_string(place.at("opened")).unwrap();
-    assert!(opened.starts_with("http://127.0.0.1:") && said.contains(&opened), "{opened}: {said}");
-    assert!(said.contains("the page opens in the browser"), "{said}");
-    for (display, option) in [(":0", "--serve"), ("", "")] {
-        let said = run("prints", display, option);
+    assert!(opened.starts_with("http://127.0.0.1:") && said[0].contains(&opened), "{said:?}");
+    assert!(said[0].contains("the page opens in the browser"), "{said:?}");
+    for said in &said[1..] {
         assert!(said.contains("http://127.0.0.1:") && !said.contains("opens"), "{said}");
     }
 }

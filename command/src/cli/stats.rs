@@ -45,7 +45,7 @@ pub(super) struct Measuring {
     #[arg(long, value_name = "PLACE", value_parser = ClassSource::parse)]
     class: Option<ClassSource>,
     /// Samples whose JSON and picture header are read, spread evenly: a number, or `all` [default:
-    /// 100000]
+    /// 100000; all for the server of `pack view`]
     #[arg(long, value_name = "N", value_parser = examined)]
     examine: Option<u64>,
     /// Measure one split alone
