@@ -70,5 +70,18 @@ fn tars_without_checksums_are_compared_by_size_with_a_warning() {
     fs::copy(tar, place.at("plain/a.tar")).unwrap();
     let run = place.pack("diff plain/a.tar plain/a.tar").succeeds();
     assert!(run.stderr.contains("compared by size alone"), "{}", run.stderr);
+    let strict = place.pack("diff --require-checksums plain/a.tar plain/a.tar").exits(2);
+    strict.says("error: ").says("compared by size alone");
+    place.pack("diff --require-checksums before before").succeeds();
     place.pack("diff before nowhere").exits(2).says("nowhere");
+}
+
+#[test]
+fn a_tar_without_a_manifest_is_compared_without_classes_with_a_warning() {
+    let place = Place::new();
+    place.file("photos/cat/a.jpg", tarflume_fixtures::flat_jpeg(b"a"));
+    place.file("photos/dog/b.jpg", tarflume_fixtures::flat_jpeg(b"b"));
+    place.pack("build photos -o set --label folder").succeeds();
+    let run = place.pack("diff set set/shard-000000.tar").succeeds();
+    run.says("warning: set/shard-000000.tar has no dataset.json, so classes and columns");
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::harness::{Place, without_digest};
+use crate::harness::{Place, tool, without_digest};
 
 /// Eight pictures of cats and dogs, labeled by their folders.
 fn pets() -> Place {
@@ -99,4 +99,16 @@ fn a_manifest_of_an_earlier_version_stays_readable_and_can_get_a_digest() {
     place.pack("index --accept-edits set").succeeds();
     assert_eq!(fs::read_to_string(place.at("set/dataset.json")).unwrap(), text);
     place.pack("verify --require-checksums set").succeeds();
+}
+
+#[test]
+fn the_digest_is_that_of_b3sum_over_the_text_without_white_space() {
+    let place = pets();
+    let text = fs::read_to_string(place.at("set/dataset.json")).unwrap();
+    let stated = place.manifest("set")["manifest_blake3"].as_str().unwrap().to_string();
+    // No string of this manifest has a line end, or a colon before a blank.
+    let lines: String = text.lines().map(str::trim).collect();
+    place.file("text", lines.replace("\": ", "\":").replace(&stated, ""));
+    let run = tool(&place, "b3sum", &["text"]);
+    assert!(run.stdout.starts_with(&stated), "{run:#?}");
 }

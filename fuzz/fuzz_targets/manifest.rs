@@ -6,7 +6,9 @@ use tarflume_formats::ShardRecord;
 use tarflume_formats::manifest::Manifest;
 
 fuzz_target!(|json: &[u8]| {
-    if let Ok(manifest) = Manifest::from_json(json) {
+    // Nearly no changed input has the digest of its own text.
+    if let Ok(manifest) = Manifest::from_edited_json(json) {
+        let _ = Manifest::from_json(json);
         let written = manifest.to_json();
         let again = Manifest::from_json(&written).expect("what was written is read");
         assert_eq!(again, manifest);

@@ -208,13 +208,11 @@ fn with_sidecar(tar: PathBuf, index: Index, access: Access<'_>) -> Result<Shard,
 }
 
 fn open_tar(path: &Path, access: Access<'_>) -> Result<Shard, Failure> {
-    let of_sidecar = packed_shard::tar_of_sidecar(path)?;
-    let tar = of_sidecar.as_deref().unwrap_or(path);
+    let tar = &packed_shard::tar_of_sidecar(path)?.unwrap_or_else(|| path.into());
     let sidecar = index_path(tar);
     if files::exists(&sidecar)? {
         let index = Index::open(&sidecar)?;
-        let found = files::metadata(tar, "open")?;
-        index.check_tar(tar, found.len())?;
+        index.check_tar(tar, files::metadata(tar, "open")?.len())?;
         return with_sidecar(tar.into(), index, access);
     }
     let ignore_zeros = access.ignore_zeros;

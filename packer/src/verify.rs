@@ -35,6 +35,7 @@ use tarflume_formats::{About, Index, IrregularJpegs};
 
 use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
+use crate::exit::Exit;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::failure::Failure;
 use crate::foreign_index;
@@ -106,9 +107,12 @@ pub fn verify(
     let (urls, local): (Vec<_>, Vec<_>) =
         expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
     let local = if options.changed { sets::of_changed(&local)? } else { local };
-    let sets::Found { mut sets, nothing } = sets::find(&local, options)?;
+    let sets::Found { mut sets, mut nothing } = sets::find(&local, options)?;
     for url in &urls {
-        sets.push(remote::set(url, options)?);
+        match remote::set(url, options) {
+            Err(failure) if failure.exit == Exit::Usage => nothing.push(failure),
+            set => sets.push(set?),
+        }
     }
     if sets.is_empty() {
         return Err(nothing

@@ -15,6 +15,7 @@ import xmlschema
 import yaml
 
 import tarflume
+import tarflume.torch
 from conftest import PACK, ROOT, pack, picture
 
 SCHEMAS = ROOT / "python" / "tests" / "schemas"
@@ -68,6 +69,27 @@ def test_reports_of_what_was_not_checked_are_valid_and_no_success(sets):
     assert not invocation["executionSuccessful"] and len(invocation["toolExecutionNotifications"]) == 2
     report = tarflume.pack.verify(sets / "good", schema={"nope": sets / "label.json"}, progress=False)
     assert not report.whole and "no part 'nope'" in report["unchecked"][0]
+
+
+def test_exchanged_classes_never_reach_a_loader(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        picture(len(name)).save(tmp_path / "photos" / name / "a.jpg")
+    pack("build", tmp_path / "photos", "-o", tmp_path / "set", "--label", "folder")
+    about = tmp_path / "set" / "dataset.json"
+    text = about.read_text()
+    about.write_text(text.replace('"cat"', '"?"').replace('"dog"', '"cat"').replace('"?"', '"dog"'))
+    for opened in (tarflume.Loader, tarflume.Dataset, tarflume.torch.Dataset):
+        with pytest.raises(tarflume.errors.DamagedError, match="pack index --accept-edits"):
+            list(opened(tmp_path / "set"))
+    accepted = tarflume.pack.index(tmp_path / "set", accept_edits=True, progress=False)
+    assert not accepted["manifests"][0]["kept"]
+    assert tarflume.Dataset(tmp_path / "set").classes == {0: "dog", 1: "cat"}
+    report = tarflume.pack.verify(tmp_path / "set", progress=False)
+    assert {problem["kind"] for problem in report["problems"]} == {"class-name"}
+    # Indentation and line ends of Git or an editor are no change.
+    about.write_text(json.dumps(json.loads(text), indent=1).replace("\n", "\r\n"))
+    assert tarflume.Dataset(tmp_path / "set").classes == {0: "cat", 1: "dog"}
 
 
 def action(root, tmp_path, **inputs):

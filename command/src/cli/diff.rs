@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// Print the totals only
     #[arg(long)]
     summary: bool,
+    /// End with 2 if a data set has no checksums, so that parts are compared by size alone. By default that is a warning
+    #[arg(long)]
+    require_checksums: bool,
     /// Print text, or one JSON object a line, the totals last
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -73,11 +76,24 @@ pub(super) fn run(args: &Args) -> Outcome {
         out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;
     }
     if !totals.has_checksums {
-        print_message!(
-            "warning: {} or {} has no checksums, so parts are compared by size alone; `pack index --force DIR` adds them",
+        let text = format!(
+            "{} or {} has no checksums, so parts are compared by size alone; `pack index --force DIR` adds them",
             args.before.shown(),
             args.after.shown()
         );
+        if args.require_checksums {
+            return Err(Failure::usage(text));
+        }
+        print_message!("warning: {text}");
+    }
+    for (path, one, other) in [(&args.before, &before, &after), (&args.after, &after, &before)] {
+        let is_described = other.manifest.as_ref().is_some_and(|m| !m.about.is_empty());
+        if one.manifest.is_none() && is_described {
+            print_message!(
+                "warning: {} has no dataset.json, so classes and columns are not compared",
+                path.shown()
+            );
+        }
     }
     Ok(if totals.are_same() && tables.is_empty() { Exit::Done } else { Exit::Problems })
 }
