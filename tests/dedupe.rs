@@ -8,6 +8,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use tarflume_fixtures::{Photo, PhotoKind};
 
+use crate::faults::{Call, Deed, judged};
 use crate::harness::Place;
 
 fn photo(seed: u64) -> Vec<u8> {
@@ -154,4 +155,57 @@ fn damaged_images_and_samples_without_one_are_counted() {
     run.says("17 images of 18 samples").says("1 could not be decoded");
     place.pack("dedupe --part png damaged").succeeds();
     place.pack("dedupe none").exits(2);
+}
+
+/// What happens to a call on a file.
+const DEEDS: [(&str, fn() -> Deed); 4] = [
+    ("EIO", || Deed::Fail(libc::EIO)),
+    ("ENOMEM", || Deed::Fail(libc::ENOMEM)),
+    ("ENOSPC", || Deed::Fail(libc::ENOSPC)),
+    ("kill", || Deed::Kill),
+];
+
+#[test]
+fn a_dedupe_that_fails_or_is_killed_leaves_a_whole_list_or_none() {
+    let place = Place::new();
+    for n in 0..4 {
+        place.file(format!("photos/{n}.jpg"), photo(n));
+    }
+    place.file("photos/5-same.jpg", photo(3));
+    place.file("photos/6-quality.jpg", changed(2, |image| image, 50));
+    place.pack("build photos -o set --require image --shards 2").succeeds();
+    let words = "dedupe set --near --jobs 1 --exclude-list lists/a.jsonl";
+    let list = || fs::read_to_string(place.at("lists/a.jsonl")).ok();
+    fs::create_dir(place.at("lists")).unwrap();
+    let mut calls: Vec<Call> = Vec::new();
+    let ran = judged(&place, words, |call| {
+        calls.push(call.clone());
+        Deed::Go
+    });
+    let Some(ran) = ran else { return };
+    let expected = list().unwrap();
+    assert_eq!((ran.exit, expected.lines().count()), (1, 2), "{}", ran.stderr);
+    assert!(calls.len() > 30, "the tracer sees too little: {calls:?}");
+    for (n, target) in calls.iter().enumerate() {
+        // Another deed from call to call; from this call on, as a disk that is broken.
+        let (what, deed) = DEEDS[n % DEEDS.len()];
+        let _ = fs::remove_file(place.at("lists/a.jsonl"));
+        let ran = judged(&place, words, |call| {
+            let same = (call.name, &call.path) == (target.name, &target.path);
+            if same && call.nth >= target.nth { deed() } else { Deed::Go }
+        });
+        let ran = ran.expect("it could trace before");
+        let about = format!("{what} at {} {} of {}", target.name, target.nth, target.path);
+        match ran.exit {
+            // It found everything: a call whose failure does no harm.
+            1 => assert_eq!(list().as_ref(), Some(&expected), "{about}: {}", ran.stderr),
+            75 | 137 => assert!(list().is_none_or(|list| list == expected), "{about}"),
+            exit => panic!("{about}: exit {exit}: {}", ran.stderr),
+        }
+        if what == "kill" || n % 8 == 0 {
+            place.pack(words).exits(1);
+            assert_eq!(list().as_ref(), Some(&expected), "{about}");
+            assert_eq!(place.names("lists"), ["a.jsonl"], "{about}");
+        }
+    }
 }

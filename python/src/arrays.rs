@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tarflume::{ArrayOrder, ArrayPlace, DType};
+use tarflume_formats::shown::ShowPath;
 
 use crate::column::Column;
 use crate::errors::{OrRaise, usage};

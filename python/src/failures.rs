@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, Problem};
 
 use crate::json::from_json;
