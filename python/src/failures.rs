@@ -8,26 +8,11 @@ use serde_json::{Value, json};
 use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, Problem};
 
+use crate::flags::keywords;
 use crate::json::from_json;
 
 /// Problems in the exception's text. The exception's list contains all.
 const SHOWN: usize = 3;
-
-/// Flags without a value.
-const SWITCHES: [&str; 9] = [
-    "entry-points",
-    "ext-by-content",
-    "follow-links",
-    "force",
-    "fresh",
-    "ignore-zeros",
-    "per-line",
-    "special-tokens",
-    "split-special-tokens",
-];
-/// Flags whose values are text in Python.
-const TEXTS: [&str; 9] =
-    ["check", "json", "json-rules", "keep-empty", "level", "names", "numbers", "on-problem", "to"];
 
 /// The error of a job.
 pub(crate) struct JobFailure {
@@ -92,56 +77,4 @@ impl JobFailure {
         }
         Ok(PyErr::from_value(error))
     }
-}
-
-/// Replaces flags of the command line by keywords. Commands between backquotes do not change.
-pub(crate) fn keywords(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("--") {
-        let (before, behind) = (&rest[..at], &rest[at + 2..]);
-        out.push_str(before);
-        let in_command = out.matches('`').count() % 2 == 1;
-        let begins = out.is_empty() || out.ends_with([' ', '(', '\n']);
-        if in_command || !begins {
-            out.push_str("--");
-            rest = behind;
-            continue;
-        }
-        let end = behind.find(|c: char| !c.is_ascii_lowercase() && c != '-');
-        let (name, more) = behind.split_at(end.unwrap_or(behind.len()));
-        out.push_str(&name.replace('-', "_"));
-        rest = more;
-        if SWITCHES.contains(&name) {
-            out.push_str("=True");
-        } else if takes_value(more) {
-            out.push('=');
-            rest = &more[1..];
-            if TEXTS.contains(&name) {
-                let value = first_word(rest);
-                out.push_str(&quoted(value));
-                rest = &rest[value.len()..];
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The first word of a text, without the punctuation after it.
-fn first_word(text: &str) -> &str {
-    let word = text.split([' ', '\n']).next().unwrap_or(text);
-    word.trim_end_matches([',', ';', ':', '.', ')'])
-}
-
-/// A value as Python's text; `skip|quarantine` are two.
-fn quoted(value: &str) -> String {
-    let words: Vec<String> = value.split('|').map(|word| format!("\"{word}\"")).collect();
-    words.join(" or ")
-}
-
-/// `--shards 5`, `--on-problem skip|quarantine`; but not `--prefix was 'a'`.
-fn takes_value(behind: &str) -> bool {
-    let word = behind.strip_prefix(' ').and_then(|behind| behind.split(' ').next());
-    word.is_some_and(|word| !matches!(word, "was" | "to" | "and" | "or" | "it" | "the" | ""))
 }

@@ -44,6 +44,7 @@ mod export;
 mod failures;
 mod fallback;
 mod fetch_stats;
+mod flags;
 mod gate;
 mod json;
 mod json_default;

@@ -51,7 +51,7 @@ pub(crate) fn threads(py: Python<'_>, number: Option<Number<u64>>) -> PyResult<O
 /// `shard_size=`: a number of bytes, or text such as "256MiB".
 pub(crate) fn bytes(py: Python<'_>, what: &str, size: &Bound<'_, PyAny>) -> PyResult<u64> {
     let text = size.str()?.to_string();
-    size::parse(&text).map_err(|error| usage(py, format!("{what}={text}: {error}")))
+    size::parse(&text).map_err(|error| usage(py, format!("{what}={text:?}: {error}")))
 }
 
 /// Starts to build a data set.

@@ -25,7 +25,8 @@ use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 
 use crate::errors::bug;
-use crate::failures::{JobFailure, keywords};
+use crate::failures::JobFailure;
+use crate::flags::keywords;
 use crate::json::from_json;
 use crate::storage::Pairs;
 use tarflume_formats::IgnorePoison;
