@@ -33,7 +33,7 @@ fn main() -> tarflume::Result<ExitCode> {
 }
 
 /// Returns the loader of a training: crops, labels, and an order that the seed determines.
-fn training(shards: &str, batch: usize) -> LoaderBuilder {
+fn training(shards: &str, batch: u64) -> LoaderBuilder {
     Loader::builder(shards)
         .shuffle(Shuffle::Full { seed: 42 })
         .image("jpg", RandomResizedCrop::new(224).flip(0.5))
@@ -47,7 +47,9 @@ fn keys(loader: &Loader, epoch: u64, batches: usize) -> tarflume::Result<Vec<Str
     let mut keys = Vec::new();
     for batch in loader.epoch(epoch).take(batches) {
         let batch: Batch = batch?;
-        keys.extend((0..batch.len()).map(|row| String::from_utf8_lossy(batch.key(row)).into_owned()));
+        keys.extend(
+            (0..batch.len()).map(|row| String::from_utf8_lossy(batch.key(row)).into_owned()),
+        );
     }
     Ok(keys)
 }
