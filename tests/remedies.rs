@@ -171,3 +171,58 @@ fn an_unknown_key_is_answered_with_similar_ones() {
     assert!(cat("qqqq.jpg").contains("no sample with key qqqq; `pack ls` lists all keys"));
     place.pack("ls set --split val").exits(2).says("the data set has no splits");
 }
+
+#[test]
+fn a_misspelt_name_is_answered_with_those_that_there_are() {
+    let place = Place::new();
+    place.pair("photos/a").pair("photos/b");
+    place.pack("build photos -o set").succeeds();
+    for (words, exit, told) in [
+        ("build photo -o o", 2, "photo: there is no such folder"),
+        (
+            "build photos -o o --split train=0.5,val=0.5 --stratify clas",
+            1,
+            "has no /clas, but /class",
+        ),
+        ("build photos -o o --split-by /clas", 1, "its JSON has no /clas, but /class"),
+        ("build photos -o o --require jpeg,json", 2, "give --require jpg"),
+        (
+            "build photos -o columns --columns klass:u32",
+            0,
+            "no sample has a value of column 'klass'",
+        ),
+        (
+            "reshard set -o dropped --drop jpeg",
+            0,
+            "no sample has a part 'jpeg' (--drop); there are: jpg, json",
+        ),
+        (
+            "reshard set -o o --parts png",
+            1,
+            "no sample has a part 'png' (--parts); there are: jpg, json",
+        ),
+        ("reshard set -o renamed --rename jpeg=png", 0, "no sample has a part 'jpeg' (--rename)"),
+        ("reshard set -o o --keys none.txt", 2, "cannot read the list of keys"),
+        (
+            "export set --to csv -o o.csv --parts jpeg",
+            2,
+            "no sample has a part 'jpeg'; there are: jpg, json",
+        ),
+        (
+            "stats set --class json:/clas",
+            0,
+            "no sample that was read has a value at --class json:/clas",
+        ),
+    ] {
+        place.pack(words).exits(exit).says(told);
+        let _ = fs::remove_dir_all(place.at("o"));
+    }
+    // What there is gives no notice.
+    for words in [
+        "build photos -o c --columns class:u32",
+        "reshard set -o d --drop json --rename jpg=jpeg",
+    ] {
+        let told = place.pack(words).succeeds().stderr;
+        assert!(!told.contains("column 'class'") && !told.contains("part 'jpg'"), "{told}");
+    }
+}

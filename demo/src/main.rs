@@ -47,7 +47,9 @@ fn keys(loader: &Loader, epoch: u64, batches: usize) -> tarflume::Result<Vec<Str
     let mut keys = Vec::new();
     for batch in loader.epoch(epoch).take(batches) {
         let batch: Batch = batch?;
-        keys.extend((0..batch.len()).map(|row| String::from_utf8_lossy(batch.key(row)).into_owned()));
+        keys.extend(
+            (0..batch.len()).map(|row| String::from_utf8_lossy(batch.key(row)).into_owned()),
+        );
     }
     Ok(keys)
 }

@@ -73,7 +73,7 @@ impl KeyList {
     /// # Errors
     /// Returns an error if the file cannot be read, and the errors of [`KeyList::parse`].
     pub fn read(path: &Path) -> Result<KeyList> {
-        let text = fs::read(path).map_err(|e| Error::io(e, "read the exclude list", path))?;
+        let text = fs::read(path).map_err(|e| Error::io(e, "read the list of keys", path))?;
         KeyList::parse(&text).map_err(|e| e.with_path(path))
     }
 

@@ -20,7 +20,7 @@ pub use append::AppendOptions;
 pub use finalize::finalize;
 pub use options::{BuildOptions, SHARD_SIZE, jobs};
 pub use prepare::{Prepared, Ready, Scanned, prepare};
-pub use publish::{Built, conclude, kept, look_at_contents, mend};
+pub use publish::{Built, conclude, empty_columns, kept, look_at_contents, mend};
 #[doc(hidden)]
 pub use rehearse::rehearse;
 pub use request::Request;

@@ -19,7 +19,7 @@ pub(crate) mod rows;
 pub(crate) mod shard;
 pub(crate) mod sidecar;
 mod unsorted;
-mod values;
+pub(crate) mod values;
 
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ const SETTERS: [(&str, &str); 3] =
     [("batch", "batch_size"), ("remainder", "drop_last"), ("threads", "num_threads")];
 
 /// What the crates below write in the words of Rust, and the same in those of Python.
-const PHRASES: [(&str, &str); 10] = [
+const PHRASES: [(&str, &str); 13] = [
     ("Split::new(rank, world)", "rank= and world_size="),
     (".device(..)", "device=\"cuda\""),
     ("Shuffle::Shards", "shuffle=\"shards\""),
@@ -15,6 +15,9 @@ const PHRASES: [(&str, &str); 10] = [
     ("Blocks { block: 64, window: 16, .. }", "block_size=64, window=16"),
     ("add by_shard() to the split", "give divide=\"shard\""),
     ("leave out by_shard()", "leave out divide=\"shard\""),
+    ("; split by position", "; give divide=\"sample\""),
+    ("or split by position", "or give divide=\"sample\""),
+    ("and split by position", "and give divide=\"sample\""),
     ("Loader::mixture", "a list of (shards, weight)"),
     ("use .padded()", "use padded()"),
 ];

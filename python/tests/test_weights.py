@@ -155,7 +155,7 @@ def test_numbers_of_all_samples_are_read_once_and_kept(uneven, tmp_path):
         ({"weights": [0.5] * 96}, "one whole number for each sample"),
         ({"weights": [-1] * 96}, "a sample has weight -1"),
         ({"weights": [1] * 96, "shuffle": "blocks"}, 'shuffle="full"'),
-        ({"weights": [1, 2] * 48, "divide": "shard", "world_size": 2}, "split by position"),
+        ({"weights": [1, 2] * 48, "divide": "shard", "world_size": 2}, 'give divide="sample"'),
         ({"weights": "txt"}, "no sample has a part 'txt'"),
     ],
 )

@@ -96,14 +96,14 @@ pub(super) fn run(args: &Args) -> Outcome {
     let stats = &measured.stats;
     let mut to = out::screen();
     let written = match args.format {
-        Format::Text => text(&mut to, stats),
+        Format::Text => text(&mut to, stats, args.measuring.class.as_ref()),
         Format::Json => writeln!(to, "{}", shown::json_lines(stats)),
     };
     out::printed(written.and_then(|()| to.flush()))?;
     Ok(Exit::Done)
 }
 
-fn text(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
+fn text(to: &mut impl Write, stats: &Stats, class: Option<&ClassSource>) -> io::Result<()> {
     let shards = units::counted(stats.shards, "shard", "shards");
     writeln!(
         to,
@@ -117,7 +117,7 @@ fn text(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
     writeln!(to)?;
     parts(to, stats)?;
     pictures(to, stats)?;
-    classes(to, stats)?;
+    classes(to, stats, class)?;
     problems(to, stats)
 }
 
@@ -169,9 +169,16 @@ fn pictures(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
 /// Classes of the text form; the JSON has all.
 const CLASSES: usize = 20;
 
-fn classes(to: &mut impl Write, stats: &Stats) -> io::Result<()> {
+fn classes(to: &mut impl Write, stats: &Stats, class: Option<&ClassSource>) -> io::Result<()> {
     let Some(source) = stats.class_source.as_ref().filter(|_| !stats.classes.is_empty()) else {
-        return writeln!(to, "\nno classes were found; name their place with --class");
+        return match class {
+            Some(class) => writeln!(
+                to,
+                "\nno classes were found: no sample that was read has a value at --class {class}; `pack ls` and \
+                 `pack cat` show parts and fields"
+            ),
+            None => writeln!(to, "\nno classes were found; name their place with --class"),
+        };
     };
     let count = units::counted(stats.classes.len() as u64, "class", "classes");
     let labeled = units::counted(stats.labeled, "sample", "samples");

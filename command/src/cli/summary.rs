@@ -147,12 +147,14 @@ fn absent(scanned: &Scanned, show: ShowArgs) {
 
 /// Prints lines about the sources, which change no exit code.
 fn notes(scanned: &Scanned, show: ShowArgs) {
-    for text in &scanned.notes {
-        if show.is_json() {
-            print_message!("{}", shown::json(&json!({"event": "notice", "text": text})));
-        } else if !show.quiet {
-            out::print_wrapped(format!("notice: {}", shown::text(text)));
-        }
+    scanned.notes.iter().for_each(|text| notice(text, show));
+}
+
+fn notice(text: &str, show: ShowArgs) {
+    if show.is_json() {
+        print_message!("{}", shown::json(&json!({"event": "notice", "text": text})));
+    } else if !show.quiet {
+        out::print_wrapped(format!("notice: {}", shown::text(text)));
     }
 }
 
@@ -192,6 +194,13 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
         return;
     }
     out::print_wrapped(build::kept(ran));
+}
+
+/// Prints the typed columns without values.
+pub(super) fn empty_columns(names: &[String], show: ShowArgs) {
+    for name in names {
+        notice(&format!("no sample has a value of column '{name}' (--columns)"), show);
+    }
 }
 
 pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {

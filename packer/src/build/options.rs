@@ -201,7 +201,7 @@ impl BuildOptions {
             return Err(Failure::usage(text));
         }
         let require = match &self.require {
-            Some(words) => Require::parse(words),
+            Some(words) => Require::parse(words).renamed_by(&exts)?,
             None if label.is_some() => Require::parse("image"), // the label makes the JSON
             None if sources.is_empty() && (join.is_certain() || !pair.is_empty()) => {
                 Require::parse("image")

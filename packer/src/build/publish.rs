@@ -1,12 +1,15 @@
 //! The end of a build: packed shards -> a published data set, or a refusal.
 
-use tarflume_formats::{Manifest, Plan};
+use std::path::Path;
+
+use tarflume_formats::{Manifest, Plan, open_index};
 
 use super::finalize::finalize;
 use super::prepare::{Ready, Scanned};
 use super::request::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
+use crate::index::values;
 use crate::problem::Problem;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
@@ -70,6 +73,28 @@ pub fn look_at_contents(
         write_problems(&Staging::of(&request.out).problems_path(), &values)?;
     }
     Ok(())
+}
+
+/// Returns the typed columns of a published data set in which no sample has a value: their fields may be misspelt.
+///
+/// # Errors
+/// Returns an error if a sidecar cannot be read.
+pub fn empty_columns(out: &Path, manifest: &Manifest) -> Result<Vec<String>, Failure> {
+    if manifest.sidecar_columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut empty: Option<Vec<String>> = None;
+    for entry in manifest.shards.iter().filter(|entry| entry.samples > 0) {
+        let missing = values::missing(&open_index(out, entry)?)?;
+        match &mut empty {
+            None => empty = Some(missing),
+            Some(empty) => empty.retain(|name| missing.contains(name)),
+        }
+        if empty.as_ref().is_some_and(Vec::is_empty) {
+            break;
+        }
+    }
+    Ok(empty.into_iter().flatten().collect())
 }
 
 /// Returns the advice after a refused scan.

@@ -19,7 +19,10 @@ pub(super) fn check_folders(roots: &[PathBuf], out: &Path) -> Result<(), Failure
     let inner = real(out)?;
     for root in roots {
         if !files::is_folder(root)? {
-            return Err(Failure::usage(no_folder(root)));
+            return Err(Failure::usage(match files::exists(root)? {
+                true => no_folder(root),
+                false => format!("{}: there is no such folder", root.shown()),
+            }));
         }
         if inner.starts_with(real(root)?) {
             return Err(Failure::usage(format!(

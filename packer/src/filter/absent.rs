@@ -114,23 +114,33 @@ impl Operand {
     }
 }
 
-/// Returns the fields of the object in which `pointer` ends.
+/// Returns the fields beside `pointer` as conditions write them.
 fn fields(ext: &str, json: &Value, pointer: &str) -> String {
+    match names_beside(json, pointer) {
+        Some(names) => listed(names.iter().map(|name| format!("{ext}:{name}")).collect()),
+        None => format!("no JSON object with fields in the part {ext}"),
+    }
+}
+
+/// Returns the pointers of the fields of the object in which `pointer` should end, or of the one around it; `None` if
+/// there are none.
+pub(crate) fn beside(json: &Value, pointer: &str) -> Option<String> {
+    names_beside(json, pointer).map(listed)
+}
+
+fn names_beside(json: &Value, pointer: &str) -> Option<Vec<String>> {
     let mut parent = pointer;
     while let Some((above, _)) = parent.rsplit_once('/') {
         parent = above;
         if let Some(Value::Object(members)) = json.pointer(parent) {
             let field = |name: &String| {
                 let name = name.replace('~', "~0").replace('/', "~1");
-                shown::text(&format!("{ext}:{parent}/{name}")).into_owned()
+                shown::text(&format!("{parent}/{name}")).into_owned()
             };
-            return match members.is_empty() {
-                true => format!("no field in {ext}:{parent}"),
-                false => listed(members.keys().map(field).collect()),
-            };
+            return (!members.is_empty()).then(|| members.keys().map(field).collect());
         }
     }
-    format!("no JSON object in the part {ext}")
+    None
 }
 
 fn listed(mut names: Vec<String>) -> String {

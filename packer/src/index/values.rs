@@ -6,7 +6,7 @@ use tarflume_formats::{Index, Result};
 ///
 /// # Errors
 /// Returns an error if the sidecar is damaged.
-pub(super) fn missing(index: &Index) -> Result<Vec<String>> {
+pub(crate) fn missing(index: &Index) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut text = Vec::new();
     for (number, column) in index.columns()?.iter().enumerate() {

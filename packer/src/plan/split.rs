@@ -13,6 +13,7 @@ use tarflume_formats::name;
 
 use super::duplicates::Decided;
 use crate::failure::Failure;
+use crate::filter::absent::beside;
 use crate::json_rules;
 use crate::label::FolderRule;
 use crate::part_bytes::json_of;
@@ -274,7 +275,10 @@ fn at_pointer(json: &[u8], pointer: &str, rules: JsonRules) -> Valued {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
         Some(_) => Err(format!("the value at {pointer} of its JSON is no text or number")),
-        None => Err(format!("its JSON has no {pointer}")),
+        None => Err(match beside(&json, pointer) {
+            Some(fields) => format!("its JSON has no {pointer}, but {fields}"),
+            None => format!("its JSON has no {pointer}"),
+        }),
     }
 }
 

@@ -11,6 +11,8 @@ use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::IMAGE_EXTS;
 use tarflume_formats::IgnorePoison;
 
+use crate::failure::Failure;
+
 /// The map from source extensions to shard extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtMap(BTreeMap<String, String>);
@@ -53,6 +55,11 @@ impl ExtMap {
         let mapped =
             self.0.iter().filter(move |(_, to)| *to == shard).map(|(from, _)| from.as_str());
         mapped.chain([shard])
+    }
+
+    /// Returns the extensions that are renamed.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
     }
 
     /// Returns the map's text for the plan's options.
@@ -115,6 +122,24 @@ impl Require {
     pub fn parse(text: &str) -> Require {
         let words = text.split(',').map(|w| w.trim().trim_start_matches('.').to_ascii_lowercase());
         Require(words.filter(|w| !w.is_empty()).collect())
+    }
+
+    /// Returns the requirements, of extensions as they are in shards.
+    ///
+    /// # Errors
+    /// Returns an error that names the extension in shards for one that files alone have.
+    pub(crate) fn renamed_by(self, exts: &ExtMap) -> Result<Require, Failure> {
+        match self
+            .0
+            .iter()
+            .find_map(|word| exts.0.get_key_value(word))
+            .filter(|(from, to)| from != to)
+        {
+            Some((from, to)) => Err(Failure::usage(format!(
+                "--require {from}: files of this extension get the extension {to} (--ext-map); give --require {to}"
+            ))),
+            None => Ok(self),
+        }
     }
 
     /// Returns the same requirements without `ext`, which samples get later.

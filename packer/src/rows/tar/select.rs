@@ -3,14 +3,14 @@
 //! Conditions read the JSON of samples. Samples are collected in batches, so that several threads read and
 //! evaluate at the same time; the order stays that of the tar.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tarflume_formats::json::{Value as Json, parse};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Error, Index, files};
+use tarflume_formats::{Error, Index, files, name};
 
 use super::sample::{TarPart, TarSample};
 use crate::failure::Failure;
@@ -68,6 +68,8 @@ pub(super) struct Sink<'a, 'o> {
     places: HashMap<Vec<u8>, usize>,
     /// Pieces of samples that were joined to earlier ones.
     rejoined: u64,
+    /// The extensions of all parts.
+    exts: BTreeSet<Vec<u8>>,
     samples: u64,
     /// The open tar, as long as no file of it was met.
     unmet: Option<PathBuf>,
@@ -87,6 +89,7 @@ impl<'a, 'o> Sink<'a, 'o> {
             batch: Vec::new(),
             places: HashMap::new(),
             rejoined: 0,
+            exts: BTreeSet::new(),
             samples: 0,
             unmet: None,
             empty: 0,
@@ -240,6 +243,11 @@ impl<'a, 'o> Sink<'a, 'o> {
 
     fn keep(&mut self, sample: &TarSample, key: &[u8]) -> Result<(), Failure> {
         let options = self.options();
+        for part in &sample.parts {
+            if !self.exts.contains(&part.source) {
+                self.exts.insert(part.source.clone());
+            }
+        }
         let mut parts: Vec<(String, RowPart<'static>)> = Vec::with_capacity(sample.parts.len());
         let mut wrong = None;
         for part in sample.parts.iter().filter(|part| options.parts.takes(&part.source)) {
@@ -286,7 +294,26 @@ impl<'a, 'o> Sink<'a, 'o> {
             let note = format!("{pieces} of samples joined to earlier parts of the same key");
             self.builder.notes.push(note);
         }
+        self.note_absent();
         Ok(())
+    }
+
+    /// Notes the extensions of `--parts`, `--drop` and `--rename` that no part has.
+    fn note_absent(&mut self) {
+        let options = self.options();
+        let (only, dropped) = options.parts.planned();
+        let renamed = if options.rejoins { options.exts.names() } else { Vec::new() };
+        let given = [("--parts", only), ("--drop", dropped), ("--rename", renamed)];
+        for (option, exts) in given.iter().filter(|_| !self.exts.is_empty()) {
+            for ext in exts.iter().filter(|ext| !self.exts.contains(ext.as_bytes())) {
+                let there: Vec<String> = self.exts.iter().map(|ext| name::shown(ext)).collect();
+                self.builder.notes.push(format!(
+                    "no sample has a part '{}' ({option}); there are: {}",
+                    name::shown(ext.as_bytes()),
+                    there.join(", ")
+                ));
+            }
+        }
     }
 }
 
