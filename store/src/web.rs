@@ -180,7 +180,7 @@ fn trouble(error: &object_store::client::HttpError, ask: &Ask<'_>) -> Trouble {
         | HttpErrorKind::Interrupted => Trouble::Passing(text),
         _ => {
             let kind = match text.contains(TooLong::TEXT) {
-                true => ErrorKind::Answer,
+                true => ErrorKind::TooLong,
                 false => ErrorKind::Machine,
             };
             Trouble::Final(Error::new(kind, ask.place, format!("cannot read: {text}")))
