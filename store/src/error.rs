@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Changed,
     /// The store answers in a way that the protocol does not allow.
     Answer,
+    /// What is read whole is longer than its limit.
+    TooLong,
     /// The store or the network failed in a way that may pass.
     Machine,
 }
@@ -127,7 +129,7 @@ impl Error {
                 "; a proxy between here and the store seems to remove the length of answers";
             (ErrorKind::Answer, advice)
         } else if text.contains(TooLong::TEXT) {
-            (ErrorKind::Answer, "")
+            (ErrorKind::TooLong, "")
         } else if text.contains("Missing") || text.contains("not allowed") {
             (ErrorKind::Usage, "")
         } else {

@@ -146,7 +146,7 @@ impl Store {
     /// Reads a whole object of at most 256 MiB, with its tag.
     ///
     /// # Errors
-    /// [`ErrorKind::Missing`] if it does not exist; [`ErrorKind::Answer`] if it is longer; the errors of the store.
+    /// [`ErrorKind::Missing`] if it does not exist; [`ErrorKind::TooLong`] if it is longer; the errors of the store.
     pub fn get(&self, name: &str) -> Result<(Bytes, Facts)> {
         let (url, path) = (self.place(name), self.path(name));
         self.inner.home.wait(&url, async {
@@ -159,7 +159,7 @@ impl Store {
                     "cannot read: it has {} bytes, and at most {MOST_WHOLE} are read of a whole object",
                     facts.length
                 );
-                return Err(Error::new(ErrorKind::Answer, &url, text));
+                return Err(Error::new(ErrorKind::TooLong, &url, text));
             }
             let bytes = got.bytes().await.map_err(failed)?;
             self.inner.metrics.received(bytes.len() as u64);

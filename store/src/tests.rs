@@ -288,3 +288,20 @@ fn the_password_of_a_url_is_not_shown() {
     let shown = format!("{error} {error:?} {store:?} {} {}", store.url(), store.place("a"));
     assert!(shown.contains("127.0.0.1") && !shown.contains("word"), "{shown}");
 }
+
+#[test]
+fn what_is_read_whole_has_a_limit_and_ranges_of_it_are_read() {
+    let server = Server::new();
+    server.set("set/dataset.json", vec![0; (256 << 20) + 1]);
+    let store = store(&server);
+    let error = store.get("dataset.json").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
+    assert!(error.text().contains("268435456 bytes"), "{error}");
+    let object = store.object("dataset.json").unwrap();
+    assert_eq!(object.length(), (256 << 20) + 1);
+    assert_eq!(object.read(5, 10).unwrap().len(), 10);
+    // A list of URLs is read by another client.
+    let list = Listener::start(|_| Reply::new(200, vec![0; (256 << 20) + 1]));
+    let error = Store::open_list(&format!("{}/list.txt", list.url()), &Options::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
+}

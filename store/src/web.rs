@@ -183,7 +183,7 @@ fn trouble(error: &object_store::client::HttpError, ask: &Ask<'_>) -> Trouble {
             let kind = if text.contains(UNACCEPTED) {
                 ErrorKind::Usage
             } else if text.contains(TooLong::TEXT) {
-                ErrorKind::Answer
+                ErrorKind::TooLong
             } else {
                 ErrorKind::Machine
             };

@@ -102,7 +102,7 @@ impl RemoteFolder {
                 "dataset.json lists a sidecar of {} bytes, and at most {MOST_SIDECAR} are read; pack smaller shards",
                 entry.index_bytes
             );
-            return Err(Error::new(ErrorKind::Unsupported, text).with_path(self.store.place(name)));
+            return Err(Error::new(ErrorKind::Limit, text).with_path(self.store.place(name)));
         }
         if entry.index_bytes <= Store::MOST_WHOLE {
             let (bytes, facts) = self.store.get(name).map_err(|e| of_store(&e))?;

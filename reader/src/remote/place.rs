@@ -257,6 +257,7 @@ pub(crate) fn of_store(error: &tarflume_store::Error) -> Error {
     let (kind, cause) = match error.kind() {
         K::Usage => (ErrorKind::Usage, None),
         K::Changed => (ErrorKind::Stale, None),
+        K::TooLong => (ErrorKind::WrongFormat, None),
         K::Missing => (ErrorKind::Io, Some(Cause::NotFound)),
         K::Refused => (ErrorKind::Refused, Some(Cause::PermissionDenied)),
         // `Machine` and `Answer`.

@@ -8,8 +8,8 @@ use std::fmt;
 
 use tarflume_formats::panics::{self, Panicked};
 
-/// Steps for each byte of a text: those of usual expressions are fewer than ten.
-const STEPS: u64 = 256;
+/// Steps back in a text for each byte of it: those of usual expressions are fewer than ten.
+const STEPS: u64 = 32;
 /// Bytes that normalizers add for each byte of a text: a Chinese character gets two spaces, a space becomes U+2581.
 const GROWTH: u64 = 4;
 /// The allowance of an empty text.
@@ -37,7 +37,7 @@ impl fmt::Display for Exceeded {
         match self {
             Exceeded::Steps => write!(
                 f,
-                "a regular expression of the tokenizer needs more than {STEPS} steps for each byte; simplify it"
+                "a regular expression of the tokenizer goes back more than {STEPS} times for each byte; simplify it"
             ),
             Exceeded::Bytes => write!(
                 f,

@@ -15,8 +15,7 @@ use tokenizers::{
 };
 
 use super::allowance::take_bytes;
-use super::expression::Expression;
-use super::pieces::PATTERNS;
+use super::expression::{Expression, PATTERNS};
 
 /// Limit on what a map of characters makes of one of at most two bytes.
 const SMALL: usize = 8;

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokenizers::AddedToken;
 use tokenizers::tokenizer::{NormalizedString, Normalizer};
 
+use super::expression::PATTERNS;
 use super::guarded::GuardedTokenizer;
 
 /// Bytes of a piece, if it can be cut there.
@@ -37,14 +38,6 @@ const NORMALIZERS: [&str; 9] = [
 
 /// Pre-tokenizers that separate words at spaces.
 const WORDS: [&str; 3] = ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"];
-
-/// Regular expressions of pre-tokenizers: those of GPT-2, of Llama 3 and GPT-4, of Qwen 2, and of GPT-4o.
-pub(super) const PATTERNS: [&str; 4] = [
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-];
 
 /// Finds the places of a text.
 #[derive(Debug)]

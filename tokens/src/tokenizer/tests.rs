@@ -126,7 +126,7 @@ fn pieces_of_a_long_text_have_the_ids_of_the_whole() {
     }
     let special = json!([added(36, "<|end|>")]);
     let llama = json!({"type": "Sequence", "pretokenizers": [
-        {"type": "Split", "pattern": {"Regex": pieces::PATTERNS[1]}, "behavior": "Isolated", "invert": false},
+        {"type": "Split", "pattern": {"Regex": expression::PATTERNS[1]}, "behavior": "Isolated", "invert": false},
         {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]});
     let metaspace = json!({"type": "Metaspace", "replacement": "\u{120}", "prepend_scheme": "first", "split": true});
     for pre_tokenizer in [gpt2(false), gpt2(true), llama, metaspace] {
@@ -150,7 +150,7 @@ fn texts_of_tokenizers_that_look_across_words_are_not_cut() {
                          "invert": false});
     let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
     let late = json!({"type": "Sequence", "pretokenizers": [bytes, {"type": "Split", "behavior": "Isolated",
-                      "pattern": {"Regex": pieces::PATTERNS[0]}, "invert": false}]});
+                      "pattern": {"Regex": expression::PATTERNS[0]}, "invert": false}]});
     let prepend = json!({"type": "Prepend", "prepend": "_"});
     let words = json!({"type": "WhitespaceSplit"});
     let greedy = json!([{"id": 36, "content": "end", "single_word": false, "lstrip": true, "rstrip": false,
@@ -199,4 +199,40 @@ fn settings_beside_the_file_that_change_ids_are_named() {
     }
     let split = TokenizerOptions { split_special_tokens: true, ..usual };
     assert_eq!(notices(json!({"split_special_tokens": true}), split), "");
+}
+
+#[test]
+fn guarded_parts_give_the_ids_of_the_library() {
+    let split = |pattern: Value, behavior: &str, invert: bool| {
+        json!({"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert})
+    };
+    let regex = |text: &str| json!({"Regex": text});
+    let replace = |pattern: Value, content: &str| {
+        json!({"type": "Replace", "pattern": pattern, "content": content})
+    };
+    let levels = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
+    let normalizers = [
+        Value::Null,
+        replace(regex("[a-c]+"), "cab"),
+        json!({"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": " "}, replace(json!({"String": "b"}), "abc"), replace(regex("z*"), ""),
+        ]}),
+    ];
+    let mut pre_tokenizers = Vec::new();
+    for behavior in ["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"] {
+        for (pattern, invert) in [(r"\s?[a-z]+|.", false), (r"[^ab]+", true), (r" |(?=\n)", false)] {
+            let steps = [split(regex(pattern), behavior, invert), levels.clone()];
+            pre_tokenizers.push(json!({"type": "Sequence", "pretokenizers": steps}));
+        }
+    }
+    let text = "abc abcab ca\n\nb  zzz.abc<|x|>cab ".repeat(20);
+    for normalizer in &normalizers {
+        for pre_tokenizer in &pre_tokenizers {
+            let tokens = json!([added(99, "<|x|>")]);
+            let file = file(&byte_level(Value::Null), normalizer.clone(), pre_tokenizer.clone(), tokens);
+            let theirs = tokenizers::Tokenizer::from_bytes(&file).unwrap();
+            let expected = theirs.encode_fast(text.as_str(), false).unwrap();
+            assert_eq!(ids(&usual(&file), &text), expected.get_ids(), "{normalizer} {pre_tokenizer}");
+        }
+    }
 }
