@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use tarflume::Dataset;
 use tarflume_formats::files;
+use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, units};
 
 use self::options::Options;
@@ -51,7 +52,7 @@ fn measured(options: &Options) -> Result<Report, Failure> {
     let (samples, parts) = (dataset.len(), dataset.extensions()?);
     let images = if options.raw { None } else { images::of(&parts, samples) };
     let mut report = Report {
-        path: options.path.display().to_string(),
+        path: without_secrets(&options.path.to_string_lossy()).into_owned(),
         samples,
         shards: dataset.shards().len() as u64,
         parts,

@@ -13,6 +13,7 @@ mod suggestion;
 
 use tarflume::{Dataset, Forecast, Size};
 use tarflume_formats::url::url_of;
+use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Failure, units};
 
 use self::bounds::{StepNeeds, bounds, shortest};
@@ -49,7 +50,7 @@ fn planned(options: &Options) -> Result<Report, Failure> {
     let slots = sizes.iter().map(|bytes| bytes.div_ceil(SLOT)).sum();
     let (opening, job) = (opening(&dataset), job_report(options));
     Ok(Report {
-        path: options.path.display().to_string(),
+        path: without_secrets(&options.path.to_string_lossy()).into_owned(),
         samples: dataset.len(),
         shards: dataset.shards().len() as u64,
         bytes: sizes.iter().sum(),

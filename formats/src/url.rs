@@ -45,14 +45,26 @@ const SECRETS: [&str; 9] = [
 /// assert_eq!(shown, "http://host/set?part=1&X-Amz-Signature=...: no such file");
 /// ```
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
-    if !text.contains("://") {
+    if !text.contains(":/") {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (scheme, behind) = rest.split_at(at + "://".len());
-        out.push_str(scheme);
+    while let Some(at) = rest.find(":/") {
+        let (before, behind) = rest.split_at(at + ":/".len());
+        out.push_str(before);
+        rest = behind;
+        // A URL that was taken for a path has one slash.
+        let is_web = ["http:/", "https:/"].iter().any(|scheme| before.ends_with(scheme));
+        match behind.strip_prefix('/') {
+            Some(behind) => {
+                out.push('/');
+                rest = behind;
+            }
+            None if is_web => {}
+            None => continue,
+        }
+        let behind = rest;
         let is_end = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
         let (url, more) = behind.split_at(behind.find(is_end).unwrap_or(behind.len()));
         let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
@@ -96,6 +108,8 @@ mod tests {
             ("http://h/a?sig=x&sv=2, http://u:p@g", "http://h/a?sig=...&sv=2, http://g"),
             ("\"http://h/a?X-Amz-Security-Token=x\"", "\"http://h/a?X-Amz-Security-Token=...\""),
             ("http://h/a?token=x; try again", "http://h/a?token=...; try again"),
+            ("/tmp/http:/me:word@h/a.tar", "/tmp/http:/h/a.tar"),
+            ("docker:/me:x@y/a, s3:/b", "docker:/me:x@y/a, s3:/b"),
             ("hf://datasets/me/cats@v1/data", "hf://datasets/me/cats@v1/data"),
             ("user@host, a://", "user@host, a://"),
         ] {

@@ -44,7 +44,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     new = ("req", "-newkey", "rsa:2048", "-nodes")
     openssl(root, *new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-days", 3650, "-subj", "/CN=authority",
             "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
-    openssl(root, *new, "-x509", "-keyout", "self.key", "-out", "self.pem", "-days", 3650, "-subj", "/CN=localhost",
+    openssl(root, *new, "-x509", "-keyout", "self.key", "-out", "self.pem", "-days", 3650, "-subj", "/CN=own authority",
             "-addext", "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=DNS:localhost")
     for name, host, start, end in [("good", "localhost", "20200101000000Z", "20490101000000Z"),
                                    ("expired", "localhost", "20200101000000Z", "20210101000000Z"),
@@ -123,6 +123,6 @@ def test_a_server_whose_authority_is_named_is_read(certificates, shards, tmp_pat
 
 def test_python_raises_why_a_certificate_is_not_accepted(certificates, shards, tmp_path):
     with Served(shards, certificates, "self") as server:
-        with pytest.raises(tarflume.UsageError, match="SSL_CERT_FILE") as caught:
+        with pytest.raises(tarflume.errors.UsageError, match="SSL_CERT_FILE") as caught:
             tarflume.Dataset(server.url, storage={"sidecars": str(tmp_path)})
         assert "localhost" in str(caught.value) and server.connections == 1

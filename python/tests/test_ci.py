@@ -233,8 +233,8 @@ def test_the_hook_needs_no_tars(sets, tmp_path):
     for words in (["ls", "set/shard-000000.tar"], ["index", "set"], ["build", "tar:set/shard-000000.tar", "-o", "new"]):
         done = subprocess.run([PACK, *words], cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode != 0 and "Git LFS pointer" in done.stdout + done.stderr, (words, done)
-    with pytest.raises(tarflume.Error, match="git lfs pull"):
+    with pytest.raises(tarflume.errors.Error, match="git lfs pull"):
         list(tarflume._core.TarStream(str(tar)))
     (root / "set" / "dataset.json").write_text(pointer(300))
-    with pytest.raises(tarflume.Error, match="git lfs pull"):
+    with pytest.raises(tarflume.errors.Error, match="git lfs pull"):
         tarflume.Dataset(root / "set")

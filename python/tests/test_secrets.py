@@ -76,7 +76,7 @@ def test_no_exception_and_no_text_of_an_object_shows_it(shards, tmp_path):
     with servers.http_files(shards / "set") as url:
         data = tarflume.Dataset(with_password(url), storage=storage)
         with tarflume.Loader(with_password(url), label="/class", storage=storage, batch_size=2) as loader:
-            shown = [repr(data), str(data.shards), repr(loader), str(loader.stats()), repr(loader.state()), str(data[0])]
+            shown = [repr(data), str(data.shards), repr(loader), str(loader.stats()), repr(loader.state_dict()), str(data[0])]
         assert not [text for text in shown if WORD in text]
     with servers.http_files(shards / "set", Echo) as url:
         url = with_password(url)
@@ -90,7 +90,7 @@ def test_no_exception_and_no_text_of_an_object_shows_it(shards, tmp_path):
             lambda: tarflume.pack.build(f"tar:{url}/a.tar", out=tmp_path / "new"),
         ]
         for attempt in tries:
-            with pytest.raises(tarflume.Error) as caught:
+            with pytest.raises(tarflume.errors.Error) as caught:
                 attempt()
             error = caught.value
             assert WORD not in f"{error} {error!r} {error.args} {getattr(error, 'path', '')}", error
