@@ -16,6 +16,7 @@ mod find;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod inflate;
+mod json_columns;
 mod litdata;
 mod mds;
 mod npy;

@@ -211,6 +211,9 @@ fn json_roles(
     url: &SourceUrl,
 ) -> Result<(), Failure> {
     use ColumnKind as K;
+    if json == "none" && columns.iter().all(|column| column.name != json) {
+        return Ok(());
+    }
     if json == "*" {
         for (n, column) in columns.iter().enumerate() {
             let is_field = matches!(column.kind, K::Text | K::Json | K::Number(_));

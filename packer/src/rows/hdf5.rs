@@ -108,15 +108,26 @@ pub(super) fn list(source: &SourceUrl, mut listing: Listing<'_, '_>) -> Result<(
 
 fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
     let file = file::open(path)?;
-    let mut chosen: Vec<(String, String)> = source.options.clone();
-    if chosen.iter().all(|(name, _)| name == "key") {
-        chosen.extend(all(&file.0, path)?);
-    }
+    let chosen = chosen(source, &file.0, path)?;
     let mut arrays: Vec<(Role, H5Array)> = Vec::with_capacity(chosen.len());
     let mut notes = Vec::new();
-    for (name, dataset) in chosen {
+    for Choice { name, dataset, json } in chosen {
         let array = H5Array::find(&file, &dataset, path)?;
-        let role = role(&name, &array, path)?;
+        let found = role(&name, &array, path)?;
+        let role = match (json, &found) {
+            (ForJson::Not, _) | (ForJson::Fields | ForJson::Named { .. }, Role::Field(_)) => found,
+            (ForJson::NoFields, Role::Field(_)) => continue,
+            (ForJson::NoFields, _) => found,
+            (ForJson::Fields, _) => continue,
+            (ForJson::Named { alone: true }, Role::Part(_)) if array.kind == Kind::Bytes => {
+                Role::Part(Some("json".into()))
+            }
+            (ForJson::Named { .. }, _) => {
+                let text =
+                    "an array is no field of JSON; name it as a part: hdf5:FILE?image=/DATASET";
+                return Err(Failure::usage(format!("{}: {}: {text}", path.shown(), array.name)));
+            }
+        };
         if let Some((_, other)) = arrays.iter().find(|(other, _)| *other == role) {
             return Err(Failure::usage(format!(
                 "{}: {} and {dataset} are both packed as '{}'; name them: hdf5:FILE?one=/DATASET&two=/DATASET",
@@ -160,6 +171,62 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         )));
     }
     Ok(Table { arrays, source: 0, values: (0, most_values(file.1)), notes })
+}
+
+/// A data set that is packed, under this name.
+struct Choice {
+    name: String,
+    dataset: String,
+    json: ForJson,
+}
+
+/// What `json=` says about a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ForJson {
+    /// Nothing.
+    Not,
+    /// It is packed unless it is a field: `json=none`.
+    NoFields,
+    /// It is packed if it is a field: `json=*`.
+    Fields,
+    /// It is named, alone or with others.
+    Named { alone: bool },
+}
+
+/// Returns the data sets that the options name; without a name, all at the root of the file.
+fn chosen(source: &SourceUrl, file: &Hdf5File, path: &Path) -> Result<Vec<Choice>, Failure> {
+    let options = source.options.iter().filter(|(name, _)| name != "json");
+    let mut named: Vec<Choice> = options
+        .map(|(name, dataset)| Choice {
+            name: name.clone(),
+            dataset: dataset.clone(),
+            json: ForJson::Not,
+        })
+        .collect();
+    let only_key = named.iter().all(|choice| choice.name == "key");
+    let root = |dataset: &str| dataset.trim_start_matches('/').to_string();
+    let used: Vec<String> = named.iter().map(|choice| root(&choice.dataset)).collect();
+    let rest = match source.option("json") {
+        None if only_key => Some(ForJson::Not),
+        Some("none") if only_key => Some(ForJson::NoFields),
+        Some("*") => Some(ForJson::Fields),
+        None | Some("none") => None,
+        Some(list) => {
+            let datasets: Vec<&str> = list.split(',').collect();
+            let json = ForJson::Named { alone: datasets.len() == 1 };
+            named.extend(datasets.into_iter().map(|dataset| {
+                let name = dataset.rsplit('/').next().unwrap_or(dataset);
+                Choice { name: name.into(), dataset: dataset.into(), json }
+            }));
+            None
+        }
+    };
+    if let Some(json) = rest {
+        let all = all(file, path)?.into_iter();
+        let left = all.filter(|(name, _)| json == ForJson::Not || !used.contains(name));
+        named.extend(left.map(|(name, dataset)| Choice { name, dataset, json }));
+    }
+    Ok(named)
 }
 
 /// Returns name and path of the data sets at the root of a file.

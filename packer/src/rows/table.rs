@@ -1,8 +1,9 @@
 //! `csv:FILE?key=COLUMN&EXT=@COLUMN` and `jsonl:FILE?..`: one sample for each row of a table.
 //!
 //! `EXT=@COLUMN` is a file whose path, relative to the table, is in the column; `EXT=COLUMN` is the
-//! text of the column. A symbolic link on the way to a file is followed on request alone. The other columns become the sample's JSON, unless `json=none`. The key is
-//! the column `key=`, or the path of the first file without extension, or the row's number.
+//! text of the column. A symbolic link on the way to a file is followed on request alone. The other columns become the
+//! sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is the column `key=`, or the path of the
+//! first file without extension, or the row's number.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,6 +18,7 @@ use tarflume_formats::{Blame, files, name};
 
 use super::Listing;
 use super::agreed::{Joint, agreed};
+use super::json_columns::JsonColumns;
 use super::part_names::renamed;
 use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
@@ -42,8 +44,12 @@ struct Parts {
     files: Vec<(String, usize)>,
     /// Extension and column of texts.
     texts: Vec<(String, usize)>,
-    /// Writes the other columns.
+    /// Writes the columns that are fields of the JSON.
     json: Option<RowWriter>,
+    /// These columns.
+    fields: Vec<usize>,
+    /// True if `json=` names columns.
+    names_json: bool,
     /// The names of all columns.
     names: Vec<String>,
 }
@@ -160,17 +166,21 @@ impl Parts {
             })
         };
         let names = survey.names.clone();
-        let mut parts =
-            Parts { key: None, files: Vec::new(), texts: Vec::new(), json: None, names };
-        let mut json = true;
+        let (files, texts, fields) = (Vec::new(), Vec::new(), Vec::new());
+        let names_json = source.option("json").is_some_and(|value| value != "none");
+        let mut parts = Parts { key: None, files, texts, json: None, fields, names_json, names };
+        let mut json = JsonColumns::Others;
         for (option, value) in &source.options {
             match (option.as_str(), value.strip_prefix('@')) {
                 (name, _) if NAMES.contains(&name) => {}
                 ("key", _) => parts.key = Some(column(value)?),
-                ("json", None) if value == "none" => json = false,
+                ("json", None) => json = JsonColumns::of(value, survey, &column)?,
                 (ext, Some(name)) => parts.files.push((ext.to_lowercase(), column(name)?)),
                 (ext, None) => parts.texts.push((ext.to_lowercase(), column(value)?)),
             }
+        }
+        if let JsonColumns::Whole(at) = json {
+            parts.texts.push(("json".into(), at));
         }
         let used = parts.files.iter().chain(&parts.texts);
         let mut exts: Vec<&String> = used.clone().map(|(ext, _)| ext).collect();
@@ -183,10 +193,17 @@ impl Parts {
             let (name, kind) = (&survey.names[*at], survey.types[*at].kind.word());
             return Err(refuse(format!("column '{name}' is {kind}, and a path is text")));
         }
-        let without: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
-        let writer = RowWriter::new(&survey.names, &survey.types, &without);
+        let used: Vec<usize> = used.map(|(_, at)| *at).chain(parts.key).collect();
         let has_json = exts.iter().any(|ext| *ext == "json");
-        parts.json = (json && !has_json && !writer.is_empty()).then_some(writer);
+        let all = 0..survey.names.len();
+        let (without, fields): (Vec<usize>, Vec<usize>) = match json {
+            JsonColumns::Others if !has_json => all.partition(|at| used.contains(at)),
+            JsonColumns::Fields(named) if !has_json => all.partition(|at| !named.contains(at)),
+            _ => (all.collect(), Vec::new()),
+        };
+        let writer = RowWriter::new(&survey.names, &survey.types, &without);
+        parts.json = (!writer.is_empty()).then_some(writer);
+        parts.fields = fields;
         Ok(parts)
     }
 
@@ -200,13 +217,9 @@ impl Parts {
         columns: &[Joint],
         builder: &mut ScanBuilder<'_>,
     ) -> Result<(), Failure> {
-        if self.json.is_none() {
-            self.note_left_out(survey, builder);
-            return Ok(());
-        }
-        let used: Vec<usize> =
-            self.files.iter().chain(&self.texts).map(|(_, at)| *at).chain(self.key).collect();
-        for (at, name) in survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
+        self.note_left_out(survey, builder);
+        for &at in &self.fields {
+            let name = &survey.names[at];
             let joint = columns.iter().find(|joint| joint.name == *name);
             let inferred = joint.map_or(survey.types[at], |joint| joint.inferred);
             builder.describe(described(name, inferred))?;
@@ -217,11 +230,12 @@ impl Parts {
     /// Adds a line about columns that are not packed, because one column is the JSON.
     fn note_left_out(&self, survey: &Survey, builder: &mut ScanBuilder<'_>) {
         let parts = self.files.iter().chain(&self.texts);
-        let used: Vec<usize> = parts.clone().map(|(_, at)| *at).chain(self.key).collect();
+        let used = parts.clone().map(|(_, at)| *at).chain(self.key);
+        let used: Vec<usize> = used.chain(self.fields.iter().copied()).collect();
         let left = survey.names.iter().enumerate().filter(|(at, _)| !used.contains(at));
         let names: Vec<String> =
             left.map(|(_, name)| format!("'{}'", name::shown(name.as_bytes()))).collect();
-        if !names.is_empty() && parts.clone().any(|(ext, _)| ext == "json") {
+        if !names.is_empty() && self.names_json {
             let names = names.join(", ");
             let note = format!("not packed, because json= names the JSON of a sample: {names}");
             builder.notes.push(note);

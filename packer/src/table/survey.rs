@@ -25,6 +25,8 @@ pub(crate) struct Survey {
     pub(crate) types: Vec<Inferred>,
     /// Whether each has no values but whole numbers.
     pub(crate) whole: Vec<bool>,
+    /// Whether the first text of each begins as an object of JSON does.
+    pub(crate) objects: Vec<bool>,
     /// The numbers of each.
     pub(crate) numbers: Vec<Numbers>,
     /// What was noticed about columns.
@@ -59,12 +61,14 @@ impl Survey {
         let mut reader = open(path, options)?;
         let (mut row, mut types, mut rows) = (Row::default(), Types::default(), 0);
         let mut kinds: Vec<Option<Kind>> = Vec::new();
+        let mut objects: Vec<Option<bool>> = Vec::new();
         while reader.next(&mut row)? {
             rows += 1;
             if rows % ROWS == 0 && stop.requested() {
                 return Err(Failure::interrupted());
             }
             let columns = reader.columns().len();
+            note_objects(&row, columns, &mut objects);
             // JSON lines add columns while they are read.
             kinds.extend(reader.columns()[kinds.len()..].iter().map(|name| recorded.kind(name)));
             check_fits(&row, &kinds, reader.columns())
@@ -89,7 +93,9 @@ impl Survey {
         for (name, inferred) in names.iter().zip(&mut types) {
             inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);
         }
-        Ok(Survey { names, types, whole, numbers, notes, rows, state })
+        objects.resize(names.len(), None);
+        let objects = objects.into_iter().map(|first| first == Some(true)).collect();
+        Ok(Survey { names, types, whole, objects, numbers, notes, rows, state })
     }
 
     /// Checks after the second reading, of `rows` rows, that the table has not changed.
@@ -103,6 +109,17 @@ impl Survey {
         let path = path.shown();
         let text = format!("{path} was changed while it was read; run the command again");
         Err(Failure::try_again(text))
+    }
+}
+
+/// Notes of each column without a text so far whether the text in this row begins as an object of JSON does.
+fn note_objects(row: &Row, columns: usize, objects: &mut Vec<Option<bool>>) {
+    objects.resize(columns, None);
+    for (column, first) in objects.iter_mut().enumerate().filter(|(_, first)| first.is_none()) {
+        let mut text = Vec::new();
+        if row.name(column, &mut text) && !text.trim_ascii().is_empty() {
+            *first = Some(text.trim_ascii_start().starts_with(b"{"));
+        }
     }
 }
 

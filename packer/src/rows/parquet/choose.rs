@@ -60,7 +60,18 @@ impl Chosen {
         if !is_named {
             chosen.parts = usual(schema, &dropped);
         }
-        let json = words(source.option("json").unwrap_or("*"));
+        let mut json = words(source.option("json").unwrap_or("*"));
+        if let [one] = json[..]
+            && let [leaf] = leaves(schema, one)[..]
+            && is_bytes(&schema.column(leaf), false)
+            && schema.column(leaf).max_rep_level() == 0
+        {
+            // A column of bytes has the JSON itself.
+            let part = chosen.named("json", one, file)?;
+            chosen.parts.retain(|part| part.leaf != leaf);
+            chosen.parts.push(part);
+            json.clear();
+        }
         chosen.choose_json(&json, &dropped, file, partitions)?;
         if let Some(key) = source.option("key") {
             chosen.choose_key(key, file)?;
