@@ -89,7 +89,8 @@ fn too_few_open_files_are_no_problem_of_the_data() {
         }
         // The tar twice and the folder: one more than the limit.
         behind(&place, &limit, "unpack out -o files --jobs 1").exits(75).says("ulimit -n");
-        assert!(place.names("files").is_empty());
+        let names = place.names("files");
+        assert!(names.iter().all(|name| name.starts_with(".pack-unpack/")), "{names:?}");
     }
 }
 

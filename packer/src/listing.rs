@@ -69,11 +69,7 @@ impl Shard {
     pub fn data(&self) -> Result<File, Failure> {
         let file = self.file()?;
         let found = file.metadata().map_err(|e| Failure::io(e, "look at", &self.tar))?;
-        let checked = match self.source {
-            Some(_) => self.index.check_tar_length(&self.tar, found.len()),
-            None => self.index.check_tar(&self.tar, found.len()),
-        };
-        checked.map_err(|e| e.with_path(&self.tar))?;
+        self.index.check_tar(&self.tar, found.len()).map_err(|e| e.with_path(&self.tar))?;
         if !self.index.is_compressed() {
             return Ok(file);
         }

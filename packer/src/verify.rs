@@ -18,6 +18,7 @@ pub(crate) mod options;
 pub(crate) mod pass;
 pub(crate) mod points;
 mod profile;
+mod proved;
 mod remote;
 pub(crate) mod sets;
 pub(crate) mod shard;
@@ -42,8 +43,8 @@ use crate::foreign_index;
 use crate::index::{in_parallel, numbered};
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use crate::units;
+use proved::Proved;
 use sets::{Set, Target};
-use shard::Proved;
 
 pub use crate::class_field::ClassField;
 pub use options::{Level, Options};

@@ -27,6 +27,7 @@ use crate::lfs::Pointer;
 use crate::map::Mapped;
 use crate::publish::folder_of;
 use crate::shown::shell_word;
+use crate::url::url_of;
 
 /// An opened sidecar. Lookups take nanoseconds and may run in many threads.
 #[derive(Debug)]
@@ -150,7 +151,8 @@ impl Index {
     /// Returns [`ErrorKind::WrongFormat`] for a pointer, and an error if the operating system refuses to read it.
     pub fn check_tar(&self, tar: &Path, length: u64) -> Result<()> {
         let checked = self.check_tar_length(tar, length);
-        if checked.is_err() && Pointer::read(tar, length)?.is_some() {
+        let is_local = url_of(tar).is_none();
+        if checked.is_err() && is_local && Pointer::read(tar, length)?.is_some() {
             return Err(Pointer::error(tar));
         }
         checked

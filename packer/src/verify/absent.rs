@@ -7,7 +7,7 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Result, files, index_path};
 
 use super::kinds;
-use super::shard::{Proved, listed, listed_length, open_sidecar};
+use super::proved::{Proved, listed, listed_length, open_sidecar};
 
 /// Why a tar is not here.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,9 @@ use tarflume_formats::{index_path, read_manifest};
 
 use super::kinds;
 use super::options::{Level, Options};
+use super::proved::Proved;
 use super::sets::{self, Set, Target};
-use super::shard::{self, Proved};
+use super::shard;
 use crate::failure::Failure;
 use crate::json_rules;
 use crate::problem::{Problem, ProblemKind};

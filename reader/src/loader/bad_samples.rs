@@ -116,10 +116,10 @@ impl BadList {
         let text: String = self.all().iter().map(|bad| format!("{bad}\n")).collect();
         let written = OutputFile::new(path, LIST)
             .and_then(|file| file.write(text.as_bytes(), Durability::Synced));
-        Ok(written.map_err(|error| match is_refused(&error) {
+        written.map_err(|error| match is_refused(&error) {
             true => Error::usage(error.text()).with_path(path),
             false => Error::from(error),
-        })?)
+        })
     }
 
     pub(crate) fn new(budget: u64) -> BadList {
