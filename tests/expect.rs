@@ -183,6 +183,11 @@ fn labels_of_the_manifest_are_counted_by_default() {
     place.pack("verify --write-expect data.json shards").succeeds();
     let text = fs::read_to_string(place.at("data.json")).unwrap();
     assert!(text.contains("\"class\": \"json:/class\"") && text.contains("\"1\": 3"), "{text}");
+    place.pack("build photos -o others --label folder --prefix other").succeeds();
+    // Each folder is a set, whose keys are its own; the classes are counted over both.
+    place.pack("verify --write-expect both.json shards others").succeeds();
+    let both = fs::read_to_string(place.at("both.json")).unwrap();
+    assert!(both.contains("\"1\": 6"), "{both}");
     place.pack("verify --level quick --write-expect quick.json shards").succeeds();
     let quick = fs::read_to_string(place.at("quick.json")).unwrap();
     assert!(!quick.contains("\"classes\"") && quick.contains("\"class_table\""), "{quick}");

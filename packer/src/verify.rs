@@ -125,6 +125,10 @@ pub fn verify(
         let text = "--level quick reads no data, so no schema is checked and no class counted; leave it out";
         return Err(Failure::usage(text));
     }
+    let options = &Options {
+        class: options.class.clone().or_else(|| stated_class(&sets, options)),
+        ..options.clone()
+    };
     let mut report = Report::new(options.level);
     let mut found = FoundSamples::default();
     for set in sets {
@@ -137,6 +141,17 @@ pub fn verify(
     report.found = found.expect(&report, options)?;
     report.judge();
     Ok(report)
+}
+
+/// Returns the field of the class that all manifests state, if classes are to be counted.
+fn stated_class(sets: &[Set], options: &Options) -> Option<ClassField> {
+    if !options.count_classes || options.level == Level::Quick {
+        return None;
+    }
+    let pointer = |set: &Set| Some(set.about.as_ref()?.classes.as_ref()?.pointer.clone());
+    let first = sets.first().and_then(pointer)?;
+    let is_same = sets.iter().all(|set| pointer(set).as_ref() == Some(&first));
+    ClassField::parse(&format!("json:{first}")).ok().filter(|_| is_same)
 }
 
 fn verify_set(

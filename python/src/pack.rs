@@ -247,6 +247,7 @@ pub(crate) fn pack_verify(
             .collect::<Result<_, _>>()
             .map_err(|failure| JobFailure::failure(failure).raised(py))?,
         class: None,
+        count_classes: false,
         class_table: None,
         require_checksums,
         json: json_words(py, json_rules)?,

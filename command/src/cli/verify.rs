@@ -4,10 +4,9 @@ mod outputs;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::url::url_of;
-use tarflume_formats::{files, read_manifest};
 use tarflume_packer::expect::Expect;
 use tarflume_packer::verify::{self, ClassField, Level, Options, Profile, Report};
 use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
@@ -127,6 +126,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
+        count_classes: args.write_expect.is_some(),
         class_table: None,
         require_checksums: args.require_checksums,
         json: args.json_rules,
@@ -170,20 +170,13 @@ fn read_expect(path: &Path) -> Result<Expect, Failure> {
     Expect::from_json(&files::read_whole(path, "read what is expected")?).map_err(refused)
 }
 
-/// Returns where classes are: as given, as the expectation was made, or as the manifest states it.
+/// Returns where classes are: as given, or as the expectation was made.
 fn class_field(args: &Args, expected: Option<&Expect>) -> Result<Option<ClassField>, Failure> {
-    if let Some(field) = expected.filter(|expect| expect.classes.is_some()) {
-        let parsed = field.class.as_deref().map(ClassField::parse).transpose();
-        return parsed.map_err(|why| Failure::usage(format!("--expect: the field class: {why}")));
+    match expected.filter(|expect| expect.classes.is_some()) {
+        Some(expect) => {
+            let parsed = expect.class.as_deref().map(ClassField::parse).transpose();
+            parsed.map_err(|why| Failure::usage(format!("--expect: the field class: {why}")))
+        }
+        None => Ok(args.class.clone()),
     }
-    if args.class.is_some() || args.write_expect.is_none() || args.level == Level::Quick {
-        return Ok(args.class.clone());
-    }
-    let [path] = args.paths.as_slice() else { return Ok(None) };
-    let manifest = path.join(tarflume_formats::manifest::FILE_NAME);
-    if url_of(path).is_some() || !files::exists(&manifest)? {
-        return Ok(None);
-    }
-    let classes = read_manifest(&manifest)?.about.classes;
-    Ok(classes.and_then(|classes| ClassField::parse(&format!("json:{}", classes.pointer)).ok()))
 }

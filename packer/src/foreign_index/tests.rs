@@ -261,6 +261,7 @@ fn found(folder: &Path) -> Vec<String> {
         profiles: Vec::new(),
         schemas: Vec::new(),
         class: None,
+        count_classes: false,
         class_table: None,
         require_checksums: false,
         json: None,

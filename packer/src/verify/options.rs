@@ -49,6 +49,8 @@ pub struct Options {
     pub schemas: Vec<PartSchema>,
     /// Where the class of a sample is, to count classes; read at the levels full and decode.
     pub class: Option<ClassField>,
+    /// Without `class`: counts the classes of the field that the manifests state, if all state the same.
+    pub count_classes: bool,
     /// The classes of the samples, whose names are compared; `None` for those that the data set states.
     pub class_table: Option<ClassTable>,
     /// Requires that all bytes have a checksum: the data of shards in their sidecars, and the manifest in itself.

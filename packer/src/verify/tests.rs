@@ -8,6 +8,7 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::{Reading, index_path};
 
 use super::*;
+use crate::choice::Choice;
 use crate::exit::Exit;
 use crate::index;
 use crate::stop::Stop;
@@ -60,6 +61,7 @@ fn options(level: Level) -> Options {
         profiles,
         schemas: Vec::new(),
         class: None,
+        count_classes: false,
         class_table: None,
         require_checksums: false,
         json: None,
@@ -332,4 +334,12 @@ fn a_flipped_bit_of_the_manifest_is_found_at_the_quickest_level_or_changes_no_va
         }
     }
     assert!(found > 250, "{found}");
+}
+
+#[test]
+fn readers_that_are_not_looked_for_in_a_store_are_named() {
+    let options = Options { profiles: vec![Profile::ALL[0]], ..options(Level::Full) };
+    let text = unchecked::profiles(&["s3://bucket/set".into()], &options).unwrap();
+    assert!(text.contains("s3://bucket/set") && text.contains(Profile::ALL[0].word()), "{text}");
+    assert_eq!(unchecked::profiles(&[], &options), None);
 }

@@ -67,6 +67,7 @@ fn verified(folder: &Path, level: Level) -> verify::Report {
         ignore_zeros: false,
         schemas: Vec::new(),
         class: None,
+        count_classes: false,
         class_table: None,
         require_checksums: false,
         json: None,
