@@ -110,7 +110,7 @@ def checked(
     """
 
     def decorator(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-        code = function.__code__  # type: ignore[attr-defined]
+        code = function.__code__
         known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
         @functools.wraps(function)

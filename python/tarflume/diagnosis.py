@@ -254,11 +254,15 @@ def _faster(facts: Diagnosis) -> str:
     if workers == 0:
         return f"it works in the training process itself; set num_workers={cores}, or use tarflume.torch.Loader"
     if isinstance(workers, int) and workers < cores:
-        return f"{workers} workers leave cores idle; set num_workers={cores}, or use tarflume.torch.Loader"
+        return f"it has {workers} workers for {cores} cores; set num_workers={cores}, or use tarflume.torch.Loader"
     if isinstance(workers, int) and fetch["p50_s"] < 0.1 * fetch["mean_s"]:
         return "batches come in bursts; raise prefetch_factor, or make batches of one size"
     if isinstance(workers, int):
-        return "all cores have a worker; do less for each sample (smaller crops), or use tarflume.torch.Loader"
+        # Neither the time of reading nor that of computing in the workers is known here.
+        return (
+            "each core has a worker, and whether these wait for the storage or compute is not measured; "
+            "the stats() of a tarflume.torch.Loader show it"
+        )
     return "prepare its batches ahead, in threads or processes, or use tarflume.Loader"
 
 

@@ -128,3 +128,19 @@ def test_copies_to_a_device_are_measured_by_its_events(monkeypatch, clock):
     assert moved == [("cuda", True)] * 10 and found["rows"] == 4
     assert found["transfer"]["mean_s"] == pytest.approx(0.03) and found["bottleneck"] == "transfer"
     assert "pin_memory=True" in found["verdict"]
+
+
+def test_a_slow_disk_is_not_taken_for_slow_decoding():
+    """What the workers do is not measured: no advice may claim that they compute."""
+    from tarflume.diagnosis import _faster
+
+    part = {"mean_s": 1.0, "p50_s": 1.0}
+    for workers, cores, text in [
+        (8, 8, "whether these wait for the storage or compute is not measured"),
+        (2, 8, "it has 2 workers for 8 cores; set num_workers=8"),
+        (0, 8, "set num_workers=8"),
+        (None, 8, "prepare its batches ahead"),
+    ]:
+        advice = _faster({"loader": {"num_workers": workers, "cores": cores}, "fetch": part})
+        assert text in advice
+        assert not any(word in advice for word in ("crop", "decod", "idle"))

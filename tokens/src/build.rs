@@ -24,6 +24,7 @@ use self::feed::Feed;
 pub use self::options::{Input, Request, Special, UNIT};
 pub use self::report::{Built, Counter, Report};
 use self::resolve::Resolved;
+use crate::new_folder::NewFolder;
 
 /// Builds the data set of a request.
 ///
@@ -32,6 +33,15 @@ use self::resolve::Resolved;
 /// source is damaged, no document is left, the operating system refuses, or a stop was requested.
 pub fn build(request: &Request, counter: &Counter) -> Result<Built, Failure> {
     request.check()?;
+    let new = NewFolder::of(&request.out)?;
+    let built = made(request, counter);
+    if let Err(failure) = &built {
+        new.remove_after(failure, &request.folder());
+    }
+    built
+}
+
+fn made(request: &Request, counter: &Counter) -> Result<Built, Failure> {
     let published = mark::before(request)?;
     let mut report = Report { length: request.length as u64, ..Report::default() };
     let feed = Feed::open(request, counter, &mut report)?;

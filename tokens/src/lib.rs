@@ -50,6 +50,7 @@ pub mod export;
 mod given;
 mod ids;
 pub mod megatron;
+mod new_folder;
 pub mod packing;
 pub mod sample;
 pub mod source;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tarflume_formats::Dataset;
 use tarflume_formats::Durability;
+use tarflume_formats::files;
 use tarflume_packer::Exit;
 
 use super::*;
@@ -244,7 +245,7 @@ fn what_a_killed_run_left_is_discarded_also_when_it_was_publishing() {
     }
     run(&request).unwrap();
     assert_eq!(place.files("out"), whole);
-    assert!(!tarflume_formats::files::exists(&out.join(".pack")).unwrap());
+    assert!(!files::exists(&out.join(".pack")).unwrap());
 }
 
 #[test]
@@ -280,6 +281,33 @@ fn another_data_set_in_the_folder_is_left_alone() {
     fs::write(other.out.join(".pack/shards/x.tar"), "x").unwrap();
     assert!(run(&other).unwrap_err().text.contains("another command"));
     run(&Request { fresh: true, ..other }).unwrap();
+}
+
+#[test]
+fn a_build_without_a_result_leaves_no_folder() {
+    let place = Place::new(5);
+    let damaged = place.0.path().join("b.jsonl");
+    fs::write(&damaged, "{\"other\": 1}\n").unwrap();
+    let sources = || list(std::slice::from_ref(&damaged), &Reading::default()).unwrap();
+    let request = |out: &str| Request {
+        input: Input::Text(sources(), Arc::new(ByteEncoder::default())),
+        cache: None,
+        ..place.request(Arc::default(), out)
+    };
+    let exists = |path: &str| files::exists(&place.0.path().join(path)).unwrap();
+    assert_eq!(run(&request("new/deep")).unwrap_err().exit, Exit::BadData);
+    assert!(!exists("new"));
+    // A folder of the user stays, and so do ids that were cached before the data failed.
+    fs::create_dir(place.0.path().join("mine")).unwrap();
+    run(&request("mine/deep")).unwrap_err();
+    assert!(exists("mine") && !exists("mine/deep"));
+    run(&request("mine")).unwrap_err();
+    assert!(exists("mine"));
+    let both = [place.0.path().join("a.jsonl"), damaged.clone()];
+    let input =
+        Input::Text(list(&both, &Reading::default()).unwrap(), Arc::new(ByteEncoder::default()));
+    run(&Request { input, jobs: 1, ..request("cached") }).unwrap_err();
+    assert!(exists("cached/.tokens/cache"));
 }
 
 #[test]
