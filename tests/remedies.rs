@@ -218,10 +218,9 @@ fn a_misspelt_name_is_answered_with_those_that_there_are() {
         let _ = fs::remove_dir_all(place.at("o"));
     }
     // What there is gives no notice.
-    for words in [
-        "build photos -o c --columns class:u32",
-        "reshard set -o d --drop json --rename jpg=jpeg",
-    ] {
+    for words in
+        ["build photos -o c --columns class:u32", "reshard set -o d --drop json --rename jpg=jpeg"]
+    {
         let told = place.pack(words).succeeds().stderr;
         assert!(!told.contains("column 'class'") && !told.contains("part 'jpg'"), "{told}");
     }
