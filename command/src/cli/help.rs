@@ -84,7 +84,7 @@ const EVERYDAY: [(&str, &[&str]); 8] = [
             "shard_size",
             "shards",
             "shuffle",
-            "condition",
+            "filters",
             "keys",
             "exclude",
             "parts",

@@ -113,7 +113,7 @@ fn quick(
         if !ends_in_zeros(&mut reader)? {
             proved.problems.push(no_end(tar, reader.length()));
         }
-        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
     let known = proved.problems.listed.len();
@@ -149,7 +149,7 @@ fn quick_packed(
 ) -> Result<()> {
     let found = packed_shard::frames(tar)?;
     let Some(index) = sidecar else {
-        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
     if index.tar().length != proved.bytes {
@@ -186,6 +186,7 @@ fn full(
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {
         push_stale_length(tar, index, facts.length, &mut proved.problems)?;
     }
+    let renewal = renewal(tar, sidecar.as_ref());
     let usable = sidecar.filter(|index| same_length(index) && !other_tar);
     if let Some(index) = usable {
         digest(tar, "sidecar states", index.tar().digest, facts.digest, &mut proved.problems);
@@ -196,7 +197,7 @@ fn full(
     if let Some(entry) = entry.filter(|entry| ended && entry.bytes == facts.length) {
         digest(tar, "manifest lists", entry.digest()?, facts.digest, &mut proved.problems);
     } else if ended {
-        listed_length(tar, entry, facts.length, &mut proved.problems);
+        listed_length(tar, entry, facts.length, &renewal, &mut proved.problems);
     }
     // The rows of a tar without a usable sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
@@ -248,11 +249,24 @@ fn shown(digest: &Option<String>) -> String {
     digest.clone().unwrap_or_else(|| "none".into())
 }
 
-fn listed_length(tar: &Path, entry: Option<&ShardEntry>, bytes: u64, problems: &mut Problems) {
+fn listed_length(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    bytes: u64,
+    renewal: &str,
+    problems: &mut Problems,
+) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
         let text = format!("bytes {}, but {bytes} is found", entry.bytes);
-        let renewal = format!("pack index --force {}", shell_word(folder_of(tar)));
-        problems.push(stale_manifest(tar, &text, &renewal));
+        problems.push(stale_manifest(tar, &text, renewal));
+    }
+}
+
+/// Returns the command that makes sidecars and manifest again, with what the sidecar has.
+fn renewal(tar: &Path, sidecar: Option<&Index>) -> String {
+    match sidecar {
+        Some(index) => index.renewal(tar),
+        None => format!("pack index --force {}", shell_word(folder_of(tar))),
     }
 }
 
