@@ -151,7 +151,7 @@ fn invalid_arguments_are_errors_with_a_valid_example() {
     let place = photos(4);
     for (words, advice) in [
         ("nowhere", "nowhere"),
-        ("photos", "neither dataset.json nor a tar"),
+        ("photos", "not a data set; pack it with"),
         ("shards --batch 0", "--batch"),
         ("shards --batch 18446744073709551615", "16777216TiB"),
         ("shards --memory 1MiB", "--memory at least"),

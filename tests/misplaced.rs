@@ -106,7 +106,6 @@ fn what_is_no_folder_to_pack_is_named_with_the_command_for_it() {
     let flat = place.pack("build flat -o o").exits(1).says("give --require image");
     assert!(!flat.stderr.contains("--label"), "{}", flat.stderr);
     place.pack("build classes -o o").exits(1).says("give --label folder to make each");
-    place.file("flat/metadata.tsv", "key\tclass\n1\t2\n");
     place.file("flat/labels.csv", "key,class\n1,2\n2,3\n");
     place.pack("build flat -o o").exits(1).says("labels.csv to take it from the table");
     // A folder that is asked to be packed as it is.

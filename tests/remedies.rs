@@ -106,8 +106,9 @@ fn parts_of_a_sample_that_are_no_neighbors_are_joined_by_the_command_of_the_erro
     shell(&place, &remedy(&run).replace("DIR", "again")).succeeds().says("2 samples");
     // Two samples of one key are another mistake.
     place.file("other/a.jpg", fs::read(place.at("in/b.jpg")).unwrap());
-    tool(&place, "tar", &["rf", "t.tar", "-C", "other", "a.jpg"]).succeeds();
-    place.pack("build tar:t.tar -o out --exclude b.*").exits(1).says("rename one member");
+    let words = ["cf", "u.tar", "-C", "in", "a.jpg", "b.jpg", "b.json", "-C", "../other", "a.jpg"];
+    tool(&place, "tar", &words).succeeds();
+    place.pack("build tar:u.tar -o other-out").exits(1).says("rename one member");
 }
 
 #[test]
@@ -218,10 +219,9 @@ fn a_misspelt_name_is_answered_with_those_that_there_are() {
         let _ = fs::remove_dir_all(place.at("o"));
     }
     // What there is gives no notice.
-    for words in [
-        "build photos -o c --columns class:u32",
-        "reshard set -o d --drop json --rename jpg=jpeg",
-    ] {
+    for words in
+        ["build photos -o c --columns class:u32", "reshard set -o d --drop json --rename jpg=jpeg"]
+    {
         let told = place.pack(words).succeeds().stderr;
         assert!(!told.contains("column 'class'") && !told.contains("part 'jpg'"), "{told}");
     }

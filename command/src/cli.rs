@@ -209,8 +209,10 @@ fn command(command: &Command, name: &'static str) -> Outcome {
     use self::places::Takes::{DataSets, Tars};
     match command {
         Command::Build(args) => build::run(args).map_err(|failure| args.source.misplaced(failure)),
-        Command::Append(args) => append::run(args)
-            .map_err(|failure| places::no_source(&args.sources, &args.out, failure)),
+        Command::Append(args) => append::run(args).map_err(|failure| {
+            let failure = places::no_source(&args.sources, &args.out, failure);
+            places::no_data_set([&args.out], DataSets, failure)
+        }),
         Command::Reshard(args) => reshard::run(args)
             .map_err(|failure| places::no_shards(&args.sources, Tars, &args.out, failure)),
         Command::Scan(args) => scan::run(args).map_err(|failure| args.source.misplaced(failure)),

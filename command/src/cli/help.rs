@@ -36,10 +36,26 @@ const PACKING: &[&str] = &[
     "quiet",
 ];
 
+/// Those of `pack plan`, which writes nothing else.
+const PLANNING: &[&str] = &[
+    "out",
+    "label",
+    "join",
+    "split",
+    "shard_size",
+    "shuffle",
+    "require",
+    "exclude",
+    "on_problem",
+    "resize",
+    "jobs",
+    "quiet",
+];
+
 /// The options that `-h` shows of commands with many: their ids. `--help` shows all.
 const EVERYDAY: [(&str, &[&str]); 8] = [
     ("build", PACKING),
-    ("plan", PACKING),
+    ("plan", PLANNING),
     ("scan", &["out", "subtree", "label", "join", "require", "exclude", "jobs", "quiet"]),
     (
         "slurm",
@@ -68,7 +84,7 @@ const EVERYDAY: [(&str, &[&str]); 8] = [
             "shard_size",
             "shards",
             "shuffle",
-            "condition",
+            "filters",
             "keys",
             "exclude",
             "parts",

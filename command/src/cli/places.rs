@@ -52,44 +52,36 @@ pub(super) fn no_shards<'p>(
 pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Failure {
     for path in sources {
         let Some((kind, step)) = misplaced(path, &failure) else { continue };
-        let (what, again) = (kind.name(), Step::Reshard(path.clone()).command_into(out));
-        match kind {
-            PathKind::Missing
-            | PathKind::Unfinished
-            | PathKind::Empty
-            | PathKind::Other(_)
-            | PathKind::Samples(_) => {}
-            PathKind::DataSet
-            | PathKind::Tars { .. }
-            | PathKind::Tar { .. }
-            | PathKind::CompressedTar => {
-                let text = format!(
-                    "{} is {what}, whose samples are packed already; put them into other shards with `{again}`",
-                    path.shown()
-                );
-                return Failure::usage(text);
-            }
-            PathKind::Parent(found) => {
-                let first =
-                    found.first().map(|first| Step::Reshard(first.clone()).command_into(out));
-                let text = format!(
-                    "{} is {what}, whose samples are packed already; put those of one into other shards with `{}`",
-                    path.shown(),
-                    first.unwrap_or_default()
-                );
-                return Failure::usage(text);
-            }
-            _ => {
-                let step = step.map(|step| (step.verb(), step.command_into(out)));
-                let Some((verb, command)) = step else { continue };
-                return Failure::usage(format!(
-                    "{} is {what}, not a folder; {verb} `{command}`",
-                    path.shown()
-                ));
-            }
+        let (shown, what) = (path.shown(), kind.name());
+        if let Some(shards) = packed(path, &kind) {
+            let again = Step::Reshard(shards).command_into(out);
+            return Failure::usage(format!(
+                "{shown} is {what}, whose samples are packed already; other shards of them are made by `{again}`"
+            ));
+        }
+        let step =
+            step.filter(|_| matches!(kind, PathKind::Source { .. } | PathKind::SampleFile(_)));
+        if let Some(step) = step {
+            let (verb, command) = (step.verb(), step.command_into(out));
+            return Failure::usage(format!(
+                "{shown} is {what}, not a folder of samples; {verb} `{command}`"
+            ));
         }
     }
     failure
+}
+
+/// Returns the shards that a source is or has.
+fn packed(path: &Path, kind: &PathKind) -> Option<PathBuf> {
+    match kind {
+        PathKind::DataSet
+        | PathKind::Tars { .. }
+        | PathKind::Tar { .. }
+        | PathKind::CompressedTar => Some(path.into()),
+        PathKind::Sidecar(tar) => Some(tar.clone()),
+        PathKind::Parent(found) => found.first().cloned(),
+        _ => None,
+    }
 }
 
 /// Returns the command for a place that was named without one.

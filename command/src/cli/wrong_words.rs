@@ -159,7 +159,7 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
     (
         &["--include", "--glob", "--pattern", "--only", "--match"],
         &[
-            ("condition", "'--where CONDITION' selects samples, for example 'key ~ \"cat/*\"'"),
+            ("filters", "'--where CONDITION' selects samples, for example 'key ~ \"cat/*\"'"),
             ("prefix", "'--prefix PREFIX' selects keys"),
             ("exclude", "'--exclude GLOB' leaves files out"),
         ],
@@ -167,7 +167,7 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
     (
         &["--filter", "--select", "--query"],
         &[
-            ("condition", "'--where CONDITION' selects samples, for example 'json:/width >= 224'"),
+            ("filters", "'--where CONDITION' selects samples, for example 'json:/width >= 224'"),
             (
                 "exclude",
                 "'--exclude GLOB' leaves files out; `pack reshard --where` selects packed samples",

@@ -7,8 +7,6 @@ use tarflume_formats::shown::{ShowPath, shell_word};
 use crate::failure::Failure;
 use crate::recognize::{PathKind, Samples, Step, recognize};
 
-const PACKED: &str = "its samples are packed already; put them into other shards";
-
 /// Returns what to do with folders of images in which no sample has a JSON.
 pub(super) fn without_json(roots: &[PathBuf]) -> String {
     let found: Vec<Samples> = roots.iter().filter_map(|root| samples(root)).collect();
@@ -46,7 +44,10 @@ pub(super) fn refuse_packed(roots: &[PathBuf], out: &Path) -> Result<(), Failure
             _ => continue,
         };
         let (what, again) = (kind.name(), Step::Reshard(shards.clone()).command_into(out));
-        return Err(Failure::usage(format!("{} is {what}; {PACKED} with `{again}`", root.shown())));
+        return Err(Failure::usage(format!(
+            "{} is {what}, whose samples are packed already; other shards of them are made by `{again}`",
+            root.shown()
+        )));
     }
     Ok(())
 }

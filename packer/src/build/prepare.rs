@@ -263,12 +263,16 @@ fn terms(request: &Request) -> Terms<'_> {
     Terms { roots, shape, entry_points: *entry_points, base }
 }
 
-/// Returns true if all samples were left out because they have no JSON.
+/// Returns true if all samples were left out because they have no JSON. A table beside the images is no sample.
 fn lacks_json(found: &[&ScanProblem], samples: u64) -> bool {
-    let no_json = |p: &&ScanProblem| {
-        p.problem.kind == ProblemKind::MissingPart && p.problem.reason.contains(NO_JSON)
+    let is_missing = |p: &&ScanProblem| p.problem.kind == ProblemKind::MissingPart;
+    let no_json = |p: &&ScanProblem| is_missing(p) && p.problem.reason.contains(NO_JSON);
+    let is_table = |p: &&ScanProblem| {
+        let ends = [".csv", ".tsv", ".jsonl", ".parquet"];
+        is_missing(p) && ends.iter().any(|end| p.problem.path.ends_with(end))
     };
-    samples == 0 && !found.is_empty() && found.iter().all(no_json)
+    let explains = |p: &&ScanProblem| no_json(p) || is_table(p);
+    samples == 0 && found.iter().any(no_json) && found.iter().all(explains)
 }
 
 /// Ends an append that found nothing new, and refuses a build without samples.

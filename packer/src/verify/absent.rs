@@ -7,7 +7,7 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Result, files, index_path};
 
 use super::kinds;
-use super::proved::{Proved, listed, listed_length, open_sidecar};
+use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 
 /// Why a tar is not here.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) fn prove(
         Absence::Pointer(pointer) => Some(pointer.size),
     };
     if let Some(size) = size {
-        listed_length(tar, entry, size, &mut proved.problems);
+        listed_length(tar, entry, size, &renewal(tar, None), &mut proved.problems);
     }
     let sidecar = index_path(tar);
     let is_here = match files::metadata(&sidecar, "find the sidecar") {

@@ -79,12 +79,20 @@ pub(super) fn listed_length(
     tar: &Path,
     entry: Option<&ShardEntry>,
     bytes: u64,
+    renewal: &str,
     problems: &mut Problems,
 ) {
     if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
         let text = format!("bytes {}, but {bytes} is found", entry.bytes);
-        let renewal = format!("pack index --force {}", shell_word(folder_of(tar)));
-        problems.push(stale_manifest(tar, &text, &renewal));
+        problems.push(stale_manifest(tar, &text, renewal));
+    }
+}
+
+/// Returns the command that makes sidecars and manifest again, with what the sidecar has.
+pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> String {
+    match sidecar {
+        Some(index) => index.renewal(tar),
+        None => format!("pack index --force {}", shell_word(folder_of(tar))),
     }
 }
 

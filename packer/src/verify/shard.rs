@@ -13,7 +13,7 @@ use super::kinds;
 use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::points;
-use super::proved::{Proved, listed, listed_length, open_sidecar};
+use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
 use crate::class_field::ClassCounts;
 use crate::index::proof;
@@ -97,7 +97,7 @@ fn quick(
         if !ends_in_zeros(&mut reader)? {
             proved.problems.push(no_end(tar, reader.length()));
         }
-        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
     let known = proved.problems.listed.len();
@@ -133,7 +133,7 @@ fn quick_packed(
 ) -> Result<()> {
     let found = packed_shard::frames(tar)?;
     let Some(index) = sidecar else {
-        listed_length(tar, entry, proved.bytes, &mut proved.problems);
+        listed_length(tar, entry, proved.bytes, &renewal(tar, None), &mut proved.problems);
         return Ok(());
     };
     if index.tar().length != proved.bytes {
@@ -170,6 +170,7 @@ fn full(
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {
         push_stale_length(tar, index, facts.length, &mut proved.problems)?;
     }
+    let renewal = renewal(tar, sidecar.as_ref());
     let usable = sidecar.filter(|index| same_length(index) && !other_tar);
     if let Some(index) = usable {
         digest(tar, "sidecar states", index.tar().digest, facts.digest, &mut proved.problems);
@@ -180,7 +181,7 @@ fn full(
     if let Some(entry) = entry.filter(|entry| ended && entry.bytes == facts.length) {
         digest(tar, "manifest lists", entry.digest()?, facts.digest, &mut proved.problems);
     } else if ended {
-        listed_length(tar, entry, facts.length, &mut proved.problems);
+        listed_length(tar, entry, facts.length, &renewal, &mut proved.problems);
     }
     // The rows of a tar without a usable sidecar are kept in memory: 80 bytes each, and the key.
     proved.index = Some(Index::from_bytes(rows.encode(&facts)?)?);
