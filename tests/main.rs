@@ -43,11 +43,12 @@
 //! - `odd_inputs`: whatever is packed passes every level of `pack verify`; `replaced`: tars that were changed after their
 //!   sidecars were made; `empty_shards`: tars without a file;
 //! - `view`: counts, pages and the server of `stats` and `view` (tests/browser has those in a browser);
+//! - `rust_pages`: the Rust blocks of the pages compile;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
 //! These tests do not use the crates: they assert what a user or another program sees. (One test of
-//! `exclude` uses the reader as a user does.)
+//! `exclude` uses the reader as a user does, and so does `rust_pages`.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 // Commands are stopped at their system calls, by a tracer that knows these.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -97,6 +98,7 @@ mod problems;
 mod replaced;
 mod reshard;
 mod restart;
+mod rust_pages;
 mod scan_parts;
 mod sources;
 mod splits;

@@ -5,6 +5,7 @@ Of all of them, also of those that do not run, the names, keywords and options e
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pathlib
@@ -142,6 +143,14 @@ def test_names_and_options_of_all_blocks_exist():
             wrong.append(f"{block}: {error}")
     assert not wrong
     assert resolved > 150  # or nothing was looked at
+
+
+def test_every_function_and_class_has_a_signature():
+    """Editors and the tests above look keywords up in it."""
+    for name in dir(tarflume):
+        thing = getattr(tarflume, name)
+        if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, BaseException)):
+            assert page_blocks.keywords(thing) is not None or inspect.signature(thing), name
 
 
 @pytest.mark.parametrize(("code", "said"), [
