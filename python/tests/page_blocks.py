@@ -92,7 +92,7 @@ def without_ray() -> Any:
 
 
 def attribute(owner: Any, name: str, path: str) -> Any:
-    """An attribute, which may be a module that nobody has imported."""
+    """An attribute, which may be a module that is not imported yet."""
     if isinstance(owner, types.ModuleType) and f"{owner.__name__}.{name}" == "tarflume.ray":
         return without_ray()
     if isinstance(owner, types.ModuleType) and not hasattr(owner, name):

@@ -154,6 +154,29 @@ def test_every_function_and_class_has_a_signature():
         assert inspect.signature(getattr(tarflume, name)) is not None
 
 
+#: Names in a text that are none of the package, or need what is not installed here.
+OTHER_NAMES = ("tarflume.json", "tarflume.dlio")
+
+
+def test_names_and_options_in_sentences_exist():
+    found, wrong = 0, []
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
+        sentences = re.sub(r"^( *)```.*?^ *```", "", path.read_text(), flags=re.S | re.M)
+        for span in re.findall(r"`((?:tarflume[.]|pack )[^`\n]+)`", sentences):
+            if span.startswith((*OTHER_NAMES, "pack help")):
+                continue
+            found += 1
+            try:
+                if span.startswith("pack "):
+                    page_blocks.check_command(span.replace("\\|", "|"))
+                else:
+                    page_blocks.check_python(re.sub(r"=(?=[,)])", "=0", span))
+            except (Unknown, SyntaxError) as error:
+                wrong.append(f"{path.name}: {span}: {error}")
+    assert not wrong
+    assert found > 400
+
+
 @pytest.mark.parametrize(("code", "said"), [
     ("import tarflume.torch as t\nt.Loadre('a')", "tarflume.torch has no 'Loadre'|t has no 'Loadre'"),
     ("tarflume.Loader('a', batch=3)", "tarflume.Loader has no keyword 'batch'"),
