@@ -46,11 +46,12 @@
 //!   sidecars were made; `remedies`: the command that an error prints is run; `empty_shards`: tars without a file;
 //! - `view`: counts and pages of `stats` and `view`; `view_server`: its server (tests/browser has both in a browser);
 //! - `misplaced`: places and options that a newcomer names by mistake; `help`: the help of the commands;
+//! - `rust_pages`: the Rust blocks of the pages compile;
 //! - `manuals`: completions and man pages; `doctor`: the report on a machine and its GPUs, which
 //!   are simulated.
 //!
 //! These tests do not use the crates: they assert what a user or another program sees. (One test of
-//! `exclude` uses the reader as a user does.)
+//! `exclude` uses the reader as a user does, and so does `rust_pages`.)
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::disallowed_methods)]
 // Commands are stopped at their system calls, by a tracer that knows these.
 #![cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -108,6 +109,7 @@ mod remedies;
 mod replaced;
 mod reshard;
 mod restart;
+mod rust_pages;
 mod scan_parts;
 mod sources;
 mod splits;

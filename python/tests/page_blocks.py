@@ -92,7 +92,7 @@ def without_ray() -> Any:
 
 
 def attribute(owner: Any, name: str, path: str) -> Any:
-    """An attribute, which may be a module that nobody has imported."""
+    """An attribute, which may be a module that is not imported yet."""
     if isinstance(owner, types.ModuleType) and f"{owner.__name__}.{name}" == "tarflume.ray":
         return without_ray()
     if isinstance(owner, types.ModuleType) and not hasattr(owner, name):
@@ -106,17 +106,6 @@ def attribute(owner: Any, name: str, path: str) -> Any:
         raise Unknown(f"{path} has no {name!r}") from None
 
 
-@functools.cache
-def stub_keywords(name: str) -> frozenset[str] | None:
-    """The keywords of a class of the extension, by its type stubs."""
-    stubs = ast.parse((ROOT / "python" / "tarflume" / "_core.pyi").read_text())
-    for node in ast.walk(stubs):
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            made = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name in ("__new__", "__init__")]
-            return frozenset(arg.arg for f in made for arg in (*f.args.args, *f.args.kwonlyargs)) or None
-    return None
-
-
 def keywords(function: Any) -> frozenset[str] | None:
     """The keywords of a function or a class; None if it takes any."""
     import tarflume
@@ -124,7 +113,7 @@ def keywords(function: Any) -> frozenset[str] | None:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return stub_keywords(getattr(function, "__name__", ""))
+        return None  # an object that no program makes
     names = frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
     rest = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
     if rest == ["settings"]:  # those of the loader

@@ -5,6 +5,7 @@ Of all of them, also of those that do not run, the names, keywords and options e
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pathlib
@@ -142,6 +143,38 @@ def test_names_and_options_of_all_blocks_exist():
             wrong.append(f"{block}: {error}")
     assert not wrong
     assert resolved > 150  # or nothing was looked at
+
+
+def test_every_function_and_class_has_a_signature():
+    """Editors and the tests above look keywords up in it."""
+    made_here = {"Diagnosis", "Sample"}  # no program makes them
+    names = {name for name in dir(tarflume) if callable(getattr(tarflume, name))} - made_here
+    assert len(names) > 25
+    for name in names:
+        assert inspect.signature(getattr(tarflume, name)) is not None
+
+
+#: Names in a text that are none of the package, or need what is not installed here.
+OTHER_NAMES = ("tarflume.json", "tarflume.dlio")
+
+
+def test_names_and_options_in_sentences_exist():
+    found, wrong = 0, []
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]:
+        sentences = re.sub(r"^( *)```.*?^ *```", "", path.read_text(), flags=re.S | re.M)
+        for span in re.findall(r"`((?:tarflume[.]|pack )[^`\n]+)`", sentences):
+            if span.startswith((*OTHER_NAMES, "pack help")):
+                continue
+            found += 1
+            try:
+                if span.startswith("pack "):
+                    page_blocks.check_command(span.replace("\\|", "|"))
+                else:
+                    page_blocks.check_python(re.sub(r"=(?=[,)])", "=0", span))
+            except (Unknown, SyntaxError) as error:
+                wrong.append(f"{path.name}: {span}: {error}")
+    assert not wrong
+    assert found > 400
 
 
 @pytest.mark.parametrize(("code", "said"), [

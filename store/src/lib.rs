@@ -53,3 +53,8 @@ pub use options::{NAMES, Options};
 pub use store::{Facts, Listed, Store};
 pub use upload::{PART, Upload};
 pub use url_list::UrlList;
+
+/// The examples of the README, as tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
