@@ -203,13 +203,9 @@ fn settings_beside_the_file_that_change_ids_are_named() {
 
 #[test]
 fn guarded_parts_give_the_ids_of_the_library() {
-    let split = |pattern: Value, behavior: &str, invert: bool| {
-        json!({"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert})
-    };
+    let split = |pattern: Value, behavior: &str, invert: bool| json!({"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert});
     let regex = |text: &str| json!({"Regex": text});
-    let replace = |pattern: Value, content: &str| {
-        json!({"type": "Replace", "pattern": pattern, "content": content})
-    };
+    let replace = |pattern: Value, content: &str| json!({"type": "Replace", "pattern": pattern, "content": content});
     let levels = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
     let normalizers = [
         Value::Null,
@@ -220,7 +216,8 @@ fn guarded_parts_give_the_ids_of_the_library() {
     ];
     let mut pre_tokenizers = Vec::new();
     for behavior in ["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"] {
-        for (pattern, invert) in [(r"\s?[a-z]+|.", false), (r"[^ab]+", true), (r" |(?=\n)", false)] {
+        for (pattern, invert) in [(r"\s?[a-z]+|.", false), (r"[^ab]+", true), (r" |(?=\n)", false)]
+        {
             let steps = [split(regex(pattern), behavior, invert), levels.clone()];
             pre_tokenizers.push(json!({"type": "Sequence", "pretokenizers": steps}));
         }
@@ -229,10 +226,15 @@ fn guarded_parts_give_the_ids_of_the_library() {
     for normalizer in &normalizers {
         for pre_tokenizer in &pre_tokenizers {
             let tokens = json!([added(99, "<|x|>")]);
-            let file = file(&byte_level(Value::Null), normalizer.clone(), pre_tokenizer.clone(), tokens);
+            let file =
+                file(&byte_level(Value::Null), normalizer.clone(), pre_tokenizer.clone(), tokens);
             let theirs = tokenizers::Tokenizer::from_bytes(&file).unwrap();
             let expected = theirs.encode_fast(text.as_str(), false).unwrap();
-            assert_eq!(ids(&usual(&file), &text), expected.get_ids(), "{normalizer} {pre_tokenizer}");
+            assert_eq!(
+                ids(&usual(&file), &text),
+                expected.get_ids(),
+                "{normalizer} {pre_tokenizer}"
+            );
         }
     }
 }
