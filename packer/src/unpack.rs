@@ -122,13 +122,13 @@ fn one(shard: &Shard, target: Target<'_>) -> Result<Unpacked, Failure> {
     let mut unpacking = Unpacking {
         shard,
         data,
-            target,
-            tree: Tree::open(target.out)?,
-            cursor: if shard.index.has_checksums() {
-                Some(Cursor::new(&shard.tar, &shard.index)?)
-            } else {
-                None
-            },
+        target,
+        tree: Tree::open(target.out)?,
+        cursor: if shard.index.has_checksums() {
+            Some(Cursor::new(&shard.tar, &shard.index)?)
+        } else {
+            None
+        },
         done: Unpacked { unproved: u64::from(!shard.index.has_checksums()), ..Unpacked::default() },
     };
     loop {

@@ -14,8 +14,8 @@ use object_store::client::{
 };
 use object_store::{ClientOptions, RetryConfig};
 
-use crate::certificate::Unaccepted;
 use crate::bounded::Limits;
+use crate::certificate::Unaccepted;
 use crate::client::{OwnClients, Redirects};
 use crate::first_contact::FirstContact;
 use crate::metrics::Metrics;

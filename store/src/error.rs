@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use crate::certificate::UNACCEPTED;
 use crate::bounded::TooLong;
+use crate::certificate::UNACCEPTED;
 use crate::first_contact::UNREACHABLE;
 
 /// A result of this crate.

@@ -18,8 +18,8 @@
 //! ```
 #![warn(missing_docs)]
 
-mod certificate;
 mod bounded;
+mod certificate;
 mod client;
 mod connector;
 mod credentials;

@@ -83,12 +83,8 @@ impl Outputs {
     /// # Errors
     /// Returns an error if an output cannot be written at its path, or if two have one path.
     pub(super) fn of(args: &Args) -> Result<Outputs, Failure> {
-        let mut outputs = Outputs {
-            files: Vec::new(),
-            printed: args.format,
-            takes_stdout: false,
-            expect: None,
-        };
+        let mut outputs =
+            Outputs { files: Vec::new(), printed: args.format, takes_stdout: false, expect: None };
         for ReportFile { form, path } in &args.report {
             match path {
                 Some(path) => {
@@ -118,7 +114,8 @@ impl Outputs {
         while let Some(file) = paths.next() {
             if paths.clone().any(|other| other.path() == file.path()) {
                 let path = file.path().shown();
-                let text = format!("{path}: two outputs have this path; give another one to one of them");
+                let text =
+                    format!("{path}: two outputs have this path; give another one to one of them");
                 return Err(Failure::usage(text));
             }
         }
@@ -197,7 +194,9 @@ impl ReportFormat {
             },
             ReportFormat::Json => OutputKind {
                 name: "a report as JSON",
-                is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
+                is: |bytes| {
+                    bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\"")
+                },
             },
             ReportFormat::Junit => OutputKind {
                 name: "a report in JUnit's XML",
