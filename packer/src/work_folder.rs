@@ -60,10 +60,10 @@ fn held(path: &Path) -> io::Result<Option<File>> {
         Err(Errno::NOENT) => return Ok(None),
         Err(e) => return Err(e.into()),
     };
-    match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
-        Err(Errno::WOULDBLOCK) => return Ok(None),
-        // A file system without locks: nobody removes the folder there.
-        Ok(()) | Err(_) => {}
+    // On a file system without locks no sweep removes the folder.
+    let locked = retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive));
+    if locked == Err(Errno::WOULDBLOCK) {
+        return Ok(None);
     }
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(Some(folder)),
