@@ -157,12 +157,12 @@ fn damaged_images_and_samples_without_one_are_counted() {
     place.pack("dedupe none").exits(2);
 }
 
-/// What happens to a call on a file.
-const DEEDS: [(&str, fn() -> Deed); 4] = [
-    ("EIO", || Deed::Fail(libc::EIO)),
-    ("ENOMEM", || Deed::Fail(libc::ENOMEM)),
-    ("ENOSPC", || Deed::Fail(libc::ENOSPC)),
-    ("kill", || Deed::Kill),
+/// What happens to a call on a file: its error, or a kill before it.
+const DEEDS: [(&str, Option<i32>); 4] = [
+    ("EIO", Some(libc::EIO)),
+    ("ENOMEM", Some(libc::ENOMEM)),
+    ("ENOSPC", Some(libc::ENOSPC)),
+    ("kill", None),
 ];
 
 #[test]
@@ -188,11 +188,15 @@ fn a_dedupe_that_fails_or_is_killed_leaves_a_whole_list_or_none() {
     assert!(calls.len() > 30, "the tracer sees too little: {calls:?}");
     for (n, target) in calls.iter().enumerate() {
         // Another deed from call to call; from this call on, as a disk that is broken.
-        let (what, deed) = DEEDS[n % DEEDS.len()];
+        let (what, error) = DEEDS[n % DEEDS.len()];
         let _ = fs::remove_file(place.at("lists/a.jsonl"));
         let ran = judged(&place, words, |call| {
             let same = (call.name, &call.path) == (target.name, &target.path);
-            if same && call.nth >= target.nth { deed() } else { Deed::Go }
+            if same && call.nth >= target.nth {
+                error.map_or(Deed::Kill, Deed::Fail)
+            } else {
+                Deed::Go
+            }
         });
         let ran = ran.expect("it could trace before");
         let about = format!("{what} at {} {} of {}", target.name, target.nth, target.path);

@@ -60,8 +60,8 @@ fn held(path: &Path) -> io::Result<Option<File>> {
         Err(Errno::NOENT) => return Ok(None),
         Err(e) => return Err(e.into()),
     };
+    // On a file system without locks no sweep removes the folder.
     let locked = retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive));
-    // Other errors are those of file systems without locks, where no process removes the folder.
     if locked == Err(Errno::WOULDBLOCK) {
         return Ok(None);
     }

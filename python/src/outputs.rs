@@ -27,10 +27,12 @@ pub fn check_outside(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 }
 
 fn checked(error: tarflume_formats::Error) -> Error {
-    match is_refused(&error) {
-        true => {
-            Error::usage(error.text()).with_path(error.place().path.clone().unwrap_or_default())
-        }
-        false => Error::from(error),
+    if !is_refused(&error) {
+        return Error::from(error);
+    }
+    let usage = Error::usage(error.text());
+    match &error.place().path {
+        Some(path) => usage.with_path(path),
+        None => usage,
     }
 }
