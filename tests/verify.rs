@@ -89,7 +89,7 @@ fn a_published_data_set_is_whole_at_every_level() {
 fn an_unverifiable_set_exits_with_2() {
     let place = published();
     place.pack("verify nowhere").exits(2).says("nowhere");
-    place.pack("verify photos").exits(2).says("no *.tar");
+    place.pack("verify photos").exits(2).says("not a data set");
     place.pack("verify").exits(2);
     place.pack("verify out --level deep").exits(2);
 }

@@ -379,7 +379,7 @@ impl<'a> ScanBuilder<'a> {
             let samples = units::counted(self.unselected, "sample is", "samples are");
             notes.push(format!("{samples} not selected (--where, --keys)"));
         }
-        notes.extend(self.absent.notes(&self.options.filters, self.samples.len() == 0));
+        notes.extend(self.absent.notes(&self.options.filters, self.samples.is_empty()));
         if let Some(absent) = self.options.only.as_ref().and_then(|only| only.absent()) {
             let keys = units::counted(absent.keys, "key", "keys");
             notes.push(format!("{keys} of --keys in no source; the first is '{}'", absent.first));
