@@ -103,7 +103,7 @@ fn the_name_of_a_sidecar_stands_for_its_tar() {
 fn an_unverifiable_set_exits_with_2() {
     let place = published();
     place.pack("verify nowhere").exits(2).says("nowhere");
-    place.pack("verify photos").exits(2).says("no *.tar");
+    place.pack("verify photos").exits(2).says("not a data set");
     place.pack("verify").exits(2);
     place.pack("verify out --level deep").exits(2);
 }

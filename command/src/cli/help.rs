@@ -122,7 +122,7 @@ const EVERYDAY: [(&str, &[&str]); 8] = [
             "shuffle",
             "parts",
             "bandwidth",
-            "nodes",
+            "split",
             "price",
             "format",
         ],
