@@ -74,27 +74,37 @@ class Unknown(Exception):
     """A page uses a name that does not exist."""
 
 
+class StandIn(types.ModuleType):
+    """A module that has any class."""
+
+    def __getattr__(self, word: str) -> Any:
+        if word.startswith("__"):
+            raise AttributeError(word)
+        return type(word, (), {})
+
+
 @functools.cache
 def without_ray() -> Any:
-    """`tarflume.ray`, whose signatures need no Ray."""
+    """`tarflume.ray`, whose signatures need no Ray. Other tests import it as if this had not been here."""
+    if importlib.util.find_spec("ray") is not None:
+        return importlib.import_module("tarflume.ray")
     names = ["ray", "ray.data", "ray.data.block", "ray.data.datasource"]
-    if importlib.util.find_spec("ray") is None:
-        for name in names:
-            stand_in = types.ModuleType(name)
-            stand_in.__getattr__ = lambda word: type(word, (), {})  # type: ignore[method-assign]
-            sys.modules[name] = stand_in
+    sys.modules.update({name: StandIn(name) for name in names})
     try:
         return importlib.import_module("tarflume.ray")
     finally:
-        for name in names:
-            if getattr(sys.modules.get(name), "__file__", None) is None:
-                sys.modules.pop(name, None)
+        for name in [name for name in sys.modules if name in names or re.match(r"tarflume\.ray($|\.)", name)]:
+            del sys.modules[name]
+        vars(sys.modules["tarflume"]).pop("ray", None)
 
 
 def attribute(owner: Any, name: str, path: str) -> Any:
     """An attribute, which may be a module that is not imported yet."""
-    if isinstance(owner, types.ModuleType) and f"{owner.__name__}.{name}" == "tarflume.ray":
+    place = f"{owner.__name__}.{name}" if isinstance(owner, types.ModuleType) else ""
+    if place == "tarflume.ray":
         return without_ray()
+    if place == "tarflume.webdataset.instead":
+        return owner  # its import changes what others in this process import
     if isinstance(owner, types.ModuleType) and not hasattr(owner, name):
         try:
             return importlib.import_module(f"{owner.__name__}.{name}")
