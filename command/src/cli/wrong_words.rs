@@ -10,11 +10,23 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{features, places};
 
-/// Options that users of other tools try, the id of the option that is meant, and a tip. The first id that a command has
-/// counts; an empty id is one of every command.
-const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
-    (
-        &[
+/// Options that users of other tools try, and what they mean by them.
+struct Tried {
+    words: &'static [&'static str],
+    /// The first option that a command has counts.
+    meant: &'static [Meant],
+}
+
+/// An option that a command may have.
+struct Meant {
+    /// Its id; the empty id is one of every command.
+    option: &'static str,
+    tip: &'static str,
+}
+
+const OPTIONS: [Tried; 24] = [
+    Tried {
+        words: &[
             "--threads",
             "--num-threads",
             "--nthreads",
@@ -32,26 +44,32 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "-p",
             "-P",
         ],
-        &[("jobs", "'--jobs N' uses N threads")],
-    ),
-    (
-        &["--force", "--overwrite", "--clobber", "--replace", "--yes", "-f", "-y"],
-        &[
-            ("force", "'--force' replaces what is there"),
-            (
-                "fresh",
-                "published data sets are not overwritten: name another folder with -o, or remove the old one; \
+        meant: &[Meant { option: "jobs", tip: "'--jobs N' uses N threads" }],
+    },
+    Tried {
+        words: &["--force", "--overwrite", "--clobber", "--replace", "--yes", "-f", "-y"],
+        meant: &[
+            Meant { option: "force", tip: "'--force' replaces what is there" },
+            Meant {
+                option: "fresh",
+                tip: "published data sets are not overwritten: name another folder with -o, or remove the old one; \
                  '--fresh' discards an unfinished build",
-            ),
-            ("out", "nothing is overwritten: name another place with -o, or remove the old one"),
+            },
+            Meant {
+                option: "out",
+                tip: "nothing is overwritten: name another place with -o, or remove the old one",
+            },
         ],
-    ),
-    (
-        &["--resume", "--continue", "--restart", "-c"],
-        &[("out", "the same command goes on where it was ended, without an option")],
-    ),
-    (
-        &[
+    },
+    Tried {
+        words: &["--resume", "--continue", "--restart", "-c"],
+        meant: &[Meant {
+            option: "out",
+            tip: "the same command goes on where it was ended, without an option",
+        }],
+    },
+    Tried {
+        words: &[
             "--output",
             "--output-dir",
             "--output_dir",
@@ -62,10 +80,10 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--target",
             "-d",
         ],
-        &[("out", "'-o PATH' (--out) names what is written")],
-    ),
-    (
-        &[
+        meant: &[Meant { option: "out", tip: "'-o PATH' (--out) names what is written" }],
+    },
+    Tried {
+        words: &[
             "--input",
             "--input-dir",
             "--src",
@@ -77,14 +95,14 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--root",
             "-i",
         ],
-        &[
-            ("sources", "name SRC without an option"),
-            ("path", "name the data set without an option"),
-            ("paths", "name the data set without an option"),
+        meant: &[
+            Meant { option: "sources", tip: "name SRC without an option" },
+            Meant { option: "path", tip: "name the data set without an option" },
+            Meant { option: "paths", tip: "name the data set without an option" },
         ],
-    ),
-    (
-        &[
+    },
+    Tried {
+        words: &[
             "--maxsize",
             "--max-size",
             "--size",
@@ -94,10 +112,13 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--size-limit",
             "--chunk-size",
         ],
-        &[("shard_size", "'--shard-size SIZE' limits the bytes of a shard, for example 256MiB")],
-    ),
-    (
-        &[
+        meant: &[Meant {
+            option: "shard_size",
+            tip: "'--shard-size SIZE' limits the bytes of a shard, for example 256MiB",
+        }],
+    },
+    Tried {
+        words: &[
             "--maxcount",
             "--max-count",
             "--samples-per-shard",
@@ -105,18 +126,21 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--per-shard",
             "--max-samples",
         ],
-        &[("shard_samples", "'--shard-samples N' limits the samples of a shard")],
-    ),
-    (
-        &["--num-shards", "--num_shards", "--nshards", "--n-shards", "--number-of-shards"],
-        &[("shards", "'--shards N' makes N shards")],
-    ),
-    (
-        &["--seed", "--random-seed", "--random", "--shuffle-seed"],
-        &[("shuffle", "'--shuffle SEED' mixes the samples")],
-    ),
-    (
-        &[
+        meant: &[Meant {
+            option: "shard_samples",
+            tip: "'--shard-samples N' limits the samples of a shard",
+        }],
+    },
+    Tried {
+        words: &["--num-shards", "--num_shards", "--nshards", "--n-shards", "--number-of-shards"],
+        meant: &[Meant { option: "shards", tip: "'--shards N' makes N shards" }],
+    },
+    Tried {
+        words: &["--seed", "--random-seed", "--random", "--shuffle-seed"],
+        meant: &[Meant { option: "shuffle", tip: "'--shuffle SEED' mixes the samples" }],
+    },
+    Tried {
+        words: &[
             "--val",
             "--val-split",
             "--val-size",
@@ -128,10 +152,10 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--ratio",
             "--ratios",
         ],
-        &[("split", "'--split train=0.9,val=0.1' divides the samples")],
-    ),
-    (
-        &[
+        meant: &[Meant { option: "split", tip: "'--split train=0.9,val=0.1' divides the samples" }],
+    },
+    Tried {
+        words: &[
             "--labels",
             "--class",
             "--class-from",
@@ -139,13 +163,13 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--image-folder",
             "--classes-from",
         ],
-        &[(
-            "label",
-            "'--label folder' takes the class from the folder of an image, '--join labels.csv' from a table",
-        )],
-    ),
-    (
-        &[
+        meant: &[Meant {
+            option: "label",
+            tip: "'--label folder' takes the class from the folder of an image, '--join labels.csv' from a table",
+        }],
+    },
+    Tried {
+        words: &[
             "--csv",
             "--table",
             "--metadata",
@@ -154,28 +178,37 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--label-file",
             "--labels-file",
         ],
-        &[("join", "'--join FILE' makes the rows of a table the JSON of the samples")],
-    ),
-    (
-        &["--include", "--glob", "--pattern", "--only", "--match"],
-        &[
-            ("filters", "'--where CONDITION' selects samples, for example 'key ~ \"cat/*\"'"),
-            ("prefix", "'--prefix PREFIX' selects keys"),
-            ("exclude", "'--exclude GLOB' leaves files out"),
+        meant: &[Meant {
+            option: "join",
+            tip: "'--join FILE' makes the rows of a table the JSON of the samples",
+        }],
+    },
+    Tried {
+        words: &["--include", "--glob", "--pattern", "--only", "--match"],
+        meant: &[
+            Meant {
+                option: "filters",
+                tip: "'--where CONDITION' selects samples, for example 'key ~ \"cat/*\"'",
+            },
+            Meant { option: "prefix", tip: "'--prefix PREFIX' selects keys" },
+            Meant { option: "exclude", tip: "'--exclude GLOB' leaves files out" },
         ],
-    ),
-    (
-        &["--filter", "--select", "--query"],
-        &[
-            ("filters", "'--where CONDITION' selects samples, for example 'json:/width >= 224'"),
-            (
-                "exclude",
-                "'--exclude GLOB' leaves files out; `pack reshard --where` selects packed samples",
-            ),
+    },
+    Tried {
+        words: &["--filter", "--select", "--query"],
+        meant: &[
+            Meant {
+                option: "filters",
+                tip: "'--where CONDITION' selects samples, for example 'json:/width >= 224'",
+            },
+            Meant {
+                option: "exclude",
+                tip: "'--exclude GLOB' leaves files out; `pack reshard --where` selects packed samples",
+            },
         ],
-    ),
-    (
-        &[
+    },
+    Tried {
+        words: &[
             "--skip-errors",
             "--ignore-errors",
             "--skip-bad",
@@ -185,42 +218,61 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--on-error",
             "-k",
         ],
-        &[("on_problem", "'--on-problem skip' leaves bad samples out, and lists them")],
-    ),
-    (
-        &["--dryrun", "--simulate", "--check-only", "--preview", "-n"],
-        &[("dry_run", "'--dry-run' shows what would be done")],
-    ),
-    (
-        &["--gzip", "--gz", "--zstd", "--zst", "--compression", "--compression-level", "-z"],
-        &[("compress", "'--compress zstd' compresses shards")],
-    ),
-    (
-        &["--image-size", "--img-size", "--max-dim", "--scale", "--max-side", "--short-side"],
-        &[("resize", "'--resize short:320' makes images smaller")],
-    ),
-    (
-        &["--json", "--as-json", "--output-format", "--machine-readable"],
-        &[("format", "'--format json' prints JSON")],
-    ),
-    (
-        &["--silent", "--no-progress", "--no-bar", "-s"],
-        &[("quiet", "'--quiet' prints errors alone")],
-    ),
-    (
-        &["--verbose", "--debug", "--log-level", "-v"],
-        &[("", "everything that is found is printed; no option prints more")],
-    ),
-    (
-        &["--recursive", "-r", "-R"],
-        &[("sources", "folders are read with all folders in them: leave the option out")],
-    ),
-    (
-        &["--checksum", "--checksums", "--hash", "--deep", "--full", "--fast", "--quick"],
-        &[("level", "'--level quick', 'full' and 'decode' determine what is read")],
-    ),
-    (
-        &[
+        meant: &[Meant {
+            option: "on_problem",
+            tip: "'--on-problem skip' leaves bad samples out, and lists them",
+        }],
+    },
+    Tried {
+        words: &["--dryrun", "--simulate", "--check-only", "--preview", "-n"],
+        meant: &[Meant { option: "dry_run", tip: "'--dry-run' shows what would be done" }],
+    },
+    Tried {
+        words: &["--gzip", "--gz", "--zstd", "--zst", "--compression", "--compression-level", "-z"],
+        meant: &[Meant { option: "compress", tip: "'--compress zstd' compresses shards" }],
+    },
+    Tried {
+        words: &[
+            "--image-size",
+            "--img-size",
+            "--max-dim",
+            "--scale",
+            "--max-side",
+            "--short-side",
+        ],
+        meant: &[Meant { option: "resize", tip: "'--resize short:320' makes images smaller" }],
+    },
+    Tried {
+        words: &["--json", "--as-json", "--output-format", "--machine-readable"],
+        meant: &[Meant { option: "format", tip: "'--format json' prints JSON" }],
+    },
+    Tried {
+        words: &["--silent", "--no-progress", "--no-bar", "-s"],
+        meant: &[Meant { option: "quiet", tip: "'--quiet' prints errors alone" }],
+    },
+    Tried {
+        words: &["--verbose", "--debug", "--log-level", "-v"],
+        meant: &[Meant {
+            option: "",
+            tip: "everything that is found is printed; no option prints more",
+        }],
+    },
+    Tried {
+        words: &["--recursive", "-r", "-R"],
+        meant: &[Meant {
+            option: "sources",
+            tip: "folders are read with all folders in them: leave the option out",
+        }],
+    },
+    Tried {
+        words: &["--checksum", "--checksums", "--hash", "--deep", "--full", "--fast", "--quick"],
+        meant: &[Meant {
+            option: "level",
+            tip: "'--level quick', 'full' and 'decode' determine what is read",
+        }],
+    },
+    Tried {
+        words: &[
             "--region",
             "--endpoint",
             "--endpoint-url",
@@ -229,11 +281,11 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
             "--no-sign-request",
             "--account",
         ],
-        &[(
-            "storage",
-            "'--storage NAME=VALUE' sets an option of a store, for example --storage region=eu-west-1",
-        )],
-    ),
+        meant: &[Meant {
+            option: "storage",
+            tip: "'--storage NAME=VALUE' sets an option of a store, for example --storage region=eu-west-1",
+        }],
+    },
 ];
 
 /// Commands of other tools, and a tip.
@@ -301,10 +353,9 @@ pub(super) fn advised(
 fn option(word: &str, command: &Command, line: &Command) -> Option<String> {
     let name = word.split('=').next().unwrap_or(word);
     let has = |id: &str| id.is_empty() || command.get_arguments().any(|arg| arg.get_id() == id);
-    let known =
-        OPTIONS.iter().filter(|(words, _)| words.contains(&name)).flat_map(|(_, tips)| *tips);
-    if let Some((_, tip)) = known.clone().find(|(id, _)| has(id)) {
-        return Some((*tip).into());
+    let known = OPTIONS.iter().filter(|tried| tried.words.contains(&name));
+    if let Some(meant) = known.flat_map(|tried| tried.meant).find(|meant| has(meant.option)) {
+        return Some(meant.tip.into());
     }
     let long = name.strip_prefix("--")?;
     let has_it = |sub: &&Command| sub.get_arguments().any(|arg| arg.get_long() == Some(long));
