@@ -3,7 +3,7 @@
 //!
 //! The library calls the parts without any context, on the thread of the caller: the allowance is one of the thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use tarflume_formats::panics::{self, Panicked};
@@ -17,6 +17,8 @@ const BASE: Allowance = Allowance { steps: 100_000, bytes: 4096 };
 
 thread_local! {
     static LEFT: Cell<Allowance> = const { Cell::new(BASE) };
+    /// The first error of a normalizer, which the library does not pass on.
+    static FAILED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,8 @@ impl std::error::Error for Exceeded {}
 #[derive(Debug)]
 pub(super) enum Fault {
     Refused(tokenizers::Error),
+    /// A normalizer has failed; the library has gone on without it.
+    Normalizer(String),
     Panicked(Panicked),
 }
 
@@ -60,6 +64,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Refused(error) => error.fmt(f),
+            Fault::Normalizer(text) => f.write_str(text),
             Fault::Panicked(panic) => write!(f, "the library `tokenizers` has failed: {panic}"),
         }
     }
@@ -79,12 +84,23 @@ pub(super) fn within<T>(
         bytes: BASE.bytes.saturating_add(bytes.saturating_mul(GROWTH)),
     };
     let before = LEFT.replace(allowance);
+    FAILED.take();
     let ended = panics::guarded(call);
     LEFT.set(before);
+    if let Some(text) = FAILED.take() {
+        return Err(Fault::Normalizer(text));
+    }
     match ended {
         Ok(result) => result.map_err(Fault::Refused),
         Err(panic) => Err(Fault::Panicked(panic)),
     }
+}
+
+/// Notes the error of a normalizer.
+pub(super) fn failed(error: &tokenizers::Error) {
+    FAILED.with_borrow_mut(|failed| {
+        failed.get_or_insert_with(|| error.to_string());
+    });
 }
 
 /// Returns the steps that are left.

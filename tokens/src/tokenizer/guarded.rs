@@ -14,7 +14,7 @@ use tokenizers::{
     SplitDelimiterBehavior, TokenizerImpl,
 };
 
-use super::allowance::take_bytes;
+use super::allowance::{failed, take_bytes};
 use super::expression::{Expression, PATTERNS};
 
 /// Limit on what a map of characters makes of one of at most two bytes.
@@ -113,6 +113,13 @@ fn check_map(map: &Precompiled) -> Result<(), String> {
 
 impl Normalizer for GuardedNormalizer {
     fn normalize(&self, text: &mut NormalizedString) -> tokenizers::Result<()> {
+        // The library drops the error, and would tokenize the text as it is.
+        self.run(text).inspect_err(failed)
+    }
+}
+
+impl GuardedNormalizer {
+    fn run(&self, text: &mut NormalizedString) -> tokenizers::Result<()> {
         for step in &self.steps {
             match step {
                 NormalizerStep::Replace { expression, content } => {
