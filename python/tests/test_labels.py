@@ -82,9 +82,9 @@ def test_an_append_joins_the_rows_of_the_new_samples_and_columns_keep_their_type
     table.write_text("path,score\ncat/000.jpg,0.5\ncat/001.jpg,1.5\ncat/002.jpg,2.5\n")
     tarflume.pack.build(source, out, join=table, progress=False)
     folders(source, {"cat": 1, "dog": 2}, first=3)
-    with pytest.raises(errors.UsageError, match="packed with join=labels.csv; give the rows again"):
+    with pytest.raises(errors.UsageError, match='packed with join="labels.csv"; give the rows again'):
         tarflume.pack.append(source, out, progress=False)
-    with pytest.raises(errors.UsageError, match="coco=.*packed with join=labels.csv"):
+    with pytest.raises(errors.UsageError, match='coco=.*packed with join="labels.csv"'):
         tarflume.pack.append(source, out, coco=table, progress=False)
     table.write_text("path,score\ncat/003.jpg,none\n")
     with pytest.raises(errors.Error, match="row 1, byte 11: column 'score' is string here and float64"):
@@ -101,9 +101,9 @@ def test_an_append_joins_the_rows_of_the_new_samples_and_columns_keep_their_type
 
 def test_images_without_json_are_refused_with_the_advice_to_label(tmp_path):
     source = folders(tmp_path / "train", {"cat": 2})
-    with pytest.raises(errors.PackError, match="label=folder") as refused:
+    with pytest.raises(errors.PackError, match='label="folder"') as refused:
         tarflume.pack.build(source, tmp_path / "out", progress=False)
-    assert "require=image" in str(refused.value)
+    assert 'require="image"' in str(refused.value)
 
 
 @pytest.fixture
