@@ -10,9 +10,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{features, places};
 
+/// Words of other tools that mean the same.
+type Words = &'static [&'static str];
+/// Ids of options, each with a tip.
+type Tips = &'static [(&'static str, &'static str)];
+
 /// Options that users of other tools try, the id of the option that is meant, and a tip. The first id that a command has
 /// counts; an empty id is one of every command.
-const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
+const OPTIONS: [(Words, Tips); 24] = [
     (
         &[
             "--threads",
@@ -237,7 +242,7 @@ const OPTIONS: [(&[&str], &[(&str, &str)]); 24] = [
 ];
 
 /// Commands of other tools, and a tip.
-const COMMANDS: [(&[&str], &str); 11] = [
+const COMMANDS: [(Words, &str); 11] = [
     (
         &["create", "make", "pack", "write", "import", "prepare", "encode"],
         "'pack build' packs folders into shards",

@@ -5,10 +5,13 @@ use std::fs;
 
 use super::*;
 
+/// Names and bytes of files.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
+
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0";
 
 /// Makes files, each with its bytes, below a new folder.
-fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+fn folder(files: Files<'_>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         let path = dir.path().join(name);
@@ -21,7 +24,7 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 }
 
 /// The name of `path` below a folder with these files, and its steps, with the folder left out.
-fn told(files: &[(&str, &[u8])], path: &str) -> (String, String, String) {
+fn told(files: Files<'_>, path: &str) -> (String, String, String) {
     let dir = folder(files);
     let root = format!("{}/", dir.path().display());
     let path = dir.path().join(path);
@@ -65,7 +68,7 @@ fn a_folder_of_images_is_packed_with_the_labels_that_it_has() {
 fn every_other_path_has_its_name_and_step() {
     let tar: &[u8] = &[0; 1024];
     let sidecar: &[u8] = b"\x89TFIDX\r\n";
-    let cases: [(&[(&str, &[u8])], &str, &str, &str); 21] = [
+    let cases: [(Files<'_>, &str, &str, &str); 21] = [
         (&[], "nothing", "t", ""),
         (&[("t/dataset.json", b"{}")], "a data set", "t", ""),
         (&[("t/dataset.json", b"{}")], "a data set", "t/dataset.json", ""),
