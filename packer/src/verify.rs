@@ -43,6 +43,7 @@ use crate::foreign_index;
 use crate::index::{in_parallel, numbered};
 use crate::problem::{Problem, ProblemKind, Problems, counts};
 use crate::units;
+use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
 
@@ -197,6 +198,7 @@ fn verify_set(
             irregular,
             problems,
             warning,
+            long,
             is_absent,
         } = proved?;
         if without_checksums {
@@ -206,6 +208,7 @@ fn verify_set(
             absent.insert(path.clone());
         }
         report.warnings.extend(warning);
+        report.add_long(&path, &long);
         report.irregular_jpegs.join(irregular);
         found.classes.merge(classes);
         report.shards += 1;
@@ -293,6 +296,16 @@ impl Report {
     fn judge(&mut self) {
         self.counts = counts(&self.problems);
         self.whole = self.problems.is_empty() && self.unchecked.is_empty();
+    }
+
+    /// Notes parts that were not looked into. What was asked for is unchecked in them.
+    fn add_long(&mut self, path: &Path, long: &LongParts) {
+        let sentence = long.sentence(pass::WHOLE).map(|text| format!("{}: {text}", path.shown()));
+        if long.was_asked_for {
+            self.unchecked.extend(sentence);
+        } else {
+            self.notes.extend(sentence);
+        }
     }
 
     /// Adds a warning, or a problem if checksums are required, about shards whose sidecars have none.

@@ -5,6 +5,7 @@
 
 mod compare;
 mod inside;
+mod long;
 mod undecoded;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
 };
 
+pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::bad_name::bad_name;
 use super::class_names::ClassNames;
@@ -33,7 +35,7 @@ use crate::schema::PartSchema;
 use crate::stop::Stop;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
-const WHOLE: u64 = 256 * 1024 * 1024;
+pub(crate) const WHOLE: u64 = 256 * 1024 * 1024;
 /// Number of bytes between two progress reports.
 const REPORT_STEP: u64 = 4 * 1024 * 1024;
 
@@ -56,6 +58,8 @@ pub(crate) struct Passed {
     pub warning: Option<Problem>,
     /// JPEGs that break rules of their format without losing a pixel, if their codes were read.
     pub irregular: IrregularJpegs,
+    /// Parts that were not looked into.
+    pub long: LongParts,
 }
 
 struct Pass<'a> {
@@ -69,6 +73,9 @@ struct Pass<'a> {
     /// Length and digest of the file, if it is compressed.
     packed: Option<TarFacts>,
     decode: bool,
+    /// The most bytes of a part that is looked into.
+    whole: u64,
+    long: LongParts,
     undecoded: Undecoded,
     schemas: &'a [PartSchema],
     json: JsonRules,
@@ -95,6 +102,20 @@ pub(crate) fn over(
     options: &Options,
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Passed> {
+    within(WHOLE, tar, sidecar, options, on_bytes)
+}
+
+/// As [`over`]; looks into parts of at most `whole` bytes.
+///
+/// # Errors
+/// As [`over`].
+pub(super) fn within(
+    whole: u64,
+    tar: &Path,
+    sidecar: Option<&Index>,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Passed> {
     let (reader, packed, damaged) = open(tar, sidecar)?;
     let reader = reader.ignore_zeros(options.ignore_zeros);
     let mut pass = Pass {
@@ -105,6 +126,8 @@ pub(crate) fn over(
         reader,
         cursor: sidecar.map(|index| Cursor::new(tar, index)).transpose()?,
         decode: options.level == Level::Decode,
+        whole,
+        long: LongParts::default(),
         undecoded: Undecoded::new(options.check),
         schemas: &options.schemas,
         json: options.json.unwrap_or_default(),
@@ -207,7 +230,7 @@ impl<'a> Pass<'a> {
             Some(cursor) => cursor.meet(member, key, &ext)?,
             None => None,
         };
-        let checksum = match member.size > WHOLE {
+        let checksum = match member.size > self.whole {
             true => self.reader.checksum(member)?,
             false => crc32c(self.reader.data(member)?),
         };
@@ -215,10 +238,12 @@ impl<'a> Pass<'a> {
             Some(Listed { part, .. }) => self.compare(&part, (member, key), checksum)?,
             None => None,
         };
-        if self.decode && member.size <= WHOLE {
-            self.decode(member, key, Content::of(&ext), points)?;
-        }
-        if member.size <= WHOLE {
+        if member.size > self.whole {
+            self.pass_by(member, key, &ext);
+        } else {
+            if self.decode {
+                self.decode(member, key, Content::of(&ext), points)?;
+            }
             self.look_inside(member, key, &ext)?;
         }
         match self.rows.part(member, key, &ext, Some(checksum)) {
@@ -392,6 +417,7 @@ impl<'a> Pass<'a> {
             classes: self.classes,
             warning: self.undecoded.warning(),
             irregular: self.jpegs.irregular,
+            long: self.long,
         })
     }
 

@@ -8,6 +8,7 @@ use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 
 use super::kinds;
+use super::pass::LongParts;
 use crate::class_field::ClassCounts;
 use crate::problem::{Problem, ProblemKind, Problems};
 
@@ -30,6 +31,8 @@ pub(crate) struct Proved {
     pub problems: Problems,
     /// What is unusual and no problem.
     pub warning: Option<Problem>,
+    /// Parts that were not looked into.
+    pub long: LongParts,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
 }

@@ -11,7 +11,7 @@ use tarflume_formats::{
 use super::absent::{self, Absence};
 use super::kinds;
 use super::options::{Level, Options};
-use super::pass::{self, Passed};
+use super::pass::{self, LongParts, Passed};
 use super::points;
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
@@ -39,6 +39,7 @@ pub(crate) fn prove(
         irregular: IrregularJpegs::default(),
         problems: Problems::default(),
         warning: None,
+        long: LongParts::default(),
         is_absent: false,
     };
     match files::metadata(&tar, "find the shard") {
@@ -156,7 +157,7 @@ fn full(
     on_bytes: &(dyn Fn(u64) + Sync),
     proved: &mut Proved,
 ) -> Result<()> {
-    let Passed { problems, facts, rows, ended, other_tar, classes, irregular, warning } =
+    let Passed { problems, facts, rows, ended, other_tar, classes, irregular, warning, long } =
         pass::over(tar, sidecar.as_ref(), options, on_bytes)?;
     for problem in problems.listed {
         proved.problems.push(problem);
@@ -165,6 +166,7 @@ fn full(
     proved.classes = classes;
     proved.irregular = irregular;
     proved.warning = warning;
+    proved.long = long;
     let Some(facts) = facts else { return Ok(()) };
     let same_length = |index: &Index| index.tar().length == facts.length;
     if let Some(index) = sidecar.as_ref().filter(|index| ended && !same_length(index)) {

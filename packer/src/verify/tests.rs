@@ -281,6 +281,27 @@ fn decoding_looks_at_every_image_and_json() {
 }
 
 #[test]
+fn parts_that_are_too_long_to_be_looked_into_are_named() {
+    let dir = set();
+    let tar = dir.path().join("a.tar");
+    let long = |options: &Options| pass::within(1, &tar, None, options, &|_| {}).unwrap().long;
+    assert_eq!(long(&options(Level::Full)).sentence(1), None, "nothing was to be looked into");
+    let decoded = long(&options(Level::Decode));
+    assert!(!decoded.was_asked_for);
+    let sentence = decoded.sentence(1).unwrap();
+    assert!(sentence.starts_with("a0.jpg at byte 512 and 9 other parts"), "{sentence}");
+    let class = Some(ClassField::parse("json:/a").unwrap());
+    let counted = long(&Options { class, ..options(Level::Full) });
+    assert!(counted.was_asked_for);
+    assert!(counted.sentence(1).unwrap().starts_with("a0.json at byte 1536 and 4 other"));
+    let mut report = Report::new(Level::Full);
+    report.add_long(&tar, &decoded);
+    assert_eq!((report.notes.len(), report.unchecked.len()), (1, 0));
+    report.add_long(&tar, &counted);
+    assert_eq!((report.notes.len(), report.unchecked.len()), (1, 1));
+}
+
+#[test]
 fn only_a_foreign_tar_lacks_a_sidecar() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("a.tar");

@@ -31,6 +31,17 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
+    /// Notes a part that is too long to be looked into, if it would be.
+    pub(super) fn pass_by(&mut self, member: &Member, key: &[u8], ext: &[u8]) {
+        let was_asked_for = self.class.is_some_and(|field| field.is_in(ext))
+            || self.class_names.as_ref().is_some_and(|names| names.are_in(ext))
+            || self.schemas.iter().any(|schema| schema.is_for(ext));
+        let is_decoded = self.decode && !matches!(Content::of(ext), Content::Other);
+        if was_asked_for || is_decoded {
+            self.long.add(member, key, ext, was_asked_for);
+        }
+    }
+
     /// Decodes a part, as far as that can be done at once.
     pub(super) fn decode(
         &mut self,
