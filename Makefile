@@ -78,7 +78,7 @@ explore:
 	cd tests/models && $(CARGO) test --locked
 
 # Tests import the installed wheel, as users do.
-python: $(PYVENV)/ready $(AZURITE)
+python: $(PYVENV)/ready $(AZURITE) tools
 	$(CARGO) build --release --locked -p tarflume-cli --bin pack
 	rm -rf target/wheels
 	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels

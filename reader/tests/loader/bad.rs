@@ -220,7 +220,8 @@ fn a_report_used_as_exclude_list_removes_all_bad_samples() {
     let shards = spoilt();
     let first = loader(&shards, OnBad::Skip).build().unwrap();
     all(&first, 0);
-    let report = shards.path().join("bad.jsonl");
+    let reports = tempfile::tempdir().unwrap();
+    let report = reports.path().join("bad.jsonl");
     first.write_bad_samples(&report).unwrap();
     assert_eq!(fs::read_to_string(&report).unwrap().lines().count(), 3);
     let loader = loader(&shards, OnBad::Error).exclude(&report).batch(1).build().unwrap();
@@ -238,7 +239,8 @@ fn a_report_line_applies_only_to_the_shard_that_it_names() {
     shards.write(1, (2..3).map(bad).chain((3..5).map(good)));
     let loader = shards.loader().on_bad(OnBad::Skip).batch(1).build().unwrap();
     assert_eq!(loader.epoch(0).filter(|batch| batch.as_ref().unwrap().is_empty()).count(), 1);
-    let report = shards.path().join("bad.jsonl");
+    let reports = tempfile::tempdir().unwrap();
+    let report = reports.path().join("bad.jsonl");
     loader.write_bad_samples(&report).unwrap();
     let loader = shards.loader().exclude(&report).batch(1).build().unwrap();
     assert_eq!(all(&loader, 0).len(), 7, "the good one of the same key stays");

@@ -260,7 +260,7 @@ fn impossible_options_are_refused_in_one_sentence() {
         (loader().skip(SAMPLES), "none is selected"),
         (loader().repeat(0), "an epoch of 0 samples"),
         (loader().epoch_length(0), "an epoch of 0 samples"),
-        (loader().exclude(&missing), "exclude list"),
+        (loader().exclude(&missing), "list of keys"),
         (Loader::builder(missing.as_path()), "no"),
         (Loader::mixture([]), "the list of data sets is empty"),
     ] {
