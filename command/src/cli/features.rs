@@ -74,7 +74,7 @@ const ALL: [Feature; 6] = [
         options: &["schema"],
         values: &[],
         words: &["--schema"],
-        texts: &[],
+        texts: &[(" a --schema for a part that no\nsample has,", "")],
     },
     Feature {
         is_built: cfg!(feature = "sqlite"),

@@ -216,7 +216,8 @@ mod tests {
     /// Counts the options of a help; lines of their texts are further to the right.
     fn options(help: &str) -> usize {
         let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
-        help.lines().filter(is_option).count()
+        let before_examples = help.lines().take_while(|line| !line.starts_with("Examples"));
+        before_examples.filter(is_option).count()
     }
 
     #[test]

@@ -172,7 +172,10 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
         );
         return Err(Failure::usage(text));
     }
-    let file = OutputFile::new(path, kind)?;
+    let file = OutputFile::new(path, kind).map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { text: format!("{option} {}", failure.text), ..failure }
+    })?;
     match rustix::fs::access(folder, Access::WRITE_OK) {
         Ok(()) => Ok(file),
         Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
