@@ -54,7 +54,7 @@ fn what_is_no_data_set_is_named_with_the_command_that_makes_one() {
         .exits(2)
         .says("the folder above 2 data sets")
         .says("above/one, above/two");
-    place.pack("info set/shard-000000.index").exits(2).says("name set/shard-000000.tar");
+    place.pack("info set/shard-000000.index").succeeds(); // its tar is meant
     place
         .pack("info notes.xyz")
         .exits(2)

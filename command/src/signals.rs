@@ -53,7 +53,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let (sender, receiver) = channel();
     let started = thread::Builder::new().spawn(move || {
-        let _ = sender.send(work()); // nobody waits for it after the stop
+        let _ = sender.send(work()); // after the stop no thread waits for it
     });
     let started = started.map_err(|e| Failure::no_thread(&e))?;
     let stop = stop();

@@ -39,7 +39,7 @@ impl OutputFile {
     /// Checks that a file of this kind may be written at `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Exists`]: the path is in a folder that holds a data set, also through links; only a data set has a
+    /// [`ErrorKind::Exists`]: the path is in a folder with a manifest, also through links; only a data set has a
     /// file of this name; or a file of another kind is there. An empty file may be replaced. Returns also an error if the
     /// operating system does not answer.
     pub fn new(path: &Path, kind: OutputKind) -> Result<OutputFile> {
@@ -118,28 +118,10 @@ fn canonical(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Returns true if `folder` has a manifest or a tar with a sidecar, or is a folder of a data set.
+/// Returns true if `folder` has a manifest, or is a folder of a data set.
 fn is_data_set(folder: &Path) -> Result<bool> {
     let is_inner = |name: &std::ffi::OsStr| FOLDERS_OF_SETS.iter().any(|inner| name == *inner);
-    if folder.iter().any(is_inner) || files::exists(&folder.join(FILE_NAME))? {
-        return Ok(true);
-    }
-    let unread = |e| Error::io(e, "read the folder", folder);
-    let entries = match patiently(|| fs::read_dir(folder)) {
-        Ok(entries) => entries,
-        // A folder that may be written to, but not read.
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
-        Err(e) => return Err(unread(e)),
-    };
-    for entry in entries {
-        let path = entry.map_err(unread)?.path();
-        if path.extension().is_some_and(|end| end == "index")
-            && files::exists(&path.with_extension("tar"))?
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(folder.iter().any(is_inner) || files::exists(&folder.join(FILE_NAME))?)
 }
 
 /// Checks that nothing is at `path`, or an empty file, or one of this kind.
@@ -226,14 +208,15 @@ mod tests {
             "set/.pack/p.html",
             "set/.pack/shards/p.html",
             "set/none/p.html",
-            "tars/p.html",
         ] {
             assert!(why(&at(inside)).contains("outside"), "{inside}");
         }
         for name in ["out/dataset.json", "out/x.tar", "plain/x.tar.zst", "none/a.index"] {
             assert!(why(&at(name)).contains("a data set has"), "{name}");
         }
-        for allowed in ["p.html", "out/p.html", "plain/p.html", "none/p.html", "set/sub/p.html"] {
+        for allowed in
+            ["p.html", "tars/p.html", "out/p.html", "plain/p.html", "none/p.html", "set/sub/p.html"]
+        {
             OutputFile::new(&at(allowed), PAGE).unwrap();
         }
         assert!(why(Path::new("-")).contains("./-"));

@@ -1,4 +1,4 @@
-//! Symbolic links below a source folder are followed on request alone: a link of a data set that somebody else made can
+//! Symbolic links below a source folder are followed on request alone: a link in a data set of others can
 //! lead to any file of this machine.
 //!
 //! Folders are opened component by component from the source folder, which itself may be a link.

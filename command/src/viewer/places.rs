@@ -17,7 +17,7 @@ pub(super) struct Places {
 
 impl Places {
     /// Returns true if there are fewer than `most` connections. Otherwise closes the oldest one that waits for its
-    /// client, so that slow clients keep nobody out, and waits at most `pause` for a connection to end.
+    /// client, so that slow clients keep no other out, and waits at most `pause` for a connection to end.
     pub(super) fn make_room(&self, most: usize, pause: Duration) -> bool {
         let open = self.open.lock().ignore_poison();
         if open.len() < most {

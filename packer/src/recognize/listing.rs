@@ -61,6 +61,8 @@ impl Listing {
                 Some(Kind::Folder) if name == ".pack" => found.has_work = true,
                 Some(Kind::Folder) if !name.starts_with('.') => found.folders.push(entry.path()),
                 Some(Kind::File) if !name.starts_with('.') => found.add(entry.path(), &name)?,
+                // The error of the open says what is in its place.
+                Some(Kind::Other) if name == manifest::FILE_NAME => found.has_manifest = true,
                 _ => {}
             }
         }

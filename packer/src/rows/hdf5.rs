@@ -6,6 +6,7 @@
 //! ranges of the file; chunked ones are decoded again when they are packed.
 
 mod array;
+mod choice;
 mod file;
 mod filters;
 mod link;
@@ -13,13 +14,13 @@ mod number;
 
 use std::path::Path;
 
-use hdf5_reader::Hdf5File;
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use self::array::{H5Array, Kind};
-use self::file::{failure, guarded, machine, most_values};
+use self::choice::{Choice, ForJson, chosen};
+use self::file::{machine, most_values};
 use self::number::Class;
 use super::part_names::{part_name, renamed};
 use super::reader::{CellFault, CellReader};
@@ -171,70 +172,6 @@ fn open(source: &SourceUrl, path: &Path) -> Result<Table, Failure> {
         )));
     }
     Ok(Table { arrays, source: 0, values: (0, most_values(file.1)), notes })
-}
-
-/// A data set that is packed, under this name.
-struct Choice {
-    name: String,
-    dataset: String,
-    json: ForJson,
-}
-
-/// What `json=` says about a data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ForJson {
-    /// Nothing.
-    Not,
-    /// It is packed unless it is a field: `json=none`.
-    NoFields,
-    /// It is packed if it is a field: `json=*`.
-    Fields,
-    /// It is named, alone or with others.
-    Named { alone: bool },
-}
-
-/// Returns the data sets that the options name; without a name, all at the root of the file.
-fn chosen(source: &SourceUrl, file: &Hdf5File, path: &Path) -> Result<Vec<Choice>, Failure> {
-    let options = source.options.iter().filter(|(name, _)| name != "json");
-    let mut named: Vec<Choice> = options
-        .map(|(name, dataset)| Choice {
-            name: name.clone(),
-            dataset: dataset.clone(),
-            json: ForJson::Not,
-        })
-        .collect();
-    let only_key = named.iter().all(|choice| choice.name == "key");
-    let root = |dataset: &str| dataset.trim_start_matches('/').to_string();
-    let used: Vec<String> = named.iter().map(|choice| root(&choice.dataset)).collect();
-    let rest = match source.option("json") {
-        None if only_key => Some(ForJson::Not),
-        Some("none") if only_key => Some(ForJson::NoFields),
-        Some("*") => Some(ForJson::Fields),
-        None | Some("none") => None,
-        Some(list) => {
-            let datasets: Vec<&str> = list.split(',').collect();
-            let json = ForJson::Named { alone: datasets.len() == 1 };
-            named.extend(datasets.into_iter().map(|dataset| {
-                let name = dataset.rsplit('/').next().unwrap_or(dataset);
-                Choice { name: name.into(), dataset: dataset.into(), json }
-            }));
-            None
-        }
-    };
-    if let Some(json) = rest {
-        let all = all(file, path)?.into_iter();
-        let left = all.filter(|(name, _)| json == ForJson::Not || !used.contains(name));
-        named.extend(left.map(|(name, dataset)| Choice { name, dataset, json }));
-    }
-    Ok(named)
-}
-
-/// Returns name and path of the data sets at the root of a file.
-fn all(file: &Hdf5File, path: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
-    let mut names: Vec<String> = names.1;
-    names.sort_unstable();
-    Ok(names.into_iter().map(|name| (name.clone(), format!("/{name}"))).collect())
 }
 
 fn role(name: &str, array: &H5Array, path: &Path) -> Result<Role, Failure> {

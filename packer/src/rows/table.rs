@@ -5,28 +5,26 @@
 //! sample's JSON, or those of `json=A,B`; with `json=none` there is none. The key is the column `key=`, or the path of the
 //! first file without extension, or the row's number.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+mod named_files;
+
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use rustix::fs::{FileType, Stat, statat};
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::{Blame, files, name};
 
+use self::named_files::{Examined, FileExaminer, file_path, without_ext};
 use super::Listing;
 use super::agreed::{Joint, agreed};
 use super::json_columns::JsonColumns;
 use super::part_names::renamed;
 use super::url::{SourceKind, SourceUrl};
 use crate::failure::Failure;
-use crate::links::{self, Links};
+use crate::links::Links;
 use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::described::Columns;
-use crate::source::{part_path, stamp};
 use crate::table::json::{RowWriter, put_plain};
 use crate::table::options::NAMES;
 use crate::table::survey::Survey;
@@ -68,9 +66,6 @@ struct Pending {
     /// Why it is no sample.
     fault: Option<(ProblemKind, String)>,
 }
-
-/// Size and digest of the time of a file.
-type Examined = Result<(u64, u32), (ProblemKind, String)>;
 
 /// Lists the rows of the tables of one source.
 ///
@@ -303,7 +298,7 @@ impl Parts {
         builder: &mut ScanBuilder<'_>,
     ) -> Result<(), Failure> {
         let links = Links::of(builder.options().follow_links);
-        let begin = || FileExaminer { root: folder, links, folder: None };
+        let begin = || FileExaminer::new(folder, links);
         let examined = batch.par_iter().map_init(begin, |examiner, pending| {
             let files = pending.files.iter().map(|(_, path)| examiner.examine(path));
             files.collect::<Result<Vec<Examined>, Failure>>()
@@ -340,116 +335,5 @@ impl Parts {
             builder.push(row, &key, &parts)?;
         }
         Ok(())
-    }
-}
-
-/// Returns the path of a row's file under the folder of the table.
-fn file_path(folder: &Path, row: &Row, column: usize) -> Result<Vec<u8>, String> {
-    let mut path = Vec::new();
-    if !row.name(column, &mut path) || path.is_empty() {
-        return Err("the row names no file".into());
-    }
-    let inside = path.strip_prefix(folder.as_os_str().as_bytes());
-    let mut rest = match inside.and_then(|rest| rest.strip_prefix(b"/")) {
-        Some(rest) => rest,
-        None => &path,
-    };
-    while let Some(after) = rest.strip_prefix(b"./") {
-        rest = after;
-    }
-    match name::unsafe_as_path(rest) {
-        None => Ok(rest.to_vec()),
-        Some(why) => {
-            Err(format!("'{}' is no path under the folder of the table: {why}", name::shown(rest)))
-        }
-    }
-}
-
-fn without_ext(path: &[u8]) -> &[u8] {
-    let base = path.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
-    match path[base..].iter().skip(1).rposition(|&b| b == b'.') {
-        Some(dot) => &path[..base + 1 + dot],
-        None => path,
-    }
-}
-
-/// Examines files under the folder of a table. Neighbors share the handle of their folder.
-struct FileExaminer<'a> {
-    root: &'a Path,
-    links: Links,
-    /// The last folder: its path under the root, and its handle.
-    folder: Option<(Vec<u8>, OwnedFd)>,
-}
-
-impl FileExaminer<'_> {
-    /// Reads size and time of a file; a fault of the file is the inner error.
-    fn examine(&mut self, path: &[u8]) -> Result<Examined, Failure> {
-        let stat = self.stat(path);
-        let path = part_path(self.root, path, b"");
-        let shown = path.shown();
-        match stat {
-            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => {
-                    let time = stamp(stat.st_mtime, stat.st_mtime_nsec as i64);
-                    Ok(Ok((stat.st_size.max(0) as u64, time)))
-                }
-                FileType::Symlink => Ok(Err(refused_link(&path))),
-                _ => Ok(Err((ProblemKind::NotRegular, format!("{shown} is no file")))),
-            },
-            Err(error) if Blame::of(&error) != Blame::Data => {
-                Err(Failure::io(error, "examine", &path))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(Err((ProblemKind::MissingPart, format!("{shown} does not exist"))))
-            }
-            Err(error) if self.links.refuses(&error) => Ok(Err(refused_link(&path))),
-            Err(error) => Ok(Err((ProblemKind::Unreadable, format!("{shown}: {error}")))),
-        }
-    }
-
-    fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
-        let base = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-        let (below, name) = path.split_at(base);
-        let folder = match self.folder.take().filter(|(last, _)| last == below) {
-            Some((_, folder)) => folder,
-            None => self.links.open_folder(self.root, below)?,
-        };
-        let (_, folder) = self.folder.insert((below.to_vec(), folder));
-        files::patiently(|| Ok(statat(&*folder, name, self.links.flags())?))
-    }
-}
-
-fn refused_link(path: &Path) -> (ProblemKind, String) {
-    let text = format!("{} is, or is below, {}", path.shown(), links::REASON);
-    (ProblemKind::NotRegular, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions_are_cut_from_the_base_name_alone() {
-        for (path, expected) in
-            [("a/b.jpg", "a/b"), ("a.b/c", "a.b/c"), ("a/.hid", "a/.hid"), ("v1.5.png", "v1.5")]
-        {
-            assert_eq!(without_ext(path.as_bytes()), expected.as_bytes());
-        }
-    }
-
-    #[test]
-    fn paths_stay_under_the_folder_of_the_table() {
-        let mut row = Row::default();
-        let mut path = |text: &str| {
-            row.begin(1, None, 1);
-            let span = row.add_text(text);
-            row.set(0, Cell::Word(span));
-            file_path(Path::new("/data"), &row, 0)
-        };
-        assert_eq!(path("./img/1.jpg").unwrap(), b"img/1.jpg");
-        assert_eq!(path("/data/img/1.jpg").unwrap(), b"img/1.jpg");
-        for bad in ["../x.jpg", "/etc/passwd", "a/../../x", ""] {
-            assert!(path(bad).is_err(), "{bad}");
-        }
     }
 }

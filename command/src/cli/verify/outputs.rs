@@ -163,6 +163,10 @@ impl Outputs {
 
 /// Checks that a file of this kind can be written at a path: its folder exists and admits files.
 fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
+    let file = OutputFile::new(path, kind).map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { text: format!("{option} {}", failure.text), ..failure }
+    })?;
     let folder = folder_of(path);
     if files::kind(folder)? != Some(Kind::Folder) {
         let text = format!(
@@ -172,10 +176,6 @@ fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Fa
         );
         return Err(Failure::usage(text));
     }
-    let file = OutputFile::new(path, kind).map_err(|error| {
-        let failure = Failure::from(error);
-        Failure { text: format!("{option} {}", failure.text), ..failure }
-    })?;
     match rustix::fs::access(folder, Access::WRITE_OK) {
         Ok(()) => Ok(file),
         Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
