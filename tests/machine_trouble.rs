@@ -144,7 +144,7 @@ fn pipes_with_names_of_shards_and_sidecars_are_refused_at_once() {
     pipe(&place, "alone.tar");
     place.pack("verify alone.tar").exits(1).says("a named pipe");
     place.pack("index alone.tar").exits(65).says("a named pipe");
-    place.pack("info alone.tar").exits(65).says("a named pipe");
+    place.pack("info alone.tar").exits(2).says("a pipe");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn permanent_errors_have_no_retry_exit_code() {
     place.pack("plan photos -o file").exits(2).says("this is a file");
     place.pack("build photos -o file/below").exits(73).says("name another folder");
     for words in ["info empty", "ls empty", "cat empty a.json", "unpack empty -o files"] {
-        place.pack(words).exits(2).says("no manifest").says("pack index");
+        place.pack(words).exits(2).says("not a data set").says("pack build empty");
     }
     place.pack("unpack nothing -o files").exits(2);
     place.pack("run photos").exits(2).says("no plan");
