@@ -95,7 +95,7 @@ fn the_name_of_a_sidecar_stands_for_its_tar() {
     assert_eq!(rows.stdout, place.pack("ls out/shard-000001.tar").succeeds().stdout);
     fs::remove_file(place.at("out").join(SHARD)).unwrap();
     for command in ["verify", "ls", "index"] {
-        place.pack(&format!("{command} {sidecar}")).exits(2).says("its tar").says("is not there");
+        place.pack(&format!("{command} {sidecar}")).exits(2).says("whose tar").says("is not there");
     }
 }
 

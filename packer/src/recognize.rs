@@ -49,11 +49,9 @@ fn file(path: &Path) -> Result<PathKind, Failure> {
     if content.is_some_and(|found| found.ext == "index") {
         let compressed = path.with_extension("tar.zst");
         let is_compressed = files::exists(&compressed)?;
-        return Ok(PathKind::Sidecar(if is_compressed {
-            compressed
-        } else {
-            path.with_extension("tar")
-        }));
+        let tar = if is_compressed { compressed } else { path.with_extension("tar") };
+        let is_there = is_compressed || files::exists(&tar)?;
+        return Ok(if is_there { PathKind::Sidecar(tar) } else { PathKind::LoneSidecar(tar) });
     }
     if content.is_some_and(Content::is_image) {
         return Ok(PathKind::SampleFile(content.map_or("an image", |found| found.name)));
@@ -110,6 +108,7 @@ impl PathKind {
                 return recognize(folder).ok()?.step(folder);
             }
             PathKind::Missing
+            | PathKind::LoneSidecar(_)
             | PathKind::DataSet
             | PathKind::Tar { has_sidecar: true }
             | PathKind::Empty

@@ -8,10 +8,10 @@ use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::expect::Expect;
-use tarflume_packer::verify::{self, ClassField, Level, Options, Profile, Report};
+use tarflume_packer::verify::{self, ClassField, Level, Options, Profile};
 use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
 
-use self::outputs::{Outputs, ReportFile, ReportFormat, report_file};
+use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use super::args::{Jobs, choice};
 use super::out::Bar;
 use super::{storage, zeros};
@@ -114,7 +114,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     let split = |list: &String| {
         list.split(',').map(str::trim).filter(|ext| !ext.is_empty()).map(String::from).collect()
     };
-    let outputs = Outputs::of(args)?; // the pass may take hours: what would fail after it is refused before
+    // The pass may take hours: what would fail after it is refused before.
+    let outputs = Outputs::of(Wanted {
+        printed: args.format,
+        reports: &args.report,
+        expect: args.write_expect.as_deref(),
+    })?;
     let expected = args.expect.as_deref().map(read_expect).transpose()?;
     let options = Options {
         level: args.level,
@@ -151,15 +156,6 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     let failures = outputs.write(&report, args.quiet);
     Ok(exit_of(&report, &failures))
-}
-
-/// Returns the exit code: that of problems, also if a report could not be written.
-fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
-    if !report.problems.is_empty() {
-        return Exit::Problems;
-    }
-    let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
-    failures.first().map_or(unchecked, |failure| failure.exit)
 }
 
 fn read_expect(path: &Path) -> Result<Expect, Failure> {

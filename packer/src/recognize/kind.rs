@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_formats::shown::ShowPath;
+
 use super::labels::FolderLabels;
 
 /// What a path is.
@@ -34,6 +36,8 @@ pub enum PathKind {
     CompressedTar,
     /// The sidecar of this tar.
     Sidecar(PathBuf),
+    /// The sidecar of this tar, which is not there.
+    LoneSidecar(PathBuf),
     /// A folder of files that are samples.
     Samples(Samples),
     /// One file of a sample, such as an image; the name of its type with an article.
@@ -84,6 +88,9 @@ impl PathKind {
             PathKind::Tar { has_sidecar: false } => "a tar without a sidecar".into(),
             PathKind::CompressedTar => "a compressed tar".into(),
             PathKind::Sidecar(_) => "the sidecar of a tar".into(),
+            PathKind::LoneSidecar(tar) => {
+                format!("a sidecar whose tar {} is not there", tar.shown())
+            }
             PathKind::Samples(samples) if samples.has_images => "a folder of images".into(),
             PathKind::Samples(samples) => format!("a folder of {} files", samples.ext),
             PathKind::SampleFile(name) => (*name).into(),

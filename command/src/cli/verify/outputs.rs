@@ -11,11 +11,10 @@ use tarflume_formats::files::{self, Kind};
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::Failure;
 use tarflume_packer::verify::Report;
+use tarflume_packer::{Exit, Failure};
 
 use super::super::out;
-use super::Args;
 use crate::reports;
 
 /// The form of the report.
@@ -77,21 +76,35 @@ const EXPECTATION: OutputKind = OutputKind {
     is: |bytes| contains(bytes, "\"tarflume-expect\""),
 };
 
+/// What the command line asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The form of the report on standard output.
+    pub(super) printed: ReportFormat,
+    pub(super) reports: &'a [ReportFile],
+    /// The file of `--write-expect`.
+    pub(super) expect: Option<&'a Path>,
+}
+
 impl Outputs {
     /// Checks the paths of all outputs.
     ///
     /// # Errors
     /// Returns an error if an output cannot be written at its path, or if two have one path.
-    pub(super) fn of(args: &Args) -> Result<Outputs, Failure> {
-        let mut outputs =
-            Outputs { files: Vec::new(), printed: args.format, takes_stdout: false, expect: None };
-        for ReportFile { form, path } in &args.report {
+    pub(super) fn of(wanted: Wanted<'_>) -> Result<Outputs, Failure> {
+        let mut outputs = Outputs {
+            files: Vec::new(),
+            printed: wanted.printed,
+            takes_stdout: false,
+            expect: None,
+        };
+        for ReportFile { form, path } in wanted.reports {
             match path {
                 Some(path) => {
                     let file = checked("--report", path, form.kind())?;
                     outputs.files.push(ReportOutput { form: *form, file });
                 }
-                None if outputs.takes_stdout || args.format != ReportFormat::Text => {
+                None if outputs.takes_stdout || wanted.printed != ReportFormat::Text => {
                     let text = "standard output takes one report: give a file to the other with \
                                 --report FORMAT=FILE";
                     return Err(Failure::usage(text));
@@ -102,7 +115,7 @@ impl Outputs {
                 }
             }
         }
-        if let Some(path) = &args.write_expect {
+        if let Some(path) = wanted.expect {
             outputs.expect = Some(checked("--write-expect", path, EXPECTATION)?);
         }
         outputs.check_names()?;
@@ -245,19 +258,20 @@ fn print_text(report: &Report, quiet: bool) -> std::io::Result<()> {
     to.flush()
 }
 
+/// Returns the exit code: that of problems, also if a report could not be written.
+pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
+    if !report.problems.is_empty() {
+        return Exit::Problems;
+    }
+    let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
+    failures.first().map_or(unchecked, |failure| failure.exit)
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-    use tarflume_packer::{Exit, Problem, ProblemKind};
+    use tarflume_packer::{Problem, ProblemKind};
 
     use super::*;
-    use crate::cli::verify::exit_of;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
 
     #[test]
     fn a_report_that_cannot_be_written_costs_neither_the_others_nor_the_exit_code() {
@@ -265,10 +279,10 @@ mod tests {
         let gone = folder.path().join("gone/a.sarif");
         let last = folder.path().join("last.json");
         let given = [format!("sarif={}", gone.display()), format!("json={}", last.display())];
-        let words = ["pack", "set", "--quiet", "--report", &given[0], "--report", &given[1]];
-        let args = Line::parse_from(words).args;
+        let given = given.map(|text| report_file(&text).unwrap());
+        let wanted = Wanted { printed: ReportFormat::Text, reports: &given, expect: None };
         std::fs::create_dir(folder.path().join("gone")).unwrap();
-        let outputs = Outputs::of(&args).unwrap();
+        let outputs = Outputs::of(wanted).unwrap();
         std::fs::remove_dir(folder.path().join("gone")).unwrap();
         let problem = Problem::new(ProblemKind::Digest, "a.tar", "its bytes changed");
         let problems = reports::tests::report(vec![problem]);
