@@ -414,7 +414,7 @@ mod tests {
         for (wanted, hint) in [
             ("s1", "s1.jpg, s1.json"),
             ("s1.png", "no part 'png', but these: s1.jpg, s1.json"),
-            ("s11.jpg", "one of: s0, s1, s2"),
+            ("s11.jpg", "no sample with key s11; did you mean s1.jpg?"),
         ] {
             let failure = listing.find(wanted.as_bytes()).unwrap_err();
             assert!(failure.text.contains(hint), "{failure}");

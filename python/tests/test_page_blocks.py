@@ -276,9 +276,22 @@ for n in $(seq 0 $((count - 1))); do %s "$@" || exit; done
 """
 
 
+#: A reader of the page that a server shows: asks for it once, and ends the server as Ctrl-C does.
+VISITOR = """#!{python}
+import signal, subprocess, sys, urllib.request
+with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True) as server:
+    with urllib.request.urlopen(server.stdout.readline().strip()) as page:
+        page.read()
+    server.send_signal(signal.SIGINT)
+    sys.exit(server.wait())
+"""
+
+
 def programs(folder: pathlib.Path) -> str:
-    """A search path with `pack`, and with what stands in for a launcher."""
+    """A search path with `pack`, with what stands in for a launcher, and with `visit`."""
     folder.mkdir()
+    (folder / "visit").write_text(VISITOR.format(python=sys.executable))
+    (folder / "visit").chmod(0o755)
     (folder / "pack").symlink_to(os.path.abspath(shutil.which(PACK)))
     launchers = {"srun": "SLURM_STEP_ID=0 SLURM_PROCID=$n SLURM_NTASKS=$count", "mpiexec": "OMPI_COMM_WORLD_RANK=$n OMPI_COMM_WORLD_SIZE=$count"}
     for name, variables in launchers.items():
@@ -349,6 +362,7 @@ def test_the_commands_of_a_page_run(page, tree, tmp_path, request):
             lay(tree, folder, lines)
             code = re.sub(r"pack bench(?!.*--seconds)", "pack bench --seconds 0.2", "\n".join(lines))
             code = code.replace("s3://data/", "s3://data/commands/")
+            code = re.sub(r"^pack view(?![^#\n]* -o )", "visit pack view", code, flags=re.M)
             env["GITHUB_STEP_SUMMARY"] = str(folder / "summary")
             done = subprocess.run(["bash", "-uo", "pipefail", "-c", f"set -e\n{code}"], cwd=folder, env=env, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
