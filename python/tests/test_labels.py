@@ -100,7 +100,7 @@ def test_an_append_joins_the_rows_of_the_new_samples_and_columns_keep_their_type
 
 
 def test_images_without_json_are_refused_with_the_advice_to_label(tmp_path):
-    source = folders(tmp_path / "train", {"cat": 2})
+    source = folders(tmp_path / "train", {"cat": 2, "dog": 2})
     with pytest.raises(errors.PackError, match='label="folder"') as refused:
         tarflume.pack.build(source, tmp_path / "out", progress=False)
     assert 'require="image"' in str(refused.value)

@@ -316,8 +316,9 @@ def test_errors_say_path_byte_and_key(shards, tmp_path):
     skipping = loader(tmp_path, batch_size=10, verify="all", on_bad="skip")
     assert [batch.rows for batch in skipping.epoch(0)] == [9] + [10] * 9
     assert [bad["key"] for bad in skipping.bad_samples()] == ["0000"]
-    skipping.write_bad_samples(tmp_path / "bad.jsonl")
-    assert len(loader(tmp_path, batch_size=9, exclude=tmp_path / "bad.jsonl")) == 11
+    (tmp_path / "lists").mkdir()
+    skipping.write_bad_samples(tmp_path / "lists" / "bad.jsonl")
+    assert len(loader(tmp_path, batch_size=9, exclude=tmp_path / "lists" / "bad.jsonl")) == 11
 
 
 def test_missing_shards_are_an_error_with_their_path(tmp_path):

@@ -53,7 +53,7 @@ def test_a_dry_run_writes_nothing(photos, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ({"shard_size": "many"}, "shard_size=many"),
+        ({"shard_size": "many"}, 'shard_size="many"'),
         ({"shards": 2, "shard_size": 5000}, "not both"),
         ({"shards": 1000}, "shards=1000, but there are only 40 samples"),
         ({"shards": 0}, "at least 1"),

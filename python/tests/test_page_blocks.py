@@ -45,6 +45,8 @@ CANNOT_RUN = {
     ("docs/FRAMEWORKS.md", "loader = tarflume.torch.Loader"): "Composer needs PyTorch 2.7",
     ("docs/CLIENTS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
     ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: clusters/test_ray.py calls it",
+    ("FORMAT.md", "import re"): "needs the package blake3: tests/manifest.rs has b3sum compute it",
+    ("formats/FORMAT.md", "import re"): "the same page",
     ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", batch_size=256"): "needs a GPU: `make gpu`",
     ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", device"): "needs a GPU: `make gpu`",
     ("docs/DLIO.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
@@ -87,7 +89,7 @@ SMALLER = [
     ("range(90)", "range(1)"), ("s3://bucket", "s3://data"), ("200GiB", "64MiB"), ("{000..099}", "{000..001}"),
     ("shards/{000..765}", "shards/shard-{000000..000001}"), ("--shards 64", "--shards 6"), ("living/cat.json", "000.json"),
     ("--world-size 8 ", "--world-size 2 --batch-size 2 "), ("parquet:train-*.parquet?key=id", "parquet:hub-*.parquet?key=id"),
-    ("/mnt/bucket", "photos"), ("--files manifest.json", "--files list.txt"),
+    ("/mnt/bucket", "photos"), ("--class json:/label shards/", "--class json:/class shards/"), ("--files manifest.json", "--files list.txt"),
 ]  # fmt: skip
 
 #: Exit codes other than 0 that say what was found, not that the command failed.

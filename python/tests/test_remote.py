@@ -372,7 +372,9 @@ def test_http(local: pathlib.Path) -> None:
             tarflume.Dataset(f"{url}/nothing")
 
 
-def test_the_hub(local: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hub(
+    source: pathlib.Path, local: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HF_TOKEN", "HF_TOKEN_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
@@ -382,7 +384,7 @@ def test_the_hub(local: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytes
         assert run("cat", "hf://datasets/me/set", "0007.json") == run("cat", local, "0007.json")
         assert run("ls", "hf://datasets/me/set").split() == run("ls", local).split()
         assert "whole" in run("verify", "hf://datasets/me/set")
-        assert "hf upload" in run("build", local, "-o", "hf://datasets/me/set", code=2)
+        assert "hf upload" in run("build", source, "-o", "hf://datasets/me/set", code=2)
 
 
 def test_a_list_of_urls(local: pathlib.Path, tmp_path: pathlib.Path) -> None:
