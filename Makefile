@@ -74,7 +74,7 @@ faults:
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
 explore:
-	$(CARGO) test --workspace --locked --features tarflume/shuttle --lib explored
+	$(CARGO) test -p tarflume --locked --features shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
 
 # Tests import the installed wheel, as users do.
