@@ -10,7 +10,7 @@ use rustix::fs::{Advice, fadvise};
 use tarflume_formats::{Crc, SharedWords};
 
 use crate::counters::{CacheStats, Counter, Own};
-use crate::create::{existing, open_or_create};
+use crate::create::{Opened, existing, open_or_create};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::key::{Key, Share};
@@ -38,7 +38,8 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    fn new(path: PathBuf, (file, words, layout): (File, SharedWords, Layout)) -> Inner {
+    fn new(path: PathBuf, opened: Opened) -> Inner {
+        let Opened { file, words, layout } = opened;
         Inner { file, path, words, layout, own: Own::default(), lost: AtomicBool::new(false) }
     }
 }

@@ -20,8 +20,15 @@ use crate::place::Settings;
 /// The longest wait for another process that makes the file.
 const LONGEST: Duration = Duration::from_secs(20);
 
+/// An opened file of a cache.
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) words: SharedWords,
+    pub(crate) layout: Layout,
+}
+
 /// Opens the file; `None` if there is none.
-pub(crate) fn existing(path: &Path) -> Result<Option<(File, SharedWords, Layout)>> {
+pub(crate) fn existing(path: &Path) -> Result<Option<Opened>> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -45,11 +52,11 @@ pub(crate) fn existing(path: &Path) -> Result<Option<(File, SharedWords, Layout)
         return Err(damaged());
     }
     let words = SharedWords::map(&file, layout.mapped()).map_err(failed)?;
-    Ok(Some((file, words, layout)))
+    Ok(Some(Opened { file, words, layout }))
 }
 
 /// Opens the file, or makes it with the size of the settings.
-pub(crate) fn open_or_create(settings: &Settings) -> Result<(File, SharedWords, Layout)> {
+pub(crate) fn open_or_create(settings: &Settings) -> Result<Opened> {
     let folder = settings.prepare()?;
     let path = settings.path();
     if let Some(found) = existing(&path)? {

@@ -103,10 +103,10 @@ pub fn shell_word(path: &Path) -> String {
     let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:=,+@%".contains(&byte);
     let bytes = path.as_os_str().as_bytes();
     let shown = path.shown().to_string();
-    match !bytes.is_empty() && bytes.iter().all(is_plain) {
-        true => shown,
-        false => format!("'{}'", shown.replace('\'', r"'\''")),
+    if !bytes.is_empty() && bytes.iter().all(is_plain) {
+        return shown;
     }
+    format!("'{}'", shown.replace('\'', r"'\''"))
 }
 
 /// Displays a message of one or several lines, with control characters escaped and without the secrets of URLs.

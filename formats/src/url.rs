@@ -1,4 +1,4 @@
-//! Which paths are URLs, and which of their parts nobody else may see. Looks at text alone.
+//! Which paths are URLs, and which of their parts are secret. Looks at text alone.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -33,9 +33,12 @@ pub(super) fn recognize(path: &Path) -> Result<PathKind, Failure> {
     if top.has_work {
         return Ok(PathKind::Unfinished);
     }
-    let (plain, without_sidecar, compressed) = top.tars;
-    if plain + compressed > 0 {
-        return Ok(PathKind::Tars { plain, without_sidecar, compressed });
+    if top.plain_tars + top.compressed_tars > 0 {
+        return Ok(PathKind::Tars {
+            plain: top.plain_tars,
+            without_sidecar: top.without_sidecar,
+            compressed: top.compressed_tars,
+        });
     }
     if let Some(word) = foreign(&path.join(INDEX))? {
         return Ok(PathKind::Source { word, is_folder: true });

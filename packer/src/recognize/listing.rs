@@ -27,8 +27,12 @@ pub(super) struct Listing {
     pub(super) has_manifest: bool,
     /// True if there is the working folder of a build.
     pub(super) has_work: bool,
-    /// Tars that are not compressed, those without a sidecar, and compressed ones without a sidecar.
-    pub(super) tars: (usize, usize, usize),
+    /// Tars that are not compressed.
+    pub(super) plain_tars: usize,
+    /// Those of them that have no sidecar.
+    pub(super) without_sidecar: usize,
+    /// Compressed tars without a sidecar.
+    pub(super) compressed_tars: usize,
     /// True if there are images.
     pub(super) has_images: bool,
     /// True if there are JSON files, or a table of metadata.
@@ -50,11 +54,14 @@ impl Listing {
         for entry in patiently(|| fs::read_dir(folder)).map_err(refused)?.take(ENTRIES) {
             let entry = entry.map_err(refused)?;
             let kind = entry.file_type().map_err(refused)?;
-            let kind = match kind.is_symlink() {
-                true => files::kind(&entry.path())?,
-                false if kind.is_dir() => Some(Kind::Folder),
-                false if kind.is_file() => Some(Kind::File),
-                false => Some(Kind::Other),
+            let kind = if kind.is_symlink() {
+                files::kind(&entry.path())?
+            } else if kind.is_dir() {
+                Some(Kind::Folder)
+            } else if kind.is_file() {
+                Some(Kind::File)
+            } else {
+                Some(Kind::Other)
             };
             let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
             match kind {
@@ -79,10 +86,10 @@ impl Listing {
         if ends(&[".tar"]) || ends(&COMPRESSED) {
             let has_sidecar = files::exists(&index_path(&path))?;
             if ends(&[".tar"]) {
-                self.tars.0 += 1;
-                self.tars.1 += usize::from(!has_sidecar);
+                self.plain_tars += 1;
+                self.without_sidecar += usize::from(!has_sidecar);
             } else {
-                self.tars.2 += usize::from(!has_sidecar);
+                self.compressed_tars += usize::from(!has_sidecar);
             }
             return Ok(());
         }
@@ -102,6 +109,6 @@ impl Listing {
 
     /// Returns true for a data set, or tars that can be one.
     pub(super) fn has_shards(&self) -> bool {
-        self.has_manifest || self.tars.0 + self.tars.2 > 0
+        self.has_manifest || self.plain_tars + self.compressed_tars > 0
     }
 }
