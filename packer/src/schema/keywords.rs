@@ -274,28 +274,9 @@ fn has_reference(value: &Value, start: &str) -> bool {
 
 /// Returns the word that differs from a name in the fewest letters, at most two.
 fn near<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let found = words.into_iter().map(|word| (changes(name, word), word)).min()?;
+    let changes = |word: &str| strsim::osa_distance(&name.to_lowercase(), &word.to_lowercase());
+    let found = words.into_iter().map(|word| (changes(word), word)).min()?;
     (found.0 <= 2 && 2 * found.0 <= name.chars().count()).then_some(found.1)
-}
-
-/// Returns how many letters are changed, added, removed or exchanged with their neighbor.
-fn changes(from: &str, to: &str) -> usize {
-    let from: Vec<char> = from.to_lowercase().chars().collect();
-    let to: Vec<char> = to.to_lowercase().chars().collect();
-    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
-    for (i, a) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let mut least =
-                (rows[i][j] + usize::from(a != b)).min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[from.len()][to.len()]
 }
 
 #[cfg(test)]
