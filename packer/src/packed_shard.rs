@@ -30,25 +30,51 @@ pub(crate) fn is_compressed(tar: &Path) -> bool {
     tar.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(COMPRESSED.as_bytes()))
 }
 
-/// Returns the tar of a sidecar, if a path names one: `a.tar` or `a.tar.zst` for `a.index`.
+/// The tar that a sidecar is about.
+#[derive(Debug)]
+pub(crate) struct SidecarTar {
+    /// `a.tar` or `a.tar.zst` for `a.index`.
+    pub(crate) path: PathBuf,
+    pub(crate) is_there: bool,
+}
+
+impl SidecarTar {
+    /// Finds the tar of the sidecar at `sidecar`; of a tar that is not there, the name without compression.
+    ///
+    /// # Errors
+    /// Returns an error if the operating system does not answer.
+    pub(crate) fn of(sidecar: &Path) -> tarflume_formats::Result<SidecarTar> {
+        for ending in ["tar", "tar.zst", ""] {
+            let path = sidecar.with_extension(ending);
+            if files::exists(&path)? {
+                return Ok(SidecarTar { path, is_there: true });
+            }
+        }
+        Ok(SidecarTar { path: sidecar.with_extension("tar"), is_there: false })
+    }
+}
+
+/// Returns true for the name of a sidecar.
+pub(crate) fn is_sidecar(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "index")
+}
+
+/// Returns the tar of a sidecar, if a path names one.
 ///
 /// # Errors
 /// Returns an error if the tar is not there, or the operating system does not answer.
 pub(crate) fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
-    if path.extension().is_none_or(|extension| extension != "index") {
+    if !is_sidecar(path) {
         return Ok(None);
     }
-    for ending in ["tar", "tar.zst", ""] {
-        let tar = path.with_extension(ending);
-        if files::exists(&tar)? {
-            return Ok(Some(tar));
-        }
+    let tar = SidecarTar::of(path)?;
+    if tar.is_there {
+        return Ok(Some(tar.path));
     }
-    let tar = path.with_extension("tar");
     Err(Failure::usage(format!(
         "{}: this is the name of a sidecar, and its tar {} is not there",
         path.shown(),
-        tar.shown()
+        tar.path.shown()
     )))
 }
 

@@ -15,10 +15,12 @@ use std::io::Read;
 use std::path::Path;
 
 use tarflume_formats::files::{self, Kind};
+use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
 
 use crate::failure::Failure;
+use crate::packed_shard::SidecarTar;
 use crate::rows::SourceKind;
 
 pub use self::kind::{PathKind, Samples};
@@ -47,11 +49,12 @@ fn file(path: &Path) -> Result<PathKind, Failure> {
     let start = first_bytes(path)?;
     let content = Content::of(&start);
     if content.is_some_and(|found| found.ext == "index") {
-        let compressed = path.with_extension("tar.zst");
-        let is_compressed = files::exists(&compressed)?;
-        let tar = if is_compressed { compressed } else { path.with_extension("tar") };
-        let is_there = is_compressed || files::exists(&tar)?;
-        return Ok(if is_there { PathKind::Sidecar(tar) } else { PathKind::LoneSidecar(tar) });
+        let tar = SidecarTar::of(path)?;
+        return Ok(if tar.is_there {
+            PathKind::Sidecar(tar.path)
+        } else {
+            PathKind::LoneSidecar(tar.path)
+        });
     }
     if content.is_some_and(Content::is_image) {
         return Ok(PathKind::SampleFile(content.map_or("an image", |found| found.name)));
@@ -115,6 +118,26 @@ impl PathKind {
             | PathKind::Other(_) => return None,
         })
     }
+}
+
+/// Returns the error for shards at `path`, which is of this kind, in place of files to pack into `out`; `None` for what is
+/// no shards.
+pub fn already_packed(path: &Path, kind: &PathKind, out: &Path) -> Option<Failure> {
+    let shards = match kind {
+        PathKind::DataSet
+        | PathKind::Tars { .. }
+        | PathKind::Tar { .. }
+        | PathKind::CompressedTar => path,
+        PathKind::Sidecar(tar) => tar,
+        PathKind::Parent(found) => found.first()?,
+        _ => return None,
+    };
+    let again = Step::Reshard(shards.into()).command_into(out);
+    Some(Failure::usage(format!(
+        "{} is {}, whose samples are packed already; other shards of them are made by `{again}`",
+        path.shown(),
+        kind.name()
+    )))
 }
 
 #[cfg(test)]

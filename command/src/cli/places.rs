@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tarflume_formats::shown::{ShowPath, shell_word};
 use tarflume_formats::url::url_of;
-use tarflume_packer::recognize::{PathKind, Step, recognize};
+use tarflume_packer::recognize::{PathKind, Step, already_packed, recognize};
 use tarflume_packer::{Exit, Failure};
 
 /// The folder of new shards in a command.
@@ -53,11 +53,8 @@ pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Fa
     for path in sources {
         let Some((kind, step)) = misplaced(path, &failure) else { continue };
         let (shown, what) = (path.shown(), kind.name());
-        if let Some(shards) = packed(path, &kind) {
-            let again = Step::Reshard(shards).command_into(out);
-            return Failure::usage(format!(
-                "{shown} is {what}, whose samples are packed already; other shards of them are made by `{again}`"
-            ));
+        if let Some(failure) = already_packed(path, &kind, out) {
+            return failure;
         }
         let step =
             step.filter(|_| matches!(kind, PathKind::Source { .. } | PathKind::SampleFile(_)));
@@ -69,19 +66,6 @@ pub(super) fn no_source(sources: &[PathBuf], out: &Path, failure: Failure) -> Fa
         }
     }
     failure
-}
-
-/// Returns the shards that a source is or has.
-fn packed(path: &Path, kind: &PathKind) -> Option<PathBuf> {
-    match kind {
-        PathKind::DataSet
-        | PathKind::Tars { .. }
-        | PathKind::Tar { .. }
-        | PathKind::CompressedTar => Some(path.into()),
-        PathKind::Sidecar(tar) => Some(tar.clone()),
-        PathKind::Parent(found) => found.first().cloned(),
-        _ => None,
-    }
 }
 
 /// Returns the command for a place that was named without one.

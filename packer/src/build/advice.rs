@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::shown::{ShowPath, shell_word};
+use tarflume_formats::shown::shell_word;
 
 use crate::failure::Failure;
-use crate::recognize::{PathKind, Samples, Step, recognize};
+use crate::recognize::{PathKind, Samples, already_packed, recognize};
 
 /// Returns what to do with folders of images in which no sample has a JSON.
 pub(super) fn without_json(roots: &[PathBuf]) -> String {
@@ -35,19 +35,11 @@ pub(super) fn without_json(roots: &[PathBuf]) -> String {
 pub(super) fn refuse_packed(roots: &[PathBuf], out: &Path) -> Result<(), Failure> {
     for root in roots {
         let kind = recognize(root)?;
-        let shards = match &kind {
-            PathKind::DataSet | PathKind::Tars { .. } => root,
-            PathKind::Parent(found) => match found.first() {
-                Some(first) => first,
-                None => continue,
-            },
-            _ => continue,
-        };
-        let (what, again) = (kind.name(), Step::Reshard(shards.clone()).command_into(out));
-        return Err(Failure::usage(format!(
-            "{} is {what}, whose samples are packed already; other shards of them are made by `{again}`",
-            root.shown()
-        )));
+        // A tar is a source: `pack reshard` names its shards.
+        let holds_shards =
+            matches!(kind, PathKind::DataSet | PathKind::Tars { .. } | PathKind::Parent(_));
+        let failure = already_packed(root, &kind, out).filter(|_| holds_shards);
+        failure.map_or(Ok(()), Err)?;
     }
     Ok(())
 }

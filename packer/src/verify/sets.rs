@@ -129,10 +129,8 @@ pub(crate) fn of_changed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             path.clone()
         } else if files::exists(&folder.join(FILE_NAME))? {
             folder.into()
-        } else if path.extension().is_some_and(|end| end == "index") {
-            let compressed = path.with_extension("tar.zst");
-            let is_compressed = files::exists(&compressed)?;
-            if is_compressed { compressed } else { path.with_extension("tar") }
+        } else if packed_shard::is_sidecar(path) {
+            packed_shard::SidecarTar::of(path)?.path
         } else {
             path.clone()
         };
