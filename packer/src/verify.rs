@@ -316,8 +316,8 @@ impl Report {
             more => format!(", nor have {}", units::counted(more, "other shard", "other shards")),
         };
         let mut reason = format!(
-            "the sidecar of this shard has no checksums{others}, so the data cannot be verified; add them with `pack \
-             index --force`"
+            "the sidecar of this shard has no checksums{others}, so the data cannot be verified; `pack index \
+             --force DIR` adds them"
         );
         if options.require_checksums {
             self.problems.push(Problem::new(ProblemKind::NoChecksum, path, reason));

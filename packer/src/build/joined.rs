@@ -55,6 +55,14 @@ pub(crate) struct Given<'a> {
     pub(crate) classes: Option<&'a Path>,
 }
 
+/// How the files of a description are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// Which texts are JSON.
+    pub(crate) rules: JsonRules,
+    pub(crate) links: Links,
+}
+
 impl Join {
     /// Parses the options. Each file and folder must be what the option needs.
     ///
@@ -232,9 +240,10 @@ impl Join {
         scan: &mut Scan,
         roots: &[PathBuf],
         before: &About,
-        (rules, links): (JsonRules, Links),
+        reading: Reading,
         (counter, stop): (&ScanCounter, &Stop),
     ) -> Result<Option<Source>, Failure> {
+        let Reading { rules, links } = reading;
         let recorded = Recorded::of(&before.columns);
         let source = match self {
             Join::Nothing => return Ok(None),

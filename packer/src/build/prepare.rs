@@ -8,7 +8,7 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Manifest, Plan};
 
 use super::advice;
-use super::joined::Join;
+use super::joined::{Join, Reading};
 use super::replan::difference;
 use super::request::Request;
 use super::sources::{check_files, check_folders, check_in_the_way};
@@ -169,8 +169,8 @@ fn scanned(request: &Request, counter: &ScanCounter) -> Result<(Scan, Left), Fai
     }
     let (nothing, folder) = (About::default(), request.pair.first().map(Side::folder));
     let before = append.as_ref().map_or(&nothing, |append| &append.base.about);
-    let rules = (options.json, Links::of(options.follow_links));
-    let Some(source) = join.open(&mut found, roots, before, rules, (counter, stop))? else {
+    let reading = Reading { rules: options.json, links: Links::of(options.follow_links) };
+    let Some(source) = join.open(&mut found, roots, before, reading, (counter, stop))? else {
         return Ok((found, Left::default()));
     };
     let present = append.as_ref().map(|append| &append.present);

@@ -51,9 +51,7 @@ pub(crate) fn prove(
     if let Some(error) = size.and_then(|size| index.check_tar_length(tar, size).err()) {
         proved.problems.push(kinds::in_index(&kinds::of_data(error)?));
     }
-    proved.bytes = length;
-    listed(tar, entry, &index, proved);
-    proved.bytes = 0;
+    listed(tar, entry, &index, length, &mut proved.problems);
     proved.without_checksums = !index.has_checksums();
     proved.index = Some(index);
     Ok(())

@@ -49,20 +49,25 @@ pub(super) fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option
     }
 }
 
-/// Compares an intact sidecar with the manifest's entry.
-pub(super) fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, proved: &mut Proved) {
+/// Compares an intact sidecar of a tar of `bytes` bytes with the manifest's entry.
+pub(super) fn listed(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    index: &Index,
+    bytes: u64,
+    problems: &mut Problems,
+) {
     let Some(entry) = entry else { return };
     let found = crate::index::shard::entry(tar, index);
-    let bytes = proved.bytes.to_string();
     let differences = [
-        ("bytes", entry.bytes.to_string(), bytes),
+        ("bytes", entry.bytes.to_string(), bytes.to_string()),
         ("samples", entry.samples.to_string(), found.samples.to_string()),
         ("digest", shown(&entry.blake3), shown(&found.blake3)),
         ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
         ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
     ];
     // A truncated tar was reported already.
-    let known = index.tar().length != proved.bytes && index.tar().length == entry.bytes;
+    let known = index.tar().length != bytes && index.tar().length == entry.bytes;
     let differences: Vec<String> = differences
         .iter()
         .filter(|(what, listed, found)| listed != found && !(known && *what == "bytes"))
@@ -70,7 +75,7 @@ pub(super) fn listed(tar: &Path, entry: Option<&ShardEntry>, index: &Index, prov
         .collect();
     if !differences.is_empty() {
         let renewal = index.renewal(tar);
-        proved.problems.push(stale_manifest(tar, &differences.join("; "), &renewal));
+        problems.push(stale_manifest(tar, &differences.join("; "), &renewal));
     }
 }
 

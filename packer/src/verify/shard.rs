@@ -119,7 +119,7 @@ fn quick(
     // A sidecar that describes another tar is no evidence about the manifest or about its parts.
     if proved.problems.listed[known..].iter().all(|p| p.kind != ProblemKind::StaleIndex) {
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
-        listed(tar, entry, &index, proved);
+        listed(tar, entry, &index, proved.bytes, &mut proved.problems);
     }
     proved.index = Some(index);
     Ok(())
@@ -143,7 +143,7 @@ fn quick_packed(
         packed_shard::compare(tar, &index, &found)?;
         push_unproved(tar, &index, &mut proved.problems)?;
         points::quick(&tar.display().to_string(), &index, &mut proved.problems)?;
-        listed(tar, entry, &index, proved);
+        listed(tar, entry, &index, proved.bytes, &mut proved.problems);
     }
     proved.index = Some(index);
     Ok(())
@@ -176,7 +176,7 @@ fn full(
     let usable = sidecar.filter(|index| same_length(index) && !other_tar);
     if let Some(index) = usable {
         digest(tar, "sidecar states", index.tar().digest, facts.digest, &mut proved.problems);
-        listed(tar, entry, &index, proved);
+        listed(tar, entry, &index, proved.bytes, &mut proved.problems);
         proved.index = Some(index);
         return Ok(());
     }
