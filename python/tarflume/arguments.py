@@ -83,20 +83,18 @@ def typed_columns(columns: str | Mapping[str, str] | None) -> str | None:
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-#: Spellings of other libraries, and of the command, and what they are here.
-_SPELLINGS = {
-    **dict.fromkeys(("workers", "num_workers", "threads", "num_threads", "n_jobs", "processes"), "jobs"),
-    **dict.fromkeys(("output", "dst", "dest", "out_dir", "output_dir"), "out"),
-    **dict.fromkeys(("source", "input", "folder", "input_dir"), "src"),
-    **dict.fromkeys(("force", "overwrite", "exist_ok"), "fresh"),
-    **dict.fromkeys(("labels", "class_from"), "label"),
-    **dict.fromkeys(("maxcount", "samples_per_shard"), "max_samples"),
-    "max_samples": "shard_samples",
-    "shard_samples": "max_samples",
-    **dict.fromkeys(("maxsize", "shard_bytes", "size_limit"), "shard_size"),
-    **dict.fromkeys(("num_shards", "n_shards"), "shards"),
-    **dict.fromkeys(("splits", "ratios"), "split"),
-    **dict.fromkeys(("map_fn", "collate_fn", "preprocess"), "transform"),
+#: Spellings of other libraries, and of the command, and what they are here: the first keyword that a function has.
+_SPELLINGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("workers", "num_workers", "threads", "num_threads", "n_jobs", "processes"), ("jobs",)),
+    **dict.fromkeys(("output", "dst", "dest", "out_dir", "output_dir"), ("out",)),
+    **dict.fromkeys(("source", "input", "folder", "input_dir"), ("src",)),
+    **dict.fromkeys(("force", "overwrite", "exist_ok"), ("fresh",)),
+    **dict.fromkeys(("labels", "class_from"), ("label",)),
+    **dict.fromkeys(("maxcount", "samples_per_shard", "max_samples", "shard_samples"), ("shard_samples", "max_samples")),
+    **dict.fromkeys(("maxsize", "shard_bytes", "size_limit"), ("shard_size",)),
+    **dict.fromkeys(("num_shards", "n_shards"), ("shards",)),
+    **dict.fromkeys(("splits", "ratios"), ("split",)),
+    **dict.fromkeys(("map_fn", "collate_fn", "preprocess"), ("transform",)),
 }
 
 
@@ -129,6 +127,6 @@ def _meant(name: str, word: str, known: Sequence[str], instead: Mapping[str, str
     """What was probably meant by the unknown keyword `word`."""
     if word in instead:
         return instead[word]
-    spelled = _SPELLINGS.get(word)
-    near = [spelled] if spelled in known else difflib.get_close_matches(word, [k for k in known if k != "self"], 1)
+    spelled = [keyword for keyword in _SPELLINGS.get(word, ()) if keyword in known]
+    near = spelled or difflib.get_close_matches(word, [keyword for keyword in known if keyword != "self"], 1)
     return f"did you mean {near[0]}=?" if near else f"help({name}) lists all"

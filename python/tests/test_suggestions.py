@@ -122,6 +122,7 @@ CALLS = [
     ("pack.index('a', entry_point=True)", "did you mean entry_points=?"),
     ("pack.tokens('a', 'b', tokeniser='t', length=3)", "did you mean tokenizer=?"),
     ("pack.reshard('a', 'b', max_samples=3)", "did you mean shard_samples=?"),
+    ("pack.build('a', 'b', maxcount=3)", "tarflume.pack.build takes no maxcount=; did you mean shard_samples=?"),
     ("pack.export('a', 'b', too='csv')", "tarflume.pack.export takes no too=; did you mean to=?"),
     ("pack.build('a', 'b', zzz=1)", "help(tarflume.pack.build) lists all"),
     ("ShardWriter('a', maxcount=3)", "tarflume.ShardWriter takes no maxcount=; did you mean max_samples=?"),
