@@ -1,5 +1,6 @@
 //! `Holds`: answers of a simulated server that wait until a test lets them go.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// How often a held answer is decided about again.
@@ -14,8 +15,10 @@ pub struct Held {
     pub range: Option<(u64, u64)>,
     /// The most requests that were in progress at the same time.
     pub most_at_once: usize,
-    /// How often the same bytes of the same object were requested until now.
-    pub times: usize,
+    /// How many requests have begun.
+    pub requests: usize,
+    /// How many of them asked for bytes of an object that an earlier one had asked for, by the same range.
+    pub repeated: usize,
 }
 
 /// Decides whether an answer waits.
@@ -48,8 +51,15 @@ impl Holds {
     /// True if the answer of a request waits.
     pub(crate) fn is_held(&mut self, name: &str, range: Option<(u64, u64)>) -> bool {
         let Some(hold) = &mut self.hold else { return false };
-        let same = self.begun.iter().filter(|begun| begun.0 == name && begun.1 == range);
-        let times = same.count();
-        hold(&Held { name: name.into(), range, most_at_once: self.most_at_once, times })
+        let requests = self.begun.len();
+        let distinct = self.begun.iter().collect::<HashSet<_>>().len();
+        let most_at_once = self.most_at_once;
+        hold(&Held {
+            name: name.into(),
+            range,
+            most_at_once,
+            requests,
+            repeated: requests - distinct,
+        })
     }
 }
