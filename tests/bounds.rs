@@ -165,6 +165,7 @@ fn tokenizers_that_work_without_end_or_grow_are_refused() {
     let long = "a".repeat(100_000);
     for (number, (parts, why)) in [
         (json!({"pre_tokenizer": split("(a+)+$")}), "goes back more than 32 times"),
+        (json!({"pre_tokenizer": split("(?:(?=a*+b)a)*")}), "nothing bounds one match of it"),
         (multiply(json!({"String": "a"})), "add more than 4 bytes"),
         (multiply(json!({"Regex": "a"})), "add more than 4 bytes"),
         (multiply(json!({"Regex": ""})), "add more than 4 bytes"),
