@@ -43,14 +43,14 @@ ELSEWHERE = {
 #: Blocks that cannot run, by page and first line, and why. Their names and options are checked all the same.
 CANNOT_RUN = {
     ("docs/FRAMEWORKS.md", "loader = tarflume.torch.Loader"): "Composer needs PyTorch 2.7",
-    ("docs/CLIENTS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
+    ("docs/READERS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
     ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: clusters/test_ray.py calls it",
     ("FORMAT.md", "import re"): "needs the package blake3: tests/manifest.rs has b3sum compute it",
     ("formats/FORMAT.md", "import re"): "the same page",
     ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", batch_size=256"): "needs a GPU: `make gpu`",
     ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", device"): "needs a GPU: `make gpu`",
-    ("docs/DLIO.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
-    ("docs/DLIO.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
+    ("bench/dlio/README.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
+    ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
     ("docs/CLUSTERS.md", "torchrun"): "needs machines: clusters/test_elastic.py runs it",
@@ -63,12 +63,12 @@ NOT_OURS = {"make", "cargo", "pip"}
 
 #: Blocks of the console whose lines follow one another; other lines are alternatives, each for its own folder.
 IN_TURN = {
-    ("docs/PACKING.md", "pack plan photos/ -o shards/   "),
+    ("docs/PACKING.md", "pack plan photos/ -o shards/  "),
     ("docs/CLUSTERS.md", "srun"),
     ("docs/CLUSTERS.md", "find"),
     ("docs/CLUSTERS.md", "mpiexec"),
     ("docs/READERS.md", "$ pack verify --write-expect"),
-    ("docs/DEDUPE.md", "$ pack dedupe"),
+    ("docs/VIEW.md", "$ pack dedupe"),
     ("docs/REMOTE.md", "pack build photos/ -o s3:"),
     ("command/README.md", "cargo install"),
 }
