@@ -1,4 +1,4 @@
-"""Figures of speed in pages, in sentences and in tables: what is counted, or bytes, in a second."""
+"""Figures of speed in pages, in sentences and in tables: what is counted, or bytes, in a second; how many times as fast."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 COUNTED = r"(?:images|samples|rows|ids|tokens|pictures|photographs|files)"
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 RATE = re.compile(rf"({NUMBER}) (?:{COUNTED}(?: of [^|.;]{{1,20}})?(?:/s| a second)|(?:[GMk]B|[GM]iB)/s)")
+RATIO = re.compile(r"(\d[\d,]*\.\d+) times")
 CODE = re.compile(r"^ *```.*?^ *```$", re.S | re.M)
 
 
@@ -19,6 +20,7 @@ class Figure:
 
     page: str
     text: str
+    is_ratio: bool = False
 
 
 def of_page(page: str, text: str) -> Iterator[Figure]:
@@ -35,3 +37,4 @@ def of_page(page: str, text: str) -> Iterator[Figure]:
             if found and re.search(rf"{COUNTED}/s|[GM]B/s", name):
                 yield Figure(page, found[1])
         yield from (Figure(page, found[1]) for found in RATE.finditer(line))
+        yield from (Figure(page, found[1], True) for found in RATIO.finditer(line))

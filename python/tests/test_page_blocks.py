@@ -76,7 +76,6 @@ IN_TURN = {
 #: What a block has of the program around it.
 AROUND = {
     ("docs/CLUSTERS.md", "if step"): "import tarflume\nstep, loader = 0, tarflume.Loader('shards/', batch_size=2)\nfor _ in loader: pass",
-    ("docs/GPU.md", "class Prefetcher"): "import torch",
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "columns = "): "import types, tarflume.torch, torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
