@@ -14,16 +14,14 @@ from conftest import ROOT
 #: Longer lines scroll, and hide their ends. It follows from docs/assets/extra.css and the theme.
 COLUMN = 86
 
-#: The pages that everyone reads first.
-EVERYDAY = [
+#: The pages that people read and copy from.
+PAGES = [
     "README.md",
     "python/README.md",
     "command/README.md",
-    *(f"docs/{name}.md" for name in ("START", "PACKING", "LABELS", "VIEW", "LOADING", "PYTORCH")),
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
-
-#: Pages with figures of speed.
-PAGES = [*EVERYDAY[:3], *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+TUTORIALS = [f"docs/tutorials/{path.name}" for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 
 #: Rates that are settings or limits of others and not measurements.
 NOT_MEASURED = {
@@ -51,12 +49,28 @@ def test_the_navigation_and_the_readme_have_each_page_once():
     assert pages - set(linked) == set()
 
 
-@pytest.mark.parametrize("page", EVERYDAY)
-def test_code_fits_the_column_of_the_site(page):
-    blocks = re.findall(r"^```\w+\n(.*?)^```", text_of(page), re.S | re.M)
-    long = [line for block in blocks for line in block.splitlines() if len(line) > COLUMN]
-    assert blocks or page == "docs/VIEW.md"
+def typed(language: str, block: str) -> list[str]:
+    """The lines of a block that a reader copies; outputs are as wide as they are."""
+    lines = block.splitlines()
+    if language not in ("console", "sh") or not any(line.startswith("$ ") for line in lines):
+        return lines
+    return [line for before, line in zip(["", *lines], lines, strict=False) if line.startswith("$ ") or before.endswith("\\")]
+
+
+def test_code_fits_the_column_of_the_site():
+    looked, long = 0, []
+    for page in [*PAGES, *TUTORIALS]:
+        for language, block in re.findall(r"^```(python|console|sh|rust|yaml)\n(.*?)^```", text_of(page), re.S | re.M):
+            looked += 1
+            long += [f"{page}: {line}" for line in typed(language, block) if len(line) > COLUMN]
+    assert looked > 120
     assert long == []
+
+
+def test_outputs_are_as_wide_as_they_are():
+    block = f"$ pack ls \\\n    shards/\n{'x' * 200}\n$ pack info\n"
+    assert typed("console", block) == ["$ pack ls \\", "    shards/", "$ pack info"]
+    assert typed("console", "pack ls\npack info\n") == ["pack ls", "pack info"]
 
 
 def test_each_rate_is_in_the_results():
