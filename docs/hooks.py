@@ -32,6 +32,8 @@ OUTSIDE = {
     "RELEASING.md": "RELEASING.md",
     "bench/README.md": "bench/README.md",
     "bench/RESULTS.md": "bench/RESULTS.md",
+    "bench/jpeg/README.md": "bench/jpeg/README.md",
+    "bench/dlio/README.md": "bench/dlio/README.md",
     "bench/gpu/README.md": "bench/gpu/README.md",
 }
 INSIDE = {page: path for path, page in OUTSIDE.items()}

@@ -31,7 +31,8 @@ fn loading() -> Result<(), Box<dyn Error>> {
 #[rustfmt::skip]
 #[allow(dead_code, unused_variables)]
 fn tars_without_sidecars() -> Result<(), Box<dyn Error>> {
-    let stream = tarflume::Stream::open("s3://bucket/train-{000..099}.tar")?.shuffle(Shuffle::Buffer { size: 1000, seed: 42 });
+    let stream = tarflume::Stream::open("s3://bucket/train-{000..099}.tar")?
+        .shuffle(Shuffle::Buffer { size: 1000, seed: 42 });
     for sample in stream.samples(0)? {
         let jpeg = sample?.part("jpg").map(<[u8]>::len);
     }
@@ -42,7 +43,8 @@ fn tars_without_sidecars() -> Result<(), Box<dyn Error>> {
 #[allow(dead_code, unused_variables)]
 fn decoded_by_the_gpu() {
     let crop = RandomResizedCrop::new(224).flip(0.5);
-    let pictures = Image::new("jpg", crop).device_decoder(DeviceShare::fixed(650));
+    let share = DeviceShare::fixed(650);
+    let pictures = Image::new("jpg", crop).device_decoder(share);
 }
 
 #[rustfmt::skip]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where the time of a crop goes, ours beside libjpeg-turbo's: a profile of both, for the figure of docs/JPEG.md.
+"""Where the time of a crop goes, ours beside libjpeg-turbo's: a profile of both, for the figure of bench/jpeg/README.md.
 
     python3 bench/jpeg/stages.py --times 'DECODER' US ... [--photos DIR] [--library DIR] [--passes 10]
 

@@ -18,6 +18,7 @@ use crate::layout::{BUCKET, GRAIN, Layout, header};
 use crate::place::Settings;
 
 /// Salts of the two buckets of a key.
+/// The emptier of two is taken, which fills buckets far more evenly than one would (Azar et al., 1994).
 const BUCKETS: [u64; 2] = [0x6275_636b_6574_0003, 0x6275_636b_6574_0004];
 
 /// A cache of blocks in one file. Copies share it; other processes open the same file.
@@ -148,6 +149,7 @@ impl Cache {
     pub(crate) fn count(&self, counter: Counter, more: u64) {
         self.inner.own.add(counter, more);
         let word = self.inner.words.at(header::COUNTERS + counter as usize);
+        // Statistics: they order nothing.
         word.fetch_add(more, Ordering::Relaxed);
     }
 
@@ -183,6 +185,7 @@ impl Cache {
         for entry in self.slots_of(key).filter(|entry| entry.key() == key) {
             let state = entry.state();
             if state % 2 == 1 {
+                // The block of a writer that is gone does not come: the reader fetches it.
                 filling |= !entry.claim().is_void();
                 continue;
             }
@@ -193,6 +196,7 @@ impl Cache {
             let right = self.bytes_of(&entry, key, (at, length), into);
             // A block that was replaced meanwhile is not damaged.
             match (right, entry.state() == state && entry.key() == key) {
+                // The checksums are mixed with the key: these are its bytes, whatever became of the slot meanwhile.
                 (Ok(true), _) => {
                     entry.set_used(true);
                     self.count(Counter::Hits, 1);

@@ -34,6 +34,7 @@ impl Claim {
     pub(crate) fn is_void(self) -> bool {
         let now = seconds();
         let since = u64::from(self.since);
+        // The file outlives a restart of the machine, after which this clock begins at 0 again.
         if now < since || now - since > LONGEST {
             return true;
         }
@@ -45,6 +46,7 @@ impl Claim {
 }
 
 fn seconds() -> u64 {
+    // Unlike the time of day, it is never set; unlike Monotonic, it goes on while the machine is suspended.
     clock_gettime(ClockId::Boottime).tv_sec as u64
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn existing(path: &Path) -> Result<Option<Opened>> {
         Ok(words.at(at).load(std::sync::atomic::Ordering::Acquire))
     };
     let layout = Layout { slots: read(header::SLOTS)? };
+    // The number of slots is compared first: of a damaged one, the bytes could overflow.
     if read(header::MAGIC)? != MAGIC || layout.slots > length || layout.bytes() != length {
         return Err(damaged());
     }
@@ -121,6 +122,7 @@ fn reserve(path: &Path, layout: Layout) -> Result<()> {
     let options = options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(path).map_err(failed)?;
     loop {
+        // Not a file with holes: on a full disk, a store to a hole of the map fails with SIGBUS.
         match fallocate(&file, FallocateFlags::empty(), 0, layout.bytes()) {
             Ok(()) => break,
             Err(Errno::INTR) => {}

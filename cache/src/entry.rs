@@ -19,6 +19,7 @@ const OBJECT: usize = 2;
 const SHAPE: usize = 4;
 /// 1 if the block was read since the hand of the clock passed.
 const USED: usize = 5;
+// Words 6 and 7 are free: an entry is three cache lines of 64 bytes.
 const CHECKSUMS: usize = 8;
 
 /// Salt of the mask of checksums.
@@ -42,12 +43,17 @@ impl<'a> Entry<'a> {
     }
 
     pub(crate) fn state(&self) -> u64 {
+        // Pairs with the exchange in `change`: an even state is seen with the key, length and checksums that were
+        // stored before it. The bytes of the slot go through system calls, which no word orders: the checksums
+        // prove them.
         self.word(STATE).load(Ordering::Acquire)
     }
 
     /// Changes the state, if nobody has changed it meanwhile.
     pub(crate) fn change(&self, from: u64, to: u64) -> bool {
         let word = self.word(STATE);
+        // AcqRel: it publishes what the writer of the slot has stored, and a process that takes a slot over sees
+        // what is in it.
         word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
@@ -56,6 +62,7 @@ impl<'a> Entry<'a> {
     }
 
     pub(crate) fn key(&self) -> Key {
+        // Relaxed, as all words but the state: words of two blocks that are mixed do not pass their checksums.
         let object = [OBJECT, OBJECT + 1].map(|at| self.word(at).load(Ordering::Relaxed));
         Key { object, block: (self.word(SHAPE).load(Ordering::Relaxed) >> 32) as u32 }
     }
@@ -70,6 +77,7 @@ impl<'a> Entry<'a> {
         self.word(CLAIM).store(Claim::now().word(), Ordering::Relaxed);
         self.word(OBJECT).store(key.object[0], Ordering::Relaxed);
         self.word(OBJECT + 1).store(key.object[1], Ordering::Relaxed);
+        // Length 0, until `describe` has stored the checksums.
         self.word(SHAPE).store(u64::from(key.block) << 32, Ordering::Relaxed);
         self.word(USED).store(0, Ordering::Relaxed);
     }

@@ -50,6 +50,8 @@ impl Cache {
             let Some((entry, state)) = self.victim(key) else { return Begun::Full };
             let claimed = state + 1 + state % 2; // the next odd number
             let evicts = state.is_multiple_of(2) && entry.length() > 0;
+            // Until `begin`, the entry has the claim of its last writer. A process that finds it void takes the
+            // slot over, and this one notices by the state in `finish`.
             if entry.change(state, claimed) {
                 entry.begin(key);
                 if evicts {
@@ -90,6 +92,7 @@ impl Cache {
             }
             slot.0.set_used(false);
         }
+        // All were used, and have lost their mark now: the first one gives way.
         around().find(|(_, state)| state.is_multiple_of(2)).copied()
     }
 }
@@ -139,6 +142,7 @@ impl Fill {
 impl Drop for Fill {
     fn drop(&mut self) {
         let entry = self.cache.entry(self.slot);
+        // False after `finish`, and if another process has taken the slot over.
         if entry.state() == self.state {
             entry.clear();
             entry.change(self.state, self.state + 1);

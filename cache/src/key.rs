@@ -59,6 +59,7 @@ impl Share {
 
     /// True if the block is kept.
     pub fn has(self, key: Key) -> bool {
+        // 53 bits, which a float holds exactly.
         self.0 >= 1.0 || ((key.hash(CHOICE) >> 11) as f64) < self.0 * (1u64 << 53) as f64
     }
 

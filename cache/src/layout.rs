@@ -38,6 +38,7 @@ impl Layout {
     pub(crate) fn within(bytes: u64) -> Option<Layout> {
         let slot = (BLOCK + ENTRY * 8) as u64;
         let slots = bytes.saturating_sub(HEADER + PAGE) / slot;
+        // A bucket is a run of slots, and each is whole.
         let slots = slots / BUCKET * BUCKET;
         (slots > 0).then_some(Layout { slots })
     }

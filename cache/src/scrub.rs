@@ -63,6 +63,7 @@ impl Cache {
                 continue;
             }
             let right = self.bytes_of(&entry, key, (0, length), &mut bytes[..length]);
+            // A block that was replaced while it was read is not damaged.
             let same = entry.state() == state;
             match right {
                 Ok(true) => found.right += 1,

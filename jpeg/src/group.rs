@@ -173,6 +173,8 @@ where
 
     pub(crate) fn run(&mut self) {
         if mem::replace(&mut self.state.busy, true) {
+            // A panic of the caller's code has ended the last call: lanes still hold coefficients,
+            // and a leg expects zeros.
             self.state.lanes.iter_mut().for_each(Lane::clean);
         }
         loop {
@@ -297,6 +299,7 @@ where
         let slot = self.strands[number].0;
         self.state.slots[slot].error = Some(error);
         self.state.lanes[number].wipe();
+        // No lane takes more of its rows; those at work retire at their next stop.
         if let Some(task) = &mut self.tasks[slot] {
             task.row = task.end;
         }
@@ -307,6 +310,7 @@ where
     fn retire(&mut self, number: usize) {
         let slot = self.strands[number].0;
         self.live -= 1;
+        // `Slot::open` builds tables in place if no lane shares them.
         self.state.lanes[number].tables = None;
         // Working lanes stay the first `live`: the last one moves to the free place.
         self.state.lanes.swap(number, self.live);

@@ -185,6 +185,7 @@ impl Scanner {
                     Scanned { entry_points, irregular }
                 }),
             );
+            // Working lanes stay the first `live`: the last one moves to the free place.
             live -= 1;
             self.lanes.swap(lane, live);
             self.walks.swap(lane, live);

@@ -58,6 +58,7 @@ impl SkimWalk {
     pub(crate) fn go_on(&mut self, picture: &Picture<'_>, skim: &mut Skim) -> Option<bool> {
         let each = picture.header.components.blocks();
         let bit = skim.bit(self.leg as usize * each);
+        // The codes may have run into the zeros behind the data.
         if !skim.is_valid() || bit > 8 * skim.data.len() {
             return None;
         }
@@ -70,6 +71,7 @@ impl SkimWalk {
                 return None;
             }
             self.mcu += u64::from(to - from);
+            // The position at the end of the leg is noted below: a restart marker may move it.
             if to < self.leg {
                 self.note(picture, skim, skim.bit(to as usize * each));
             }

@@ -246,6 +246,7 @@ impl Strand {
     fn leg(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let blocks = picture.header.components.blocks();
         let mcus = self.ahead(picture) as usize;
+        // The legs of a row are stored one behind the other: `put` takes the row as a whole.
         let first = (self.column - self.columns.start) as usize * blocks;
         lane.begin(first, mcus * blocks).map_err(Stop::Fault)
     }
@@ -273,6 +274,7 @@ impl Strand {
         self.column += mcus;
         if picture.header.restart > 0 {
             self.until -= mcus;
+            // No marker follows the last interval.
             let last = (self.column, self.row + 1) == picture.mcus;
             if self.until == 0 && !last {
                 self.restart(picture, lane)?;
@@ -290,6 +292,7 @@ impl Strand {
     /// Passes a restart marker (T.81, E.2.4): checks its number and resets the predictors.
     fn restart(&mut self, picture: &Picture<'_>, lane: &mut Lane) -> WalkResult<()> {
         let number = u64::from(self.row) * u64::from(picture.mcus.0) + u64::from(self.column);
+        // The marker after the first interval has number 0, and 0 follows 7.
         let wanted = ((number / u64::from(picture.header.restart) - 1) & 7) as u8;
         let byte = lane.bit().div_ceil(8);
         if lane.data.restarts.get(self.marker) != Some(&(byte, wanted)) {

@@ -43,14 +43,14 @@ ELSEWHERE = {
 #: Blocks that cannot run, by page and first line, and why. Their names and options are checked all the same.
 CANNOT_RUN = {
     ("docs/FRAMEWORKS.md", "loader = tarflume.torch.Loader"): "Composer needs PyTorch 2.7",
-    ("docs/CLIENTS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
+    ("docs/READERS.md", "import ray"): "needs Ray: clients/test_clients.py calls it",
     ("docs/CLUSTERS.md", "import tarflume.ray"): "needs Ray: clusters/test_ray.py calls it",
     ("FORMAT.md", "import re"): "needs the package blake3: tests/manifest.rs has b3sum compute it",
     ("formats/FORMAT.md", "import re"): "the same page",
-    ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", batch_size=256"): "needs a GPU: `make gpu`",
-    ("docs/GPU.md", "loader = tarflume.torch.Loader(\"shards/\", device"): "needs a GPU: `make gpu`",
-    ("docs/DLIO.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
-    ("docs/DLIO.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
+    ("docs/GPU.md", "crop = tarflume.RandomResizedCrop"): "needs a GPU: `make gpu`",
+    ("docs/GPU.md", "resident = tarflume.Resident"): "needs a GPU: `make gpu`",
+    ("bench/dlio/README.md", "W="): "needs DLIO: clusters/test_dlio.py runs it",
+    ("bench/dlio/README.md", "TARFLUME_SHARDS"): "needs DLIO: clusters/test_dlio.py runs it",
     ("docs/CLUSTERS.md", "pack slurm"): "needs Slurm: clusters/test_slurm.py runs it",
     ("docs/CLUSTERS.md", "bsub"): "needs LSF, PBS or AWS: clusters/test_player.py plays their variables",
     ("docs/CLUSTERS.md", "torchrun"): "needs machines: clusters/test_elastic.py runs it",
@@ -63,12 +63,12 @@ NOT_OURS = {"make", "cargo", "pip"}
 
 #: Blocks of the console whose lines follow one another; other lines are alternatives, each for its own folder.
 IN_TURN = {
-    ("docs/PACKING.md", "pack plan photos/ -o shards/   "),
+    ("docs/PACKING.md", "pack plan photos/ -o shards/  "),
     ("docs/CLUSTERS.md", "srun"),
     ("docs/CLUSTERS.md", "find"),
     ("docs/CLUSTERS.md", "mpiexec"),
     ("docs/READERS.md", "$ pack verify --write-expect"),
-    ("docs/DEDUPE.md", "$ pack dedupe"),
+    ("docs/VIEW.md", "$ pack dedupe"),
     ("docs/REMOTE.md", "pack build photos/ -o s3:"),
     ("command/README.md", "cargo install"),
 }
@@ -76,7 +76,6 @@ IN_TURN = {
 #: What a block has of the program around it.
 AROUND = {
     ("docs/CLUSTERS.md", "if step"): "import tarflume\nstep, loader = 0, tarflume.Loader('shards/', batch_size=2)\nfor _ in loader: pass",
-    ("docs/GPU.md", "class Prefetcher"): "import torch",
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "columns = "): "import types, tarflume.torch, torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",

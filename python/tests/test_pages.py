@@ -67,21 +67,18 @@ def joins(folder: pathlib.Path) -> None:
     (folder / "instances.json").write_text(json.dumps(coco))
 
 
-def arrays(folder: pathlib.Path) -> None:
+def sources(folder: pathlib.Path) -> None:
     rows = np.arange(12 * 768, dtype=np.float32).reshape(12, 768)
     np.save(folder / "embeddings.npy", rows)
     rows.tofile(folder / "memmap.dat")
     table = pa.table({"vector": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 768)})
     pq.write_table(table, folder / "table.parquet", compression="none", use_dictionary=False)
-
-
-def sources(folder: pathlib.Path) -> None:
     np.save(folder / "x.npy", np.arange(3000, dtype=np.float32).reshape(1000, 3))
     np.save(folder / "y.npy", np.arange(1000) % 10)
 
 
 #: What a page needs before its first step. A tutorial makes its input.
-BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "ARRAYS.md": arrays, "SOURCES.md": sources}
+BEFORE = {"LABELS.md": labels, "JOIN.md": joins, "SOURCES.md": sources}
 
 
 @pytest.mark.parametrize("name", [*(f"tutorials/{name}" for name in TUTORIALS), *BEFORE])

@@ -18,6 +18,8 @@ pub(super) static PLACES: [u8; 256] = {
 /// Returns at least 57 bits from `bit` on; `None` at the end of the data.
 #[inline(always)]
 pub(super) fn window(data: &[u8], bit: usize) -> Option<u64> {
+    // The first bit is one of the first byte: 57 to 64 bits are left. `PADDING` makes eight bytes
+    // exist from any byte of the data on.
     let bytes = data.get(bit >> 3..)?.first_chunk::<8>()?;
     Some(u64::from_be_bytes(*bytes) << (bit & 7))
 }
@@ -34,6 +36,7 @@ pub(super) fn value(window: u64, length: u32, size: u32) -> i32 {
 /// Returns the value after the code of `entry`, from the window of its lookup.
 #[inline(always)]
 pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
+    // An entry has 64 minus the bits taken: the shift that makes the value the lowest bits.
     let bits = (window >> (entry & 63)) as u16 & (entry >> 16) as u16;
     bits.wrapping_add((entry >> 32) as u16) as i16
 }
@@ -43,6 +46,7 @@ pub(super) fn entry_value(entry: u64, window: u64) -> i16 {
 #[inline(always)]
 pub(super) fn difference(table: &Table, window: u64) -> Option<(i32, usize)> {
     let entry = table.entries[(window >> (64 - LOOK)) as usize];
+    // Bit 6 means that no bit is taken: the entry holds no symbol.
     if entry & 64 == 0 {
         return Some((entry_value(entry, window).into(), 64 - (entry & 63) as usize));
     }

@@ -124,6 +124,7 @@ impl Table {
                 let text = format!("a Huffman table has too many codes of {length} bits");
                 return Err(Error::damaged(at, text));
             }
+            // Entries of longer codes ask `symbol`.
             if length <= LOOK {
                 let span = ENTRIES >> length;
                 for &symbol in &symbols[next..end] {
@@ -132,6 +133,7 @@ impl Table {
                 }
             }
             code += u32::from(codes);
+            // Left-aligned, the ends of all lengths are compared with the same 16 bits.
             self.ends[length as usize] = code << (16 - length);
             code <<= 1;
             next = end;
@@ -228,6 +230,8 @@ fn enter(kind: Kind, entries: &mut [u64], symbol: u8, length: u32) {
         return;
     }
     let entry = u64::from(64 - length - size) | moves << 8 | ((1 << size) - 1) << 16;
+    // The sign is the first bit of the value, so it is known when the table is built: one half
+    // of the entries of a code for each.
     let negative = 1 - (1i32 << size); // for values whose first bit is 0 (T.81, F.2.2.1, EXTEND)
     let (low, high) = entries.split_at_mut(if size > 0 { entries.len() / 2 } else { 0 });
     low.fill(entry | u64::from(negative as u16) << 32);

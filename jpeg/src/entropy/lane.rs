@@ -205,6 +205,8 @@ impl<'a> Hot<'a> {
     #[inline(always)]
     pub(super) fn turn(&mut self, cold: &mut Cold<'a>, entry: u64) -> bool {
         if !is_end(self.state as u8) {
+            // The entry holds no symbol, or its symbols go beyond the block: perhaps only the second one
+            // does. All of it is undone, and one symbol is decoded.
             // What the entry stored is stored again, or is behind the block.
             let (state, found) = cold.symbol(self.data, self.state - (entry & 0xffff));
             self.state = state;
@@ -267,6 +269,8 @@ impl<'a> Hot<'a> {
 /// Returns true if a block has ended after coefficient `k`: it is full, or [`END`] was added.
 #[inline(always)]
 fn is_end(k: u8) -> bool {
+    // A block that its last coefficient fills has no end: the code of one behind it is of the next
+    // block. So `END` on top of 63 or more does not count, nor does an entry without a symbol.
     k == 63 || (END as u8..END as u8 + 63).contains(&k)
 }
 
@@ -293,6 +297,7 @@ impl<'a> Cold<'a> {
     }
 
     /// Decodes one symbol; returns the state after it and the coefficient. Records a fault.
+    // Not inlined: every look-up of every loop would have a copy of this rare path.
     #[inline(never)]
     fn symbol(&mut self, data: &[u8], state: u64) -> (u64, i16) {
         let table = &self.tables.tables.ac[self.pattern.at(self.place).2];
@@ -308,6 +313,7 @@ impl<'a> Cold<'a> {
             };
             let ends = rare.run == 0 && rare.size == 0;
             let moves = if ends { END } else { u64::from(rare.run) + 1 };
+            // `rare_ac` accepts at most 10 bits.
             let found = value(window, rare.length, rare.size) as i16;
             (moves, u64::from(rare.length + rare.size), found)
         } else {

@@ -12,14 +12,21 @@ fn look<'a>(lane: &mut Hot<'a>, cold: &mut Cold<'a>) -> bool {
     let Some(reach) = lane.out.first_chunk_mut::<REACH>() else {
         return cold.fail(Fault::TooLong); // never: the slack is behind every block
     };
+    // Rotated, not shifted: the bits taken become the lowest, and end with those of the last value.
+    // They do not return as data: a window is used for three entries of at most 19 bits.
     lane.window = lane.window.rotate_left((entry >> 8) as u32);
     let first = (lane.state as u8).wrapping_add((entry >> 16) as u8);
+    // One addition advances bits and coefficient. It does not carry from one to the other: at most
+    // 192 is added to at most 62.
     lane.state += entry & 0xffff;
     let last = lane.state as u8;
     let place = |k: u8| usize::from(PLACES[usize::from(k)]);
     let bits = lane.window & !(u64::MAX << ((entry >> 24) & 63));
+    // In this order: an entry of one symbol also stores a zero, behind the block or at the place of
+    // its value, which is stored after it.
     reach[place(last)] = (bits as u16).wrapping_add((entry >> 32) as u16) as i16;
     reach[place(first)] = (entry >> 48) as i16;
+    // One branch for all that is rare: a full block, its end, an entry without a symbol, a fault.
     if last < 63 { true } else { lane.turn(cold, entry) }
 }
 

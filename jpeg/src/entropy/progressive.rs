@@ -147,6 +147,7 @@ impl<'a> Bits<'a> {
             }
             match self.symbol(Kind::AcFirst, table, window)? {
                 Symbol::Ends(blocks) => {
+                    // This block is one of them.
                     run = blocks - 1;
                     break;
                 }
@@ -218,6 +219,7 @@ impl<'a> Bits<'a> {
     /// Reads one correction bit for each of these coefficients.
     #[inline(always)]
     fn correct(&mut self, mut of: u64, low: u8, block: &mut [i16; 64]) -> BitResult<()> {
+        // Corrections add to the magnitude, so a negative coefficient is reduced.
         let one = 1i16 << low;
         while of != 0 {
             let count = of.count_ones().min(MOST);

@@ -172,6 +172,7 @@ impl<'a> Hot<'a> {
         let entry = self.table[(self.window >> (64 - BITS)) as usize];
         self.window <<= entry >> 8;
         self.state += u64::from(entry);
+        // The DC is part of the first look-up of a block alone.
         self.table = self.rest;
         if self.state & TURN == 0 { true } else { self.turn(cold, entry) }
     }
@@ -192,6 +193,8 @@ impl<'a> Hot<'a> {
                 return true;
             }
         }
+        // Whether these bits exist is checked once per leg, in `SkimWalk::go_on`: the zeros behind the
+        // data are read like data, and a leg that has used them is rejected.
         self.state &= !0xff;
         if let Some(end) = cold.ends.next() {
             *end = self.state >> 8;
@@ -249,6 +252,7 @@ impl Cold<'_> {
                 break;
             }
             count += moves;
+            // The next symbol is probably in the entries again.
             if is_rare && count < 64 {
                 break;
             }

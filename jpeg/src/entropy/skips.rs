@@ -8,6 +8,7 @@ use crate::header::Components;
 
 /// Number of bits of a look-up.
 pub(super) const BITS: u32 = 12;
+// Tables of 13 bits measured slower (bench/jpeg/README.md).
 const ENTRIES: usize = 1 << BITS;
 
 /// The entries of a table, indexed by the next [`BITS`] bits.
@@ -30,6 +31,8 @@ const ASK: u16 = 0xc0;
 /// The coefficients of an entry without its flag.
 const COUNT: u16 = 0x7f;
 /// Limit on the bits of an entry, so that three look-ups of 12 bits fit into a window of 57.
+/// Two entries and the index of the third one take 22 + 22 + 12 = 56 bits. What the third one
+/// takes beyond the window is not looked at: there are no values.
 pub(super) const MOST_BITS: u32 = 22;
 
 /// How many symbols an entry holds.
@@ -144,6 +147,8 @@ fn fill(
         let width = 1 << (bits - taken);
         for span in span.chunks_exact_mut(width) {
             for (to, next) in span.iter_mut().zip(&narrower[width..2 * width]) {
+                // A sum above 64 would look like a flag. The symbols that do not fit are left to the next
+                // look-up, which finds the fault, if they are one.
                 let fits = (next & COUNT) + advance <= 64;
                 *to = entry + if fits { *next } else { 0 };
             }
@@ -190,6 +195,7 @@ impl SkipTables {
             let numbers = (component.dc, component.ac);
             let known = self.pairs[..count].iter().position(|pair| pair.numbers == numbers);
             let pair = known.unwrap_or_else(|| {
+                // Tables of an earlier picture are filled again: they are 24 KiB a pair.
                 if self.pairs.len() == count {
                     self.pairs.push(Pair::new(numbers));
                 }

@@ -62,6 +62,7 @@ pub(crate) fn unstuff(
         // An eighth more: the next picture may be a little longer.
         to.bytes.try_reserve_exact(length + length / 8 + PADDING)?;
     }
+    // Each marker has two bytes, so a header that claims more reserves no more memory.
     let most = usize::try_from(restarts).unwrap_or(usize::MAX).min(length / 2);
     to.restarts.try_reserve_exact(most)?;
     let (input, mut at, end) = (&input[..range.end], range.start, range.end);

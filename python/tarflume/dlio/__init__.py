@@ -8,7 +8,7 @@ DLIO measures the time that its training loop waits for `TarflumeLoader`. Each s
 generator wrote. Pictures are decoded as a whole, as DLIO's readers do, and arrays are NumPy arrays in host memory.
 
 `TarflumeLoader` needs DLIO; `pip install "tarflume[dlio]"` installs what DLIO needs for PyTorch, and
-`pip install --no-deps dlio_benchmark==2.0.0` DLIO without TensorFlow and DALI. docs/DLIO.md has the commands.
+`pip install --no-deps dlio_benchmark==2.0.0` DLIO without TensorFlow and DALI. bench/dlio/README.md has the commands.
 """
 
 from __future__ import annotations

@@ -128,6 +128,7 @@ impl DeviceBatch {
         let (user, mut streams) = (User::here(stream), self.streams());
         if !streams.contains(&(user, true)) {
             ring::hand_over(&self.shared.slots().calls(slot, None), *number, stream)?;
+            // Once in the list: `give_back` records one event for each entry.
             streams.retain(|(known, _)| *known != user);
             streams.push((user, true));
         }

@@ -88,6 +88,7 @@ impl UploadShared {
                     line = self.line();
                 }
                 NextSlot::Grow => {
+                    // Allocating calls the device, which can take long: the consumer may give a slot back meanwhile.
                     drop(line);
                     let (slot, marks) = self.slots.take().map_err(|e| self.all_held(e))?;
                     line = self.line();
@@ -139,6 +140,7 @@ impl UploadShared {
                 Ok(queued)
             }
             Err(error) => {
+                // The copy may have been submitted: the device may still write to the slot.
                 line.ring.lost(number);
                 Err(error)
             }
@@ -148,6 +150,7 @@ impl UploadShared {
     /// Returns a slot after the consumer recorded this many events. If the device failed, the slot is not used
     /// again and the epoch ends.
     fn release(&self, number: usize, slot: Arc<DeviceSlot>, marks: Result<usize>) {
+        // Before `retire`, which keeps only slots that no one else holds.
         drop(slot);
         let mut line = self.line();
         match marks {

@@ -163,6 +163,7 @@ impl Ring {
 
     /// Adds a slot with this many events. Its number is the next.
     pub(crate) fn grown(&mut self, marks: usize) {
+        // One slot for each time that the consumer waits with all slots: it must wait again for the next one.
         self.hungry = false;
         self.slots.push(Slot::Free { marks });
     }
@@ -172,6 +173,7 @@ impl Ring {
         debug_assert_eq!(self.slots[slot], Slot::Filling);
         self.hungry = false;
         if self.closed {
+            // No events: no stream has used the batch, and a later copy follows this one in the copy stream.
             self.slots[slot] = Slot::Free { marks: 0 };
             return false;
         }
@@ -200,6 +202,7 @@ impl Ring {
             }
             None if self.ended || self.closed => Take::End,
             None => {
+                // A slot that is free, being filled or queued brings a batch without another slot.
                 self.hungry = !self
                     .slots
                     .iter()

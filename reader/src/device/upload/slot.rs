@@ -41,6 +41,7 @@ impl DeviceSlot {
     /// The event of the consumer's `n`th stream.
     fn nth_use(&self, n: usize) -> Result<Event> {
         let mut uses = self.uses();
+        // An event is recorded again for each batch, so a slot needs as many as the most streams of one batch.
         while uses.len() <= n {
             uses.push(self.driver.create_event()?);
         }
@@ -50,6 +51,7 @@ impl DeviceSlot {
 
 impl Drop for DeviceSlot {
     fn drop(&mut self) {
+        // The device does not exist in a forked child: memory and events are those of the parent.
         if self.driver.is_forked_child() {
             return;
         }
@@ -89,6 +91,7 @@ impl Queue for SlotCalls<'_> {
     fn copy(&self, _: usize) -> Result<()> {
         let Some((batch, on_uploaded)) = self.batch else { return Ok(()) };
         self.driver.upload(batch, self.slot.memory, on_uploaded)?;
+        // In the same stream as the copy, and before `ready` is recorded, which therefore covers their output.
         let mut launches = self.work.launches(self.slot.memory.0, batch.len());
         launches.try_for_each(|launch| self.driver.launch(&launch?))
     }

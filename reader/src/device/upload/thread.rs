@@ -34,6 +34,7 @@ fn run(shared: &UploadShared, mut source: HostBatches, on_uploaded: &OnUploaded)
     line.ring.end();
     drop(line);
     shared.changed.notify_all();
+    // Until the copies are complete, the driver keeps the host memory of their batches.
     let _ = shared.land(0); // an error recurs in a later call
 }
 
@@ -48,6 +49,7 @@ impl Feeder {
     pub(crate) fn end(&self) {
         let mut line = self.shared.line();
         line.ring.close();
+        // Under the same lock: `fed` has one batch for each queued slot of the ring.
         line.fed.clear();
         drop(line);
         self.shared.changed.notify_all();

@@ -46,6 +46,7 @@ impl Depth {
     pub(crate) fn new(least: usize, most: usize) -> Depth {
         let least = least.min(most);
         Depth {
+            // The first trial doubles the depth: a store that serves all requests gets them after one window.
             now: (most / 2).max(least),
             least,
             most,
@@ -110,6 +111,7 @@ impl Depth {
     fn attempt(&mut self, rate: f64) {
         let tried = match (self.up, self.starting) {
             (true, true) => self.now * 2,
+            // A fifth less takes back a fourth more; the 1 lets a depth below 4 grow.
             (true, false) => self.now + self.now / 4 + 1,
             (false, _) => self.now - self.now / 5,
         };

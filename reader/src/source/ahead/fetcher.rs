@@ -56,6 +56,8 @@ pub(crate) struct AheadFile {
 /// Fetches ranges of the files of one data set.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
+    // Where two locks are held, `pieces` is the first of them. No lock is held while a request is begun: a
+    // request that cannot be sent ends at once, in the same thread, and takes them.
     pieces: Mutex<FetchedPieces>,
     depth: Mutex<Depth>,
     limits: Limits,
@@ -64,6 +66,7 @@ pub(crate) struct Fetcher {
     /// The files that are open, by number.
     files: Mutex<HashMap<u64, Arc<AheadFile>>>,
     latencies: Mutex<Latencies>,
+    // Numbers alone, so `Relaxed` is enough: nothing that another thread wrote is read because of them.
     requests: AtomicU64,
     hedges: AtomicU64,
 }
@@ -165,6 +168,7 @@ impl Fetcher {
         pieces.released();
         pieces.arrived(id, length_of(&read), read);
         drop(pieces);
+        // All: readers of different pieces wait for the same condition.
         self.changed.notify_all();
     }
 
@@ -250,6 +254,7 @@ impl Fetcher {
                     return None;
                 }
                 PieceState::Queued => {
+                    // The next request that ends sends it.
                     pieces.hurry(id);
                     pieces = self.changed.wait(pieces).ignore_poison();
                 }
@@ -302,6 +307,7 @@ impl Fetcher {
 
     /// Asks for a late piece a second time; the first answer counts.
     fn hedge(self: &Arc<Self>, file: &AheadFile, id: PieceId, end: u64) {
+        // It takes no place of `at_once`: at most one of `RARELY` requests is asked twice, and a reader waits for it.
         self.hedges.fetch_add(1, Ordering::Relaxed);
         let fetcher = self.clone();
         let done = move |read: Option<Bytes>| {
@@ -346,6 +352,8 @@ fn plan(pieces: &mut FetchedPieces, file: &AheadFile, range: Range<u64>, offer: 
     };
     let Some(blocks) = &file.blocks else { return add(range, 1) };
     blocks.missing(range.clone()).into_iter().for_each(|missing| add(missing, blocks.grain()));
+    // `missing` has claimed blocks for this process. Those that no request has whole are given back, or other
+    // processes would wait for them.
     blocks.release(range, &|block| {
         let piece = pieces.with_byte(file.number, block.start);
         let piece = piece.filter(|(id, end)| id.1 <= block.start && *end >= block.end);

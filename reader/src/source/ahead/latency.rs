@@ -21,6 +21,7 @@ impl Latencies {
             None => self.last.push(took),
         }
         self.next = (self.next + 1) % LATENCIES;
+        // Not after each request: this sorts all of them.
         if self.next.is_multiple_of(32) {
             let mut sorted = self.last.clone();
             sorted.sort_unstable();

@@ -45,6 +45,7 @@ impl Offers {
                 earlier.starts.sort_unstable();
             }
             None => {
+                // An offer that was taken by a byte and made again is in the order twice: its earlier turn counts.
                 self.order.push_back(offer.id());
                 self.by_place.insert(offer.id(), offer);
             }

@@ -115,6 +115,7 @@ impl<A: Clone> Pieces<A> {
     pub(crate) fn plan_offer(&mut self, offer: &Offer, range: Range<u64>, grain: u64) {
         let mut start = range.start;
         while start < range.end {
+            // The blocks of a cache are written whole, so a block must not be divided between two requests.
             let end = ((start + MOST) / grain * grain).min(range.end);
             self.plan(offer.shard, start..end, Some(&offer.starts));
             start = end;
@@ -196,6 +197,7 @@ impl<A: Clone> Pieces<A> {
 
     /// Drops the oldest piece that is here and for which `gives_way` is true; false if there is none.
     fn drop_oldest(&mut self, gives_way: impl Fn(&Piece<A>) -> bool) -> bool {
+        // Dropping one that is on its way would free no memory: its bytes arrive in any case.
         let is_here = |piece: &Piece<A>| matches!(piece.state, PieceState::Here(_));
         let found =
             self.by_age.values().copied().find(|id| {
@@ -208,6 +210,7 @@ impl<A: Clone> Pieces<A> {
     pub(crate) fn next(&mut self) -> Option<(PieceId, u64)> {
         while self.sent < self.at_once {
             let id = self.queue.pop_front()?;
+            // A piece that was dropped meanwhile is still in the queue.
             if let Some(piece) = self.pieces.get_mut(&id) {
                 piece.state = PieceState::Sent;
                 self.sent += 1;
@@ -282,6 +285,7 @@ impl<A: Clone> Pieces<A> {
     /// Drops all pieces, because the epoch that they were planned for has ended. Requests that were sent end by
     /// themselves.
     pub(crate) fn clear(&mut self) {
+        // `sent` stays: each request that is under way still calls `released`.
         (self.bytes, self.queue) = (0, VecDeque::new());
         self.pieces.clear();
         self.by_age.clear();

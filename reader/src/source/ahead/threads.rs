@@ -246,6 +246,8 @@ impl Pool {
     fn submit(&self, job: Job) {
         let mut queue = self.state.queue.lock().ignore_poison();
         queue.jobs.push_back(job);
+        // A thread that was woken counts as idle until it runs, and its job is in the queue until then: so both
+        // numbers are compared.
         if queue.idle < queue.jobs.len() && queue.threads < self.most {
             let state = self.state.clone();
             let thread = thread::Builder::new().name("tarflume-ahead".into());
