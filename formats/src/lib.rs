@@ -73,6 +73,7 @@ mod resident;
 mod shard;
 pub mod tar;
 pub mod url;
+mod zstd_codec;
 
 // What is hidden is for the crates of this project. It carries no promise of semver.
 #[doc(hidden)]

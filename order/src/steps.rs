@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use super::split::{By, Split};
 use crate::error::{Error, Result};
+use crate::words;
 
-/// What happens to the samples that do not fill the last batch of the whole job.
+/// What happens to the samples that do not fill the last batch of the whole job. As text: `drop`, `pad`, `even`, `uneven`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Remainder {
     /// They are dropped: all steps are full, all ranks have the same number of steps.
@@ -25,6 +26,13 @@ pub enum Remainder {
     /// rows has one step less.
     Uneven,
 }
+
+words!(Remainder, "the remainder", {
+    Drop => "drop",
+    Pad => "pad",
+    Even => "even",
+    Uneven => "uneven",
+});
 
 /// The steps of a rank from some position of an epoch to its end.
 ///

@@ -8,6 +8,11 @@ pub(crate) mod calls;
 pub(crate) mod class;
 pub(crate) mod fallback;
 pub(crate) mod fixed_crop;
+// Without some of the formats, some of what they share is not used.
+#[cfg_attr(
+    not(all(feature = "bmp", feature = "gif", feature = "png", feature = "tiff", feature = "webp")),
+    allow(dead_code, unused_imports, unused_variables)
+)]
 pub mod formats;
 pub(crate) mod hybrid;
 pub(crate) mod image;

@@ -69,6 +69,7 @@ mod dataset;
 mod decode;
 mod device;
 mod error;
+mod features;
 mod fetch;
 mod fork;
 #[doc(hidden)]

@@ -35,6 +35,7 @@ mod samples;
 mod stores;
 mod tar;
 mod unpack;
+#[cfg(feature = "zstd")]
 pub(crate) mod zstd_frames;
 
 use std::fmt;
