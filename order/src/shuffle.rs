@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Samples of a buffer whose text names no number, as the command and Python have it.
+/// Samples of a buffer whose text names no number, as the Python package has it.
 const BUFFER: u64 = 10_000;
 /// Samples of a block and blocks of a window whose text names no number.
 const BLOCK: u64 = 256;
@@ -19,8 +19,8 @@ const WINDOW: u64 = 64;
 /// and what it costs.
 ///
 /// The text of a shuffle is that of states and logs: `none`, `shards, seed 7`, `buffer of 1000, seed 7`,
-/// `blocks of 256, window of 64, seed 7`, `full, seed 7`. What a text leaves out has the default of the command and of
-/// Python: seed 0, a buffer of 10,000 samples, blocks of 256 samples in windows of 64. Serde has the fields.
+/// `blocks of 256, window of 64, seed 7`, `full, seed 7`. What a text leaves out has the default of the Python
+/// package: seed 0, a buffer of 10,000 samples, blocks of 256 samples in windows of 64. Serde has the fields.
 ///
 /// ```
 /// use tarflume_order::Shuffle;

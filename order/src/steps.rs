@@ -3,6 +3,7 @@
 //! By position, batch k of the whole job is positions p + k·G .. p + (k+1)·G, with G = world · batch;
 //! rank r takes the r-th piece of it. So batch k is the same set for every world that divides G.
 
+use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::split::{By, Split};
@@ -246,5 +247,7 @@ impl Iterator for Rows {
         (left, Some(left))
     }
 }
+
+impl FusedIterator for Rows {}
 
 impl ExactSizeIterator for Rows {}

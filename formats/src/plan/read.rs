@@ -29,7 +29,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the file cannot be read, is not a plan, has a newer version, or is
     /// truncated or damaged.
-    pub fn open(path: &Path) -> Result<Plan> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Plan> {
+        let path = path.as_ref();
         let mut plan = Plan::new(Mapped::open(path)?).map_err(|e| e.with_path(path))?;
         plan.path = Some(path.to_path_buf());
         Ok(plan)

@@ -245,9 +245,9 @@ impl<'a> OtherPicture<'a> {
     fn decode_numbers(self, exact: bool, pixels: &mut Pixels) -> Result<()> {
         match self.format {
             #[cfg(feature = "png")]
-            PictureFormat::Png => guarded(|| {
-                index::of_png(self.bytes, self.size, self.memory(), exact, pixels)
-            }),
+            PictureFormat::Png => {
+                guarded(|| index::of_png(self.bytes, self.size, self.memory(), exact, pixels))
+            }
             #[cfg(feature = "gif")]
             PictureFormat::Gif => guarded(|| index::of_gif(self.bytes, self.size, pixels)),
             #[cfg(feature = "bmp")]

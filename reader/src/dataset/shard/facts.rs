@@ -161,7 +161,8 @@ impl ShardFacts {
         if cfg!(feature = "zstd") || !self.is_compressed() {
             return Ok(());
         }
-        Err(left_out(ErrorKind::Usage, "zstd, which compressed this shard", "zstd").with_path(&self.path))
+        Err(left_out(ErrorKind::Usage, "zstd, which compressed this shard", "zstd")
+            .with_path(&self.path))
     }
 
     /// The typed columns of the sidecar.

@@ -79,7 +79,11 @@ mod tests {
             // Each shorter beginning, too: neither program may see a format where the other sees none.
             for length in 0..16 {
                 let found = image::guess_format(&bytes[..length]).is_ok();
-                assert_eq!(PictureFormat::of(&bytes[..length]).is_some(), found, "{feature} {length}");
+                assert_eq!(
+                    PictureFormat::of(&bytes[..length]).is_some(),
+                    found,
+                    "{feature} {length}"
+                );
             }
             let error = format.left_out();
             assert_eq!(error.kind(), ErrorKind::Unsupported);
