@@ -41,7 +41,7 @@ BROWSERVENV := .venv-browser
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser screenshots demo test busy idle faults explore python wheel clients clusters check lint fmt locks clippy doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser screenshots demo test busy idle faults explore python wheel clients clusters check lint fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -169,7 +169,7 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 
 check: lint site test explore python smoke
 
-lint: fmt locks clippy doc deny house package-list msrv workflows
+lint: fmt locks clippy features doc deny house package-list msrv workflows
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -183,6 +183,14 @@ clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
 	$(CARGO) clippy -p tarflume --locked -- -D warnings # without its features
 	$(CARGO) clippy -p tarflume-packer --locked -- -D warnings # without its features
+
+# The reader with each of its default features alone, and with none: what a user's Cargo.toml may have.
+FEATURES := --target-dir $(or $(CARGO_TARGET_DIR),target)/features --locked --no-default-features
+features:
+	$(CARGO) clippy $(FEATURES) -p tarflume-formats -- -D warnings
+	$(CARGO) clippy $(FEATURES) -p tarflume -- -D warnings
+	@for feature in bmp gif png tiff webp zstd; do \
+	    $(CARGO) clippy $(FEATURES) -p tarflume --features $$feature -- -D warnings || exit 1; done
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps

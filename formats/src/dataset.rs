@@ -35,7 +35,8 @@ impl Dataset {
     /// # Errors
     /// Returns an error if there is no manifest, or if a shard or sidecar is missing, stale,
     /// truncated or damaged.
-    pub fn open(path: &Path) -> Result<Dataset> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Dataset> {
+        let path = path.as_ref();
         let manifest_path = match files::is_folder(path)? {
             true => path.join(FILE_NAME),
             false => path.to_path_buf(),
@@ -102,7 +103,8 @@ impl Dataset {
 ///
 /// # Errors
 /// Returns an error if the manifest is missing (with the remedy), incomplete or invalid.
-pub fn read_manifest(path: &Path) -> Result<Manifest> {
+pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
+    let path = path.as_ref();
     let bytes = files::read_whole(path, "read the manifest").map_err(|error| {
         let missing = std::io::ErrorKind::NotFound;
         let Some(cause) = error.io_error().filter(|cause| cause.kind() == missing) else {
@@ -128,7 +130,8 @@ pub fn read_manifest(path: &Path) -> Result<Manifest> {
 /// # Errors
 /// Returns [`ErrorKind::Stale`] with the difference if tar, sidecar and manifest disagree, an error
 /// if a file is missing, and the errors of [`Index::open`].
-pub fn open_index(folder: &Path, entry: &ShardEntry) -> Result<Index> {
+pub fn open_index(folder: impl AsRef<Path>, entry: &ShardEntry) -> Result<Index> {
+    let folder = folder.as_ref();
     let tar = folder.join(&entry.name);
     let length = files::metadata(&tar, "find the shard")?.len();
     let path = index_path(&tar);

@@ -26,7 +26,8 @@ pub enum ErrorKind {
     AfterEnd,
     /// A block is not a valid tar header.
     BadHeader,
-    /// A tar feature that no reader of shards handles (sparse files, several volumes).
+    /// A tar feature that no reader of shards handles (sparse files, several volumes), or zstd data in a program that was
+    /// compiled without zstd.
     Unsupported,
     /// A file does not have the format that its name or use implies.
     WrongFormat,

@@ -3,12 +3,12 @@
 //! Each frame is decompressed by itself; any zstd program decompresses all of them in order. The table is a skippable
 //! frame at the end of the file, as the seekable format of zstd (contrib/seekable_format, version 0.1.0) has it. No I/O.
 
-use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::u32_at;
+use crate::zstd_codec::decompress_into;
 
 /// Limit on the decompressed bytes of one frame, and so on the memory that reading a byte takes.
 pub const FRAME_MAX: usize = 8 << 20;
@@ -58,22 +58,14 @@ pub(crate) fn store(data: &[u8], out: &mut Vec<u8>) {
 /// Decompresses one frame into `into`, whose length is that of its content.
 ///
 /// # Errors
-/// Returns [`ErrorKind::Damaged`] if the bytes are not one whole frame of this length.
+/// Returns [`ErrorKind::Damaged`] if the bytes are not one whole frame of this length, and [`ErrorKind::Unsupported`]
+/// without the feature `zstd`.
 pub fn decompress(frame: &[u8], into: &mut [u8]) -> Result<()> {
-    thread_local! {
-        // A decompressor has 100 KiB of tables; one is kept for each thread.
-        static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
-    }
     let damaged =
         |why: String| Error::new(ErrorKind::Damaged, format!("its zstd frame is damaged: {why}"));
-    let length = DECOMPRESSOR.with_borrow_mut(|kept| {
-        let decompressor = match kept {
-            Some(decompressor) => decompressor,
-            None => {
-                kept.insert(zstd::bulk::Decompressor::new().map_err(|e| damaged(e.to_string()))?)
-            }
-        };
-        decompressor.decompress_to_buffer(frame, into).map_err(|e| damaged(e.to_string()))
+    let length = decompress_into(frame, into).map_err(|e| match e.kind() {
+        io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, e.to_string()),
+        _ => damaged(e.to_string()),
     })?;
     if length == into.len() {
         return Ok(());

@@ -72,7 +72,8 @@ impl KeyList {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, and the errors of [`KeyList::parse`].
-    pub fn read(path: &Path) -> Result<KeyList> {
+    pub fn read(path: impl AsRef<Path>) -> Result<KeyList> {
+        let path = path.as_ref();
         let text = fs::read(path).map_err(|e| Error::io(e, "read the list of keys", path))?;
         KeyList::parse(&text).map_err(|e| e.with_path(path))
     }

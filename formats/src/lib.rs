@@ -27,7 +27,7 @@
 //! shard.commit(None)?;
 //! shard.finish()?.publish(&dir, "cats.tar", Durability::Synced)?;
 //!
-//! let index = Index::open(&dir.join("cats.index"))?;
+//! let index = Index::open(dir.join("cats.index"))?;
 //! let row = index.find(b"cat/001")?.unwrap();
 //! let sample = index.sample(row)?.unwrap();
 //! assert_eq!(sample.part(b"txt")?.unwrap().offset, 512);
@@ -73,6 +73,8 @@ mod resident;
 mod shard;
 pub mod tar;
 pub mod url;
+mod words;
+mod zstd_codec;
 
 // What is hidden is for the crates of this project. It carries no promise of semver.
 #[doc(hidden)]
@@ -110,6 +112,7 @@ pub use reading::{ReadAt, Reading, TarReader};
 pub use record::ShardRecord;
 pub use resident::is_resident;
 pub use shard::{ShardWriter, WrittenShard, digest_of, has_bytes, index_path};
+pub use words::UnknownWord;
 #[doc(hidden)]
 pub use {poison::IgnorePoison, recheck::RecheckTimer, repeat::Repeat};
 

@@ -72,7 +72,8 @@ impl Mapped {
     /// # Errors
     /// Returns an error if the operating system refuses to open or map it, or if it is not a
     /// regular file.
-    pub fn open(path: &Path) -> Result<Mapped> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Mapped> {
+        let path = path.as_ref();
         let (file, found) = files::open(path)?;
         Mapped::of(&file, found.len(), path)
     }
@@ -82,7 +83,8 @@ impl Mapped {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses to map it.
-    pub fn of(file: &File, length: u64, path: &Path) -> Result<Mapped> {
+    pub fn of(file: &File, length: u64, path: impl AsRef<Path>) -> Result<Mapped> {
+        let path = path.as_ref();
         let refused = |e| Error::io(e, "map into memory", path);
         let origin = Origin::of(file, path)?;
         let length =

@@ -18,7 +18,7 @@ pub use rename::{Published, remove_if_exists, rename_new};
 pub use temp::{TEMP_SUFFIX, TempFile, is_temporary, sweep};
 
 /// Whether a published file must survive a power failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Durability {
     /// Synced to disk before it gets its name.
     Synced,
@@ -30,7 +30,8 @@ pub enum Durability {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses or a file has the name.
-pub fn create_folders(path: &Path) -> Result<()> {
+pub fn create_folders(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
     let refused = |e| Error::io(e, "create the folder", path);
     match files::kind(path)? {
         Some(Kind::Folder) => return Ok(()),
@@ -52,7 +53,8 @@ pub fn create_folders(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub fn sync_name(path: &Path) -> Result<()> {
+pub fn sync_name(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
     match sync_folder(folder_of(path)) {
         // A parent that may be searched but not read cannot be opened: sync the whole file system.
         // If that is refused, too, no other call makes the name durable.
@@ -74,7 +76,8 @@ fn is_denied(error: &Error) -> bool {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses, for example because the disk is full.
-pub fn sync_file(path: &Path) -> Result<()> {
+pub fn sync_file(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
     let file = patiently(|| File::open(path)).map_err(|e| Error::io(e, "open", path))?;
     file.sync_data().map_err(|e| Error::io(e, "sync to disk", path))
 }
@@ -83,7 +86,8 @@ pub fn sync_file(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses; the old file then stays.
-pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_whole(target: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    let target = target.as_ref();
     write_as(target, bytes, Durability::Synced)
 }
 
@@ -91,7 +95,8 @@ pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses; the old file then stays.
-pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<()> {
+pub fn write_as(target: impl AsRef<Path>, bytes: &[u8], durability: Durability) -> Result<()> {
+    let target = target.as_ref();
     write_with(target, bytes, durability, None)
 }
 
@@ -99,7 +104,8 @@ pub fn write_as(target: &Path, bytes: &[u8], durability: Durability) -> Result<(
 ///
 /// # Errors
 /// Returns an error if the operating system refuses; the old file then stays.
-pub fn write_at(target: &Path, bytes: &[u8], modified: SystemTime) -> Result<()> {
+pub fn write_at(target: impl AsRef<Path>, bytes: &[u8], modified: SystemTime) -> Result<()> {
+    let target = target.as_ref();
     write_with(target, bytes, Durability::Synced, Some(modified))
 }
 
@@ -127,7 +133,8 @@ fn write_with(
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub fn sync_folder(folder: &Path) -> Result<()> {
+pub fn sync_folder(folder: impl AsRef<Path>) -> Result<()> {
+    let folder = folder.as_ref();
     let opened = patiently(|| File::open(folder)).map_err(|e| Error::io(e, "open", folder))?;
     match opened.sync_all() {
         // Some network file systems cannot sync a folder.

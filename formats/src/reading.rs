@@ -77,7 +77,8 @@ impl TarReader {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses or `path` is not a regular file.
-    pub fn open(path: &Path, reading: Reading) -> Result<TarReader> {
+    pub fn open(path: impl AsRef<Path>, reading: Reading) -> Result<TarReader> {
+        let path = path.as_ref();
         let (file, found) = files::open(path)?;
         Ok(TarReader::of(Box::new(file), path, found.len(), reading))
     }
@@ -86,13 +87,20 @@ impl TarReader {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses to state its length.
-    pub fn of_file(file: File, path: &Path, reading: Reading) -> Result<TarReader> {
+    pub fn of_file(file: File, path: impl AsRef<Path>, reading: Reading) -> Result<TarReader> {
+        let path = path.as_ref();
         let found = file.metadata().map_err(|e| Error::io(e, "look at", path))?;
         Ok(TarReader::of(Box::new(file), path, found.len(), reading))
     }
 
     /// Reads a tar of `length` bytes. Errors name `path`.
-    pub fn of(file: Box<dyn ReadAt>, path: &Path, length: u64, reading: Reading) -> TarReader {
+    pub fn of(
+        file: Box<dyn ReadAt>,
+        path: impl AsRef<Path>,
+        length: u64,
+        reading: Reading,
+    ) -> TarReader {
+        let path = path.as_ref();
         TarReader {
             file,
             path: path.to_path_buf(),

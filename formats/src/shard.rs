@@ -82,7 +82,8 @@ impl ShardWriter {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses to create a file in `folder`.
-    pub fn create(folder: &Path, name: &str) -> Result<ShardWriter> {
+    pub fn create(folder: impl AsRef<Path>, name: &str) -> Result<ShardWriter> {
+        let folder = folder.as_ref();
         Ok(ShardWriter {
             temp: TempFile::create(folder, name)?,
             buffer: vec![0; 2 * PIECE],
@@ -104,7 +105,12 @@ impl ShardWriter {
     ///
     /// # Errors
     /// As [`ShardWriter::create`], and if memory is exhausted.
-    pub fn create_compressed(folder: &Path, name: &str, level: i32) -> Result<ShardWriter> {
+    pub fn create_compressed(
+        folder: impl AsRef<Path>,
+        name: &str,
+        level: i32,
+    ) -> Result<ShardWriter> {
+        let folder = folder.as_ref();
         let mut writer = ShardWriter::create(folder, name)?;
         let mut compression = Compression::new(level)?;
         compression.sample(0);

@@ -76,7 +76,7 @@ fn among_equal_keys_the_first_is_found() {
 #[test]
 fn the_manifest_may_be_named_itself() {
     let dir = make(&[&["a"]]);
-    let dataset = Dataset::open(&dir.path().join(FILE_NAME)).unwrap();
+    let dataset = Dataset::open(dir.path().join(FILE_NAME)).unwrap();
     assert_eq!(dataset.folder(), dir.path());
     assert_eq!(dataset.tar_path(0), Some(dir.path().join("s-0.tar")));
     assert_eq!(dataset.tar_path(1), None);

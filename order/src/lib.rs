@@ -70,6 +70,7 @@ mod split;
 mod state;
 mod steps;
 mod stream;
+mod words;
 
 pub use contents::{Contents, MAX_SAMPLES};
 pub use epochs::Order;

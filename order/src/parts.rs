@@ -1,5 +1,6 @@
 //! What an order is made of: one data set's stream, several and their schedule, or the classes of one.
 
+use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -247,3 +248,5 @@ impl Iterator for Cursor {
         (left, Some(left))
     }
 }
+
+impl FusedIterator for Cursor {}

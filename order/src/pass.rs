@@ -7,6 +7,7 @@ mod blocks;
 mod buffer;
 mod shards;
 
+use std::iter::FusedIterator;
 use std::sync::Arc;
 
 use crate::mix::Key;
@@ -202,6 +203,8 @@ impl Iterator for PassCursor {
         (left.try_into().unwrap_or(usize::MAX), left.try_into().ok())
     }
 }
+
+impl FusedIterator for PassCursor {}
 
 #[cfg(test)]
 mod tests;

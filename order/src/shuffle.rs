@@ -2,24 +2,40 @@
 //!
 //! Words and their limits only; `pass` gives them meaning.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
+/// Samples of a buffer whose text names no number, as the Python package has it.
+const BUFFER: u64 = 10_000;
+/// Samples of a block and blocks of a window whose text names no number.
+const BLOCK: u64 = 256;
+const WINDOW: u64 = 64;
+
 /// How the samples of a data set are mixed in each pass. docs/MIXING.md measures how well each mixes
 /// and what it costs.
+///
+/// The text of a shuffle is that of states and logs: `none`, `shards, seed 7`, `buffer of 1000, seed 7`,
+/// `blocks of 256, window of 64, seed 7`, `full, seed 7`. What a text leaves out has the default of the Python
+/// package: seed 0, a buffer of 10,000 samples, blocks of 256 samples in windows of 64. Serde has the fields.
 ///
 /// ```
 /// use tarflume_order::Shuffle;
 ///
 /// Shuffle::Blocks { block: 64, window: 256, seed: 42 }.check()?;
+/// assert_eq!("full, seed 42".parse::<Shuffle>()?, Shuffle::Full { seed: 42 });
 /// assert!(Shuffle::Buffer { size: 0, seed: 42 }.check().is_err());
 /// # Ok::<(), tarflume_order::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Shuffle {
     /// The order of the shards, the same in each pass.
+    #[default]
     None,
     /// Shards in random order, each read from its first sample to its last.
     Shards {
@@ -90,6 +106,91 @@ impl Shuffle {
             Shuffle::Blocks { block, window, .. } => check_blocks(block, window),
         }
     }
+}
+
+impl fmt::Display for Shuffle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shuffle::None => f.write_str("none"),
+            Shuffle::Shards { seed } => write!(f, "shards, seed {seed}"),
+            Shuffle::Buffer { size, seed } => write!(f, "buffer of {size}, seed {seed}"),
+            Shuffle::Blocks { block, window, seed } => {
+                write!(f, "blocks of {block}, window of {window}, seed {seed}")
+            }
+            Shuffle::Full { seed } => write!(f, "full, seed {seed}"),
+        }
+    }
+}
+
+impl FromStr for Shuffle {
+    type Err = Error;
+
+    /// # Errors
+    /// The text has another form, or [`Shuffle::check`] refuses its numbers.
+    fn from_str(text: &str) -> Result<Shuffle> {
+        let shuffle = ShuffleText::of(text).and_then(ShuffleText::shuffle).ok_or_else(|| {
+            Error::usage(format!(
+                "'{text}' is no shuffle; write 'none', 'shards', 'buffer of 10000', 'blocks of 256, window of 64' or \
+                 'full', each but 'none' with ', seed 42' for another seed than 0"
+            ))
+        })?;
+        shuffle.check()?;
+        Ok(shuffle)
+    }
+}
+
+/// The parts of a shuffle's text.
+#[derive(Default)]
+struct ShuffleText<'a> {
+    kind: &'a str,
+    size: Option<u64>,
+    window: Option<u64>,
+    seed: Option<u64>,
+}
+
+impl ShuffleText<'_> {
+    fn of(text: &str) -> Option<ShuffleText<'_>> {
+        let mut parts = text.split(", ");
+        let first = parts.next()?;
+        let mut found = match first.split_once(" of ") {
+            Some((kind, size)) => {
+                ShuffleText { kind, size: Some(digits(size)?), ..ShuffleText::default() }
+            }
+            None => ShuffleText { kind: first, ..ShuffleText::default() },
+        };
+        for part in parts {
+            let repeated = match part.strip_prefix("seed ") {
+                Some(seed) => found.seed.replace(digits(seed)?),
+                None => found.window.replace(digits(part.strip_prefix("window of ")?)?),
+            };
+            if repeated.is_some() {
+                return None;
+            }
+        }
+        Some(found)
+    }
+
+    /// The shuffle; `None` if it has no such numbers.
+    fn shuffle(self) -> Option<Shuffle> {
+        let seed = self.seed.unwrap_or(0);
+        match (self.kind, self.size, self.window) {
+            ("none", None, None) => self.seed.is_none().then_some(Shuffle::None),
+            ("shards", None, None) => Some(Shuffle::Shards { seed }),
+            ("buffer", size, None) => Some(Shuffle::Buffer { size: size.unwrap_or(BUFFER), seed }),
+            ("blocks", block, window) => Some(Shuffle::Blocks {
+                block: block.unwrap_or(BLOCK),
+                window: window.unwrap_or(WINDOW),
+                seed,
+            }),
+            ("full", None, None) => Some(Shuffle::Full { seed }),
+            _ => None,
+        }
+    }
+}
+
+/// Parses a number of decimal digits alone.
+pub(super) fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 fn check_buffer(size: u64) -> Result<()> {

@@ -3,22 +3,35 @@
 //! Reads the environment in `from_env`, and nothing else.
 
 use std::env;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::rank::{self, Rank};
+use crate::shuffle::digits;
+use crate::words;
 
-/// What is distributed over the ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What the text of a split by shard ends with.
+const BY_SHARD: &str = ", by shard";
+
+/// What is distributed over the ranks. As text: `sample` and `shard`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum By {
     /// Positions of the order: each batch of the whole job is cut into one piece for each rank. Any rank may read any
     /// shard.
+    #[default]
     Position,
     /// Shards: shard i belongs to rank i % world, which orders its own shards' samples. For disks
     /// that hold a part of the data set each.
     Shard,
 }
 
-/// This process among those of the job.
+words!(By, "the division", { Position => "sample", Shard => "shard" });
+
+/// This process among those of the job. The default is [`Split::alone`]. As text it is `rank 3 of 8`, and
+/// `rank 3 of 8, by shard`; serde has the fields `rank`, `world` and, if it is not the default, `by`.
 ///
 /// ```
 /// use tarflume_order::{By, Split};
@@ -28,11 +41,76 @@ pub enum By {
 /// assert_eq!(split.by_shard().by(), By::Shard); // rank 3 reads shards 3, 11, 19, ..
 /// # Ok::<(), tarflume_order::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "SplitFields", into = "SplitFields")]
 pub struct Split {
     rank: u64,
     world: u64,
     by: By,
+}
+
+/// A split as it is written to files, before it is checked.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SplitFields {
+    rank: u64,
+    world: u64,
+    #[serde(default, skip_serializing_if = "is_by_position")]
+    by: By,
+}
+
+fn is_by_position(by: &By) -> bool {
+    *by == By::Position
+}
+
+impl From<Split> for SplitFields {
+    fn from(Split { rank, world, by }: Split) -> SplitFields {
+        SplitFields { rank, world, by }
+    }
+}
+
+impl TryFrom<SplitFields> for Split {
+    type Error = Error;
+
+    fn try_from(fields: SplitFields) -> Result<Split> {
+        Ok(Split { by: fields.by, ..Split::new(fields.rank, fields.world)? })
+    }
+}
+
+impl Default for Split {
+    fn default() -> Split {
+        Split::alone()
+    }
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {}", self.rank, self.world)?;
+        match self.by {
+            By::Position => Ok(()),
+            By::Shard => f.write_str(BY_SHARD),
+        }
+    }
+}
+
+impl FromStr for Split {
+    type Err = Error;
+
+    /// # Errors
+    /// The text has another form, or the rank is not below the world size.
+    fn from_str(text: &str) -> Result<Split> {
+        let position = text.strip_suffix(BY_SHARD);
+        let numbers = position.unwrap_or(text).strip_prefix("rank ");
+        let numbers = numbers.and_then(|numbers| numbers.split_once(" of "));
+        let parsed = numbers.and_then(|(rank, world)| Some((digits(rank)?, digits(world)?)));
+        let Some((rank, world)) = parsed else {
+            return Err(Error::usage(format!(
+                "'{text}' is no split; write 'rank 3 of 8', or 'rank 3 of 8, by shard'"
+            )));
+        };
+        let by = if position.is_some() { By::Shard } else { By::Position };
+        Ok(Split { by, ..Split::new(rank, world)? })
+    }
 }
 
 impl Split {

@@ -3,12 +3,14 @@
 //! By position, batch k of the whole job is positions p + k·G .. p + (k+1)·G, with G = world · batch;
 //! rank r takes the r-th piece of it. So batch k is the same set for every world that divides G.
 
+use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::split::{By, Split};
 use crate::error::{Error, Result};
+use crate::words;
 
-/// What happens to the samples that do not fill the last batch of the whole job.
+/// What happens to the samples that do not fill the last batch of the whole job. As text: `drop`, `pad`, `even`, `uneven`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Remainder {
     /// They are dropped: all steps are full, all ranks have the same number of steps.
@@ -25,6 +27,13 @@ pub enum Remainder {
     /// rows has one step less.
     Uneven,
 }
+
+words!(Remainder, "the remainder", {
+    Drop => "drop",
+    Pad => "pad",
+    Even => "even",
+    Uneven => "uneven",
+});
 
 /// The steps of a rank from some position of an epoch to its end.
 ///
@@ -238,5 +247,7 @@ impl Iterator for Rows {
         (left, Some(left))
     }
 }
+
+impl FusedIterator for Rows {}
 
 impl ExactSizeIterator for Rows {}

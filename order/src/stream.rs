@@ -100,15 +100,7 @@ impl Stream {
 
     /// The shuffle in words that tell it from any other.
     pub(super) fn shuffle_in_words(&self) -> String {
-        match self.shuffle {
-            Shuffle::None => "none".into(),
-            Shuffle::Shards { seed } => format!("shards, seed {seed}"),
-            Shuffle::Buffer { size, seed } => format!("buffer of {size}, seed {seed}"),
-            Shuffle::Blocks { block, window, seed } => {
-                format!("blocks of {block}, window of {window}, seed {seed}")
-            }
-            Shuffle::Full { seed } => format!("full, seed {seed}"),
-        }
+        self.shuffle.to_string()
     }
 
     pub(super) fn fingerprint(&self) -> Fingerprint {

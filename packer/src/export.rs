@@ -117,7 +117,7 @@ fn fill(
     if job.options.durability == Durability::Synced {
         let paths = written.iter().map(|file| staging.path().join(&file.name));
         let below: BTreeSet<PathBuf> = paths.map(|path| folder_of(&path).into()).collect();
-        below.iter().try_for_each(|folder| sync_folder(folder))?;
+        below.iter().try_for_each(sync_folder)?;
         sync_folder(staging.path())?;
     }
     Ok(written)

@@ -115,7 +115,7 @@ pub fn write(
             folder.shown()
         )));
     }
-    let manifest = read_manifest(&folder.join(FILE_NAME))?;
+    let manifest = read_manifest(folder.join(FILE_NAME))?;
     let job = Job { folder, manifest: &manifest, options, on_bytes };
     job.must_not_collide()?;
     let mut made = ForeignFiles::default();

@@ -150,7 +150,7 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
         return Listing::of_tars(&paths, access);
     }
     let folder = if is_folder { path } else { tarflume_formats::publish::folder_of(path) };
-    let manifest = read_manifest(&folder.join(FILE_NAME))?;
+    let manifest = read_manifest(folder.join(FILE_NAME))?;
     let opened = in_parallel(OPENED, manifest.shards.iter().collect(), |entry: &ShardEntry| {
         with_sidecar(folder.join(&entry.name), open_index(folder, entry)?, access)
     })?;

@@ -136,7 +136,7 @@ mod stored {
         /// Returns the errors of the store.
         pub(crate) fn copy_small(&self, name: &str) -> Result<bool, Failure> {
             match self.store.get(name) {
-                Ok((bytes, _)) => write_whole(&self.copy_of(name), &bytes)?,
+                Ok((bytes, _)) => write_whole(self.copy_of(name), &bytes)?,
                 Err(error) if error.is_missing() => return Ok(false),
                 Err(error) => return Err(error.into()),
             }

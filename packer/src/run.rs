@@ -406,7 +406,7 @@ impl Job<'_> {
         let foot = self.plan.foot();
         let PlannedShard { name, split, .. } = &foot.shards[number];
         let extensions = written.extensions.clone();
-        let mut entry = written.publish(&self.staging.shards(), name, self.options.durability)?;
+        let mut entry = written.publish(self.staging.shards(), name, self.options.durability)?;
         entry.split.clone_from(split);
         let record = ShardRecord {
             plan: foot.content.clone(),
@@ -428,7 +428,7 @@ impl Job<'_> {
                 let delivered = destination.deliver(&PackedShard { tar: &tar, record });
                 // The folder holds the shards in work alone.
                 remove_if_exists(&tar)?;
-                remove_if_exists(&index_path(&tar))?;
+                remove_if_exists(index_path(&tar))?;
                 delivered?;
             }
         }

@@ -28,6 +28,7 @@ pub(crate) fn formats(dtype: DType) -> PyResult<(&'static CStr, &'static str)> {
             let text = "NumPy has no bfloat16: use torch.from_dlpack(column), or dtype=\"float16\"";
             return Err(PyBufferError::new_err(text));
         }
+        other => return Err(PyBufferError::new_err(format!("NumPy has no {other}"))),
     })
 }
 

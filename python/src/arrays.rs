@@ -182,7 +182,7 @@ impl ArrayBatches {
     fn new(
         py: Python<'_>,
         arrays: &Bound<'_, PyDict>,
-        batch: usize,
+        batch: u64,
         seed: Option<u64>,
         epoch: u64,
         rank: (u64, u64),

@@ -83,6 +83,7 @@ fn code(dtype: DType) -> (u8, u8) {
         DType::F16 | DType::F32 | DType::F64 => 2,
         DType::Bf16 => 4,
         DType::Bool => 6,
+        _ => 3, // opaque: no reader takes it for numbers
     };
     (code, 8 * dtype.size() as u8)
 }

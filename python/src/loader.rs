@@ -416,7 +416,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     }
     facts.set_item("stages", stages)?;
     let idle = PyDict::new(py);
-    let IdleStats { consumer, memory, prefetch, plan, input, wake, end } = stats.idle;
+    let IdleStats { consumer, memory, prefetch, plan, input, wake, end, .. } = stats.idle;
     for (what, time) in [
         ("consumer", consumer),
         ("memory", memory),

@@ -136,15 +136,7 @@ impl Settings {
     pub(crate) fn described(&self) -> String {
         let columns: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
         let columns = if columns.is_empty() { "all parts".into() } else { columns.join(", ") };
-        let shuffle = match self.shuffle {
-            Shuffle::None => "none".to_string(),
-            Shuffle::Shards { seed } => format!("shards, seed {seed}"),
-            Shuffle::Buffer { size, seed } => format!("buffer of {size}, seed {seed}"),
-            Shuffle::Blocks { block, window, seed } => {
-                format!("blocks of {block}, window of {window}, seed {seed}")
-            }
-            Shuffle::Full { seed } => format!("full, seed {seed}"),
-        };
+        let shuffle = self.shuffle;
         format!("batches of {}, shuffle {shuffle}, columns {columns}", self.batch)
     }
 

@@ -2,21 +2,23 @@
 //!
 //! Owns no memory; `slab` owns the rows.
 
-use std::fmt;
-
 use bytemuck::AnyBitPattern;
 use tarflume_formats::npy::Dtype;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::words;
 
-/// The type of one element, in the machine's byte order (little-endian).
+/// The type of one element, in the machine's byte order (little-endian). As text it has its NumPy name.
 ///
 /// ```
 /// use tarflume::DType;
 ///
 /// assert_eq!((DType::F16.size(), DType::F16.to_string()), (2, "float16".into()));
+/// assert_eq!("uint8".parse::<DType>()?, DType::U8);
+/// # Ok::<(), tarflume::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DType {
     /// Unsigned byte.
     U8,
@@ -46,26 +48,21 @@ pub enum DType {
     Bool,
 }
 
-impl fmt::Display for DType {
-    /// Writes the NumPy name.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DType::U8 => "uint8",
-            DType::I8 => "int8",
-            DType::U16 => "uint16",
-            DType::I16 => "int16",
-            DType::U32 => "uint32",
-            DType::I32 => "int32",
-            DType::U64 => "uint64",
-            DType::I64 => "int64",
-            DType::F16 => "float16",
-            DType::Bf16 => "bfloat16",
-            DType::F32 => "float32",
-            DType::F64 => "float64",
-            DType::Bool => "bool",
-        })
-    }
-}
+words!(DType, "the type", {
+    U8 => "uint8",
+    I8 => "int8",
+    U16 => "uint16",
+    I16 => "int16",
+    U32 => "uint32",
+    I32 => "int32",
+    U64 => "uint64",
+    I64 => "int64",
+    F16 => "float16",
+    Bf16 => "bfloat16",
+    F32 => "float32",
+    F64 => "float64",
+    Bool => "bool",
+});
 
 impl DType {
     /// Bytes of one element.

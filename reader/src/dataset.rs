@@ -193,6 +193,7 @@ impl Dataset {
     fn of(facts: Vec<Arc<ShardFacts>>, about: DatasetFacts, access: FileAccess) -> Result<Dataset> {
         let mut starts = vec![0u64];
         for shard in &facts {
+            shard.check_compression()?;
             let start = starts.last().and_then(|start| start.checked_add(shard.samples()));
             starts.push(start.ok_or_else(|| {
                 Error::new(ErrorKind::Limit, "the shards together have 2^64 samples or more")

@@ -8,6 +8,18 @@ pub(crate) mod calls;
 pub(crate) mod class;
 pub(crate) mod fallback;
 pub(crate) mod fixed_crop;
+pub(crate) mod from_fn;
+// Without some of the formats, some of what they share is not used.
+#[cfg_attr(
+    not(all(
+        feature = "bmp",
+        feature = "gif",
+        feature = "png",
+        feature = "tiff",
+        feature = "webp"
+    )),
+    allow(dead_code, unused_imports, unused_variables)
+)]
 pub mod formats;
 pub(crate) mod hybrid;
 pub(crate) mod image;
@@ -316,8 +328,10 @@ pub struct AsJpeg {
     pub(crate) gap: Option<f64>,
 }
 
+macro_rules! pointers {
+    ($($pointer:ident),*) => { $(
 /// A decoder shared by several loaders, or one whose type is chosen at run time.
-impl<D: Decode + ?Sized> Decode for Arc<D> {
+impl<D: Decode + ?Sized> Decode for $pointer<D> {
     fn parts(&self) -> Vec<String> {
         (**self).parts()
     }
@@ -358,6 +372,9 @@ impl<D: Decode + ?Sized> Decode for Arc<D> {
         (**self).decode(sample, row, scratch)
     }
 }
+    )* };
+}
+pointers!(Arc, Box);
 
 /// The parts of a sample that a [`Decode`] needs.
 ///

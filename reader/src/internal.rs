@@ -27,4 +27,5 @@ pub use crate::stream::Next;
 #[cfg(feature = "remote")]
 pub use crate::stream::Stores;
 pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
+#[cfg(feature = "zstd")]
 pub use crate::stream::zstd_frames::ZstdFrames;

@@ -53,6 +53,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `png`, `webp`, `gif`, `bmp`, `tiff` (default) | pictures in these formats; JPEG needs no feature |
+//! | `zstd` (default) | shards and streams that are compressed by zstd |
 //! | `cuda` | batches in the memory of an NVIDIA GPU; the driver is loaded at run time, so the program also runs without one |
 //! | `nvtx` | ranges for NVIDIA's profilers |
 //! | `remote` | data sets in S3, GCS, Azure, on the Hugging Face Hub and behind HTTP: `Dataset::open("s3://bucket/set")`, `Storage` |
@@ -69,6 +71,7 @@ mod dataset;
 mod decode;
 mod device;
 mod error;
+mod features;
 mod fetch;
 mod fork;
 #[doc(hidden)]
@@ -80,6 +83,7 @@ mod pool;
 mod range;
 mod remote;
 mod rounding;
+mod seconds;
 mod size;
 mod slab;
 mod source;
@@ -106,6 +110,7 @@ pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
 pub use crate::decode::fallback::{Fallback, FallbackPicture};
 pub use crate::decode::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
+pub use crate::decode::from_fn::{DecodeFn, decode_fn};
 pub use crate::decode::hybrid::balance::DeviceShare;
 pub use crate::decode::image::{Image, ImageSizes};
 pub use crate::decode::json::{Json, JsonDefault};
@@ -128,6 +133,7 @@ pub use crate::loader::{
     ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
     StreamLoaderBuilder, Weights,
 };
+pub use crate::picture::from_fn::{TransformFn, transform_fn};
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
 pub use crate::picture::output::{Layout, Normalize};
 pub use crate::picture::pixels::Channels;

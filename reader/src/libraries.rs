@@ -11,7 +11,7 @@ use std::{env, fs};
 /// ```
 /// use tarflume::Libraries;
 ///
-/// let libraries = Libraries::beside(["venv/lib/python3.12/site-packages".into()]);
+/// let libraries = Libraries::beside(["venv/lib/python3.12/site-packages"]);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Libraries {
@@ -21,8 +21,9 @@ pub struct Libraries {
 impl Libraries {
     /// Also searches the package folders (`site-packages`) of a Python environment. NVIDIA's wheels and
     /// torchvision contain libraries.
-    pub fn beside(packages: impl IntoIterator<Item = PathBuf>) -> Libraries {
-        Libraries { packages: packages.into_iter().collect() }
+    pub fn beside<P: AsRef<Path>>(packages: impl IntoIterator<Item = P>) -> Libraries {
+        let packages = packages.into_iter();
+        Libraries { packages: packages.map(|folder| folder.as_ref().to_path_buf()).collect() }
     }
 
     /// The value of the environment variable `TARFLUME_NVRTC`, for the library `nvrtc`. An empty value

@@ -34,6 +34,7 @@ pub use crate::loader::streaming::builder::StreamLoaderBuilder;
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
 
+use crate::batch::Batch;
 use crate::dataset::Dataset;
 use crate::dataset::pattern::Shards;
 use crate::error::Result;
@@ -257,8 +258,32 @@ impl Loader {
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if `path` is in a folder that holds a data set, or a file of another
     /// kind is there. Returns also an error if the operating system refuses.
-    pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
-        self.shared.bad.write(path)
+    pub fn write_bad_samples(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.shared.bad.write(path.as_ref())
+    }
+}
+
+/// The batches of the epoch that [`Loader::current_epoch`] names: the next one after an epoch was taken to its end.
+///
+/// ```
+/// # use tarflume::*;
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let loader = Loader::builder(shards).bytes("txt").batch(4).build()?;
+/// for batch in &loader {
+///     assert_eq!(batch?.len(), 4);
+/// }
+/// assert_eq!(loader.current_epoch(), 1);
+/// # Ok(())
+/// # }
+/// ```
+impl IntoIterator for &Loader {
+    type Item = Result<Batch>;
+    type IntoIter = Epoch;
+
+    fn into_iter(self) -> Epoch {
+        self.epoch(self.current_epoch())
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod convert;
 pub mod crop;
+pub(crate) mod from_fn;
 pub(crate) mod geometry;
 pub(crate) mod orientation;
 pub(crate) mod output;

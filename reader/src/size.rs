@@ -6,6 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::error::{Error, Result};
 
 const UNITS: [(&str, u64); 8] = [
@@ -19,7 +22,7 @@ const UNITS: [(&str, u64); 8] = [
     ("kB", 1_000),
 ];
 
-/// A number of bytes, written with a unit.
+/// A number of bytes, written with a unit. Serde writes the text, and reads the text or a number of bytes.
 ///
 /// ```
 /// use tarflume::Size;
@@ -94,6 +97,42 @@ impl fmt::Display for Size {
             Some((word, unit)) => write!(f, "{}{word}", self.0 / unit),
             None => write!(f, "{}B", self.0),
         }
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Size, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+/// Reads a size as people write it.
+struct SizeVisitor;
+
+impl Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size, such as \"2GiB\", or a number of bytes")
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> std::result::Result<Size, E> {
+        Ok(Size(bytes))
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> std::result::Result<Size, E> {
+        let unexpected = Unexpected::Signed(bytes);
+        u64::try_from(bytes).map(Size).map_err(|_| E::invalid_value(unexpected, &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Size, E> {
+        text.parse().map_err(|error: Error| E::custom(error.text()))
     }
 }
 

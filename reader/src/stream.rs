@@ -35,6 +35,7 @@ mod samples;
 mod stores;
 mod tar;
 mod unpack;
+#[cfg(feature = "zstd")]
 pub(crate) mod zstd_frames;
 
 use std::fmt;
@@ -330,7 +331,8 @@ impl Stream {
             Shuffle::None | Shuffle::Shards { .. } => None,
             Shuffle::Buffer { size, .. } => Some((size, key(b"streambf"))),
             Shuffle::Blocks { .. } => return Err(self.refuse(Refusal::BlockShuffle)),
-            Shuffle::Full { .. } => return Err(self.refuse(Refusal::FullShuffle)),
+            // A shuffle that is none of the above needs to find samples.
+            _ => return Err(self.refuse(Refusal::FullShuffle)),
         };
         let permutation = Permutation::new(count as u64, key(b"streamsh"));
         let place = |place: usize| match self.shuffle {

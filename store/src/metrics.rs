@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 /// The upper bounds of the latency buckets: powers of the square root of two from 0.1 ms.
 const BUCKETS: usize = 32;
 
@@ -18,7 +20,7 @@ pub(crate) struct Metrics {
 }
 
 /// A copy of the counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct StoreStats {
     /// Requests that were sent, those that were repeated too.
@@ -32,9 +34,16 @@ pub struct StoreStats {
     /// Bytes of objects that were sent.
     pub bytes_sent: u64,
     /// Half of the answers began within this time.
+    #[serde(rename = "first_byte_p50_s", serialize_with = "seconds")]
     pub first_byte_p50: Duration,
     /// 95 % of the answers began within this time.
+    #[serde(rename = "first_byte_p95_s", serialize_with = "seconds")]
     pub first_byte_p95: Duration,
+}
+
+/// Writes a duration as seconds, with a fraction.
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 impl Metrics {

@@ -77,7 +77,6 @@ fn of(column: &Column<'_>) -> Result<Burn> {
                 "column '{name}' of Bool holds bytes that are neither 0 nor 1: read it as U8"
             )));
         }
-        #[allow(unreachable_patterns)] // for a type that is new
         other => {
             return Err(Error::usage(format!(
                 "column '{name}' holds {other:?}, and burn has no such type: convert the elements of \

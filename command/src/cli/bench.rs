@@ -95,9 +95,9 @@ impl SourceChoice {
     /// Returns a loader's default.
     fn usual() -> SourceChoice {
         match SourceKind::default() {
-            SourceKind::File => SourceChoice::File,
             SourceKind::Mapped => SourceChoice::Mapped,
             SourceKind::Threads => SourceChoice::Threads,
+            _ => SourceChoice::File,
         }
     }
 }

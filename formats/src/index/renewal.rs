@@ -11,7 +11,8 @@ use crate::url::url_of;
 impl Index {
     /// Returns the command that makes this sidecar again for the tar at `tar`, with the entry points and typed columns
     /// that it has. Names the folder, whose manifest lists the sidecar.
-    pub fn renewal(&self, tar: &Path) -> String {
+    pub fn renewal(&self, tar: impl AsRef<Path>) -> String {
+        let tar = tar.as_ref();
         let options = self.renewal_options();
         let url = url_of(tar).and_then(|url| url.rsplit_once('/')).map(|(folder, _)| folder);
         let folder = url.map_or_else(|| folder_of(tar), Path::new);

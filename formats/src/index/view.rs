@@ -45,7 +45,8 @@ impl Index {
     /// # Errors
     /// Returns an error if the file cannot be read, is not a sidecar, has a newer version, or is
     /// truncated or damaged.
-    pub fn open(path: &Path) -> Result<Index> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Index> {
+        let path = path.as_ref();
         let (file, metadata) =
             files::open(path).map_err(|e| match e.io_error().map(io::Error::kind) {
                 Some(kind @ io::ErrorKind::NotFound) => {
@@ -132,7 +133,8 @@ impl Index {
     ///
     /// # Errors
     /// Returns [`ErrorKind::Stale`] with both lengths if it is not, and the command that makes the sidecar again.
-    pub fn check_tar_length(&self, tar: &Path, length: u64) -> Result<()> {
+    pub fn check_tar_length(&self, tar: impl AsRef<Path>, length: u64) -> Result<()> {
+        let tar = tar.as_ref();
         if length == self.facts.length {
             return Ok(());
         }
@@ -149,7 +151,8 @@ impl Index {
     ///
     /// # Errors
     /// Returns [`ErrorKind::WrongFormat`] for a pointer, and an error if the operating system refuses to read it.
-    pub fn check_tar(&self, tar: &Path, length: u64) -> Result<()> {
+    pub fn check_tar(&self, tar: impl AsRef<Path>, length: u64) -> Result<()> {
+        let tar = tar.as_ref();
         let checked = self.check_tar_length(tar, length);
         let is_local = url_of(tar).is_none();
         if checked.is_err() && is_local && Pointer::read(tar, length)?.is_some() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::words::words;
+
 /// Which texts are JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum JsonRules {
@@ -30,6 +32,8 @@ impl JsonRules {
         JsonRules::ALL.iter().copied().find(|rules| rules.word() == word)
     }
 }
+
+words!(JsonRules, "the JSON rules");
 
 /// What is wrong with a text that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Reads a plan in place. Checks every length; holds one chunk in memory, whatever the file
 //! declares.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::contents::{
@@ -12,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::map::Mapped;
 use crate::varint;
+use crate::zstd_codec;
 
 /// An opened plan.
 #[derive(Debug)]
@@ -27,7 +29,8 @@ impl Plan {
     /// # Errors
     /// Returns an error if the file cannot be read, is not a plan, has a newer version, or is
     /// truncated or damaged.
-    pub fn open(path: &Path) -> Result<Plan> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Plan> {
+        let path = path.as_ref();
         let mut plan = Plan::new(Mapped::open(path)?).map_err(|e| e.with_path(path))?;
         plan.path = Some(path.to_path_buf());
         Ok(plan)
@@ -157,9 +160,12 @@ impl PlannedSamples<'_> {
             self.plan.bytes.intact()?;
             return Err(damaged("a chunk's length is impossible"));
         }
-        let chunk = zstd::bulk::decompress(&bytes[12..12 + packed], raw);
+        let chunk = zstd_codec::decompress(&bytes[12..12 + packed], raw);
         self.plan.bytes.intact()?;
-        self.chunk = chunk.map_err(|e| damaged(&format!("a chunk can't be unpacked: {e}")))?;
+        self.chunk = chunk.map_err(|e| match e.kind() {
+            io::ErrorKind::Unsupported => Error::new(ErrorKind::Unsupported, e.to_string()),
+            _ => damaged(&format!("a chunk can't be unpacked: {e}")),
+        })?;
         if self.chunk.len() != raw || crc32c(&self.chunk) != u32_at(bytes, 8) {
             return Err(damaged("the checksum of a chunk is wrong"));
         }

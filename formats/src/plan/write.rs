@@ -11,6 +11,7 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::name;
 use crate::varint::{put, put_bytes};
+use crate::zstd_codec::Compressor;
 
 /// zstd's level: names compress well at every level, and planning must not wait for compression.
 const LEVEL: i32 = 1;
@@ -26,7 +27,7 @@ pub struct PlanWriter<W> {
     entry_points: bool,
     shards: Vec<PlannedShard>,
     shard: Option<OpenShard>,
-    compressor: zstd::bulk::Compressor<'static>,
+    compressor: Compressor,
     chunk: Vec<u8>,
     /// The chunk's samples in the form that the content hash covers.
     canonical: Vec<u8>,
@@ -62,7 +63,7 @@ impl<W: Write> PlanWriter<W> {
             entry_points: false,
             shards: Vec::new(),
             shard: None,
-            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            compressor: Compressor::new(LEVEL)?,
             chunk: Vec::with_capacity(CHUNK * 2),
             canonical: Vec::with_capacity(CHUNK * 2),
             last_source: Vec::new(),

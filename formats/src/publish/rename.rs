@@ -33,7 +33,9 @@ pub(super) fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Res
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub fn rename_new(from: &Path, to: &Path) -> Result<Published> {
+pub fn rename_new(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Published> {
+    let from = from.as_ref();
+    let to = to.as_ref();
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     let no_replace = RenameFlags::NOREPLACE;
@@ -72,7 +74,8 @@ fn rename_if_free(from: &Path, to: &Path) -> Result<Published> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub fn remove_if_exists(path: &Path) -> Result<()> {
+pub fn remove_if_exists(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
     match patiently(|| fs::remove_file(path)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io(e, "remove", path)),
         _ => Ok(()),

@@ -37,7 +37,8 @@ impl TempFile {
     /// The temporary name contains host, process and a counter, so that no two attempts share it.
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn create(folder: &Path, name: &str) -> Result<TempFile> {
+    pub fn create(folder: impl AsRef<Path>, name: &str) -> Result<TempFile> {
+        let folder = folder.as_ref();
         for _ in 0..2 {
             let made = TempFile::named(folder, name)?;
             if made.hold()? {
@@ -96,7 +97,8 @@ impl TempFile {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn publish_new(mut self, target: &Path) -> Result<Published> {
+    pub fn publish_new(mut self, target: impl AsRef<Path>) -> Result<Published> {
+        let target = target.as_ref();
         let found = self.rename_new(target)?;
         self.armed = found == Published::AlreadyExists;
         Ok(found)
@@ -107,7 +109,8 @@ impl TempFile {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn rename_new(&self, target: &Path) -> Result<Published> {
+    pub fn rename_new(&self, target: impl AsRef<Path>) -> Result<Published> {
+        let target = target.as_ref();
         match rename_new(&self.path, target) {
             Ok(Published::AlreadyExists) if self.is_at(target)? => {
                 remove_if_exists(&self.path)?; // the other name of a link
@@ -136,7 +139,8 @@ impl TempFile {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn publish_over(mut self, target: &Path) -> Result<()> {
+    pub fn publish_over(mut self, target: impl AsRef<Path>) -> Result<()> {
+        let target = target.as_ref();
         match uninterrupted(|| fs::rename(&self.path, target)) {
             // The answer to a second request, as in `rename_new`.
             Err(e) if e.kind() == io::ErrorKind::NotFound && self.is_at(target)? => {}
@@ -189,7 +193,8 @@ fn host_of(name: &str) -> Option<&str> {
 ///
 /// # Errors
 /// Returns an error if the machine fails. A missing folder is not an error.
-pub fn sweep(folder: &Path) -> Result<()> {
+pub fn sweep(folder: impl AsRef<Path>) -> Result<()> {
+    let folder = folder.as_ref();
     let refused = |e| Error::io(e, "read the folder", folder);
     let entries = match patiently(|| fs::read_dir(folder)) {
         Err(e) => return unless_machine(refused(e)),

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::frames::{FRAME_MAX, encode_table, is_stored, store};
+use crate::zstd_codec::Compressor;
 
 /// A frame of compressed bytes ends at the next sample after this many bytes. Measured: larger frames are a few
 /// percent smaller, and take longer to decompress for one sample.
@@ -51,7 +52,7 @@ struct State {
 
 /// Compresses one shard.
 pub(super) struct Compression {
-    compressor: zstd::bulk::Compressor<'static>,
+    compressor: Compressor,
     marks: VecDeque<Mark>,
     state: State,
     kept: Option<State>,
@@ -70,8 +71,8 @@ impl Compression {
     /// Returns an error if memory is exhausted.
     pub(super) fn new(level: i32) -> Result<Compression> {
         let failed = |e: std::io::Error| Error::io(e, "begin", "the compression");
-        let mut compressor = zstd::bulk::Compressor::new(level).map_err(failed)?;
-        compressor.include_checksum(true).map_err(failed)?;
+        let mut compressor = Compressor::new(level).map_err(failed)?;
+        compressor.include_checksum().map_err(failed)?;
         let (marks, state, kept) = (VecDeque::new(), State::default(), None);
         Ok(Compression { compressor, marks, state, kept })
     }

@@ -23,7 +23,8 @@ const INDEX_EXTENSION: &str = "index";
 ///
 /// The name does not contain `.tar`: readers that take every file with `.tar` in its name as a
 /// shard (Hugging Face `datasets` is one) would read the sidecar as a tar.
-pub fn index_path(tar: &Path) -> PathBuf {
+pub fn index_path(tar: impl AsRef<Path>) -> PathBuf {
+    let tar = tar.as_ref();
     match tar.extension() {
         Some(extension) if extension == "tar" => tar.with_extension(INDEX_EXTENSION),
         Some(extension)
@@ -59,7 +60,13 @@ impl WrittenShard {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses, for example because the disk is full.
-    pub fn publish(self, folder: &Path, name: &str, durability: Durability) -> Result<ShardEntry> {
+    pub fn publish(
+        self,
+        folder: impl AsRef<Path>,
+        name: &str,
+        durability: Durability,
+    ) -> Result<ShardEntry> {
+        let folder = folder.as_ref();
         let target = folder.join(name);
         if durability == Durability::Synced {
             self.temp.sync()?;
@@ -109,7 +116,8 @@ impl WrittenShard {
 ///
 /// # Errors
 /// Returns an error if the operating system does not answer.
-pub fn has_bytes(path: &Path, length: u64, digest: &Digest) -> Result<bool> {
+pub fn has_bytes(path: impl AsRef<Path>, length: u64, digest: &Digest) -> Result<bool> {
+    let path = path.as_ref();
     match patiently(|| fs::symlink_metadata(path)) {
         Ok(found) if found.is_file() && found.len() == length => Ok(digest_of(path)? == *digest),
         Ok(_) => Ok(false),
@@ -122,7 +130,8 @@ pub fn has_bytes(path: &Path, length: u64, digest: &Digest) -> Result<bool> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses to read it.
-pub fn digest_of(path: &Path) -> Result<Digest> {
+pub fn digest_of(path: impl AsRef<Path>) -> Result<Digest> {
+    let path = path.as_ref();
     let mut hasher = blake3::Hasher::new();
     let (file, _) = files::open(path)?;
     hasher.update_reader(files::Patient(&file)).map_err(|e| Error::io(e, "read", path))?;

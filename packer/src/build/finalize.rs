@@ -65,7 +65,7 @@ pub fn finalize(
         manifest = joined(before, manifest, &foot.content);
     }
     write_problems(&staging.problems_path(), &problems)?;
-    write_whole(&staging.manifest_path(), &manifest.to_json())?;
+    write_whole(staging.manifest_path(), &manifest.to_json())?;
     staging.remove()?;
     Ok(manifest)
 }

@@ -241,7 +241,7 @@ fn plan(
         check_in_the_way(&request.out, &foot)?; // a resumed one may be half published: `finalize` compares
     }
     temp.sync()?;
-    temp.publish_over(&staging.plan_path())?;
+    temp.publish_over(staging.plan_path())?;
     staging.set_policy(request.policy.word())?;
     if request.policy == Policy::Quarantine {
         for p in found.iter().filter(|p| p.is_fault()) {

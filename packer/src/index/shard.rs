@@ -129,7 +129,7 @@ fn refused(error: &Error, renewal: &str) -> Failure {
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.
 fn keep(tar: &Path, options: &Options) -> Result<SidecarInfo, Failure> {
-    let index = Index::open(&index_path(tar)).map_err(|error| {
+    let index = Index::open(index_path(tar)).map_err(|error| {
         refused(&error, &format!("pack index --force {}", shell_word(folder_of(tar))))
     })?;
     let reader = TarReader::open(tar, Reading::Headers)?;

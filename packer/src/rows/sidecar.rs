@@ -20,7 +20,7 @@ pub(super) const SHARD: &str = "shard";
 /// # Errors
 /// Returns an error if there is none, it is damaged or belongs to another tar, or the operating system refuses.
 pub(super) fn open_sidecar(tar: &Path) -> Result<Index, Failure> {
-    let index = Index::open(&index_path(tar))?;
+    let index = Index::open(index_path(tar))?;
     let found = files::metadata(tar, "examine")?;
     index.check_tar(tar, found.len()).map_err(|e| e.with_path(tar))?;
     proof::probe_suspect(tar, &index)?;

@@ -35,7 +35,7 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
         if path.is_empty() {
             return Err(refused("name the file: --exclude @keys.txt".into()));
         }
-        let list = KeyList::read(path.as_ref()).map_err(|e| match e.blame().is_machine() {
+        let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
             true => Failure::from(e),
             false => refused(Failure::from(e).text),
         })?;

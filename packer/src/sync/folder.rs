@@ -64,7 +64,7 @@ impl Objects for FolderObjects {
         let mut file = TempFile::create(&self.folder, name)?;
         file.file.write_all(bytes).map_err(|e| Failure::io(e, "write", file.path()))?;
         file.sync()?;
-        let put = match file.publish_new(&self.folder.join(name))? {
+        let put = match file.publish_new(self.folder.join(name))? {
             Published::AlreadyExists => Put::Exists,
             _ => Put::Written,
         };
@@ -73,7 +73,7 @@ impl Objects for FolderObjects {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<Facts, Failure> {
-        write_whole(&self.folder.join(name), bytes)?;
+        write_whole(self.folder.join(name), bytes)?;
         self.facts_of(name)
     }
 
@@ -93,7 +93,7 @@ impl Objects for FolderObjects {
             written.map_err(|e| Failure::io(e, "write", target.path()))?;
         }
         target.sync()?;
-        target.publish_over(&self.folder.join(name))?;
+        target.publish_over(self.folder.join(name))?;
         sync_folder(&self.folder)?;
         self.facts_of(name)
     }
@@ -117,6 +117,6 @@ impl Objects for FolderObjects {
     }
 
     fn delete(&self, name: &str) -> Result<(), Failure> {
-        Ok(remove_if_exists(&self.folder.join(name))?)
+        Ok(remove_if_exists(self.folder.join(name))?)
     }
 }

@@ -52,7 +52,7 @@ fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failu
         )));
     }
     let mut listed = HashSet::new();
-    match read_manifest(&remote.copy_of(FILE_NAME)) {
+    match read_manifest(remote.copy_of(FILE_NAME)) {
         Ok(manifest) => {
             set.json = json_rules::of_manifest(Some(&manifest));
             set.check = check_of(&manifest);

@@ -50,7 +50,7 @@ impl<'a> StoredValues<'a> {
                 Ok(stored) if is_same(stored, found) => {}
                 Ok(stored) => {
                     let differs = differs(&columns.specs()[column].name, stored, found);
-                    let renewal = index.renewal(tar);
+                    let renewal = index.renewal(*tar);
                     faults.push(format!("{differs}; make a new sidecar with `{renewal}`"));
                 }
                 Err(error) => damaged = Some(error),

@@ -28,7 +28,7 @@ struct ClaimFiles {
 /// # Errors
 /// Returns an error if the folder of the claims cannot be created.
 pub fn claims(staging: &Staging) -> Result<Arc<dyn Claims>, Failure> {
-    create_folders(&staging.claims())?;
+    create_folders(staging.claims())?;
     Ok(Arc::new(ClaimFiles { staging: staging.clone() }))
 }
 
@@ -41,10 +41,10 @@ impl ClaimFiles {
 impl Claims for ClaimFiles {
     fn create(&self, name: &str, note: &[u8]) -> Result<bool, Failure> {
         // A machine may die between any two calls: a claim without a note would tell nobody whose it is.
-        let mut temp = TempFile::create(&self.staging.claims(), name)?;
+        let mut temp = TempFile::create(self.staging.claims(), name)?;
         let written = temp.file.write_all(note);
         written.map_err(|e| Failure::io(e, "write the claim", self.path(name)))?;
-        Ok(temp.publish_new(&self.path(name))? == Published::New)
+        Ok(temp.publish_new(self.path(name))? == Published::New)
     }
 
     fn update(&self, name: &str, note: &[u8]) -> Result<(), Failure> {
@@ -56,7 +56,7 @@ impl Claims for ClaimFiles {
     }
 
     fn remove(&self, name: &str) -> Result<(), Failure> {
-        Ok(remove_if_exists(&self.path(name))?)
+        Ok(remove_if_exists(self.path(name))?)
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {

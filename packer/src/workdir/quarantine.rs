@@ -69,7 +69,7 @@ pub(crate) fn set_aside(
         let wanted = folder.join(under);
         make_folders(folder, under.parent().unwrap_or(Path::new("")))?;
         let copied = copy(file, &wanted)?;
-        write_whole(&reason_path(copied.as_ref().unwrap_or(&wanted)), &json)?;
+        write_whole(reason_path(copied.as_ref().unwrap_or(&wanted)), &json)?;
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ pub(crate) fn set_aside_bytes(
     if let Some(bytes) = bytes {
         write_whole(&wanted, bytes)?;
     }
-    Ok(write_whole(&reason_path(&wanted), &reason(problem))?)
+    Ok(write_whole(reason_path(&wanted), &reason(problem))?)
 }
 
 /// Returns the contents of a reason file.

@@ -98,7 +98,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn create(&self) -> Result<(), Failure> {
-        Ok(create_folders(&self.shards())?)
+        Ok(create_folders(self.shards())?)
     }
 
     /// Locks the folder, so that no other command plans or publishes here.
@@ -131,7 +131,7 @@ impl Staging {
 
     /// Creates the folders; returns false if one was removed meanwhile.
     fn created(&self) -> Result<bool, Failure> {
-        match create_folders(&self.shards()) {
+        match create_folders(self.shards()) {
             Err(error) if error.is_missing() => Ok(false),
             created => Ok(created.map(|()| true)?),
         }
@@ -163,7 +163,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if it cannot be read or is damaged.
     pub fn existing_plan(&self) -> Result<Option<Plan>> {
-        match Plan::open(&self.plan_path()) {
+        match Plan::open(self.plan_path()) {
             Err(error) if is_nowhere(&error) => Ok(None),
             plan => plan.map(Some),
         }
@@ -188,7 +188,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn set_policy(&self, word: &str) -> Result<()> {
-        write_whole(&self.root.join("policy"), word.as_bytes())
+        write_whole(self.root.join("policy"), word.as_bytes())
     }
 
     /// Returns the stored handling of problems, if any.
@@ -237,7 +237,7 @@ impl Staging {
                 .is_some_and(|found| found.len() == entry.bytes))
         })?;
         let index = self.place(&entry.name, |tar| {
-            let index = unless_refused(Index::open(&index_path(tar)))?;
+            let index = unless_refused(Index::open(index_path(tar)))?;
             Ok(index.is_some_and(|index| {
                 index.tar().length == entry.bytes
                     && index.samples() == entry.samples
@@ -280,7 +280,7 @@ impl Staging {
         };
         let tar = self.place(&entry.name, |tar| has_bytes(tar, entry.bytes, &digest))?;
         let index = self.place(&entry.name, |tar| {
-            has_bytes(&index_path(tar), entry.index_bytes, &index_digest)
+            has_bytes(index_path(tar), entry.index_bytes, &index_digest)
         })?;
         let (Some(tar), Some(index)) = (tar, index.map(|tar| index_path(&tar))) else {
             return Ok(None);
@@ -290,7 +290,7 @@ impl Staging {
             sync_folder(folder_of(&path))?;
         }
         record.unsynced = false;
-        write_whole(&self.record_path(&record.entry.name), &record.to_json())?;
+        write_whole(self.record_path(&record.entry.name), &record.to_json())?;
         Ok(Some(record))
     }
 

@@ -143,7 +143,7 @@ pub(crate) fn lacks_entry_points(staging: &Staging, manifest: &Manifest) -> Resu
         return Ok(false);
     }
     for shard in &manifest.shards {
-        if Index::open(&index_path(&staging.out().join(&shard.name)))?.has_entry_points() {
+        if Index::open(index_path(staging.out().join(&shard.name)))?.has_entry_points() {
             return Ok(false);
         }
     }

@@ -59,12 +59,12 @@ pub fn merge(out: &Path, parts: &[PathBuf], prefix: &str) -> Result<Manifest, Fa
             }
         }
     }
-    sync_folder(&staging.shards())?;
+    sync_folder(staging.shards())?;
     unplanned.columns = Columns::shared(shards.iter().map(|shard| &shard.columns));
     let mut manifest =
         move_all(&staging, shards.into_iter().map(|shard| shard.record).collect(), None)?;
     unplanned.state(&mut manifest);
-    write_whole(&staging.manifest_path(), &manifest.to_json())?;
+    write_whole(staging.manifest_path(), &manifest.to_json())?;
     // What is left of the parts: their manifests.
     parts.iter().for_each(|part| drop(fs::remove_dir_all(part)));
     staging.remove()?;
@@ -91,7 +91,7 @@ fn found(parts: &[PathBuf], prefix: &str) -> Result<Parts, Failure> {
         let manifest = read_manifest(&path)?;
         for mut entry in manifest.shards.clone() {
             let tar = part.join(&entry.name);
-            let index = Index::open(&index_path(&tar))?;
+            let index = Index::open(index_path(&tar))?;
             let number = shards.len() as u64;
             let is_packed = entry.name.ends_with(COMPRESSED);
             let ending = if is_packed { COMPRESSED } else { PLAIN };

@@ -163,7 +163,7 @@ impl Place {
         let mut manifest = move_all(staging, records, None)?;
         unplanned.state(&mut manifest);
         staging.sweep()?;
-        write_whole(&staging.manifest_path(), &manifest.to_json())?;
+        write_whole(staging.manifest_path(), &manifest.to_json())?;
         staging.remove()?;
         Ok(manifest)
     }
@@ -203,7 +203,7 @@ impl Target {
         };
         match &self {
             Target::Folder(staging) => {
-                write_as(&staging.record_path(&name), &record.to_json(), durability)?;
+                write_as(staging.record_path(&name), &record.to_json(), durability)?;
                 Ok(record)
             }
             Target::Bucket { bucket, stop, .. } => {

@@ -3,22 +3,23 @@
 //! The order is arithmetic: a permutation of the rows by seed and epoch, dealt to ranks in turn, so
 //! that any step can be the first. Independent of samples and shards.
 
+use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::dataset::ArrayDataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::order::{Key, Permutation};
 
 /// Batches that a thread reads ahead.
 const AHEAD: usize = 2;
 
 /// Which rows are in which batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ArrayOrder {
     /// Rows in a batch.
-    pub batch: usize,
+    pub batch: u64,
     /// The seed of the shuffle; `None` for the order of the array.
     pub seed: Option<u64>,
     /// The epoch.
@@ -87,7 +88,7 @@ impl ArrayBatches {
             true => total / world,
             false => total / world + u64::from(rank < total % world),
         };
-        let batch = order.batch as u64;
+        let batch = order.batch;
         let steps = if order.drop_last { rows / batch } else { rows.div_ceil(batch) };
         let key = Key::new(order.seed.unwrap_or(0), order.epoch, b"arrayrow");
         let permutation = Permutation::new(total, key);
@@ -131,11 +132,17 @@ impl Iterator for ArrayBatches {
             return Some(Err(error));
         }
         self.step += 1;
-        let batch = self.turns[0].recv().ok()?;
+        let Ok(batch) = self.turns[0].recv() else {
+            self.step = self.steps;
+            let text = "a thread that reads batches of arrays panicked";
+            return Some(Err(Error::new(ErrorKind::Panicked, text)));
+        };
         self.turns.rotate_left(1);
         Some(batch)
     }
 }
+
+impl FusedIterator for ArrayBatches {}
 
 impl Job {
     /// Reads batches until the receiver is dropped.
@@ -149,8 +156,8 @@ impl Job {
 
     fn batch(&self, step: u64) -> Result<ArrayBatch> {
         let (rank, world) = self.order.rank;
-        let first = step * self.order.batch as u64;
-        let places = first..(first + self.order.batch as u64).min(self.rows);
+        let first = step * self.order.batch;
+        let places = first..(first + self.order.batch).min(self.rows);
         let row = |place: u64| match self.order.seed {
             Some(_) => self.permutation.at(place * world + rank),
             None => place * world + rank,

@@ -1,5 +1,10 @@
 //! `RowFacts`: where a row of a batch comes from. Plain data.
 
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::order::words;
+
 /// Provenance of one row of a batch.
 ///
 /// ```
@@ -14,7 +19,7 @@
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RowFacts {
     /// Ordinal of the sample that the order assigned to this row.
     pub planned: u64,
@@ -41,7 +46,8 @@ pub struct RowFacts {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RowState {
     /// The row holds it.
     Whole,
@@ -50,3 +56,9 @@ pub enum RowState {
     /// It was bad; the batch does not contain the row.
     Skipped,
 }
+
+words!(RowState, "the state of a row", {
+    Whole => "whole",
+    Replaced => "replaced",
+    Skipped => "skipped",
+});

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
+use serde::{Deserialize, Serialize};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{index_path, name};
@@ -18,7 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
 use tarflume_formats::url::is_url;
 
-/// The name of a data set; see [`crate::Dataset::open`] for the accepted forms.
+/// The name of a data set; see [`crate::Dataset::open`] for the accepted forms. Serde writes a list of names, and reads a
+/// list or one name.
 ///
 /// ```
 /// use tarflume::Shards;
@@ -26,8 +28,26 @@ use tarflume_formats::url::is_url;
 /// let folder = Shards::from("shards/");
 /// let list = Shards::from(vec!["a.tar", "b.tar"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "ShardNames")]
 pub struct Shards(Vec<PathBuf>);
+
+/// Names as a configuration file has them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ShardNames {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl From<ShardNames> for Shards {
+    fn from(names: ShardNames) -> Shards {
+        match names {
+            ShardNames::One(name) => Shards(vec![name]),
+            ShardNames::Several(names) => Shards(names),
+        }
+    }
+}
 
 /// A file that a name resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use serde::Serialize;
 use tarflume_formats::shown::Quoted;
 use tarflume_formats::{KeyList, index};
 
@@ -112,7 +113,7 @@ impl<'a> SampleFacts<'a> {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Excluded {
     /// Ordinals to leave out, ascending.
     pub ordinals: Vec<u64>,

@@ -1,6 +1,8 @@
 //! `SampleTable`: what the sidecars contain about each sample, as columns, in batches of rows. Reads of a tar only what
 //! must be compared, if it may have been changed after its sidecar was made.
 
+use std::iter::FusedIterator;
+
 use tarflume_formats::index::ColumnSpec;
 
 use crate::dataset::Dataset;
@@ -237,3 +239,5 @@ impl Iterator for SampleTable {
         }
     }
 }
+
+impl FusedIterator for SampleTable {}

@@ -4,6 +4,8 @@
 
 use std::ops::AddAssign;
 
+use serde::Serialize;
+
 /// Counts of 8 x 8 blocks of decoded JPEGs, and of pictures.
 ///
 /// ```
@@ -20,7 +22,7 @@ use std::ops::AddAssign;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Blocks {
     /// Blocks of the pictures.
     pub all: u64,

@@ -5,6 +5,10 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
+use serde::Serialize;
+
+use crate::seconds::seconds;
+
 /// Calls of user functions, summed over all threads.
 ///
 /// ```
@@ -20,14 +24,17 @@ use std::time::Duration;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Calls {
     /// Number of calls.
+    #[serde(rename = "calls")]
     pub count: u64,
     /// Time in the functions.
+    #[serde(rename = "busy_s", serialize_with = "seconds")]
     pub busy: Duration,
     /// Time waiting for admission, where only one thread at a time may run the functions: an interpreter's
     /// lock.
+    #[serde(rename = "waiting_s", serialize_with = "seconds")]
     pub waiting: Duration,
 }
 

@@ -1,40 +1,50 @@
 //! All pictures except JPEG, decoded with the `image` crate: PNG, WebP, GIF (first frame), BMP, TIFF.
 //!
 //! The declared sizes are checked before the decoder runs, because most decoders allocate what a file declares and
-//! copy metadata that is not needed. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
+//! copy metadata that is not needed. Each format has a feature of its name. Pictures are decoded into the reused buffer and narrowed there to 8 bits and the
 //! wanted channels.
 
+#[cfg(feature = "bmp")]
 mod bmp;
 mod bytes;
 mod channels;
+#[cfg(feature = "webp")]
 mod codes;
 mod faults;
+#[cfg(feature = "gif")]
 mod gif;
 pub(super) mod index;
+mod kind;
+#[cfg(feature = "_image")]
+mod library;
+#[cfg(any(feature = "tiff", feature = "webp"))]
 mod patched;
+#[cfg(any(feature = "gif", feature = "png"))]
 mod pieces;
+#[cfg(feature = "png")]
 mod png;
+#[cfg(feature = "png")]
 mod png_metadata;
+#[cfg(feature = "tiff")]
 mod tiff;
+#[cfg(feature = "tiff")]
 mod tiff_jpeg;
+#[cfg(feature = "webp")]
 mod webp;
 
 use std::fmt;
-use std::io::Cursor;
 
-use image::codecs::bmp::BmpDecoder;
-use image::codecs::png::PngDecoder;
-use image::codecs::tiff::TiffDecoder;
-use image::codecs::webp::WebPDecoder;
-use image::{ColorType, ImageDecoder, ImageFormat, ImageResult, Limits};
+#[cfg(feature = "_image")]
+use image::{ImageDecoder, ImageResult};
 use tarflume_jpeg::orientation_in;
 
+#[cfg(feature = "bmp")]
 use self::bmp::BmpPalette;
 use self::channels::{PixelKind, WideSample, narrow, rearrange};
-use self::faults::{damaged, fault, guarded, unknown, unsupported};
-use self::gif::GifPicture;
-use self::patched::Patched;
-use self::png_metadata::PngMetadata;
+use self::faults::{damaged, guarded, unknown};
+use self::kind::PictureFormat;
+#[cfg(feature = "_image")]
+use self::library::LibraryDecoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
@@ -49,8 +59,8 @@ const EVERYTHING: Wanted = Wanted { channels: Channels::Rgba, exact: false };
 /// A picture whose header was read.
 pub(super) struct OtherPicture<'a> {
     bytes: &'a [u8],
-    format: ImageFormat,
-    decoder: PixelDecoder<'a>,
+    format: PictureFormat,
+    decoder: Box<dyn PixelDecoder + 'a>,
     /// Size as stored, before any turn.
     pub(super) size: ImageSize,
     /// Size of what the decoder decodes, which may have more rows.
@@ -61,40 +71,22 @@ pub(super) struct OtherPicture<'a> {
     beside: u64,
 }
 
-/// What decodes the pixels.
-enum PixelDecoder<'a> {
-    Library(Box<dyn ImageDecoder + 'a>),
-    Gif(Box<GifPicture<'a>>),
-}
-
-impl PixelDecoder<'_> {
-    fn color(&self) -> ColorType {
-        match self {
-            PixelDecoder::Library(decoder) => decoder.color_type(),
-            PixelDecoder::Gif(_) => ColorType::Rgba8,
-        }
-    }
+/// What decodes the pixels of a picture whose header was read.
+trait PixelDecoder {
+    /// How a pixel is decoded.
+    ///
+    /// # Errors
+    /// Returns an error for a type of pixels that is not decoded.
+    fn kind(&self) -> Result<PixelKind>;
 
     /// Bytes of all pixels as decoded.
-    fn bytes(&self) -> u64 {
-        match self {
-            PixelDecoder::Library(decoder) => decoder.total_bytes(),
-            PixelDecoder::Gif(gif) => gif.size.pixels().saturating_mul(4),
-        }
-    }
+    fn bytes(&self) -> u64;
 
     /// Decodes the pixels with at most `memory` bytes in addition to `target`.
-    fn decode(self, memory: u64, target: &mut [u8]) -> Result<()> {
-        match self {
-            PixelDecoder::Library(mut decoder) => {
-                let mut limits = Limits::no_limits();
-                limits.max_alloc = Some(memory);
-                decoder.set_limits(limits).map_err(|e| fault(&e))?;
-                decoder.read_image_boxed(target).map_err(|e| fault(&e))
-            }
-            PixelDecoder::Gif(gif) => gif.decode(target),
-        }
-    }
+    ///
+    /// # Errors
+    /// Returns an error if the data is damaged or truncated, or memory is exhausted.
+    fn decode(self: Box<Self>, memory: u64, target: &mut [u8]) -> Result<()>;
 }
 
 impl fmt::Debug for OtherPicture<'_> {
@@ -114,70 +106,92 @@ impl<'a> OtherPicture<'a> {
     }
 
     fn open_unguarded(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
-        let format = image::guess_format(bytes).ok();
-        match format {
-            Some(ImageFormat::Png) => {
-                let decoder = PngDecoder::with_limits(png::pieces(bytes), Limits::no_limits());
-                let other = OtherPicture::new(bytes, ImageFormat::Png, decoder)?;
-                let row = other.decoder.bytes() / u64::from(other.size.height);
-                let metadata = PngMetadata::of(bytes);
-                Ok(other.turned(metadata.exif(), metadata.xmp()).beside(png::beside(row)))
-            }
-            Some(ImageFormat::Gif) => {
-                let gif = GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
-                let (size, beside) = (gif.size, gif.beside);
-                let decoder = PixelDecoder::Gif(Box::new(gif));
-                Ok(OtherPicture::of(bytes, ImageFormat::Gif, decoder, size)?.beside(beside))
-            }
-            Some(ImageFormat::WebP) => {
-                let source = Patched::new(bytes, webp::replacing_first_frame(bytes));
-                let other = OtherPicture::new(bytes, ImageFormat::WebP, WebPDecoder::new(source))?;
-                let chunks = webp::Chunks::of(bytes, other.size);
-                let beside = chunks.beside().map_err(damaged)?;
-                Ok(other.turned(chunks.exif, chunks.xmp).beside(beside))
-            }
-            Some(ImageFormat::Tiff) => {
-                let beside = tiff::beside(bytes).map_err(damaged)?;
-                let padding = tiff::padding(bytes).map_err(unsupported)?;
-                let source = Patched::new(bytes, padding.map(|padding| padding.patch));
-                let decoder = TiffDecoder::new(source);
-                let mut other = OtherPicture::new(bytes, ImageFormat::Tiff, decoder)?;
-                if let Some(padding) = padding {
-                    other.size.height = padding.height;
-                }
-                // The decoder has a second buffer, which for CMYK is larger than the pixels.
-                let pixels = other.decoder.bytes() / 3 * 4;
-                // EXIF has the structure of TIFF, so the file itself is its EXIF block.
-                let turned = other.turned(Some(bytes), tiff::xmp(bytes));
-                Ok(turned.beside(beside.saturating_add(pixels)))
-            }
-            Some(ImageFormat::Bmp) => {
-                let decoder = BmpDecoder::new(Cursor::new(bytes));
-                let other = OtherPicture::new(bytes, ImageFormat::Bmp, decoder)?;
-                let row = other.decoder.bytes() / u64::from(other.size.height);
-                // To read its indices, the file is copied with another palette.
-                let copy = BmpPalette::of(bytes).map_or(0, |_| bytes.len() as u64);
-                Ok(other.beside(row.saturating_add(BUFFERS).saturating_add(copy)))
-            }
+        match PictureFormat::of(bytes) {
+            Some(format) if !format.is_compiled() => Err(format.left_out()),
+            #[cfg(feature = "png")]
+            Some(PictureFormat::Png) => OtherPicture::open_png(bytes),
+            #[cfg(feature = "gif")]
+            Some(PictureFormat::Gif) => OtherPicture::open_gif(bytes),
+            #[cfg(feature = "webp")]
+            Some(PictureFormat::WebP) => OtherPicture::open_webp(bytes),
+            #[cfg(feature = "tiff")]
+            Some(PictureFormat::Tiff) => OtherPicture::open_tiff(bytes),
+            #[cfg(feature = "bmp")]
+            Some(PictureFormat::Bmp) => OtherPicture::open_bmp(bytes),
             _ => Err(unknown(bytes)),
         }
     }
 
-    fn new(
-        bytes: &'a [u8],
-        format: ImageFormat,
-        decoder: ImageResult<impl ImageDecoder + 'a>,
-    ) -> Result<OtherPicture<'a>> {
-        let decoder = decoder.map_err(|e| fault(&e))?;
-        let (width, height) = decoder.dimensions();
-        let decoder = PixelDecoder::Library(Box::new(decoder));
-        OtherPicture::of(bytes, format, decoder, ImageSize::new(width, height))
+    #[cfg(feature = "png")]
+    fn open_png(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        let limits = image::Limits::no_limits();
+        let decoder = image::codecs::png::PngDecoder::with_limits(png::pieces(bytes), limits);
+        let other = OtherPicture::of_library(bytes, PictureFormat::Png, decoder)?;
+        let row = other.decoder.bytes() / u64::from(other.size.height);
+        let metadata = png_metadata::PngMetadata::of(bytes);
+        Ok(other.turned(metadata.exif(), metadata.xmp()).beside(png::beside(row)))
     }
 
-    fn of(
+    #[cfg(feature = "gif")]
+    fn open_gif(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        let gif = gif::GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
+        let size = gif.size;
+        let beside = gif.beside;
+        Ok(OtherPicture::new(bytes, PictureFormat::Gif, Box::new(gif), size)?.beside(beside))
+    }
+
+    #[cfg(feature = "webp")]
+    fn open_webp(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        let source = patched::Patched::new(bytes, webp::replacing_first_frame(bytes));
+        let decoder = image::codecs::webp::WebPDecoder::new(source);
+        let other = OtherPicture::of_library(bytes, PictureFormat::WebP, decoder)?;
+        let chunks = webp::Chunks::of(bytes, other.size);
+        let beside = chunks.beside().map_err(damaged)?;
+        Ok(other.turned(chunks.exif, chunks.xmp).beside(beside))
+    }
+
+    #[cfg(feature = "tiff")]
+    fn open_tiff(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        let beside = tiff::beside(bytes).map_err(damaged)?;
+        let padding = tiff::padding(bytes).map_err(faults::unsupported)?;
+        let source = patched::Patched::new(bytes, padding.map(|padding| padding.patch));
+        let decoder = image::codecs::tiff::TiffDecoder::new(source);
+        let mut other = OtherPicture::of_library(bytes, PictureFormat::Tiff, decoder)?;
+        if let Some(padding) = padding {
+            other.size.height = padding.height;
+        }
+        // The decoder has a second buffer, which for CMYK is larger than the pixels.
+        let pixels = other.decoder.bytes() / 3 * 4;
+        // EXIF has the structure of TIFF, so the file itself is its EXIF block.
+        let turned = other.turned(Some(bytes), tiff::xmp(bytes));
+        Ok(turned.beside(beside.saturating_add(pixels)))
+    }
+
+    #[cfg(feature = "bmp")]
+    fn open_bmp(bytes: &'a [u8]) -> Result<OtherPicture<'a>> {
+        let decoder = image::codecs::bmp::BmpDecoder::new(std::io::Cursor::new(bytes));
+        let other = OtherPicture::of_library(bytes, PictureFormat::Bmp, decoder)?;
+        let row = other.decoder.bytes() / u64::from(other.size.height);
+        // To read its indices, the file is copied with another palette.
+        let copy = BmpPalette::of(bytes).map_or(0, |_| bytes.len() as u64);
+        Ok(other.beside(row.saturating_add(BUFFERS).saturating_add(copy)))
+    }
+
+    #[cfg(feature = "_image")]
+    fn of_library(
         bytes: &'a [u8],
-        format: ImageFormat,
-        decoder: PixelDecoder<'a>,
+        format: PictureFormat,
+        decoder: ImageResult<impl ImageDecoder + 'a>,
+    ) -> Result<OtherPicture<'a>> {
+        let decoder = LibraryDecoder::new(decoder)?;
+        let size = decoder.size();
+        OtherPicture::new(bytes, format, Box::new(decoder), size)
+    }
+
+    fn new(
+        bytes: &'a [u8],
+        format: PictureFormat,
+        decoder: Box<dyn PixelDecoder + 'a>,
         size: ImageSize,
     ) -> Result<OtherPicture<'a>> {
         if size.pixels() == 0 {
@@ -207,7 +221,7 @@ impl<'a> OtherPicture<'a> {
 
     /// The type of the samples that the picture stores.
     pub(super) fn depth(&self) -> Depth {
-        PixelKind::of(self.decoder.color()).map_or(Depth::Byte, |kind| kind.depth)
+        self.decoder.kind().map_or(Depth::Byte, |kind| kind.depth)
     }
 
     /// Decodes the picture into `pixels`: 1 channel if the picture is gray or one is wanted, 4 if the picture has
@@ -229,13 +243,18 @@ impl<'a> OtherPicture<'a> {
 
     /// Decodes the numbers that the picture stores.
     fn decode_numbers(self, exact: bool, pixels: &mut Pixels) -> Result<()> {
-        let (bytes, size, memory) = (self.bytes, self.size, self.memory());
         match self.format {
-            ImageFormat::Png => guarded(|| index::of_png(bytes, size, memory, exact, pixels)),
-            ImageFormat::Gif => guarded(|| index::of_gif(bytes, size, pixels)),
-            ImageFormat::Bmp => guarded(|| index::of_bmp(bytes, size, pixels)),
-            ImageFormat::Tiff => {
-                let gray = index::of_tiff(bytes, exact)?;
+            #[cfg(feature = "png")]
+            PictureFormat::Png => {
+                guarded(|| index::of_png(self.bytes, self.size, self.memory(), exact, pixels))
+            }
+            #[cfg(feature = "gif")]
+            PictureFormat::Gif => guarded(|| index::of_gif(self.bytes, self.size, pixels)),
+            #[cfg(feature = "bmp")]
+            PictureFormat::Bmp => guarded(|| index::of_bmp(self.bytes, self.size, pixels)),
+            #[cfg(feature = "tiff")]
+            PictureFormat::Tiff => {
+                let gray = index::of_tiff(self.bytes, exact)?;
                 self.decode_colors(Wanted { channels: Channels::Luma, exact }, pixels)?;
                 gray.restore(pixels);
                 Ok(())
@@ -246,17 +265,15 @@ impl<'a> OtherPicture<'a> {
 
     /// Whether the picture has a palette with another color than the gray of its index.
     fn palette_is_colored(&self) -> bool {
-        let bytes = self.bytes;
-        let is_colored = |colors: &[u8]| {
-            let colors = colors.as_chunks::<3>().0;
-            colors.iter().enumerate().any(|(index, color)| *color != [index as u8; 3])
-        };
         match self.format {
-            ImageFormat::Png => png::palette(bytes).is_some_and(is_colored),
-            ImageFormat::Gif => gif::palette(bytes).is_some_and(is_colored),
+            #[cfg(feature = "png")]
+            PictureFormat::Png => png::palette(self.bytes).is_some_and(is_colored),
+            #[cfg(feature = "gif")]
+            PictureFormat::Gif => gif::palette(self.bytes).is_some_and(is_colored),
             // A BMP has no other way to store gray: levels from black to white are gray.
-            ImageFormat::Bmp => BmpPalette::of(bytes).is_some_and(|palette| {
-                let colors = palette.colors(bytes);
+            #[cfg(feature = "bmp")]
+            PictureFormat::Bmp => BmpPalette::of(self.bytes).is_some_and(|palette| {
+                let colors = palette.colors(self.bytes);
                 let step = 255 / (colors.len().max(2) - 1);
                 let mut levels = colors.enumerate();
                 levels.any(|(index, color)| color != [(index * step) as u8; 3])
@@ -266,10 +283,7 @@ impl<'a> OtherPicture<'a> {
     }
 
     fn decode_colors(self, wanted: Wanted, pixels: &mut Pixels) -> Result<()> {
-        let color = self.decoder.color();
-        let Some(kind) = PixelKind::of(color) else {
-            return Err(unsupported(format!("pixels of type {color:?} are not decoded")));
-        };
+        let kind = self.decoder.kind()?;
         let depth = if wanted.exact { kind.depth } else { Depth::Byte };
         let (size, channels) = (self.size, kind.decoded(wanted.channels));
         match depth {
@@ -312,6 +326,12 @@ impl<'a> OtherPicture<'a> {
         samples.truncate(count * channels);
         Ok(())
     }
+}
+
+/// Whether a color of a palette, three bytes each, is another than the gray of its index.
+fn is_colored(colors: &[u8]) -> bool {
+    let colors = colors.as_chunks::<3>().0;
+    colors.iter().enumerate().any(|(index, color)| *color != [index as u8; 3])
 }
 
 /// Size as stored of a picture that is not a JPEG, from its header. The format is detected from its first bytes.

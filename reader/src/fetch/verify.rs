@@ -1,5 +1,8 @@
 //! `Verify`: selects the samples whose parts are compared with their checksums. Compares nothing.
 
+use crate::error::Error;
+use crate::order::words;
+
 /// The share of parts whose checksums are compared. From a store, only the bytes that a crop needs of a JPEG are fetched
 /// and compared; from files, selected parts are read and compared whole. So are the parts that values of typed columns were
 /// copied from. Parts of a tar that may have been changed after its sidecar was made are compared in any case, once.
@@ -15,6 +18,7 @@
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Verify {
     /// None.
     #[default]
@@ -24,6 +28,8 @@ pub enum Verify {
     /// All.
     All,
 }
+
+words!(Verify, "verify", { Off => "off", Sampled => "sampled", All => "all" });
 
 impl Verify {
     /// True if the parts of sample `ordinal` are compared in this pass. Each pass selects different

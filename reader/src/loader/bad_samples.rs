@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::words;
 use tarflume_formats::output::{OutputFile, OutputKind, is_json_line, is_refused};
 use tarflume_formats::{Durability, IgnorePoison};
 
@@ -28,7 +29,8 @@ const LIST: OutputKind = OutputKind {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum OnBad {
     /// Its batch is an error, and the epoch ends there.
     #[default]
@@ -38,6 +40,8 @@ pub enum OnBad {
     /// Another sample takes its row. The choice depends on seed, pass and ordinal alone; steps and batches stay equal.
     Substitute,
 }
+
+words!(OnBad, "on_bad", { Error => "error", Skip => "skip", Substitute => "substitute" });
 
 /// A sample that was bad.
 ///
@@ -55,12 +59,12 @@ pub enum OnBad {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadSample {
     /// Its shard.
     pub path: Option<PathBuf>,
     /// The byte of the shard at which the error is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
     /// Its key.
     pub key: Option<String>,
@@ -69,7 +73,7 @@ pub struct BadSample {
     /// Its ordinal in the data set.
     pub ordinal: u64,
     /// The ordinal of its substitute.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub substitute: Option<u64>,
 }
 
@@ -96,7 +100,7 @@ impl BadSample {
 impl fmt::Display for BadSample {
     /// One line of JSON, with the fields that `problems.jsonl` has.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
 }
 

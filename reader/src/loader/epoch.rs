@@ -1,6 +1,7 @@
 //! `Epoch`: the iterator over the batches of one epoch.
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,6 +104,8 @@ impl Iterator for Epoch {
         (0, usize::try_from(most).ok())
     }
 }
+
+impl FusedIterator for Epoch {}
 
 impl fmt::Debug for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

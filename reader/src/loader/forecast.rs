@@ -1,5 +1,7 @@
 //! `Forecast`: what an epoch will ask of a store, before anything is read. From the manifest and the sidecars.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::Reach;
@@ -19,7 +21,8 @@ use crate::source::ahead::pieces::AT_ONCE;
 /// assert_eq!(options.readahead, "256MiB".parse()?);
 /// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ForecastOptions {
     /// The epoch.
     pub epoch: u64,
@@ -40,7 +43,7 @@ impl Default for ForecastOptions {
 
 /// What an epoch asks of a store, all ranks together. Requests that are repeated, after errors or because they are late,
 /// are not in it; the loader repeats at most 2 % because they are late.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Forecast {
     /// Ranks of the job.

@@ -6,3 +6,4 @@ pub(crate) mod clocks;
 pub(crate) mod counters;
 pub(crate) mod idle;
 pub(crate) mod stats;
+mod stats_record;

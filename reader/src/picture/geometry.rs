@@ -3,7 +3,10 @@
 //! Pure: no pixels, no decoder. Pictures are upright here; see `orientation` for stored pictures that are not.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::random::Random;
@@ -14,8 +17,11 @@ use crate::picture::random::Random;
 /// use tarflume::ImageSize;
 ///
 /// assert_eq!(ImageSize::from((480, 640)), ImageSize { width: 640, height: 480 }); // (height, width)
+/// assert_eq!("640 x 480".parse::<ImageSize>()?, ImageSize::new(640, 480)); // width x height
+/// # Ok::<(), tarflume::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ImageSize {
     /// Width in pixels.
     pub width: u32,
@@ -44,6 +50,27 @@ impl ImageSize {
 impl fmt::Display for ImageSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} x {}", self.width, self.height)
+    }
+}
+
+impl FromStr for ImageSize {
+    type Err = Error;
+
+    /// Reads `640 x 480` (width x height), `640x480`, or a number for a square.
+    ///
+    /// # Errors
+    /// Returns an error for any other text.
+    fn from_str(text: &str) -> Result<ImageSize> {
+        let side = |side: &str| side.trim().parse::<u32>().ok();
+        let size = match text.split_once('x') {
+            Some((width, height)) => {
+                side(width).zip(side(height)).map(|(width, height)| ImageSize::new(width, height))
+            }
+            None => side(text).map(ImageSize::from),
+        };
+        size.ok_or_else(|| {
+            Error::usage(format!("'{text}' is no size of a picture; write '640 x 480', or '224'"))
+        })
     }
 }
 
@@ -189,7 +216,7 @@ impl Placement {
 ///
 /// assert_eq!(Resize::exact(64).extent(), Extent::Fixed(64.into()));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// The same size for every picture.
     Fixed(ImageSize),
@@ -254,8 +281,10 @@ pub trait Transform: fmt::Debug + Send + Sync + 'static {
     }
 }
 
+macro_rules! pointers {
+    ($($pointer:ident),*) => { $(
 /// A transform whose type is chosen at run time.
-impl<T: Transform + ?Sized> Transform for Arc<T> {
+impl<T: Transform + ?Sized> Transform for $pointer<T> {
     fn extent(&self) -> Extent {
         (**self).extent()
     }
@@ -272,3 +301,6 @@ impl<T: Transform + ?Sized> Transform for Arc<T> {
         (**self).validate()
     }
 }
+    )* };
+}
+pointers!(Arc, Box);

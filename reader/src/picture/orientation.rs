@@ -3,8 +3,6 @@
 //!
 //! Pure: no pixels, no decoder.
 
-use image::metadata::Orientation;
-
 use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
 
 /// Maps the stored picture to the upright one: an optional transpose, then an optional mirror left to
@@ -20,24 +18,13 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The turn for an EXIF orientation.
-    pub(crate) fn of(orientation: Orientation) -> Turn {
-        let turn = |transpose, mirror, upend| Turn { transpose, mirror, upend };
-        match orientation {
-            Orientation::NoTransforms => turn(false, false, false),
-            Orientation::FlipHorizontal => turn(false, true, false),
-            Orientation::Rotate180 => turn(false, true, true),
-            Orientation::FlipVertical => turn(false, false, true),
-            Orientation::Rotate90FlipH => turn(true, false, false),
-            Orientation::Rotate90 => turn(true, true, false),
-            Orientation::Rotate270FlipH => turn(true, true, true),
-            Orientation::Rotate270 => turn(true, false, true),
-        }
-    }
-
     /// The turn for an EXIF orientation, 1 to 8. Other values turn nothing.
     pub(crate) fn of_exif(orientation: u8) -> Turn {
-        Orientation::from_exif(orientation).map(Turn::of).unwrap_or_default()
+        Turn {
+            transpose: matches!(orientation, 5..=8),
+            mirror: matches!(orientation, 2 | 3 | 6 | 7),
+            upend: matches!(orientation, 3 | 4 | 7 | 8),
+        }
     }
 
     /// The EXIF orientation of this turn, 1 to 8.
@@ -85,13 +72,15 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
+    use image::metadata::Orientation;
+
     use super::*;
 
     #[test]
     fn boxes_are_mapped_as_pixels_are() {
         let stored = ImageSize::new(5, 3);
         for exif in 1..=8 {
-            let turn = Turn::of(Orientation::from_exif(exif).unwrap());
+            let turn = Turn::of_exif(exif);
             let upright = turn.size(stored);
             // The image crate moves the pixels and thereby defines the expected positions.
             let mut image =

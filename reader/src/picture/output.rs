@@ -8,6 +8,7 @@ use half::{bf16, f16};
 
 use crate::column::{DType, Element, Row};
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::words;
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
 
@@ -27,6 +28,8 @@ pub enum Layout {
     /// Channel by channel: `[channels, height, width]`.
     Chw,
 }
+
+words!(Layout, "layout", { Hwc => "hwc", Chw => "chw" });
 
 /// Conversion of a sample to a number: `(byte / 255 - mean) / std`, or `(word / 65535 - mean) / std` of a picture of 16
 /// bits, for each channel.

@@ -3,6 +3,7 @@
 //! Plain data; the caller chooses the decoder that fills the buffer.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::words;
 use crate::picture::geometry::ImageSize;
 
 /// The channels of a row's pixels.
@@ -13,6 +14,7 @@ use crate::picture::geometry::ImageSize;
 /// let masks = Image::new("mask.png", Resize::exact(64)).channels(Channels::Index);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Channels {
     /// One: luma. The Y of a color JPEG; for other formats 0.299 R + 0.587 G + 0.114 B. A palette of other colors than the
     /// gray of each index is an error: its picture is read by [`Channels::Index`] or [`Channels::Luma`].
@@ -28,6 +30,14 @@ pub enum Channels {
     /// Red, green, blue and opacity, which is 255 if the picture has none.
     Rgba,
 }
+
+words!(Channels, "channels", {
+    Gray => "gray",
+    Luma => "luma",
+    Index => "index",
+    Rgb => "rgb",
+    Rgba => "rgba",
+});
 
 impl Channels {
     /// The number of channels.

@@ -11,6 +11,7 @@ use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions};
 use tarflume_jpeg::Resizing;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::words;
 use crate::picture::geometry::{ImageSize, Placement};
 use crate::picture::pixels::{Depth, Pixels};
 
@@ -28,6 +29,7 @@ use crate::picture::pixels::{Depth, Pixels};
 /// let masks = Image::new("mask.png", Resize::exact(64)).filter(Filter::Nearest);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Filter {
     /// Triangle filter, the default of training pipelines.
     #[default]
@@ -41,6 +43,14 @@ pub enum Filter {
     /// Four pixels at any scale, without antialiasing: the fastest. Equals OpenCV's bilinear.
     BilinearFast,
 }
+
+words!(Filter, "filter", {
+    Bilinear => "bilinear",
+    Bicubic => "bicubic",
+    Lanczos => "lanczos",
+    Nearest => "nearest",
+    BilinearFast => "bilinear-fast",
+});
 
 impl Filter {
     /// Whether an output pixel may mix several input pixels. If so, a picture decoded at a reduced scale,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
+use serde::Serialize;
 use tarflume_cache::{BLOCK, Begun, Cache, Fill, Key, Share};
 use tarflume_formats::IgnorePoison;
 use tarflume_store::Object;
@@ -17,7 +18,7 @@ const AT_ONCE: usize = 16;
 const MOST: usize = 8;
 
 /// What [`warm_cache`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Warmed {
     /// Blocks of 1 MiB of all shards.

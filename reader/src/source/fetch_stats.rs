@@ -3,10 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
+use crate::seconds::seconds;
 use crate::source::price::Price;
 
 /// Counters of a data set in a store, since it was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct FetchStats {
     /// Requests that were sent.
@@ -20,14 +23,22 @@ pub struct FetchStats {
     /// Bytes of shards and sidecars that were received.
     pub bytes: u64,
     /// Half of the answers began within this time.
+    #[serde(rename = "first_byte_p50_s", serialize_with = "seconds")]
     pub first_byte_p50: Duration,
     /// 95 % of the answers began within this time.
+    #[serde(rename = "first_byte_p95_s", serialize_with = "seconds")]
     pub first_byte_p95: Duration,
     /// The cache of this machine; `None` if none is used.
     pub cache: Option<CacheStats>,
     /// What the requests and the retrieval of the bytes cost at list price, in 10^-9 USD; `None` if the price is not
     /// known, as with an endpoint of your own. Transfer is not counted: it is free within the region of the bucket.
+    #[serde(rename = "usd", serialize_with = "usd")]
     pub nano_usd: Option<u64>,
+}
+
+/// Writes 10^-9 USD as USD.
+fn usd<S: Serializer>(nano: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    nano.map(|nano| nano as f64 / 1e9).serialize(serializer)
 }
 
 impl FetchStats {
@@ -52,7 +63,7 @@ impl FetchStats {
 }
 
 /// What one process did with the cache of a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct CacheStats {
     /// Bytes of the cache's file.

@@ -39,7 +39,8 @@ impl Identity {
     ///
     /// # Errors
     /// Returns an error if the metadata cannot be read.
-    pub fn of(file: &File, path: &Path) -> Result<Identity> {
+    pub fn of(file: &File, path: impl AsRef<Path>) -> Result<Identity> {
+        let path = path.as_ref();
         let found = files::patiently(|| file.metadata());
         Ok(Identity::from(&found.map_err(|e| refused(e, "look at", path))?))
     }
@@ -48,7 +49,8 @@ impl Identity {
     ///
     /// # Errors
     /// As [`Identity::of`]. Returns an error if the file does not exist.
-    pub fn at(path: &Path) -> Result<Identity> {
+    pub fn at(path: impl AsRef<Path>) -> Result<Identity> {
+        let path = path.as_ref();
         match files::patiently(|| fs::metadata(path)) {
             Ok(found) => Ok(Identity::from(&found)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -67,7 +69,7 @@ impl Identity {
     ///
     /// let first = Identity::of_object("memory/000.tar, state 1", 4096);
     /// let second = Identity::of_object("memory/000.tar, state 2", 4096);
-    /// assert!(first.expect(&second, "000.tar".as_ref()).is_err());
+    /// assert!(first.expect(&second, "000.tar").is_err());
     /// ```
     pub fn of_object(state: &str, length: u64) -> Identity {
         let hash = blake3::hash(state.as_bytes());
@@ -86,7 +88,7 @@ impl Identity {
     /// # Errors
     /// [`ErrorKind::Truncated`]: the file is shorter. [`ErrorKind::Stale`]: it is a different file, or was
     /// written to.
-    pub fn expect(&self, now: &Identity, path: &Path) -> Result<()> {
+    pub fn expect(&self, now: &Identity, path: impl AsRef<Path>) -> Result<()> {
         if self == now {
             return Ok(());
         }

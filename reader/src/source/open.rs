@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::order::words;
 use crate::source::Source;
 use crate::source::fetch_stats::FetchStats;
 use crate::source::file::FileSource;
@@ -82,6 +83,7 @@ pub trait Open: fmt::Debug + Send + Sync {
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum SourceKind {
     /// `pread` into a buffer: one copy, no page faults.
     #[default]
@@ -92,6 +94,8 @@ pub enum SourceKind {
     /// answer. [`Readahead`](crate::Readahead) has options. As an opener of its own it has no threads.
     Threads,
 }
+
+words!(SourceKind, "source", { File => "file", Mapped => "mapped", Threads => "threads" });
 
 impl Open for SourceKind {
     fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {

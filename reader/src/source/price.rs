@@ -3,6 +3,8 @@
 //! The one place of prices in this project. They are list prices of the date in [`Price::source`]: no discount, no free
 //! tier, no tax. Storage is not counted.
 
+use serde::Serialize;
+
 /// Bytes of the GB of price lists.
 const GB: f64 = (1u64 << 30) as f64;
 
@@ -16,7 +18,7 @@ const GB: f64 = (1u64 << 30) as f64;
 /// assert_eq!(format!("{:.2}", cost.requests), "0.51");
 /// assert_eq!(format!("{:.2}", cost.egress), "12.60"); // only if the bytes leave the region
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Price {
     /// `s3-standard`, for example.
     pub name: &'static str,
@@ -70,7 +72,7 @@ const PRICES: [Price; 5] = [
 ];
 
 /// What some reading costs, in USD.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// The requests.
     pub requests: f64,

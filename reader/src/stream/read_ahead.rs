@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::buffers::BufferPool;
 use super::list::StreamShard;
 use super::memory_limits::MemoryLimits;
@@ -21,6 +23,7 @@ use super::tar::Tar;
 use super::unpack::Unpack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::Key;
+use crate::seconds::seconds;
 use tarflume_formats::IgnorePoison;
 
 /// How long a drop waits for a thread that may be blocked in a user's `Read`.
@@ -59,7 +62,7 @@ pub(super) struct Task {
 /// # }
 /// ```
 #[non_exhaustive]
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct StreamStats {
     /// Shards read to their end, or as far as they could be read.
     pub shards: u64,
@@ -70,8 +73,10 @@ pub struct StreamStats {
     /// Errors delivered in place of a sample or shard.
     pub errors: u64,
     /// Lifetime of the reading thread.
+    #[serde(rename = "running_s", serialize_with = "seconds")]
     pub running: Duration,
     /// Time in which the reading thread waited for the caller to take samples.
+    #[serde(rename = "blocked_s", serialize_with = "seconds")]
     pub blocked: Duration,
     /// Maximum bytes of samples and free buffers at any time.
     pub peak: u64,

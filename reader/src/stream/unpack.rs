@@ -9,6 +9,7 @@ use tarflume_formats::frames::large_window;
 
 use super::members::GzipMembers;
 use super::raw::RawReader;
+#[cfg(feature = "zstd")]
 use super::zstd_frames::ZstdFrames;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,6 +26,7 @@ pub(super) struct Unpack {
 enum Compression {
     Plain(PeekReader),
     Gzip(Box<GzipMembers<PeekReader>>),
+    #[cfg(feature = "zstd")]
     Zstd(ZstdFrames<PeekReader>),
 }
 
@@ -44,8 +46,7 @@ impl Unpack {
             // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
             // write first.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-                let log = most_window.max(1).ilog2().clamp(10, 31);
-                Compression::Zstd(ZstdFrames::new(front, log).map_err(unreadable)?)
+                zstd(front, most_window)?
             }
             _ => Compression::Plain(front),
         };
@@ -67,6 +68,7 @@ impl Unpack {
             let read = match &mut self.form {
                 Compression::Plain(front) => front.read(into),
                 Compression::Gzip(decoder) => decoder.read(into),
+                #[cfg(feature = "zstd")]
                 Compression::Zstd(decoder) => decoder.read(into),
             };
             match read {
@@ -82,6 +84,7 @@ impl Unpack {
         let (front, format) = match &mut self.form {
             Compression::Plain(front) => (front, "plain"),
             Compression::Gzip(decoder) => (decoder.get_mut(), "gzip"),
+            #[cfg(feature = "zstd")]
             Compression::Zstd(decoder) => (decoder.get_mut(), "zstd"),
         };
         if let Some(error) = front.raw.take_failure() {
@@ -100,6 +103,20 @@ impl Unpack {
         let text = format!("the {format} data is damaged here or shortly before");
         Error::new(ErrorKind::Damaged, text).with_byte(byte).with_source(cause)
     }
+}
+
+/// Begins to decompress zstd data whose window may have at most `most_window` bytes.
+#[cfg(feature = "zstd")]
+fn zstd(front: PeekReader, most_window: u64) -> Result<Compression> {
+    let log = most_window.max(1).ilog2().clamp(10, 31);
+    Ok(Compression::Zstd(ZstdFrames::new(front, log).map_err(unreadable)?))
+}
+
+/// Refuses zstd data.
+#[cfg(not(feature = "zstd"))]
+fn zstd(_front: PeekReader, _most_window: u64) -> Result<Compression> {
+    let what = "zstd, which compressed this tar";
+    Err(crate::features::left_out(ErrorKind::Usage, what, "zstd"))
 }
 
 fn unreadable(cause: io::Error) -> Error {

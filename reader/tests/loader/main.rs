@@ -1,6 +1,7 @@
 //! Whole epochs of the loader, as sentences. One target, so that it links once.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
+mod api;
 mod bad;
 mod causes;
 mod columns;

@@ -128,7 +128,7 @@ fn a_sample_has_the_entry_points_of_its_parts() {
 fn damaged_entry_points_are_errors_only_for_decoders_that_want_them() {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
-    let sidecar = index_path(&folder.path().join("1.tar"));
+    let sidecar = index_path(folder.path().join("1.tar"));
     let bytes = fs::read(&sidecar).unwrap();
     let number = |at: usize| u32::from_le_bytes(bytes[at..][..4].try_into().unwrap()) as usize;
     let mut lines = (l::FIXED..).step_by(l::SECTION);

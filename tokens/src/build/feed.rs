@@ -193,7 +193,7 @@ fn bad_notice(
         let problem = json!({"source": source, "document": bad.number, "reason": bad.reason});
         shown::json(&problem) + "\n"
     };
-    create_folders(&request.folder())?;
+    create_folders(request.folder())?;
     write_whole(&path, bad.iter().map(line).collect::<String>().as_bytes())?;
     let count = units::counted(bad.len() as u64, "document", "documents");
     let reason = &first.reason;

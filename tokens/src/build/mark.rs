@@ -73,6 +73,6 @@ pub(super) fn begin(request: &Request, content: &str) -> Result<(), Failure> {
             request.out.shown()
         )));
     }
-    create_folders(&request.folder())?;
-    Ok(write_whole(&path(request), format!("{content}\n").as_bytes())?)
+    create_folders(request.folder())?;
+    Ok(write_whole(path(request), format!("{content}\n").as_bytes())?)
 }

@@ -114,7 +114,7 @@ fn documents(out: &Path) -> Vec<(String, Vec<u32>)> {
     for shard in &set.manifest().shards {
         let tar = fs::read(out.join(&shard.name)).unwrap();
         let index =
-            tarflume_formats::Index::open(&out.join(&shard.name).with_extension("index")).unwrap();
+            tarflume_formats::Index::open(out.join(&shard.name).with_extension("index")).unwrap();
         for row in 0..index.samples() {
             let sample = index.sample(row).unwrap().unwrap();
             let part = |ext: &[u8]| {

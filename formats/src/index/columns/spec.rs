@@ -1,8 +1,14 @@
 //! `ColumnSpec`: name, type and place of a column's values.
 
 use std::fmt;
+use std::str::FromStr;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind};
 use crate::index::layout as l;
+use crate::words::words;
 
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +38,8 @@ pub enum ValueType {
     /// UTF-8 text.
     Str,
 }
+
+words!(ValueType, "the type of a column");
 
 impl ValueType {
     /// All types, in the order of their codes in a sidecar.
@@ -227,7 +235,7 @@ impl From<Value<'_>> for OwnedValue {
 }
 
 /// A column: its name, its type, and where its values are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ColumnSpec {
     /// Its name.
     pub name: String,
@@ -237,6 +245,28 @@ pub struct ColumnSpec {
     pub ext: String,
     /// The JSON pointer in that part; `None` if the part is the value.
     pub pointer: Option<String>,
+}
+
+/// As [`ColumnSpec::parse`].
+impl FromStr for ColumnSpec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<ColumnSpec, Error> {
+        ColumnSpec::parse(text).map_err(|text| Error::new(ErrorKind::WrongFormat, text))
+    }
+}
+
+impl Serialize for ColumnSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ColumnSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ColumnSpec, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        ColumnSpec::parse(&text).map_err(D::Error::custom)
+    }
 }
 
 impl ColumnSpec {

@@ -44,7 +44,7 @@ fn no_digest(name: &str) -> Failure {
 
 /// Reads the whole sidecar, at its current place, before anything is moved.
 fn check_sidecar(staging: &Staging, entry: &ShardEntry, digest: &Digest) -> Result<(), Failure> {
-    let path = index_path(&staging.shards().join(&entry.name));
+    let path = index_path(staging.shards().join(&entry.name));
     let index = match Index::open(&path) {
         Err(error) if error.is_missing() => return Ok(()), // compared where it was moved to
         index => index?,

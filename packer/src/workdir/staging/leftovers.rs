@@ -48,7 +48,7 @@ pub(super) fn sweep(folder: &Path, ours: &dyn Fn(&str) -> bool) -> Result<(), Fa
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if is_temporary(&name) && ours(&name) {
-            remove_if_exists(&entry.path())?;
+            remove_if_exists(entry.path())?;
         }
     }
     Ok(())
@@ -66,7 +66,7 @@ pub(super) fn settle(folder: &Path) -> Result<(), Failure> {
         if kind.is_dir() {
             settle(&entry.path())?;
         } else if is_temporary(&entry.file_name().to_string_lossy()) {
-            remove_if_exists(&entry.path())?;
+            remove_if_exists(entry.path())?;
         }
     }
     Ok(sync_folder(folder)?)

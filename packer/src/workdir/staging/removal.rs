@@ -39,9 +39,9 @@ impl Staging {
                 let moved = self.out.join(tar);
                 // An invalid digest names no file.
                 if let Ok(index) = hex_digest(&entry.index_blake3)
-                    && has_bytes(&index_path(&moved), entry.index_bytes, &index)?
+                    && has_bytes(index_path(&moved), entry.index_bytes, &index)?
                 {
-                    remove_if_exists(&index_path(&moved))?;
+                    remove_if_exists(index_path(&moved))?;
                 }
                 if let Ok(Some(digest)) = entry.digest()
                     && has_bytes(&moved, entry.bytes, &digest)?
@@ -60,7 +60,7 @@ impl Staging {
     /// # Errors
     /// Returns an error if the operating system refuses.
     pub fn forget_plan(&self) -> Result<(), Failure> {
-        Ok(remove_if_exists(&self.plan_path())?)
+        Ok(remove_if_exists(self.plan_path())?)
     }
 
     /// Removes the working folder and all in it, the lock last, so that no command takes it before.

@@ -11,7 +11,8 @@ use tarflume_formats::{Digest, Index, RecheckTimer, check_index, index_path, ope
 
 use super::trust::Trust;
 use crate::dataset::lone_tar::open_alone;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::features::left_out;
 use crate::remote::SidecarFolder;
 use crate::source::cache::CacheFile;
 use crate::source::framed::Sidecar;
@@ -150,6 +151,18 @@ impl ShardFacts {
     /// True if the file holds the tar as frames of zstd, by its name.
     pub(super) fn is_compressed(&self) -> bool {
         self.path.extension().is_some_and(|extension| extension == "zst")
+    }
+
+    /// Checks that this program can read the tar.
+    ///
+    /// # Errors
+    /// Returns an error for a compressed shard in a program without the feature `zstd`.
+    pub(crate) fn check_compression(&self) -> Result<()> {
+        if cfg!(feature = "zstd") || !self.is_compressed() {
+            return Ok(());
+        }
+        Err(left_out(ErrorKind::Usage, "zstd, which compressed this shard", "zstd")
+            .with_path(&self.path))
     }
 
     /// The typed columns of the sidecar.

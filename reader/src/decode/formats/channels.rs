@@ -1,7 +1,6 @@
 //! Converts decoded pixels to the wanted channels in place, to 8 bits or in their own depth.
 
 use bytemuck::Pod;
-use image::ColorType;
 
 use crate::picture::pixels::{Channels, Depth, luma, luma_of_words};
 
@@ -13,23 +12,6 @@ pub(super) struct PixelKind {
 }
 
 impl PixelKind {
-    pub(super) fn of(color: ColorType) -> Option<PixelKind> {
-        let (channels, depth) = match color {
-            ColorType::L8 => (1, Depth::Byte),
-            ColorType::La8 => (2, Depth::Byte),
-            ColorType::Rgb8 => (3, Depth::Byte),
-            ColorType::Rgba8 => (4, Depth::Byte),
-            ColorType::L16 => (1, Depth::Word),
-            ColorType::La16 => (2, Depth::Word),
-            ColorType::Rgb16 => (3, Depth::Word),
-            ColorType::Rgba16 => (4, Depth::Word),
-            ColorType::Rgb32F => (3, Depth::Float),
-            ColorType::Rgba32F => (4, Depth::Float),
-            _ => return None,
-        };
-        Some(PixelKind { channels, depth })
-    }
-
     /// Bytes of a pixel.
     pub(super) fn bytes(self) -> usize {
         self.channels * self.depth.bytes()

@@ -1,6 +1,5 @@
 //! The errors of pictures that are not JPEGs, and the guard against decoders that panic.
 
-use image::ImageError;
 use tarflume_formats::{Content, panics};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -13,16 +12,6 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
         let text = "the picture cannot be decoded: its decoder panicked; convert it to PNG or JPEG";
         Err(damaged(format!("{text} ({panic})")))
     })
-}
-
-/// Converts an error of a decoder of the crate `image`.
-pub(super) fn fault(error: &ImageError) -> Error {
-    // The errors of these decoders contain no byte offset.
-    let text = format!("the picture cannot be decoded: {error}");
-    match error {
-        ImageError::Unsupported(_) => unsupported(text),
-        _ => damaged(text),
-    }
 }
 
 /// The error of bytes that are none of the formats.

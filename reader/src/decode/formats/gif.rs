@@ -9,12 +9,14 @@ use std::ops::Range;
 
 use gif::{ColorOutput, DecodeOptions, DecodingError};
 
+use super::PixelDecoder;
 use super::bytes::{le16, part};
+use super::channels::PixelKind;
 use super::faults::damaged;
 use super::pieces::Pieces;
 use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
-use crate::picture::pixels::make_room;
+use crate::picture::pixels::{Depth, make_room};
 
 /// Bytes before the color table of the screen.
 const SCREEN: usize = 13;
@@ -54,24 +56,11 @@ impl<'a> GifPicture<'a> {
         Ok(GifPicture { reader, size, beside })
     }
 
-    /// Decodes the first frame into `target`, four bytes a pixel of the canvas: red, green, blue, opacity.
-    ///
-    /// # Errors
-    /// Returns an error if the data is damaged or truncated.
-    pub(super) fn decode(self, target: &mut [u8]) -> Result<()> {
-        let size = self.size;
-        let frame = self.frame()?;
-        target.fill(0);
-        let colors = frame.colors();
-        frame.place(size, target, |index| colors[usize::from(index)]);
-        Ok(())
-    }
-
     /// Decodes the indices of the first frame's palette into `target`, one byte a pixel of the canvas. Pixels outside the
     /// frame have the transparent index, or 0 if there is none, as Pillow fills them.
     ///
     /// # Errors
-    /// Returns the errors of [`GifPicture::decode`].
+    /// Returns an error if the data is damaged or truncated.
     pub(super) fn decode_indices(self, target: &mut [u8]) -> Result<()> {
         let size = self.size;
         let frame = self.frame()?;
@@ -101,6 +90,26 @@ impl<'a> GifPicture<'a> {
         self.reader.read_into_buffer(&mut frame.indices).map_err(|e| fault(&e))?;
         frame.palette = self.reader.palette().map_err(|e| fault(&e))?.to_vec();
         Ok(frame)
+    }
+}
+
+impl PixelDecoder for GifPicture<'_> {
+    fn kind(&self) -> Result<PixelKind> {
+        Ok(PixelKind { channels: 4, depth: Depth::Byte })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.size.pixels().saturating_mul(4)
+    }
+
+    /// Decodes the first frame, four bytes a pixel of the canvas: red, green, blue, opacity.
+    fn decode(self: Box<Self>, _memory: u64, target: &mut [u8]) -> Result<()> {
+        let size = self.size;
+        let frame = self.frame()?;
+        target.fill(0);
+        let colors = frame.colors();
+        frame.place(size, target, |index| colors[usize::from(index)]);
+        Ok(())
     }
 }
 

@@ -1,15 +1,13 @@
 //! The numbers that a picture stores, for [`Channels::Index`]: indices of a palette, or gray levels that are not scaled.
 
-use std::io::Cursor;
-
-use image::ImageDecoder;
-use image::codecs::bmp::BmpDecoder;
+#[cfg(feature = "png")]
 use png::{BitDepth, ColorType, Transformations};
 
-use super::bmp::BmpPalette;
-use super::faults::{damaged, fault};
-use super::gif::{self, GifPicture};
-use super::{png as chunks, tiff};
+use super::faults::damaged;
+#[cfg(feature = "png")]
+use super::png as chunks;
+#[cfg(feature = "tiff")]
+use super::tiff;
 use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::{Depth, Pixels, buffer_bytes, make_room};
@@ -32,6 +30,7 @@ fn too_wide() -> Error {
 ///
 /// # Errors
 /// Returns an error if the picture stores colors, or if its data is damaged or truncated.
+#[cfg(feature = "png")]
 pub(super) fn of_png(
     bytes: &[u8],
     size: ImageSize,
@@ -71,6 +70,7 @@ pub(super) fn of_png(
 }
 
 /// Converts lines of pixels of 1, 2, 4 or 8 bits, each line a whole number of bytes, to a byte each, in place.
+#[cfg(feature = "png")]
 fn unpack(bytes: &mut [u8], size: ImageSize, bits: usize) {
     let (width, height) = (size.width as usize, size.height as usize);
     let (line, mask) = ((width * bits).div_ceil(8), u8::MAX >> (8 - bits));
@@ -88,8 +88,11 @@ fn unpack(bytes: &mut [u8], size: ImageSize, bits: usize) {
 ///
 /// # Errors
 /// Returns an error if its data is damaged or truncated.
+#[cfg(feature = "gif")]
 pub(super) fn of_gif(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
-    let gif = GifPicture::open(bytes).map_err(|e| gif::fault(&e))?;
+    use super::gif::{GifPicture, fault};
+
+    let gif = GifPicture::open(bytes).map_err(|e| fault(&e))?;
     pixels.set(size, 1)?;
     gif.decode_indices(&mut pixels.bytes)
 }
@@ -98,13 +101,20 @@ pub(super) fn of_gif(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Resu
 ///
 /// # Errors
 /// Returns the errors of [`of_png`].
+#[cfg(feature = "bmp")]
 pub(super) fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Result<()> {
+    use image::ImageDecoder;
+    use image::codecs::bmp::BmpDecoder;
+
+    use super::bmp::BmpPalette;
+    use super::library::fault;
+
     let palette = BmpPalette::of(bytes).ok_or_else(|| colors("a BMP without a palette"))?;
     let mut copy = Vec::new();
     make_room(&mut copy, bytes.len())?;
     copy.copy_from_slice(bytes);
     palette.show_indices(&mut copy);
-    let decoder = BmpDecoder::new(Cursor::new(&copy)).map_err(|e| fault(&e))?;
+    let decoder = BmpDecoder::new(std::io::Cursor::new(&copy)).map_err(|e| fault(&e))?;
     let each = usize::from(decoder.color_type().bytes_per_pixel());
     let count = buffer_bytes(size, 1)?;
     pixels.set(size, each)?;
@@ -119,6 +129,7 @@ pub(super) fn of_bmp(bytes: &[u8], size: ImageSize, pixels: &mut Pixels) -> Resu
 ///
 /// # Errors
 /// Returns an error if the picture stores colors, or numbers of 16 bits unless `exact`.
+#[cfg(feature = "tiff")]
 pub(super) fn of_tiff(bytes: &[u8], exact: bool) -> Result<TiffLevels> {
     let gray = tiff::stored_gray(bytes).filter(|gray| matches!(gray.bits, 1 | 8 | 16));
     let gray = gray.ok_or_else(|| colors("a TIFF that is not gray of 1, 8 or 16 bits"))?;
@@ -129,8 +140,10 @@ pub(super) fn of_tiff(bytes: &[u8], exact: bool) -> Result<TiffLevels> {
 }
 
 /// The gray levels of a TIFF.
+#[cfg(feature = "tiff")]
 pub(super) struct TiffLevels(tiff::StoredGray);
 
+#[cfg(feature = "tiff")]
 impl TiffLevels {
     /// Converts decoded gray, from black to white, to the numbers that the file stores.
     pub(super) fn restore(&self, pixels: &mut Pixels) {

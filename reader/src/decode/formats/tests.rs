@@ -2,7 +2,9 @@
 
 mod planes;
 
-use image::{DynamicImage, ImageFormat};
+use std::io::Cursor;
+
+use image::{ColorType, DynamicImage, ImageFormat};
 use tarflume_fixtures::{SplitMix64, bombs};
 
 use super::*;

@@ -1,12 +1,21 @@
 //! `DeviceShare`: the share of pictures that the device decodes. Pure: no clock, no thread; depends on its inputs
 //! only.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result};
 use crate::picture::random::Random;
 
 /// The stream of a sample's random numbers that assigns its decoder. Far from the streams of columns, which are small.
 const STREAM: u64 = 0x6a70_6567_7368_6172;
+
+/// The text of a share that follows the speeds of both sides.
+const AUTO: &str = "auto";
 
 /// All pictures, in per mille.
 const ALL: u16 = 1000;
@@ -32,7 +41,7 @@ pub struct WaitTimes {
     pub cpu: Duration,
 }
 
-/// The share of pictures that the device decodes.
+/// The share of pictures that the device decodes. As text it is `auto`, which begins with a half, or a share from 0 to 1.
 ///
 /// ```
 /// use tarflume::{DeviceShare, Image, RandomResizedCrop};
@@ -97,6 +106,51 @@ impl DeviceShare {
         if let DeviceShare::Auto(auto) = self {
             auto.observe(waited);
         }
+    }
+}
+
+impl fmt::Display for DeviceShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceShare::Fixed(_) => write!(f, "{}", f64::from(self.per_mille()) / f64::from(ALL)),
+            DeviceShare::Auto(_) => f.write_str(AUTO),
+        }
+    }
+}
+
+impl FromStr for DeviceShare {
+    type Err = Error;
+
+    /// # Errors
+    /// Returns an error unless the text is `auto` or a number from 0 to 1.
+    fn from_str(text: &str) -> Result<DeviceShare> {
+        if text == AUTO {
+            return Ok(DeviceShare::auto(ALL / 2));
+        }
+        match text.parse::<f64>() {
+            Ok(share) if (0.0..=1.0).contains(&share) => {
+                Ok(DeviceShare::fixed((share * f64::from(ALL)).round() as u16))
+            }
+            _ => {
+                let text = format!("'{text}' is no share; write 'auto', or a number from 0 to 1");
+                Err(Error::usage(text))
+            }
+        }
+    }
+}
+
+impl Serialize for DeviceShare {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for DeviceShare {
+    fn deserialize<D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<DeviceShare, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|error: Error| D::Error::custom(error.text()))
     }
 }
 

@@ -47,7 +47,7 @@ impl Cache {
     pub(super) fn keep(&self, name: &str, code: &[u8]) {
         let Some(folder) = &self.0 else { return };
         let bytes = [&blake3::hash(code).as_bytes()[..], code].concat();
-        let _ = sweep(folder).and_then(|()| write_whole(&folder.join(name), &bytes));
+        let _ = sweep(folder).and_then(|()| write_whole(folder.join(name), &bytes));
     }
 }
 

@@ -41,6 +41,7 @@ pub(crate) enum BatchSize {
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct LoaderBuilder {
     pub(crate) dataset: Result<Dataset>,

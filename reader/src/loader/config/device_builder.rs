@@ -39,6 +39,7 @@ const PRELOAD_ROWS: u64 = 64;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct DeviceLoaderBuilder {
     host: LoaderBuilder,

@@ -1,5 +1,6 @@
 //! `CommonOptions`: the options that every kind of loader has, and what is built from them alone.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::decode::Decode;
@@ -40,6 +41,20 @@ impl Default for CommonOptions {
             threads: None,
             prefetch: PREFETCH,
         }
+    }
+}
+
+impl fmt::Debug for CommonOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("CommonOptions")
+            .field("columns", &columns)
+            .field("on_bad", &self.on_bad)
+            .field("bad_budget", &self.bad_budget)
+            .field("memory", &self.memory)
+            .field("threads", &self.threads)
+            .field("prefetch", &self.prefetch)
+            .finish()
     }
 }
 

@@ -1,6 +1,7 @@
 //! `DeviceEpoch`: the iterator over the batches of one epoch, in device memory.
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
@@ -290,6 +291,8 @@ impl Iterator for DeviceEpoch {
         next
     }
 }
+
+impl FusedIterator for DeviceEpoch {}
 
 impl Drop for DeviceEpoch {
     fn drop(&mut self) {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
+use crate::device::upload::batch::DeviceBatch;
 use crate::error::Result;
 use crate::loader::bad_samples::BadSample;
 use crate::loader::gpu::epoch::DeviceEpoch;
@@ -138,8 +139,18 @@ impl DeviceLoader {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub fn write_bad_samples(&self, path: &Path) -> Result<()> {
-        self.shared.host.bad.write(path)
+    pub fn write_bad_samples(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.shared.host.bad.write(path.as_ref())
+    }
+}
+
+/// The batches of the epoch that [`DeviceLoader::current_epoch`] names.
+impl IntoIterator for &DeviceLoader {
+    type Item = Result<DeviceBatch>;
+    type IntoIter = DeviceEpoch;
+
+    fn into_iter(self) -> DeviceEpoch {
+        self.epoch(self.current_epoch())
     }
 }
 

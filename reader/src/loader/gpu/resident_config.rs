@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::decode::PictureStorage;
 use crate::picture::row_header::Format;
 use crate::size::Size;
@@ -76,7 +78,8 @@ impl Residency {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ResidentSize {
     /// Resident samples.
     pub samples: u64,

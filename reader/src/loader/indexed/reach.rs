@@ -64,7 +64,7 @@ impl Reach {
                     Reach { windows: true, ..reach(positions, GAP) }
                 }
                 Shuffle::Buffer { size, .. } => reach(size.min(MOST), GAP),
-                Shuffle::None | Shuffle::Shards { .. } | Shuffle::Full { .. } => reach(0, GAP),
+                _ => reach(0, GAP), // no neighbors that come soon
             };
         };
         // A quarter of the room: samples that are being read, and those of the next look-up, have room beside them.
@@ -80,9 +80,7 @@ impl Reach {
                     false => Reach { too_long: Some(window_bytes), ..exact },
                 }
             }
-            Shuffle::None | Shuffle::Shards { .. } | Shuffle::Buffer { .. } => {
-                reach(fair.saturating_mul(ranks), GAP)
-            }
+            _ => reach(fair.saturating_mul(ranks), GAP), // neighbors come soon
         }
     }
 

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
+use crate::error::Error;
 use crate::loader::metrics::stats::{Stats, share};
+use crate::order::words;
 
 /// What limits the rate of batches.
 ///
@@ -21,7 +23,8 @@ use crate::loader::metrics::stats::{Stats, share};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Bottleneck {
     /// Unknown. The verdict has the reason, and what helps.
     Unknown,
@@ -48,6 +51,21 @@ pub enum Bottleneck {
     /// Nothing but the loader's own work: planning, copying bytes, closing batches.
     Loader,
 }
+
+words!(Bottleneck, "the bottleneck", {
+    Unknown => "unknown",
+    Storage => "storage",
+    Decode => "decode",
+    Functions => "functions",
+    Decoder => "decoder",
+    Upload => "upload",
+    Transform => "transform",
+    Consumer => "consumer",
+    Balanced => "balanced",
+    Memory => "memory",
+    Prefetch => "prefetch",
+    Loader => "loader",
+});
 
 /// Why the bottleneck is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

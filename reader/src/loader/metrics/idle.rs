@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
+use crate::seconds::seconds;
+
 /// What an idle thread lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdleCause {
@@ -27,7 +31,7 @@ impl IdleCause {
     ];
 }
 
-/// Time in which threads were idle, by what they lacked; the sum over the threads.
+/// Time in which threads were idle, by what they lacked; the sum over the threads. Serde writes seconds.
 ///
 /// ```
 /// use tarflume::Loader;
@@ -44,21 +48,29 @@ impl IdleCause {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct IdleStats {
     /// The next batch was ready, and the consumer had not taken it.
+    #[serde(serialize_with = "seconds")]
     pub consumer: Duration,
     /// The next batch was planned, and the memory limit had no room for it.
+    #[serde(serialize_with = "seconds")]
     pub memory: Duration,
     /// As many batches as the loader prepares at once were in preparation, and all their tasks had begun.
+    #[serde(serialize_with = "seconds")]
     pub prefetch: Duration,
     /// One thread planned the next batch.
+    #[serde(serialize_with = "seconds")]
     pub plan: Duration,
     /// Not enough samples of a stream had arrived.
+    #[serde(serialize_with = "seconds")]
     pub input: Duration,
     /// There was work that the thread had not begun: it was waking up, waited for a core, or worked for another loader.
+    #[serde(serialize_with = "seconds")]
     pub wake: Duration,
     /// The epoch had no further work.
+    #[serde(serialize_with = "seconds")]
     pub end: Duration,
 }
 
@@ -93,13 +105,17 @@ impl IdleStats {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct SampledTime {
     /// All time that was measured.
+    #[serde(rename = "wall_s", serialize_with = "seconds")]
     pub wall: Duration,
     /// The part of it in which the thread slept: it waited for storage, a lock, a network.
+    #[serde(rename = "asleep_s", serialize_with = "seconds")]
     pub asleep: Duration,
     /// The part of it in which the thread was ready to run and every core was busy.
+    #[serde(rename = "queued_s", serialize_with = "seconds")]
     pub queued: Duration,
 }
 

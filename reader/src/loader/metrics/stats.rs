@@ -3,9 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::seconds::seconds;
 use crate::source::fetch_stats::FetchStats;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
@@ -24,16 +27,20 @@ use crate::source::fetch_stats::FetchStats;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct StageStats {
     /// `plan`, `read`, `decode`, `batch`, `upload` (if batches go to a device), `transform` (if the consumer transforms
     /// them) or `consumer`.
     pub name: &'static str,
     /// Time spent working.
+    #[serde(rename = "busy_s", serialize_with = "seconds")]
     pub busy: Duration,
     /// Time spent waiting for the stage before: with a high value, this stage is not the bottleneck.
+    #[serde(rename = "waiting_input_s", serialize_with = "seconds")]
     pub waiting_input: Duration,
     /// Time spent waiting for the stage after it.
+    #[serde(rename = "waiting_output_s", serialize_with = "seconds")]
     pub waiting_output: Duration,
     /// Reads of `read`, samples of `decode`, batches of all others.
     pub items: u64,
@@ -56,7 +63,8 @@ pub struct StageStats {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct RingStats {
     /// Batches that were requested.
     pub requests: u64,
@@ -93,7 +101,8 @@ impl RingStats {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct DecoderStats {
     /// The decoder, in one line.
     pub about: String,
@@ -104,8 +113,10 @@ pub struct DecoderStats {
     /// Why it refused the first of them.
     pub why: Option<String>,
     /// Time in which the upload waited for the decoder alone.
+    #[serde(rename = "waited_s", serialize_with = "seconds")]
     pub waited: Duration,
     /// Time that the CPU needed for refused pictures, in the thread that uploads.
+    #[serde(rename = "redone_s", serialize_with = "seconds")]
     pub redone: Duration,
     /// The device's share of the pictures of the first column, of a thousand.
     pub share: u16,
@@ -143,10 +154,12 @@ pub(crate) struct Setting {
 /// let loader = Loader::builder(shards).bytes("txt").build()?;
 /// loader.epoch(0).for_each(drop);
 /// println!("{}", loader.stats()); // a table, and what limits the rate
+/// println!("{}", serde_json::to_string(&loader.stats()).unwrap()); // one line for a log, with the names of Python
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Threads that may work for this loader at once.
     pub threads: usize,
@@ -247,11 +260,11 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = |d: Duration| format!("{:.3}", d.as_secs_f64());
+        let shown = |d: Duration| format!("{:.3}", d.as_secs_f64());
         writeln!(f, "stage      busy s  wait input s  wait output s       items         bytes")?;
         for s in &self.stages {
             let (busy, input, output) =
-                (seconds(s.busy), seconds(s.waiting_input), seconds(s.waiting_output));
+                (shown(s.busy), shown(s.waiting_input), shown(s.waiting_output));
             let bytes = format!("{:.1} MB", s.bytes as f64 / 1e6);
             writeln!(f, "{:<9}{busy:>8}{input:>14}{output:>15}{:>12}{bytes:>14}", s.name, s.items)?;
         }
@@ -268,11 +281,11 @@ impl fmt::Display for Stats {
         if self.calls.count > 0 {
             let Calls { count, busy, waiting } = self.calls;
             let of_threads = 100.0 * share(self.calls.time().as_secs_f64(), self.threads_time());
-            write!(f, "Own functions: {count} calls, {} s, ", seconds(busy))?;
+            write!(f, "Own functions: {count} calls, {} s, ", shown(busy))?;
             writeln!(
                 f,
                 "{} s waiting to be let in; {of_threads:.0} % of the threads' time",
-                seconds(waiting)
+                shown(waiting)
             )?;
         }
         if let Some(fetch) = &self.fetch {

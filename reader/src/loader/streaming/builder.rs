@@ -47,6 +47,7 @@ use crate::stream::{Refusal, Stream};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct StreamLoaderBuilder {
     stream: Stream,

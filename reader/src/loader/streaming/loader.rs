@@ -1,6 +1,7 @@
 //! `StreamLoader`: batches of a stream, epoch after epoch, without what needs an index.
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -212,6 +213,8 @@ impl Iterator for StreamEpoch {
         next
     }
 }
+
+impl FusedIterator for StreamEpoch {}
 
 impl fmt::Debug for StreamEpoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,5 @@
 //! The output beside a slow and plain oracle, pixel by pixel.
 
-use image::metadata::Orientation;
-
 use crate::column::DType;
 use crate::picture::output::*;
 
@@ -27,7 +25,7 @@ fn each(mut with: impl FnMut(&Picture<'_>)) {
                 for layout in [Layout::Hwc, Layout::Chw] {
                     for size in [ImageSize::new(70, 5), ImageSize::new(5, 70), ImageSize::new(1, 1)]
                     {
-                        let turn = Turn::of(Orientation::from_exif(exif).unwrap()).and_flip(flip);
+                        let turn = Turn::of_exif(exif).and_flip(flip);
                         with(&Picture {
                             bytes: &bytes,
                             channels,

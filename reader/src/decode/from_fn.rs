@@ -1,0 +1,71 @@
+//! `decode_fn`: a closure as a decoder.
+
+use std::fmt;
+
+use crate::column::{Row, RowShape};
+use crate::decode::{Decode, Sample, Scratch};
+use crate::error::Result;
+
+/// A decoder that is a closure; made by [`decode_fn`].
+#[derive(Clone)]
+pub struct DecodeFn<F> {
+    parts: Vec<String>,
+    shape: RowShape,
+    decode: F,
+}
+
+/// A decoder of rows of `shape` from `parts`, as [`Decode::parts`] has them: `decode` writes a row, as
+/// [`Decode::decode`] does.
+///
+/// ```
+/// use tarflume::{DType, Loader, RowShape, decode_fn};
+///
+/// # fn main() -> tarflume::Result<()> {
+/// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
+/// # let shards = made.path();
+/// let length = decode_fn(["txt"], RowShape::Fixed(DType::U64, vec![]), |sample, mut row, _| {
+///     row.put(&(sample.part(0).len() as u64).to_ne_bytes())
+/// });
+/// let loader = Loader::builder(shards).column("length", length).batch(4).build()?;
+/// let batch = loader.epoch(0).next().unwrap()?;
+/// assert_eq!(batch.column("length")?.elements::<u64>()?, [7; 4]); // "photo 0" has seven bytes
+/// # Ok(())
+/// # }
+/// ```
+pub fn decode_fn<P, F>(
+    parts: impl IntoIterator<Item = P>,
+    shape: RowShape,
+    decode: F,
+) -> DecodeFn<F>
+where
+    P: Into<String>,
+    F: Fn(&Sample<'_>, Row<'_>, &mut Scratch) -> Result<()> + Send + Sync + 'static,
+{
+    DecodeFn { parts: parts.into_iter().map(Into::into).collect(), shape, decode }
+}
+
+impl<F> Decode for DecodeFn<F>
+where
+    F: Fn(&Sample<'_>, Row<'_>, &mut Scratch) -> Result<()> + Send + Sync + 'static,
+{
+    fn parts(&self) -> Vec<String> {
+        self.parts.clone()
+    }
+
+    fn shape(&self) -> RowShape {
+        self.shape.clone()
+    }
+
+    fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
+        (self.decode)(sample, row, scratch)
+    }
+}
+
+impl<F> fmt::Debug for DecodeFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodeFn")
+            .field("parts", &self.parts)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
