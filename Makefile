@@ -10,6 +10,7 @@
 #   make screenshots  make the pictures of docs/VIEW.md
 #   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
+#   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
 #   make check   lint, site, test, explore, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
 #   make site    build the docs site and check every link: target/site/index.html
@@ -41,7 +42,7 @@ BROWSERVENV := .venv-browser
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser screenshots demo test busy idle faults explore python wheel clients clusters check lint fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser screenshots demo test busy idle faults explore miri python wheel clients clusters check lint fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
 # `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
 DEMO_PROFILE ?= demo
@@ -76,6 +77,16 @@ faults:
 explore:
 	$(CARGO) test -p tarflume --locked --features shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
+
+# Miri interprets every access to memory. It maps no files, calls no C library and has few instructions of AVX-512: tests of
+# these are ignored there, and others take fewer rounds. The kernels run with the features that are named here.
+MIRI_RUST ?= nightly-2026-05-20
+MIRI_FEATURES ?= $(if $(filter x86_64,$(shell uname -m)),+sse4.1$(comma)+avx2$(comma)+bmi1$(comma)+bmi2$(comma)+lzcnt$(comma)+movbe$(comma)+popcnt)
+comma := ,
+miri:
+	rustup toolchain install $(MIRI_RUST) --profile minimal --component miri --component rust-src
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
+	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
 # Tests import the installed wheel, as users do.
 python: $(PYVENV)/ready $(AZURITE) tools

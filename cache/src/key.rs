@@ -13,8 +13,8 @@ impl Key {
     /// is compared.
     pub fn new(digest: [u8; 32], block: u32) -> Key {
         let word = |at: usize| {
-            let bytes = digest[at..at + 8].try_into();
-            u64::from_le_bytes(bytes.unwrap_or_default())
+            let bytes = digest[at..].first_chunk().expect("a digest has 32 bytes");
+            u64::from_le_bytes(*bytes)
         };
         Key { object: [word(0), word(8)], block }
     }

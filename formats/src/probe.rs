@@ -113,7 +113,8 @@ fn end(reader: &mut TarReader, index: &Index) -> Result<Option<Error>> {
 
 /// Returns true if another tar begins at the byte of `error`, and not bytes of no tar.
 fn is_joined(reader: &mut TarReader, error: &Error) -> Result<bool> {
-    reader.resume_at(error.place().byte.unwrap_or(0));
+    let end = error.place().byte.expect("an error after the end names the byte");
+    reader.resume_at(end);
     match reader.next_member() {
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
         next => Ok(next.is_ok()),

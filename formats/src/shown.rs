@@ -163,23 +163,33 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
+/// What a value must be for [`json`] and [`json_lines`].
+const SERIALIZES: &str = "a value of texts, numbers, lists, and maps by texts serializes";
+const UTF8: &str = "JSON is UTF-8";
+
 /// Returns a value as JSON on one line, with hostile characters as `\u` escapes: the text differs
 /// from `serde_json`'s, the value is the same.
+///
+/// # Panics
+/// Panics if `value` has a key that is no text, or does not serialize.
 pub fn json(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let written =
         value.serialize(&mut Serializer::with_formatter(&mut out, Escaped(CompactFormatter)));
-    debug_assert!(written.is_ok(), "values without odd keys always serialize");
-    String::from_utf8(out).unwrap_or_default()
+    written.expect(SERIALIZES);
+    String::from_utf8(out).expect(UTF8)
 }
 
 /// As [`json`], pretty-printed.
+///
+/// # Panics
+/// As [`json`].
 pub fn json_lines(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let pretty = Escaped(PrettyFormatter::new());
     let written = value.serialize(&mut Serializer::with_formatter(&mut out, pretty));
-    debug_assert!(written.is_ok(), "values without odd keys always serialize");
-    String::from_utf8(out).unwrap_or_default()
+    written.expect(SERIALIZES);
+    String::from_utf8(out).expect(UTF8)
 }
 
 /// Formats as `F`, but escapes hostile characters in strings.

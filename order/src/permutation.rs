@@ -90,7 +90,8 @@ impl Permutation {
         assert!(x < self.len(), "thing {x} of {}", self.len());
         match &self.0 {
             Kind::Table { table, .. } => {
-                table.iter().position(|&t| u64::from(t) == x).unwrap_or_default() as u64
+                let place = table.iter().position(|&t| u64::from(t) == x);
+                place.expect("a permutation has each of its things") as u64
             }
             Kind::Feistel(feistel) => feistel.place_of(x),
         }

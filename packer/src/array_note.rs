@@ -1,9 +1,14 @@
 //! `ArrayNote`: the types and shapes of arrays among the parts of an export, so that a build of the same files has them
 //! again. Other readers pass over it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tarflume_formats::Column;
+use tarflume_formats::shown::ShowPath;
+
+use crate::failure::Failure;
 
 /// The name of the note: among the fields of an index, and of a footer of Parquet.
 pub(crate) const KEY: &str = "tarflume";
@@ -31,15 +36,21 @@ impl ArrayNote {
         (!columns.is_empty()).then_some(ArrayNote { columns })
     }
 
-    /// Returns the note of an index; an empty one if it has none, or one of another form.
-    pub(crate) fn of_index(index: &[u8]) -> ArrayNote {
-        let noted = serde_json::from_slice(index).ok().and_then(|noted: Noted| noted.note);
-        noted.unwrap_or_default()
+    /// Returns the note of an index at `path`; an empty one if it has none.
+    ///
+    /// # Errors
+    /// Returns an error for a note of another form: its arrays would become bytes without type and shape.
+    pub(crate) fn of_index(index: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
+        let noted: Noted = serde_json::from_slice(index).map_err(|why| refused(path, &why))?;
+        Ok(noted.note.unwrap_or_default())
     }
 
-    /// Returns the note in the footer of a Parquet file.
-    pub(crate) fn of_footer(text: Option<&str>) -> ArrayNote {
-        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    /// Returns the note in the footer of a Parquet file, or in a file beside others.
+    ///
+    /// # Errors
+    /// As [`ArrayNote::of_index`].
+    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
+        serde_json::from_slice(text).map_err(|why| refused(path, &why))
     }
 
     /// Returns the note as JSON.
@@ -54,6 +65,14 @@ impl ArrayNote {
         array_bytes(&column.kind, shape)?;
         Some(column)
     }
+}
+
+fn refused(path: &Path, why: &serde_json::Error) -> Failure {
+    Failure::bad_data(format!(
+        "{}: the note '{KEY}' about its arrays is not one that this version reads ({why}); without it they would be \
+         bytes without type and shape: pack with the version that exported them, or remove the note",
+        path.shown()
+    ))
 }
 
 /// Returns the bytes of an array of this type and shape; `None` for another type, and for more than 64 bits hold.
@@ -80,18 +99,29 @@ mod tests {
     fn a_note_is_read_as_it_was_written() {
         let note = ArrayNote::new([column("x.raw", "float32", &[2, 3])]).unwrap();
         let index = json!({"chunks": [], KEY: note.json()}).to_string();
-        assert_eq!(ArrayNote::of_index(index.as_bytes()), note);
-        assert_eq!(ArrayNote::of_footer(Some(&note.json().to_string())), note);
+        let path = Path::new("index.json");
+        assert_eq!(ArrayNote::of_index(index.as_bytes(), path).unwrap(), note);
+        assert_eq!(ArrayNote::parse(note.json().to_string().as_bytes(), path).unwrap(), note);
         assert_eq!(note.array("x.raw"), Some(&column("x.raw", "float32", &[2, 3])));
         assert_eq!(note.array("y.raw"), None);
         assert_eq!(ArrayNote::new([]), None);
     }
 
     #[test]
-    fn a_note_of_another_form_is_none() {
-        for index in [&b"{}"[..], b"[", br#"{"tarflume": 3}"#, br#"{"tarflume": null}"#] {
-            assert_eq!(ArrayNote::of_index(index), ArrayNote::default());
+    fn a_note_of_another_form_is_an_error_and_odd_arrays_are_none() {
+        let of_index = |index: &[u8]| ArrayNote::of_index(index, Path::new("a/index.json"));
+        for index in [&b"{}"[..], br#"{"tarflume": null}"#] {
+            assert_eq!(of_index(index).unwrap(), ArrayNote::default());
         }
+        for index in [&br#"{"tarflume": 3}"#[..], br#"{"tarflume": {"columns": 3}}"#] {
+            let failure = of_index(index).unwrap_err();
+            assert!(
+                failure.text.starts_with("a/index.json: the note 'tarflume'"),
+                "{}",
+                failure.text
+            );
+        }
+        assert!(ArrayNote::parse(b"[", Path::new("tarflume.json")).is_err());
         let odd = ArrayNote::new([
             column("a", "complex64", &[1]),
             column("b", "int64", &[1 << 32, 1 << 32]),

@@ -248,7 +248,7 @@ impl<'a> Side<'a> {
     }
 
     fn key(&self, ordinal: u64) -> Result<String> {
-        Ok(self.sample(ordinal, |sample| Ok(sample.shown_key()))?.unwrap_or_default())
+        Ok(self.sample(ordinal, |sample| Ok(sample.shown_key()))?.expect(LISTED))
     }
 
     fn parts(&self, ordinal: u64) -> Result<Vec<KnownPart>> {
@@ -258,9 +258,11 @@ impl<'a> Side<'a> {
             };
             sample.parts().map(|part| part.map(known)).collect()
         });
-        Ok(parts?.unwrap_or_default())
+        Ok(parts?.expect(LISTED))
     }
 }
+
+const LISTED: &str = "the ordinal is that of a row";
 
 /// The digest of a sample's parts, whatever their order.
 fn digest(sample: &Sample<'_>, checksums: bool) -> Result<u128> {

@@ -145,7 +145,7 @@ impl Expect {
     pub fn to_json(&self) -> String {
         let mut text = String::from("{\n");
         let mut fields = Vec::new();
-        let value = serde_json::to_value(self).unwrap_or_default(); // texts and numbers
+        let value = serde_json::to_value(self).expect("texts and numbers serialize");
         let order = [
             "format",
             "samples",

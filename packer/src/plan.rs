@@ -219,7 +219,7 @@ impl<'a> Dealt<'a> {
         let mut order = Vec::with_capacity(samples);
         let mut of = of.into_iter();
         self.each(|spot, sample| {
-            order.push((place(&sample.key), spot, of.next().unwrap_or_default()));
+            order.push((place(&sample.key), spot, of.next().expect("each sample has a split")));
         });
         order.par_sort_unstable();
         order.truncate(limit);
@@ -340,7 +340,7 @@ pub(crate) fn encode_plan<W: Write>(
     }
     stream_shards(dealt, terms, &numbers, &mut writer)?;
     let roots = terms.roots.iter().map(|r| r.to_string_lossy().into_owned()).collect();
-    let options = serde_json::to_value(terms.shape).unwrap_or_default(); // strings and numbers only
+    let options = serde_json::to_value(terms.shape).expect("texts and numbers serialize");
     let (_, foot) = writer.finish(TOOL.into(), roots, options, problems)?;
     Ok(foot)
 }

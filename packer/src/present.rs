@@ -134,8 +134,7 @@ impl Present {
                         Attached::Nothing
                     }
                     (Met::CaseOnly(ordinal), Action::Refuse) => {
-                        let other =
-                            self.sample(ordinal)?.map(|s| s.shown_key()).unwrap_or_default();
+                        let other = self.sample(ordinal)?.expect("its key was found").shown_key();
                         let reason = format!(
                             "its key differs from '{other}' of the data set only in case; rename it"
                         );

@@ -178,7 +178,7 @@ impl Problem {
 
     /// Returns the problem as a JSON value.
     pub fn to_value(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default() // strings and numbers only
+        serde_json::to_value(self).expect("texts and numbers serialize")
     }
 }
 

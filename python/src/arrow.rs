@@ -136,7 +136,7 @@ struct RowsHeld {
 }
 
 fn c_text(text: &str) -> CString {
-    CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
+    CString::new(text.replace('\0', "\u{fffd}")).expect("zero bytes were replaced")
 }
 
 fn schema_of(field: &Field) -> CSchema {

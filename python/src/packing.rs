@@ -113,7 +113,7 @@ impl Work {
     pub(crate) fn verify(paths: Vec<PathBuf>, options: verify::Options) -> PyResult<Work> {
         Work::begin("verify", options.stop.clone(), move |counters| {
             let report = verify::verify(&paths, &options, &|n| counters.add(n))?;
-            let value = serde_json::to_value(&report).unwrap_or_default(); // words and numbers only
+            let value = serde_json::to_value(&report).expect("texts and numbers serialize");
             Ok(json!({"report": value, "text": report.to_string()}))
         })
     }
@@ -149,7 +149,7 @@ impl Work {
         Work::begin("tokens", request.stop.clone(), move |counters| {
             let mut built = tokens::build(&request, &counters.tokens)?;
             built.report.notices.iter_mut().for_each(|notice| *notice = keywords(notice));
-            let report = serde_json::to_value(&built.report).unwrap_or_default(); // words and numbers only
+            let report = serde_json::to_value(&built.report).expect("texts and numbers serialize");
             Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
         })
     }

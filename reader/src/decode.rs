@@ -141,7 +141,9 @@ pub trait Decode: Send + Sync + 'static {
     /// threads, ranks and resumes do not change it.
     ///
     /// # Errors
-    /// The part can't be decoded. The text says why; the caller adds path, byte and key.
+    /// The part can't be decoded. The text says why; the caller adds path, byte and key. Errors of [`Scratch`] and of
+    /// decoders that this one wraps are returned, or are the source of the error: the loader reads there whether the
+    /// decoder is at fault, or an excerpt of the part.
     fn decode(&self, sample: &Sample<'_>, row: Row<'_>, scratch: &mut Scratch) -> Result<()>;
 
     /// True if [`Sample::entry_points`] shall have the entry points of JPEGs whose sidecar has them. A decoder that

@@ -79,6 +79,19 @@ struct ErrorFields {
     text: String,
     /// Shared, because errors of the operating system can't be cloned.
     source: Option<Arc<dyn error::Error + Send + Sync>>,
+    fault: DecodeFault,
+}
+
+/// What an error of a decoder is about. It decides what a loader does with the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum DecodeFault {
+    /// The sample: the policy for bad samples applies.
+    #[default]
+    Sample,
+    /// An excerpt of the sample's part: the whole part may be decoded.
+    Excerpt,
+    /// The decoder, which reserves memory in a way that could block other threads. No sample is bad.
+    Decoder,
 }
 
 /// The result of every fallible call in this crate.
@@ -92,6 +105,7 @@ impl Error {
             place: Place::default(),
             text: text.into(),
             source: None,
+            fault: DecodeFault::Sample,
         }))
     }
 
@@ -133,6 +147,27 @@ impl Error {
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.0.place.key.get_or_insert_with(|| key.into());
         self
+    }
+
+    /// States what the error of a decoder is about. A mistake of the decoder stays one.
+    pub(crate) fn with_fault(mut self, fault: DecodeFault) -> Self {
+        if self.fault() != DecodeFault::Decoder {
+            self.0.fault = fault;
+        }
+        self
+    }
+
+    /// What the error of a decoder is about: itself, or the error of this type below it, as a decoder that wraps another
+    /// one returns it.
+    pub(crate) fn fault(&self) -> DecodeFault {
+        let mut below = error::Error::source(self);
+        while let Some(error) = below.filter(|_| self.0.fault == DecodeFault::Sample) {
+            if let Some(inner) = error.downcast_ref::<Error>() {
+                return inner.fault();
+            }
+            below = error.source();
+        }
+        self.0.fault
     }
 
     /// Prefixes the text with the name of the column.
@@ -206,7 +241,7 @@ impl From<formats::Error> for Error {
             Arc::new(copy) as Arc<dyn error::Error + Send + Sync>
         });
         let (place, text) = (error.place().clone(), error.text().to_string());
-        Error(Box::new(ErrorFields { kind, place, text, source }))
+        Error(Box::new(ErrorFields { kind, place, text, source, fault: DecodeFault::Sample }))
     }
 }
 
@@ -293,6 +328,21 @@ mod tests {
         let source = error::Error::source(&clone).unwrap().downcast_ref::<io::Error>();
         assert_eq!(source.unwrap().raw_os_error(), Some(5));
         assert!(clone.is_machine());
+    }
+
+    #[test]
+    fn the_fault_of_a_decoder_is_found_below_the_error_that_wraps_it() {
+        use DecodeFault as F;
+        let plain = || Error::new(ErrorKind::Decode, "no JPEG");
+        assert_eq!(plain().fault(), F::Sample);
+        for fault in [F::Excerpt, F::Decoder] {
+            let wrapped = plain().with_source(io::Error::other(plain()));
+            assert_eq!(wrapped.fault(), F::Sample);
+            let inner = plain().with_fault(fault).of_column("image").with_key("k");
+            assert_eq!(plain().with_source(inner).fault(), fault);
+        }
+        let mistake = plain().with_source(plain().with_fault(F::Decoder));
+        assert_eq!(mistake.with_fault(F::Excerpt).fault(), F::Decoder);
     }
 
     #[test]

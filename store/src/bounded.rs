@@ -21,14 +21,20 @@ pub(crate) struct TooLong {
     most: u64,
 }
 
+#[cfg(test)]
 impl TooLong {
-    /// The beginning of its text.
-    pub(crate) const TEXT: &str = "the answer has more than";
+    pub(crate) fn of(most: u64) -> TooLong {
+        TooLong { most }
+    }
 }
 
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} bytes, which is the limit of what is read of it", TooLong::TEXT, self.most)
+        write!(
+            f,
+            "the answer has more than {} bytes, which is the limit of what is read of it",
+            self.most
+        )
     }
 }
 

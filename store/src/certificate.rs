@@ -7,9 +7,6 @@ use std::io;
 use object_store::client::{HttpError, HttpErrorKind};
 use rustls::CertificateError;
 
-/// What [`Unaccepted`] says first.
-pub(crate) const UNACCEPTED: &str = "the certificate of the server is not accepted";
-
 /// A certificate that is not accepted, and why.
 #[derive(Debug)]
 pub(crate) struct Unaccepted(CertificateError);
@@ -44,7 +41,8 @@ impl Unaccepted {
 
 impl fmt::Display for Unaccepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{UNACCEPTED} ({}); {}", self.0, self.remedy())
+        let remedy = self.remedy();
+        write!(f, "the certificate of the server is not accepted ({}); {remedy}", self.0)
     }
 }
 
@@ -74,7 +72,8 @@ mod tests {
         let judged = Unaccepted::judged(outer);
         assert_eq!(judged.kind(), HttpErrorKind::Unknown);
         let text = judged.source().unwrap().to_string();
-        assert!(text.starts_with(UNACCEPTED) && text.contains("SSL_CERT_FILE"), "{text}");
+        let start = "the certificate of the server is not accepted (";
+        assert!(text.starts_with(start) && text.contains("SSL_CERT_FILE"), "{text}");
         let other = HttpError::new(HttpErrorKind::Connect, io::Error::other("refused"));
         assert_eq!(Unaccepted::judged(other).kind(), HttpErrorKind::Connect);
     }

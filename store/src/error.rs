@@ -4,9 +4,7 @@
 
 use std::fmt;
 
-use crate::bounded::TooLong;
-use crate::certificate::UNACCEPTED;
-use crate::first_contact::UNREACHABLE;
+use crate::cause::Cause;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -73,6 +71,7 @@ impl Error {
             return own.clone();
         }
         let text = chain(error);
+        let cause = Cause::of(error);
         match error {
             E::NotFound { .. } => {
                 Error::new(ErrorKind::Missing, url, "the store has no such object")
@@ -81,13 +80,13 @@ impl Error {
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
                 Error::new(ErrorKind::Refused, url, refusal(doing, &text))
             }
-            E::NotSupported { .. } if text.contains("Range request") => {
-                Error::other(doing, url, &text)
+            E::NotSupported { .. } if cause == Some(Cause::NoRanges) => {
+                Error::other(doing, url, &text, cause)
             }
             E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } | E::NotSupported { .. } => {
                 Error::new(ErrorKind::Usage, url, format!("cannot {doing}: {text}"))
             }
-            _ => Error::other(doing, url, &text),
+            _ => Error::other(doing, url, &text, cause),
         }
     }
 
@@ -108,32 +107,16 @@ impl Error {
         self
     }
 
-    fn other(doing: &str, url: &str, text: &str) -> Error {
-        let (kind, advice) = if METADATA.iter().any(|host| text.contains(host)) {
-            (ErrorKind::Refused, NO_CREDENTIALS)
-        } else if text.contains(UNACCEPTED) {
-            (ErrorKind::Usage, "")
-        } else if [UNREACHABLE, "client error (Connect)"].iter().any(|words| text.contains(words)) {
-            (ErrorKind::Machine, unreachable_advice(url))
-        } else if text.contains("without LOCATION") {
-            (ErrorKind::Usage, "; the bucket is in another region: set region= or AWS_REGION")
-        } else if ["non-partial", "Content-Range", "Range request"].iter().any(|w| text.contains(w))
-        {
-            (
-                ErrorKind::Answer,
-                "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \
-                 ranges",
-            )
-        } else if text.contains("Content-Length") {
-            let advice =
-                "; a proxy between here and the store seems to remove the length of answers";
-            (ErrorKind::Answer, advice)
-        } else if text.contains(TooLong::TEXT) {
-            (ErrorKind::TooLong, "")
-        } else if text.contains("Missing") || text.contains("not allowed") {
-            (ErrorKind::Usage, "")
-        } else {
-            (ErrorKind::Machine, "")
+    fn other(doing: &str, url: &str, text: &str, cause: Option<Cause>) -> Error {
+        let (kind, advice) = match cause {
+            Some(Cause::NoCredentials) => (ErrorKind::Refused, NO_CREDENTIALS),
+            Some(Cause::Certificate | Cause::Request) => (ErrorKind::Usage, ""),
+            Some(Cause::NoConnection) => (ErrorKind::Machine, unreachable_advice(url)),
+            Some(Cause::OtherRegion) => (ErrorKind::Usage, OTHER_REGION),
+            Some(Cause::NoRanges) => (ErrorKind::Answer, NO_RANGES),
+            Some(Cause::NoLength) => (ErrorKind::Answer, NO_LENGTH),
+            Some(Cause::TooLong) => (ErrorKind::TooLong, ""),
+            None => (ErrorKind::Machine, ""),
         };
         Error::new(kind, url, format!("cannot {doing}: {text}{advice}"))
     }
@@ -149,12 +132,17 @@ fn unreachable_advice(url: &str) -> &'static str {
     }
 }
 
-/// Where machines of a cloud get their credentials, if nothing else gives them.
-const METADATA: [&str; 2] = ["169.254.169.254", "metadata.google.internal"];
-
 const NO_CREDENTIALS: &str = "; no credentials were found, and the metadata service of cloud machines gives none: set \
                               AWS_PROFILE or AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS or \
                               AZURE_STORAGE_ACCOUNT_KEY, or anonymous=true for a public bucket";
+
+const OTHER_REGION: &str = "; the bucket is in another region: set region= or AWS_REGION";
+
+const NO_RANGES: &str = "; this server ignores ranges (gateways such as `rclone serve s3` do), and shards are read by \
+                         ranges";
+
+const NO_LENGTH: &str =
+    "; a proxy between here and the store seems to remove the length of answers";
 
 /// The text of [`ErrorKind::Changed`].
 pub(crate) const CHANGED: &str =
@@ -274,7 +262,10 @@ mod tests {
 
     #[test]
     fn advice_for_a_server_that_does_not_answer_names_what_its_scheme_has() {
-        let said = |url: &str| Error::other("read", url, UNREACHABLE).text().to_string();
+        let said = |url: &str| {
+            let error = Error::other("read", url, "refused", Some(Cause::NoConnection));
+            error.text().to_string()
+        };
         for (url, names) in [
             ("http://host/set/a.tar", "check the URL"),
             ("https://host/a.tar", "check the URL"),

@@ -40,7 +40,7 @@ impl FirstContact {
 }
 
 /// True if no connection was made.
-fn is_connecting(error: &HttpError) -> bool {
+pub(crate) fn is_connecting(error: &HttpError) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<reqwest::Error>());
     error.kind() == HttpErrorKind::Connect || source.is_some_and(reqwest::Error::is_connect)
 }
@@ -49,12 +49,9 @@ fn is_connecting(error: &HttpError) -> bool {
 #[derive(Debug)]
 pub(crate) struct Unreachable(HttpError);
 
-/// What [`Unreachable`] says first.
-pub(crate) const UNREACHABLE: &str = "no server answers there";
-
 impl fmt::Display for Unreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(UNREACHABLE)
+        f.write_str("no server answers there")
     }
 }
 
@@ -81,7 +78,7 @@ mod tests {
         let given_up = contact.judged(refused(), at(10));
         assert_eq!(given_up.kind(), HttpErrorKind::Unknown);
         let inner = given_up.source().unwrap();
-        assert_eq!(inner.to_string(), UNREACHABLE);
+        assert!(inner.is::<Unreachable>() && inner.to_string() == "no server answers there");
         assert!(inner.source().unwrap().source().unwrap().to_string().contains("refused"));
         let slow = HttpError::new(HttpErrorKind::Timeout, std::io::Error::other("silence"));
         assert_eq!(contact.judged(slow, at(60)).kind(), HttpErrorKind::Timeout);

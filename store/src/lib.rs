@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod bounded;
+mod cause;
 mod certificate;
 mod client;
 mod connector;

@@ -12,6 +12,7 @@ use object_store::{
 };
 
 use crate::bounded::MOST_WHOLE;
+use crate::cause;
 use crate::error::{Error, ErrorKind, Result, without_secrets};
 use crate::location::{Location, Scheme};
 use crate::metrics::{Metrics, StoreStats};
@@ -188,12 +189,8 @@ impl Store {
             let options = GetOptions { range: Some(first), ..GetOptions::default() };
             match self.inner.client.objects.get_opts(&path, options).await {
                 Ok(got) => return Ok(facts(&got.meta)),
-                Err(error) => {
-                    let error = failed(error);
-                    if !error.text().contains("416") {
-                        return Err(error);
-                    }
-                }
+                Err(error) if cause::status(&error) == Some(416) => {}
+                Err(error) => return Err(failed(error)),
             }
         }
         let meta = self.inner.client.objects.head(&path).await;

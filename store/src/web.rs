@@ -22,8 +22,7 @@ use object_store::client::{
 };
 use reqwest::Url;
 
-use crate::bounded::TooLong;
-use crate::certificate::UNACCEPTED;
+use crate::cause::Cause;
 use crate::connector::{direct, is_passing, retries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::Metrics;
@@ -180,12 +179,10 @@ fn trouble(error: &object_store::client::HttpError, ask: &Ask<'_>) -> Trouble {
         | HttpErrorKind::Timeout
         | HttpErrorKind::Interrupted => Trouble::Passing(text),
         _ => {
-            let kind = if text.contains(UNACCEPTED) {
-                ErrorKind::Usage
-            } else if text.contains(TooLong::TEXT) {
-                ErrorKind::TooLong
-            } else {
-                ErrorKind::Machine
+            let kind = match Cause::of(error) {
+                Some(Cause::Certificate) => ErrorKind::Usage,
+                Some(Cause::TooLong) => ErrorKind::TooLong,
+                _ => ErrorKind::Machine,
             };
             Trouble::Final(Error::new(kind, ask.place, format!("cannot read: {text}")))
         }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod floors;
+mod hidden;
 mod luck;
 
 use std::collections::{BTreeMap, BTreeSet};

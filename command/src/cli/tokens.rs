@@ -250,7 +250,7 @@ fn now(counter: &Counter, passed: Duration) -> (String, Value) {
 fn print(args: &Args, built: &Built) {
     let Built { manifest, report } = built;
     if args.show.is_json() {
-        let mut event = serde_json::to_value(report).unwrap_or_default(); // numbers and words only
+        let mut event = serde_json::to_value(report).expect("texts and numbers serialize");
         event["event"] = json!(if report.published_before { "skipped" } else { "published" });
         event["fill"] = json!(report.fill());
         event["shards"] = json!(manifest.shards.len());

@@ -4,9 +4,9 @@
 //! The names are those of `pack doctor --format json` and never change; they include units. Facts
 //! that a system does not provide are `None`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// All facts, before they are judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,8 +146,13 @@ pub(crate) struct Library {
     pub(crate) name: &'static str,
     /// Its use.
     pub(crate) purpose: &'static str,
-    /// Its path, if found.
+    /// Its path, if found. In JSON, bytes that are not UTF-8 are replaced by U+FFFD.
+    #[serde(serialize_with = "as_text")]
     pub(crate) path: Option<PathBuf>,
     /// True if it is on the search path of programs.
     pub(crate) on_search_path: bool,
+}
+
+fn as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(to)
 }

@@ -88,7 +88,10 @@ impl Layout {
         for fixed in &self.0 {
             let size = match fixed {
                 Some(size) => *size,
-                None => sizes.next().map_or(0, |size| u32_at(size, 0).into()),
+                None => {
+                    let size = sizes.next().expect("the head has the size of each such column");
+                    u32_at(size, 0).into()
+                }
             };
             let Some(end) = at.checked_add(size).filter(|end| *end <= sample.end) else {
                 return wrong(format!(

@@ -379,6 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri ends where memory is lacking")]
     fn a_lack_of_memory_is_an_error_of_the_machine() {
         let mut bytes = vec![1, 2, 3];
         let error = make_room(&mut bytes, 2, 1 << 62).unwrap_err();

@@ -14,6 +14,8 @@ use crate::le::{u16_at, u32_at, u64_at};
 /// Bytes of a column's record before its texts.
 const RECORD: usize = 24;
 
+const SIZED: &str = "other types have a size";
+
 /// A value, its text in the buffer of the caller.
 enum Found {
     Nothing,
@@ -121,7 +123,8 @@ impl Index {
                 Ok(Found::Text)
             }
             kind => {
-                let (size, mut bytes) = (kind.size().unwrap_or(0), [0; 8]);
+                let size = kind.size().expect(SIZED);
+                let mut bytes = [0; 8];
                 get(column.values.start + row_at * size, &mut bytes[..size])?;
                 Ok(Found::Plain(kind.number(bytes)))
             }
@@ -220,7 +223,7 @@ impl Index {
         let length = match spec.kind {
             ValueType::Bool => bits,
             ValueType::Str => (samples + 1) * 4,
-            kind => samples * kind.size().unwrap_or(0),
+            kind => samples * kind.size().expect(SIZED),
         };
         let values = at..at + length;
         let texts = match spec.kind {

@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::slot::Slot;
 
-const SLOTS: usize = 1024;
+/// Miri needs few, because it takes long.
+const SLOTS: usize = if cfg!(miri) { 16 } else { 1024 };
 
 static TABLE: Slab = Slab::new();
 
@@ -140,10 +141,13 @@ mod tests {
     /// Addresses outside every map: the tests of `map` share the table.
     const BASE: usize = 1 << 62;
 
+    /// Ranges of more than two slabs.
+    const MANY: usize = SLOTS / 2 * 5;
+
     #[test]
     fn ranges_are_found_and_forgotten_also_past_the_first_slab() {
         let slots: Vec<_> =
-            (0..2500).map(|i| claim(BASE + i * 10_000, BASE + i * 10_000 + 4096, 1)).collect();
+            (0..MANY).map(|i| claim(BASE + i * 10_000, BASE + i * 10_000 + 4096, 1)).collect();
         for (i, slot) in slots.iter().enumerate() {
             let start = BASE + i * 10_000;
             for address in [start, start + 4095] {
@@ -154,7 +158,7 @@ mod tests {
             assert!(find(start + 4096).is_none());
         }
         slots.iter().for_each(|slot| release(slot));
-        assert!((0..2500).all(|i| find(BASE + i * 10_000).is_none()));
+        assert!((0..MANY).all(|i| find(BASE + i * 10_000).is_none()));
     }
 
     #[test]
@@ -177,13 +181,13 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..20_000 {
+                    for _ in 0..if cfg!(miri) { 40 } else { 20_000 } {
                         release(claim(low, low + 4096, 1));
                         release(claim(high, high + 4096, 1));
                     }
                 });
             }
-            for _ in 0..2_000 {
+            for _ in 0..if cfg!(miri) { 40 } else { 2_000 } {
                 assert!(find(low + (100 << 20)).is_none());
                 assert!(find(low + (512 << 20)).is_some());
             }

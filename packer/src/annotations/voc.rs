@@ -220,7 +220,7 @@ impl VocRows {
             let values = objects.iter().map(|object| field(&object.fields, name, *whole));
             json.insert(name.clone(), values.collect());
         }
-        let class = |object: &Object| self.classes.get(&object.name).copied().unwrap_or_default();
+        let class = |object: &Object| self.classes[&object.name];
         json.insert(
             "boxes".into(),
             objects.iter().map(|o| Value::from(o.corners.to_vec())).collect(),

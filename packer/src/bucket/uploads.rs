@@ -24,7 +24,7 @@ struct Note {
 
 impl Note {
     fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default() // two strings
+        serde_json::to_vec(self).expect("texts serialize")
     }
 }
 

@@ -111,7 +111,7 @@ pub(crate) struct Append {
 impl Request {
     /// The options of its plan that a scan depends on.
     pub(super) fn options_of_scan(&self) -> serde_json::Value {
-        let all = serde_json::to_value(&self.shape).unwrap_or_default(); // strings and numbers only
+        let all = serde_json::to_value(&self.shape).expect("texts and numbers serialize");
         let of_scan = [
             "names",
             "require",

@@ -117,7 +117,7 @@ impl<'a> Row<'_, 'a> {
         let bytes = self.whole(part)?;
         let Err(error) = std::str::from_utf8(bytes) else {
             // Checked again because the borrow of the error's branch would last.
-            return Ok(std::str::from_utf8(self.whole(part)?).unwrap_or_default());
+            return Ok(std::str::from_utf8(self.whole(part)?).expect("it was UTF-8 before"));
         };
         let byte = part.offset + error.valid_up_to() as u64;
         let ext = name::shown(part.ext);

@@ -54,7 +54,7 @@ pub(super) fn name_of(record: &[u8]) -> &[u8] {
 /// Decodes the name and the JSON of a record's rest.
 fn take_row(rest: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
-    let name = varint::take_bytes(rest, &mut at).unwrap_or_default(); // written by `put_row`
+    let name = varint::take_bytes(rest, &mut at).expect("`put_row` has written this record");
     (name, &rest[at..])
 }
 
@@ -74,7 +74,8 @@ pub(super) fn verdict(record: &[u8]) -> (Place, Verdict<'_>) {
             let (place, json) = Place::take(rest);
             (place, Verdict::Row(json))
         }
-        _ => (Place::take(record.get(1..).unwrap_or_default()).0, Verdict::Several),
+        Some((_, rest)) => (Place::take(rest).0, Verdict::Several),
+        None => unreachable!("a record of matches begins with its kind"),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn merged(
              pack without --label"
         ));
     }
-    let close = json.iter().rposition(|&b| b == b'}').unwrap_or(json.len());
+    let close = json.iter().rposition(|&b| b == b'}').expect("an object ends with a brace");
     let comma = if names.is_empty() { "" } else { "," };
     let start = json[..close].trim_ascii_end();
     Ok([start, comma.as_bytes(), fields.as_bytes(), b"}"].concat())

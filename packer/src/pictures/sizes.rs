@@ -38,7 +38,7 @@ impl ImageSizes {
         ];
         let missing = fields.iter().filter(|(name, _)| !object.contains_key(*name));
         let added: Vec<String> = missing.map(|(name, n)| format!("\"{name}\": {n}")).collect();
-        let end = json.iter().rposition(|&byte| byte == b'}').unwrap_or(0);
+        let end = json.iter().rposition(|&byte| byte == b'}').expect("an object ends with a brace");
         let mut out = json[..end].to_vec();
         if !object.is_empty() && !added.is_empty() {
             out.extend(b", ");

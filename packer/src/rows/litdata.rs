@@ -34,7 +34,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let path = folder.join(INDEX);
         let json = read_index(&path, "litdata")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
-        let table = table(&index, source, &ArrayNote::of_index(&json))?;
+        let table = table(&index, source, &ArrayNote::of_index(&json, &path)?)?;
         table.roles.note_left_out(&table.columns, source, &mut builder.notes);
         table.roles.notes.iter().for_each(|note| builder.notes.push(note.clone()));
         for column in table.roles.described(&table.columns) {
@@ -52,7 +52,10 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
                 true => {
                     let (zstd, sizes) = (Some(store.length()), table.sizes.clone());
                     let options = CellOptions { zstd, sizes, arrays: Vec::new() };
-                    ("samples", serde_json::to_value(&options).unwrap_or_default())
+                    (
+                        "samples",
+                        serde_json::to_value(&options).expect("texts and numbers serialize"),
+                    )
                 }
             };
             let place = (root + n as u32, folder.as_path());

@@ -35,7 +35,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
         let path = folder.join(INDEX);
         let json = read_index(&path, "mds")?;
         let index = Index::parse(&json).map_err(|e: Error| Failure::from(e.with_path(&path)))?;
-        let note = ArrayNote::of_index(&json);
+        let note = ArrayNote::of_index(&json, &path)?;
         for shard in &index.shards {
             let table = table(shard, source, &note)?;
             table.roles.note_left_out(&table.columns, source, &mut builder.notes);
@@ -45,7 +45,7 @@ pub(super) fn list(source: &SourceUrl, listing: Listing<'_, '_>) -> Result<(), F
             }
             let options = options(shard);
             let kind = if options.zstd.is_some() || !options.arrays.is_empty() {
-                ("samples", serde_json::to_value(&options).unwrap_or_default())
+                ("samples", serde_json::to_value(&options).expect("texts and numbers serialize"))
             } else {
                 ("bytes", serde_json::Value::Null)
             };

@@ -13,6 +13,8 @@ mod seen;
 mod values;
 mod walk;
 
+use std::path::Path;
+
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
@@ -84,7 +86,7 @@ fn open(source: &SourceUrl) -> Result<Vec<Table>, Failure> {
     for (n, path) in source.files.iter().enumerate() {
         let file = ParquetFile::open(path)?;
         let mut chosen = Chosen::of(source, &file, partitions.names())?;
-        keep_names(&mut chosen.parts, &note_of(&file));
+        keep_names(&mut chosen.parts, &note_of(&file, path)?);
         for part in &chosen.parts {
             file.check_leaf(part.leaf)?;
         }
@@ -222,7 +224,7 @@ fn describe(
         let (kind, shape) = (element.name.into(), Some(shape.clone()));
         columns.push(Column { name: name.clone(), kind, shape, nullable: false });
     }
-    let note = note_of(file);
+    let note = note_of(file, file.path())?;
     for part in &chosen.parts {
         // Bytes that an export of this program has noted as an array.
         if let (None, ExtRule::Fixed(name)) = (part.element, &part.ext)
@@ -254,10 +256,13 @@ fn describe(
 }
 
 /// Returns the note that an export has written into the footer.
-fn note_of(file: &ParquetFile) -> ArrayNote {
+fn note_of(file: &ParquetFile, path: &Path) -> Result<ArrayNote, Failure> {
     let pairs = file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
     let note = pairs.into_iter().find(|pair| pair.key == array_note::KEY);
-    ArrayNote::of_footer(note.and_then(|pair| pair.value.as_deref()))
+    match note.and_then(|pair| pair.value.as_deref()) {
+        Some(text) => ArrayNote::parse(text.as_bytes(), path),
+        None => Ok(ArrayNote::default()),
+    }
 }
 
 /// The rows of one file.

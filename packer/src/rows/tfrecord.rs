@@ -97,7 +97,7 @@ fn note_of(source: &SourceUrl) -> Result<ArrayNote, Failure> {
         return Ok(ArrayNote::default());
     }
     let text = files::read_whole(&path, "read")?;
-    Ok(ArrayNote::of_footer(std::str::from_utf8(&text).ok()))
+    ArrayNote::parse(&text, &path)
 }
 
 fn column_of<'a>(columns: &'a [Column], pointer: &str) -> &'a str {
@@ -135,9 +135,9 @@ fn each(
             )));
         }
         let whole = store.get(data, bytes as usize + FOOT)?;
-        let (record, foot) = whole.split_at(bytes as usize);
-        let foot = <[u8; FOOT]>::try_from(foot).unwrap_or_default(); // it has this length
-        let whole = is_whole(record, foot);
+        let ends = whole.split_last_chunk::<FOOT>();
+        let (record, foot) = ends.expect("the record was read with its foot");
+        let whole = is_whole(record, *foot);
         if !each(Record { at: data, data: record, whole })? {
             return Ok(());
         }

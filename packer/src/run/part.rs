@@ -218,7 +218,7 @@ impl<'a> Parts<'a> {
             }
             // The plan's reader has checked that the text has the part's size.
             Location::Text { .. } => {
-                space.copy_from_slice(sample.text_of(part).unwrap_or_default());
+                space.copy_from_slice(sample.text_of(part).expect("this part is a text"));
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
@@ -371,7 +371,8 @@ impl<'a> Parts<'a> {
                 self.sources.path(source)
             }
             Location::Path { .. } => {
-                self.folders.path(sample.root, sample.path_of(part).unwrap_or_default(), "")
+                let path = sample.path_of(part).expect("this part has a path");
+                self.folders.path(sample.root, path, "")
             }
             Location::File { .. } | Location::Text { .. } => {
                 self.folders.path(sample.root, &sample.source, &self.ext(part).source)

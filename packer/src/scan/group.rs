@@ -372,7 +372,7 @@ impl Grouper<'_> {
             _ => Unfit::Failed(Failure::io(error, "examine", self.path(folder, part.name))),
         })?;
         Ok(Known {
-            size: u64::try_from(stat.st_size).unwrap_or(0),
+            size: stat.st_size as u64, // as the standard library reads it
             stamp: stamp(stat.st_mtime, stat.st_mtime_nsec as i64),
             changed: last_change(&stat),
         })

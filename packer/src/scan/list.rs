@@ -212,7 +212,7 @@ impl Run {
                 _ => FoundAt::Cell(reader.number() as u32, reader.number(), reader.number() as u16),
             };
             let ext = (head >> 3) as u16;
-            let ext = exts.map_or(ext, |exts| exts.get(usize::from(ext)).copied().unwrap_or(0));
+            let ext = exts.map_or(ext, |exts| exts[usize::from(ext)]);
             sample.parts.push(FoundPart { ext, size: reader.number(), at });
         }
         reader.at
@@ -294,19 +294,20 @@ impl SampleList {
     }
 }
 
+const ENCODED: &str = "this file has encoded the run, or `Run::ends` has checked it";
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Decodes a number. This file has encoded it, or [`Run::ends`] has checked it, so it is valid.
     fn number(&mut self) -> u64 {
-        varint::take(self.bytes, &mut self.at).unwrap_or_default()
+        varint::take(self.bytes, &mut self.at).expect(ENCODED)
     }
 
     fn take(&mut self) -> &'a [u8] {
-        varint::take_bytes(self.bytes, &mut self.at).unwrap_or_default()
+        varint::take_bytes(self.bytes, &mut self.at).expect(ENCODED)
     }
 
     fn stamp(&mut self) -> u32 {

@@ -131,16 +131,16 @@ pub(crate) fn put_plain(cell: Cell, out: &mut Vec<u8>) {
 }
 
 fn put_whole(number: impl std::fmt::Display, out: &mut Vec<u8>) {
-    let _ = write!(out, "{number}"); // memory takes it
+    write!(out, "{number}").expect("memory takes all bytes");
 }
 
 fn put_number(number: f64, out: &mut Vec<u8>) {
-    let _ = serde_json::to_writer(&mut *out, &number);
+    serde_json::to_writer(&mut *out, &number).expect("numbers serialize");
 }
 
 /// Appends a text in quotes.
 pub(crate) fn put_text(text: &str, out: &mut Vec<u8>) {
-    let _ = serde_json::to_writer(&mut *out, text);
+    serde_json::to_writer(&mut *out, text).expect("texts serialize");
 }
 
 /// Appends a value with sorted keys.
@@ -172,7 +172,7 @@ pub(crate) fn put_value(value: &serde_json::Value, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         single => {
-            let _ = serde_json::to_writer(&mut *out, single);
+            serde_json::to_writer(&mut *out, single).expect("JSON serializes");
         }
     }
 }

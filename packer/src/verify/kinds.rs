@@ -40,9 +40,8 @@ pub(crate) fn in_tar(error: &Error) -> Problem {
 
 /// Converts an error found in a sidecar.
 pub(crate) fn in_index(error: &Error) -> Problem {
-    let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
-        ErrorKind::Io if missing => {
+        ErrorKind::Io if error.is_missing() => {
             let mut problem = Problem::from_error(ProblemKind::MissingIndex, error);
             let folder = shell_word(folder_of(Path::new(&problem.path)));
             problem.reason = format!("there is no sidecar; make it with `pack index {folder}`");
@@ -57,10 +56,8 @@ pub(crate) fn in_index(error: &Error) -> Problem {
 
 /// Converts an error found in a manifest.
 pub(crate) fn in_manifest(error: &Error) -> Problem {
-    let missing = error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let kind = match error.kind() {
-        ErrorKind::Io if missing => ProblemKind::MissingShard,
-        _ if error.text().contains("there is no manifest") => ProblemKind::MissingShard,
+        ErrorKind::Io if error.is_missing() => ProblemKind::MissingShard,
         ErrorKind::Io => ProblemKind::Unreadable,
         _ => ProblemKind::DamagedManifest,
     };

@@ -81,9 +81,9 @@ impl Note {
     }
 
     pub(crate) fn to_json(&self) -> Vec<u8> {
-        // Strings and numbers. The padding gives each note of a claim the same length, so a note that
+        // The padding gives each note of a claim the same length, so a note that
         // is written over another leaves no rest of it.
-        let mut json = serde_json::to_vec(self).unwrap_or_default();
+        let mut json = serde_json::to_vec(self).expect("texts and numbers serialize");
         json.resize(json.len().max(Note::LENGTH), b' ');
         json
     }

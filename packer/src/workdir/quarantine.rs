@@ -101,7 +101,7 @@ pub(crate) fn set_aside_bytes(
 
 /// Returns the contents of a reason file.
 fn reason(problem: &Problem) -> Vec<u8> {
-    let mut json = serde_json::to_vec_pretty(&problem.to_value()).unwrap_or_default();
+    let mut json = serde_json::to_vec_pretty(&problem.to_value()).expect("JSON serializes");
     json.push(b'\n');
     json
 }

@@ -50,8 +50,9 @@ impl SampleBytes {
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
-            // `SampleBytes::view` checked this range, so the source returns it again.
-            Storage::View { source, at, length } => source.view(*at, *length).unwrap_or_default(),
+            Storage::View { source, at, length } => {
+                source.view(*at, *length).expect("a source that gave a view gives it again")
+            }
             Storage::Owned { buffer, range } => &buffer[range.clone()],
         }
     }

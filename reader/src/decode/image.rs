@@ -19,7 +19,7 @@ use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
 use crate::column::{DType, PictureShape, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::picture::geometry::{Extent, ImageSize, Placement};
 use crate::picture::orientation::Turn;
 use crate::picture::output::{Elements, Layout, Picture};
@@ -311,10 +311,10 @@ impl Decode for Image {
         scratch.calls += mem::take(&mut kept.decoder.calls);
         kept.drop_large();
         scratch.put(kept);
-        if result.is_err() && sample.excerpt(0).is_some() {
-            scratch.ask_for_whole();
+        match sample.excerpt(0) {
+            Some(_) => result.map_err(|error| error.with_fault(DecodeFault::Excerpt)),
+            None => result,
         }
-        result
     }
 
     fn wants_entry_points(&self) -> bool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::blocks::Blocks;
 use super::calls::Calls;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {
@@ -17,6 +17,7 @@ pub(crate) trait Memory: Send + Sync {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`]: that much is never granted. The message states how to raise the limit.
+    /// [`crate::ErrorKind::Usage`] with the fault of the decoder: the caller holds bytes already.
     fn take(&self, held: u64, bytes: u64) -> Result<()>;
     /// Returns `bytes` bytes.
     fn give(&self, bytes: u64);
@@ -40,10 +41,6 @@ pub struct Scratch {
     beside: u64,
     /// Whether the current reservation may be exchanged for a larger one.
     outer: bool,
-    /// Whether a decoder reserved in a way that could block other threads.
-    misused: bool,
-    /// Whether an excerpt could not be used.
-    wants_whole: bool,
     /// Statistics of JPEGs since the last reset.
     pub(crate) blocks: Blocks,
     /// Statistics of user functions since the last reset.
@@ -71,8 +68,7 @@ impl Scratch {
             return self.exchange(bytes);
         }
         if let Some(memory) = &self.memory {
-            let taken = memory.take(self.reserved, bytes);
-            taken.inspect_err(|error| self.misused |= error.kind() == ErrorKind::Usage)?;
+            memory.take(self.reserved, bytes)?;
             self.reserved += bytes;
         }
         Ok(())
@@ -137,24 +133,6 @@ impl Scratch {
         if let Some(memory) = &self.memory {
             memory.give(std::mem::take(&mut self.reserved));
         }
-    }
-
-    /// True if a decoder misused reservations since the last call. That is a mistake in the decoder, and the sample is
-    /// not bad.
-    #[must_use]
-    pub(crate) fn take_misuse(&mut self) -> bool {
-        std::mem::take(&mut self.misused)
-    }
-
-    /// States that the excerpt of the sample could not be used: the whole part is to be read.
-    pub(crate) fn ask_for_whole(&mut self) {
-        self.wants_whole = true;
-    }
-
-    /// True if an excerpt could not be used since the last call.
-    #[must_use]
-    pub(crate) fn take_wants_whole(&mut self) -> bool {
-        std::mem::take(&mut self.wants_whole)
     }
 
     /// The value of type `T`, created with `Default` on first use.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::words;
@@ -61,7 +61,8 @@ words!(OnBad, "on_bad", { Error => "error", Skip => "skip", Substitute => "subst
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadSample {
-    /// Its shard.
+    /// Its shard. In JSON, bytes of the path that are not UTF-8 are replaced by U+FFFD.
+    #[serde(serialize_with = "as_text")]
     pub path: Option<PathBuf>,
     /// The byte of the shard at which the error is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +96,11 @@ impl BadSample {
             substitute,
         }
     }
+}
+
+/// Serializes a path that may have other bytes than UTF-8.
+fn as_text<S: Serializer>(path: &Option<PathBuf>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(to)
 }
 
 impl fmt::Display for BadSample {
@@ -188,6 +194,9 @@ impl BadList {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     fn bad(ordinal: u64) -> BadSample {
@@ -211,5 +220,7 @@ mod tests {
         let line = bad(7).to_string();
         let expected = r#"{"path":"a.tar","byte":512,"key":"k","reason":"no JPEG","ordinal":7}"#;
         assert_eq!(line, expected);
+        let odd = BadSample { path: Some(OsStr::from_bytes(b"a\xff.tar").into()), ..bad(7) };
+        assert_eq!(odd.to_string(), expected.replace("a.tar", "a\u{fffd}.tar"));
     }
 }

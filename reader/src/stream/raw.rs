@@ -88,23 +88,17 @@ pub(super) struct RawReader {
     origin: Origin,
     cancelled: Arc<AtomicBool>,
     at: u64,
-    failed: Option<Error>,
 }
 
 impl RawReader {
     /// Reads from `origin` until its end or until `cancelled` is set.
     pub(super) fn new(origin: Origin, cancelled: Arc<AtomicBool>) -> RawReader {
-        RawReader { origin, cancelled, at: 0, failed: None }
+        RawReader { origin, cancelled, at: 0 }
     }
 
     /// Number of bytes read.
     pub(super) fn at(&self) -> u64 {
         self.at
-    }
-
-    /// The error of the last read, if the read itself failed and not a decompressor above it.
-    pub(super) fn take_failure(&mut self) -> Option<Error> {
-        self.failed.take()
     }
 
     fn read_once(&mut self, into: &mut [u8]) -> Result<usize, Error> {
@@ -147,21 +141,18 @@ impl RawReader {
 }
 
 impl Read for RawReader {
+    /// Its errors are those of this crate, inside errors of the standard library: `io::Error::downcast` returns them
+    /// behind every decompressor.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if let Some(error) = &self.failed {
-            return Err(io::Error::other(error.text().to_string()));
-        }
         match self.read_once(into) {
             Ok(bytes) => {
                 self.at += bytes as u64;
                 Ok(bytes)
             }
             Err(error) => {
-                let text = error.text().to_string();
                 // At the start of an object it is about the whole: it is missing, or refused.
                 let is_whole = self.at == 0 && self.origin.is_object();
-                self.failed = Some(if is_whole { error } else { error.with_byte(self.at) });
-                Err(io::Error::other(text))
+                Err(io::Error::other(if is_whole { error } else { error.with_byte(self.at) }))
             }
         }
     }

@@ -38,9 +38,7 @@ impl Unpack {
     /// Returns an error if the bytes cannot be read.
     pub(super) fn new(raw: RawReader, most_window: u64) -> Result<Unpack> {
         let mut front = PeekReader { raw, piece: Vec::new(), start: 0, end: 0 };
-        if let Err(error) = front.peek(MAGIC) {
-            return Err(front.raw.take_failure().unwrap_or_else(|| unreadable(error)));
-        }
+        front.peek(MAGIC).map_err(unreadable)?;
         let form = match front.piece[front.start..front.end] {
             [0x1f, 0x8b, ..] => Compression::Gzip(Box::new(GzipMembers::new(front))),
             // A zstd frame (RFC 8878, 3.1.1), or a skippable frame (3.1.2), which parallel compressors
@@ -81,15 +79,16 @@ impl Unpack {
 
     /// Converts the error of a failed read: either the read failed or the data is invalid.
     fn failure(&mut self, cause: io::Error) -> Error {
+        let cause = match cause.downcast::<Error>() {
+            Ok(error) => return error, // the read itself failed, and not a decompressor above it
+            Err(cause) => cause,
+        };
         let (front, format) = match &mut self.form {
             Compression::Plain(front) => (front, "plain"),
             Compression::Gzip(decoder) => (decoder.get_mut(), "gzip"),
             #[cfg(feature = "zstd")]
             Compression::Zstd(decoder) => (decoder.get_mut(), "zstd"),
         };
-        if let Some(error) = front.raw.take_failure() {
-            return error;
-        }
         let byte = front.raw.at() - (front.end - front.start) as u64;
         if cause.kind() == io::ErrorKind::UnexpectedEof {
             let text = format!("the {format} data is truncated");
@@ -120,7 +119,8 @@ fn zstd(_front: PeekReader, _most_window: u64) -> Result<Compression> {
 }
 
 fn unreadable(cause: io::Error) -> Error {
-    Error::new(ErrorKind::Io, "cannot read").with_source(cause)
+    let other = |cause| Error::new(ErrorKind::Io, "cannot read").with_source(cause);
+    cause.downcast::<Error>().unwrap_or_else(other)
 }
 
 /// Packed bytes with a read buffer.

@@ -214,6 +214,29 @@ impl Decode for Twice {
     }
 }
 
+/// A decoder around [`Twice`] with words of its own.
+struct InOwnWords;
+
+impl Decode for InOwnWords {
+    fn parts(&self) -> Vec<String> {
+        Twice.parts()
+    }
+
+    fn shape(&self) -> tarflume::RowShape {
+        Twice.shape()
+    }
+
+    fn decode(
+        &self,
+        sample: &tarflume::Sample<'_>,
+        row: tarflume::Row<'_>,
+        scratch: &mut tarflume::Scratch,
+    ) -> Result<()> {
+        let decoded = Twice.decode(sample, row, scratch);
+        decoded.map_err(|e| tarflume::Error::new(ErrorKind::Decode, "it failed").with_source(e))
+    }
+}
+
 #[test]
 fn a_decoder_that_misuses_reservations_ends_the_epoch_under_every_policy() {
     let case = &cases()[0];
@@ -222,5 +245,8 @@ fn a_decoder_that_misuses_reservations_ends_the_epoch_under_every_policy() {
         let loader = Loader::builder(folder.path()).column("x", Twice).on_bad(on_bad);
         let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        let loader = Loader::builder(folder.path()).column("x", InOwnWords).on_bad(on_bad);
+        let error = loader.build().unwrap().epoch(0).find_map(Result::err).unwrap();
+        assert!(error.text().contains("it failed"), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::header::LINK;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,7 @@ async fn pages(
         let nodes: Vec<Node> = serde_json::from_slice(&answer.bytes)
             .map_err(|e| wrong(&format!("the list of files is not one of the Hub: {e}")))?;
         files.extend(nodes.into_iter().filter(|node| node.kind == "file").map(|node| node.file));
-        match next(&answer, &url) {
+        match next(&answer, &url).map_err(|text| wrong(&text))? {
             None => return Ok(files),
             Some(next) if next == url => return Err(wrong("the list of files repeats a page")),
             Some(next) => url = next,
@@ -88,14 +89,52 @@ async fn pages(
 
 /// The URL of the next page: this one with the query of the link `rel="next"`. A mirror may name
 /// the Hub itself there, which must not get the mirror's token.
-fn next(answer: &Answer, url: &Url) -> Option<Url> {
-    let links = answer.header("link")?.split(',');
-    let next = links.filter(|link| link.contains("rel=\"next\"")).find_map(|link| {
-        let (_, rest) = link.split_once('<')?;
-        rest.split_once('>').map(|(target, _)| target)
-    })?;
-    let next = url.join(next).ok()?;
+///
+/// # Errors
+/// The link to the next page cannot be read: the list would end early.
+fn next(answer: &Answer, url: &Url) -> Result<Option<Url>, String> {
+    let Some(links) = answer.headers.get(LINK) else { return Ok(None) };
+    let unread = || format!("the link to the next page of the list of files is not one: {links:?}");
+    let mut links = links.to_str().map_err(|_| unread())?.split(',');
+    let Some(link) = links.find(|link| link.contains("rel=\"next\"")) else { return Ok(None) };
+    let (_, rest) = link.split_once('<').ok_or_else(unread)?;
+    let (target, _) = rest.split_once('>').ok_or_else(unread)?;
+    let next = url.join(target).map_err(|_| unread())?;
     let mut page = url.clone();
     page.set_query(next.query());
-    Some(page)
+    Ok(Some(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue, StatusCode};
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_cannot_be_read_is_an_error_and_no_end_of_the_list() {
+        let page = Url::parse("https://mirror/api/tree/main?limit=9").unwrap();
+        let of = |link: Option<&[u8]>| {
+            let mut headers = HeaderMap::new();
+            if let Some(link) = link {
+                headers.insert(LINK, HeaderValue::from_bytes(link).unwrap());
+            }
+            next(&Answer { status: StatusCode::OK, headers, bytes: Bytes::new() }, &page)
+        };
+        let second = Url::parse("https://mirror/api/tree/main?cursor=b").unwrap();
+        for end in [None, Some(&b"<https://hub/a>; rel=\"prev\""[..])] {
+            assert_eq!(of(end), Ok(None));
+        }
+        let both = b"<https://hub/a>; rel=\"prev\", <https://hub/b?cursor=b>; rel=\"next\"";
+        assert_eq!(of(Some(both)), Ok(Some(second)));
+        for wrong in [
+            &b"https://hub/b?cursor=b; rel=\"next\""[..],
+            b"<https://hub/b?cursor=b; rel=\"next\"",
+            b"<https://[/b>; rel=\"next\"",
+            b"<https://hub/\xff>; rel=\"next\"",
+        ] {
+            assert!(of(Some(wrong)).unwrap_err().contains("next page"), "{wrong:?}");
+        }
+    }
 }

@@ -86,7 +86,7 @@ impl Tail {
 
     /// The whole answer, with the head of its beginning.
     pub(crate) fn take(&mut self) -> Answer {
-        let (status, headers) = self.head.take().unwrap_or_default();
+        let (status, headers) = self.head.take().expect("`accept` took the head of an answer");
         Answer { status, headers, bytes: Bytes::from(std::mem::take(&mut self.bytes)) }
     }
 }

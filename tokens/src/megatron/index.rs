@@ -153,9 +153,9 @@ impl Table {
         let own = self.piece.get(start..start + self.width as usize).ok_or_else(|| {
             Error::new(ErrorKind::Limit, format!("the index has no number {number} here"))
         })?;
-        let value = match self.width {
-            4 => i64::from(i32::from_le_bytes(own.try_into().unwrap_or_default())),
-            _ => i64::from_le_bytes(own.try_into().unwrap_or_default()),
+        let value = match *own {
+            [a, b, c, d] => i64::from(i32::from_le_bytes([a, b, c, d])),
+            _ => i64::from_le_bytes(own.try_into().expect("a number has 4 or 8 bytes")),
         };
         Ok((value, self.at + number * self.width))
     }

@@ -111,7 +111,8 @@ impl ValueType {
 
     /// Returns the code of the type in a sidecar.
     pub(super) fn code(self) -> u8 {
-        ValueType::ALL.iter().position(|&kind| kind == self).unwrap_or_default() as u8
+        let position = ValueType::ALL.iter().position(|&kind| kind == self);
+        position.expect("all types are listed") as u8
     }
 
     /// Returns the least and the largest whole number.

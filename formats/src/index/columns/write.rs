@@ -64,7 +64,7 @@ impl ColumnValues {
                 column.bytes[last * 8..].copy_from_slice(&value.to_le_bytes());
             }
             (kind, Value::Whole(value)) => {
-                let size = kind.size().unwrap_or(0);
+                let size = kind.size().expect("a type of whole numbers has a size");
                 column.bytes[last * size..].copy_from_slice(&value.to_le_bytes()[..size]);
             }
             _ => {}

@@ -3,8 +3,11 @@
 use super::blocks::Numbers;
 use crate::simd::Simd;
 
-/// Lengths at which vectors of 16, 32 and 64 bytes begin, end and overlap.
-const LENGTHS: std::ops::Range<usize> = 0..200;
+/// Lengths at which vectors of 16, 32 and 64 bytes begin, end and overlap. Miri takes a second for each.
+const LENGTHS: std::ops::Range<usize> = if cfg!(miri) { 60..70 } else { 0..200 };
+
+/// The length of a line of many vectors.
+const LONG: usize = if cfg!(miri) { 200 } else { 1000 };
 
 /// Runs a kernel on an `out` between other bytes, which must not change.
 fn within(length: usize, kernel: impl FnOnce(&mut [u8])) -> Vec<u8> {
@@ -26,7 +29,7 @@ fn extremes(numbers: &mut Numbers, n: usize) -> Vec<u8> {
 #[test]
 fn columns_are_doubled() {
     let mut numbers = Numbers::new(1);
-    for n in LENGTHS.chain([1000]) {
+    for n in LENGTHS.chain([LONG]) {
         let line = extremes(&mut numbers, n + 2);
         let at = |i: usize| u32::from(line[i]);
         let even = |i| (3 * at(i + 1) + at(i) + 1) / 4;
@@ -42,7 +45,7 @@ fn columns_are_doubled() {
 #[test]
 fn columns_and_rows_are_doubled() {
     let mut numbers = Numbers::new(2);
-    for n in LENGTHS.chain([1000]) {
+    for n in LENGTHS.chain([LONG]) {
         let (near, far) = (extremes(&mut numbers, n + 2), extremes(&mut numbers, n + 2));
         let at = |i: usize| 3 * u32::from(near[i]) + u32::from(far[i]);
         let even = |i| (3 * at(i + 1) + at(i) + 8) / 16;
@@ -58,7 +61,7 @@ fn columns_and_rows_are_doubled() {
 #[test]
 fn rows_are_doubled() {
     let mut numbers = Numbers::new(3);
-    for n in LENGTHS.chain([1000]) {
+    for n in LENGTHS.chain([LONG]) {
         let (near, far) = (extremes(&mut numbers, n), extremes(&mut numbers, n));
         for bias in [1, 2] {
             let mean = |i: usize| (3 * u32::from(near[i]) + u32::from(far[i]) + bias) / 4;
@@ -80,6 +83,7 @@ fn color(y: u8, cb: u8, cr: u8) -> [u8; 3] {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "all pairs; the lines of every length take the same paths")]
 fn every_pair_of_chroma_gives_its_color() {
     let cr: Vec<_> = (0..=255).collect();
     for cb in 0..=255 {
@@ -113,7 +117,7 @@ fn every_color_is_exact() {
 #[test]
 fn color_lines_of_every_length() {
     let mut numbers = Numbers::new(4);
-    for n in LENGTHS.chain([1000]) {
+    for n in LENGTHS.chain([LONG]) {
         let [y, cb, cr] = std::array::from_fn(|_| extremes(&mut numbers, n));
         let want: Vec<_> = (0..n).flat_map(|i| color(y[i], cb[i], cr[i])).collect();
         let gray: Vec<_> = y.iter().flat_map(|&y| [y; 3]).collect();

@@ -24,6 +24,8 @@ pub(crate) struct CocoRows {
     group: Vec<Vec<u8>>,
 }
 
+const WRITTEN: &str = "`stream` has written this record";
+
 /// A record of the sort.
 struct Record<'a> {
     is_annotation: bool,
@@ -36,13 +38,13 @@ struct Record<'a> {
 impl Record<'_> {
     fn parse(bytes: &[u8]) -> Record<'_> {
         let mut at = 1;
-        let number = varint::take(bytes, &mut at).unwrap_or_default(); // written by `stream`
-        let id = varint::take_bytes(bytes, &mut at).unwrap_or_default();
+        let number = varint::take(bytes, &mut at).expect(WRITTEN);
+        let id = varint::take_bytes(bytes, &mut at).expect(WRITTEN);
         Record { is_annotation: bytes[0] == 1, number, id, json: &bytes[at..] }
     }
 
     fn object(&self) -> Map<String, Value> {
-        serde_json::from_slice(self.json).unwrap_or_default() // written by `stream`
+        serde_json::from_slice(self.json).expect(WRITTEN)
     }
 }
 

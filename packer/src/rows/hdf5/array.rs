@@ -237,14 +237,15 @@ impl H5Array {
             self.slab = Some(Slab { first, rows: read? });
         }
         let skip = (row - first) as usize;
-        match self.slab.as_ref().map(|slab| &slab.rows) {
-            Some(SlabRows::Numbers(bytes)) => {
+        let slab = self.slab.as_ref().expect("it was read above");
+        let value = match &slab.rows {
+            SlabRows::Numbers(bytes) => {
                 let size = self.row_bytes as usize;
-                Ok(bytes.get(skip * size..(skip + 1) * size).unwrap_or_default())
+                bytes.get(skip * size..(skip + 1) * size)
             }
-            Some(SlabRows::Values(values)) => Ok(values.get(skip).map_or(&[], Vec::as_slice)),
-            None => Ok(&[]), // it was set above
-        }
+            SlabRows::Values(values) => values.get(skip).map(Vec::as_slice),
+        };
+        value.ok_or_else(|| Error::InvalidData(format!("it ends before row {row}")))
     }
 
     fn read(&self, first: u64, rows: u64) -> Result<SlabRows> {
@@ -303,7 +304,7 @@ impl H5Array {
     /// Reads numbers as they are in the file.
     fn numbers<const N: usize>(&self, selected: &SliceInfo) -> Result<Vec<u8>> {
         let array = self.dataset.read_slice::<Number<N>>(selected)?;
-        let numbers = array.as_slice().unwrap_or_default(); // it is in row-major order
+        let numbers = array.as_slice().expect("the library gives arrays in row-major order");
         let mut bytes = Vec::with_capacity(numbers.len() * N);
         for number in numbers {
             bytes.extend_from_slice(&number.0);

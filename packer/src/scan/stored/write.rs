@@ -62,7 +62,7 @@ pub(crate) fn write(
         crc: out.crc.value(),
     };
     let foot_at = out.at;
-    let json = serde_json::to_vec(&foot).unwrap_or_default(); // strings and numbers
+    let json = serde_json::to_vec(&foot).expect("texts and numbers serialize");
     let mut tail = json.clone();
     tail.extend(foot_at.to_le_bytes());
     tail.extend((json.len() as u64).to_le_bytes());

@@ -67,7 +67,7 @@ impl Kernels {
                 return Ok((kernels, warning));
             }
         }
-        let source = CString::new(SOURCE).unwrap_or_default();
+        let source = CString::new(SOURCE).expect("the source has no zero byte");
         let mut last = Error::new(ErrorKind::Device, "no target");
         // A compiler may be older than the GPU; a newer one may be installed, too.
         for compiler in Nvrtc::find(libraries)? {
@@ -95,7 +95,7 @@ impl Kernels {
         let module = unsafe { result::module::load_data(code.as_ptr().cast()) }?;
         let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
         for entry in ENTRIES {
-            let name = CString::new(entry).unwrap_or_default();
+            let name = CString::new(entry).expect("names have no zero byte");
             // SAFETY: the module was loaded above.
             let found = unsafe { result::module::get_function(module, name) }?;
             kernels.entries.insert(entry, found as usize);
@@ -112,7 +112,7 @@ impl Kernels {
         launch: &Launch,
         stream: sys::CUstream,
     ) -> std::result::Result<(), DriverError> {
-        let entry = self.entries.get(launch.entry).copied().unwrap_or(0);
+        let entry = self.entries[launch.entry];
         let mut values = [0u64; MOST];
         let mut pointers = [std::ptr::null_mut::<c_void>(); MOST];
         let slots = values.iter_mut().zip(&mut pointers);

@@ -147,7 +147,8 @@ impl Nvrtc {
             }
             Target::Portable(capability) => (format!("compute_{capability}"), self.ptx),
         };
-        let option = CString::new(format!("--gpu-architecture={option}")).unwrap_or_default();
+        let option = CString::new(format!("--gpu-architecture={option}"));
+        let option = option.expect("an option has no zero byte");
         // SAFETY: a valid program; one option, which ends in a zero byte.
         let compiled = unsafe { (self.compile)(program, 1, &option.as_ptr()) };
         let result = self.check(&format!("compiling with {}", option.to_string_lossy()), compiled);

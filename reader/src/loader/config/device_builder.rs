@@ -205,7 +205,8 @@ impl DeviceLoaderBuilder {
 
 /// Bytes that the first part with one of these extensions takes in device memory, of all samples of `order`.
 fn lengths(dataset: &Dataset, order: &Order, parts: &[String]) -> Result<u64> {
-    let mut resident = vec![false; usize::try_from(dataset.len()).unwrap_or(0)];
+    let mut resident =
+        vec![false; usize::try_from(dataset.len()).expect("a resident data set fits memory")];
     order.cursor(0, 0)?.for_each(|draw| resident[draw.ordinal as usize] = true);
     let mut all = 0u64;
     dataset.filter(|facts| {

@@ -17,7 +17,7 @@ use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
 use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::Lease;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
 use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
@@ -151,8 +151,10 @@ impl HybridDecoder {
             let column = &self.columns.columns[picture.column];
             let error = placed(&device.host, content, picture.row, error).of_column(&column.name);
             // A mistake of the decoder would make every sample bad, so no policy applies.
-            let misused = self.scratch.take_misuse();
-            let on_bad = if misused { OnBad::Error } else { device.host.source.on_bad() };
+            let on_bad = match error.fault() {
+                DecodeFault::Decoder => OnBad::Error,
+                _ => device.host.source.on_bad(),
+            };
             bad.add(on_bad, picture.row, error)?;
         }
         device.counters.lock().redone += watch.elapsed();
@@ -167,16 +169,15 @@ impl HybridDecoder {
     fn redo_one(&mut self, content: &mut Content, picture: DevicePicture) -> Result<()> {
         let columns = self.columns.clone();
         let HybridColumn { number, decode, .. } = &columns.columns[picture.column];
-        let ordinal = ordinal(content, picture.row).unwrap_or(0);
+        let ordinal = ordinal(content, picture.row).expect("a row of the slab is that of a sample");
         let key = key(&content.slab, picture.row).to_vec();
         let row = content.slab.row_mut(*number, picture.row);
         // The JPEG is in the row that its pixels replace.
-        let jpeg = jpeg_of(&picture.head, row).unwrap_or_default().to_vec();
+        let jpeg = jpeg_of(&picture.head, row).ok_or_else(lost)?.to_vec();
         let parts = [("", &jpeg[..])];
         let seed = picture.head.seed();
         let sample = Sample { key: &key, ordinal, seed, parts: &parts, ..Sample::default() };
         let scratch = &mut self.scratch;
-        _ = scratch.take_misuse();
         let decoded = catch_panic("the decoder", || decode.write_on_host(&sample, row, scratch));
         scratch.release();
         self.device.host.counters.count(scratch);
@@ -221,6 +222,10 @@ fn number_pictures(
     }
 }
 
+fn lost() -> Error {
+    Error::new(ErrorKind::Device, "a row's head was lost on its way")
+}
+
 /// Calls the device's decoder for all pictures.
 fn decode_on_device(
     driver: &dyn Driver,
@@ -243,6 +248,5 @@ fn decode_on_device(
         Some(Compressed { bytes: jpeg_of(head, bytes?)?, target })
     };
     let all: Option<Vec<_>> = pictures.iter().map(compressed).collect();
-    let lost = || Error::new(ErrorKind::Device, "a row's head was lost on its way");
     driver.decode(&all.ok_or_else(lost)?)
 }

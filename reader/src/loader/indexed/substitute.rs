@@ -2,7 +2,7 @@
 //!
 //! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
 
-use crate::error::{Error, Result};
+use crate::error::{DecodeFault, Error, Result};
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::loader::indexed::sample::{FetchedSample, item_bytes};
@@ -124,10 +124,11 @@ impl IndexedSource {
         let pass = batch.planned(item.row()).pass;
         let sample = FetchedSample { source: self, item, fetched, pass };
         let written = fetched.has(0).then(|| self.writer.write(batch, &sample, scratch));
-        let misused = scratch.take_misuse();
         check_unchanged(fetched, granted.is_some())?;
         match written {
-            Some(Err(error)) if misused || error.spares_samples() => Err(error),
+            Some(Err(error)) if error.fault() == DecodeFault::Decoder || error.spares_samples() => {
+                Err(error)
+            }
             written => Ok(matches!(written, Some(Ok(())))),
         }
     }

@@ -3,7 +3,7 @@
 //! That happens if bytes of the excerpt have changed, or its entry points are wrong. The whole parts then decide whether
 //! the sample is bad.
 
-use crate::error::{Error, Result};
+use crate::error::{DecodeFault, Error, Result};
 use crate::fetch::draw::RowDraw;
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;
@@ -79,13 +79,12 @@ impl IndexedSource {
         let mended = self.rereads() && self.reread(batch, run, whole);
         let sample = FetchedSample { source: self, item, fetched: whole, pass };
         let written = self.writer.write(batch, &sample, scratch);
-        let misused = scratch.take_misuse();
         let unchanged = check_unchanged(whole, granted.is_some());
         *whole = RunBytes::new(); // seldom needed, so not kept
         unchanged?;
         match written {
             Ok(()) => Ok(Outcome::Written { mended }),
-            Err(error) if misused => Err(error),
+            Err(error) if error.fault() == DecodeFault::Decoder => Err(error),
             Err(error) => Ok(Outcome::Bad(error)),
         }
     }

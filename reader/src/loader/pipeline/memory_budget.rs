@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use crate::decode::{Memory, Scratch};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
 use crate::size::Size;
@@ -272,7 +272,7 @@ impl Memory for MemoryShare {
             // Two threads that hold some and wait for more could wait for each other.
             let text =
                 "a decoder must reserve all its memory at once: call `reserve` once a sample";
-            return Err(Error::usage(text));
+            return Err(Error::usage(text).with_fault(DecodeFault::Decoder));
         }
         if bytes > self.share {
             let text = format!(

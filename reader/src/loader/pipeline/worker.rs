@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::decode::{Memory, Scratch};
-use crate::error::Result;
+use crate::error::{DecodeFault, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::metrics::clocks::Clocks;
@@ -105,10 +105,10 @@ impl<B: Default> SampleWriter<B> {
     ) {
         match self.write(batch, sample, scratch) {
             // A mistake of the decoder would make every sample bad, so no policy applies.
-            Err(error) if scratch.take_misuse() => batch.fail(sample.row(), error),
+            Err(error) if error.fault() == DecodeFault::Decoder => batch.fail(sample.row(), error),
             Err(error) => {
                 let (slot, ordinal) = (sample.row(), sample.ordinal());
-                let excerpt = scratch.take_wants_whole();
+                let excerpt = error.fault() == DecodeFault::Excerpt;
                 failed.push(UnreadableSample { slot, ordinal, error, excerpt });
             }
             Ok(()) => {}
@@ -125,8 +125,6 @@ impl<B: Default> SampleWriter<B> {
         sample: &V,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        // A decoder may have ignored the error of an earlier sample.
-        _ = (scratch.take_misuse(), scratch.take_wants_whole());
         sample.verify()?;
         let mut row = batch.content.slab.lend(sample.row());
         let written = self.columns.write(sample, &mut row, scratch);

@@ -100,7 +100,7 @@ impl<S: BatchSource> QueueState<S> {
         let batch = self.batches.front_mut().and_then(Option::take)?;
         self.batches.pop_front();
         self.first += 1;
-        self.variable_bytes -= self.sizes.pop_front().unwrap_or(0);
+        self.variable_bytes -= self.sizes.pop_front().expect("each batch has a size");
         Some(batch)
     }
 
