@@ -7,11 +7,15 @@ use std::sync::Arc;
 use super::Bucket;
 use super::memory::MemoryObjects;
 use crate::build::BuildOptions;
+use crate::build::prepare::{Prepared, prepare};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::run::{RunCounter, RunOptions, run};
+use crate::scan::ScanCounter;
 use crate::session::{
     Build, Finalized, Opened, Output, Planned, StoreOutcome, StoredPlan, WorkerOptions,
 };
+use crate::stop::Stop;
 use crate::writer::{self, DatasetWriter, Rejected};
 use tarflume_formats::Manifest;
 
@@ -81,6 +85,24 @@ fn in_a_folder(source: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 const ALL: [usize; 4] = [0, 1, 2, 3];
+
+#[test]
+fn delivered_shards_are_removed_from_the_disk() {
+    let source = source();
+    let work = tempfile::tempdir().unwrap();
+    let request = options(source.path(), work.path()).request().unwrap();
+    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default()).unwrap() else {
+        panic!()
+    };
+    let bucket = Bucket::new(Arc::new(MemoryObjects::default()));
+    bucket.offer(&ready.plan, &ready.staging.plan_path(), "fail").unwrap();
+    let foot = ready.plan.foot();
+    let mut options = RunOptions::of_plan(foot, request.policy, 1, request.roots.clone()).unwrap();
+    options.destination = Some(bucket.destination(Stop::new()));
+    let ran = run(&ready.plan, &ready.staging, &ALL, &options, &RunCounter::default()).unwrap();
+    assert_eq!(ran.packed, 4);
+    assert_eq!(std::fs::read_dir(ready.staging.shards()).unwrap().count(), 0);
+}
 
 #[test]
 fn the_objects_are_the_files_of_a_build_in_a_folder() {

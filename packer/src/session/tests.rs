@@ -237,7 +237,8 @@ fn a_dry_run_and_a_refused_plan_pack_nothing_and_look_at_all_contents() {
         assert_eq!((plan.foot().samples, plan.scanned().problems.len()), (10, 0));
         plan.look().unwrap();
         let problems = &plan.scanned().problems;
-        assert_eq!((problems.len(), problems[0].path.as_str()), (1, "003.json"));
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].path.ends_with("/003.json"), "{}", problems[0]);
         let written = match &target {
             Target::Folder(folder) => fs::read_dir(folder.path()).unwrap().count(),
             Target::Store(objects) => objects.calls() as usize,
