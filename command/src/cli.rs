@@ -16,7 +16,6 @@ mod append;
 mod args;
 mod bench;
 mod browser;
-mod bucket;
 mod build;
 #[cfg(feature = "remote")]
 mod cache;

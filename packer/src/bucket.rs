@@ -20,7 +20,7 @@ mod delivery;
 mod finalize;
 mod layout;
 #[cfg(test)]
-mod memory;
+pub(crate) mod memory;
 mod objects;
 mod probe;
 mod sharing;
@@ -39,11 +39,10 @@ use crate::failure::Failure;
 use crate::run::destination::Destination;
 use crate::stop::Stop;
 
-pub use crate::work_folder::WorkFolder;
-pub use begin::{Begun, expect_no_quarantine};
-pub use finalize::Concluded;
+pub(crate) use begin::expect_no_quarantine;
+pub use finalize::Publication;
 pub use objects::{Facts, Objects, Put, Stored, UploadHooks};
-pub use sharing::Offered;
+pub(crate) use sharing::Offered;
 pub use uploads::Leftovers;
 
 use self::delivery::Delivery;
@@ -90,7 +89,7 @@ impl Bucket {
     }
 
     /// Returns the destination of a run's shards. An upload ends early if `stop` is requested.
-    pub fn destination(&self, stop: Stop) -> Arc<dyn Destination> {
+    pub(crate) fn destination(&self, stop: Stop) -> Arc<dyn Destination> {
         Arc::new(Delivery::new(self.clone(), stop))
     }
 

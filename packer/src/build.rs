@@ -1,6 +1,7 @@
-//! A build: options -> request -> plan in place -> packed shards -> published data set.
+//! The options of a build -> its request -> a plan in place; and finished shards -> a published data set.
 //!
-//! [`crate::run`] packs; this folder decides what is packed and what is published.
+//! [`crate::run`] packs; this folder decides what is packed and what is published. The steps are those
+//! of a [`session::Build`](crate::session::Build).
 
 mod advice;
 pub(crate) mod append;
@@ -12,19 +13,18 @@ pub(crate) mod publish;
 mod rehearse;
 mod replan;
 pub(crate) mod request;
-mod scan_part;
+pub(crate) mod scan_part;
 mod selection;
 mod sources;
 
 pub use append::AppendOptions;
-pub use finalize::finalize;
 pub use options::{BuildOptions, SHARD_SIZE, jobs};
-pub use prepare::{Prepared, Ready, Scanned, prepare};
-pub use publish::{Built, conclude, empty_columns, kept, look_at_contents, mend};
+pub use prepare::Scanned;
+pub use publish::{kept, mend};
 #[doc(hidden)]
 pub use rehearse::rehearse;
 pub use request::Request;
-pub use scan_part::{PartReport, scan_part};
+pub use scan_part::PartReport;
 pub use selection::{Selection, Tars};
 
 pub use crate::rows::KeyBy;

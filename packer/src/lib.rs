@@ -2,36 +2,32 @@
 //! and makes sidecars for tars of other tools. The library of the command `pack`; prints nothing.
 //!
 //! ```no_run
-//! use tarflume_packer::build::{BuildOptions, Built, Prepared, conclude, prepare};
-//! use tarflume_packer::run::{RunCounter, RunOptions, run};
-//! use tarflume_packer::scan::ScanCounter;
+//! use tarflume_packer::build::BuildOptions;
+//! use tarflume_packer::session::{Build, Finalized, Planned, StoreOutcome};
 //!
 //! # fn main() -> Result<(), tarflume_packer::Failure> {
 //! let request = BuildOptions::new(vec!["photos/".into()], "shards/".into()).request()?;
-//! if let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? {
-//!     let foot = ready.plan.foot();
-//!     let shards: Vec<usize> = (0..foot.shards.len()).collect();
-//!     let roots = request.roots.clone();
-//!     let options = RunOptions::of_plan(foot, request.policy, request.jobs, roots)?;
-//!     let ran = run(&ready.plan, &ready.staging, &shards, &options, &RunCounter::default())?;
-//!     if let Built::Published(manifest, _) = conclude(&ready, ran)? {
-//!         println!("{} samples", manifest.samples);
-//!     }
+//! if let Planned::Ready(planned) = Build::new(request).plan()?
+//!     && let StoreOutcome::Ready(stored) = planned.store()?
+//!     && let Finalized::Published(done) = stored.run()?.finalize()?
+//! {
+//!     println!("{} samples", done.manifest.samples);
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A build has four stages: [`scan`] finds samples in folders, a plan assigns them to shards,
-//! [`mod@run`] packs shards of the plan, and [`build::finalize`] publishes them. [`workdir`] is the
-//! state on disk that they share.
+//! A build has four steps: it scans folders for samples, plans which shard gets which sample, runs the
+//! packing of the shards, and finalizes: it publishes the data set. [`session`] has them in this order,
+//! for a folder and for an object store, on one machine and on several.
 //!
 //! | module | task |
 //! |---|---|
-//! | [`build`] | packs a folder |
+//! | [`build`] | the options of a build |
+//! | [`session`] | a build, step by step |
 //! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
-//! | [`scan`], [`mod@run`], [`workdir`] | the stages of a build, for several machines |
-//! | [`bucket`] | a build whose plan, shards and manifest are objects of an object store |
+//! | [`scan`], [`mod@run`], [`workdir`] | what the steps of a build report, and the state on disk that they share |
+//! | [`bucket`] | the place of a data set in an object store |
 //! | [`pictures`] | prepares images while they are packed |
 //! | [`writer`] | packs samples that a program makes |
 //! | [`filter`] | selects samples by conditions |
@@ -96,6 +92,7 @@ mod rows;
 pub mod run;
 pub mod scan;
 mod schema;
+pub mod session;
 mod shard_bytes;
 pub mod size;
 mod sorter;

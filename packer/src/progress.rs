@@ -24,6 +24,12 @@ impl Goal {
         let bytes = shards.iter().map(|&shard| foot.shards[shard].source_bytes).sum();
         Goal { bytes, shards: shards.len() as u64 }
     }
+
+    /// Returns the goal of all shards of a plan.
+    pub(crate) fn of_all(foot: &PlanFoot) -> Goal {
+        let bytes = foot.shards.iter().map(|shard| shard.source_bytes).sum();
+        Goal { bytes, shards: foot.shards.len() as u64 }
+    }
 }
 
 /// Minimum width of the bar between its brackets, in columns.

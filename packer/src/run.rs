@@ -19,11 +19,11 @@ mod share;
 mod sources;
 mod steal;
 
-pub use destination::{Destination, PackedShard};
-pub use options::{Checks, RunOptions};
-pub use queue::Stealing;
+pub(crate) use destination::PackedShard;
+pub(crate) use options::RunOptions;
+pub(crate) use queue::Stealing;
 pub use report::{RunCounter, RunReport};
-pub use share::share;
+pub(crate) use share::share;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -89,7 +89,7 @@ struct Finished<'a> {
 /// # Errors
 /// Returns the first failure of the machine, including threads that cannot be started and a missing
 /// source; shards finished before it stay finished. Returns an error after an interruption.
-pub fn run(
+pub(crate) fn run(
     plan: &Plan,
     staging: &Staging,
     shards: &[usize],

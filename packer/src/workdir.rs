@@ -9,8 +9,9 @@ pub(crate) mod quarantine;
 pub(crate) mod staging;
 pub(crate) mod state;
 
-pub use claim_files::claims;
-pub use claims::Claims;
+pub(crate) use claim_files::claims;
+pub(crate) use claims::Claims;
 pub use quarantine::Policy;
-pub use staging::{Lock, Staging};
-pub use state::{OutputState, Progress, output_state, progress, published};
+pub use staging::Staging;
+pub(crate) use state::{OutputState, progress};
+pub use state::{Progress, published};

@@ -5,22 +5,22 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::{Durability, Manifest, Plan, Reading};
-use tarflume_packer::bucket::{Bucket, Concluded, Leftovers, Offered};
-use tarflume_packer::build::{self, Built, Prepared, Ready, Request, Scanned, prepare};
+use tarflume_formats::{Manifest, Reading};
+use tarflume_packer::bucket::{Bucket, Leftovers};
+use tarflume_packer::build::{self, Request};
 use tarflume_packer::export::{ExportOptions, export};
 use tarflume_packer::listing::{self, Access, Listing};
-use tarflume_packer::progress::{Goal, Now};
-use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
-use tarflume_packer::scan::ScanCounter;
-use tarflume_packer::{Choice, Failure, Problem, Stop, index, verify};
+use tarflume_packer::session::{
+    Build, BuildCounter, DryRun, Finalized, Planned, PlannedBuild, PublishedBuild, StoreOutcome,
+};
+use tarflume_packer::{Failure, Problem, Stop, index, verify};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 
@@ -37,10 +37,7 @@ pub(crate) type Outcome = Result<Value, JobFailure>;
 /// The progress of a job.
 #[derive(Default)]
 struct Counters {
-    scan: ScanCounter,
-    run: RunCounter,
-    /// Set when the plan exists, with the time at which packing started.
-    goal: OnceLock<(Goal, Instant)>,
+    build: Arc<BuildCounter>,
     /// Bytes that `verify` or `index` has read.
     bytes: AtomicU64,
     tokens: tokens::Counter,
@@ -95,18 +92,20 @@ impl Work {
     }
 
     pub(crate) fn build(request: Request) -> PyResult<Work> {
-        Work::begin("scan", request.stop.clone(), move |counters| build(&request, counters))
+        Work::begin("scan", request.stop.clone(), move |counters| {
+            build(Build::new(request).with_counter(counters.build.clone()))
+        })
     }
 
     /// As [`Work::build`], into an object store.
     pub(crate) fn build_in(
         bucket: Bucket,
-        mut request: Request,
+        request: Request,
         single_writer: bool,
     ) -> PyResult<Work> {
         Work::begin("scan", request.stop.clone(), move |counters| {
-            let begun = bucket.begin(&mut request, single_writer)?;
-            build_in(&bucket, &request, begun.leftovers, counters)
+            let begun = Build::in_bucket(bucket, request, single_writer)?;
+            build(begun.with_counter(counters.build.clone()))
         })
     }
 
@@ -180,15 +179,14 @@ impl Work {
     /// The progress as an event, with `"line"` as text.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seconds = self.began.elapsed().as_secs_f64();
-        let event = match (self.phase, self.counters.goal.get()) {
-            (_, Some((goal, began))) => {
-                let now = Now::of(&self.counters.run, *goal, *began);
+        let event = match (self.phase, self.counters.build.now()) {
+            (_, Some(now)) => {
                 let mut event = now.json();
                 event["line"] = format!("packing: {}", now.line()).into();
                 event
             }
             ("scan", None) => {
-                let names = self.counters.scan.names();
+                let names = self.counters.build.names();
                 json!({"event": "progress", "phase": "scan", "names": names, "seconds": seconds,
                        "line": format!("scanning: {names} names")})
             }
@@ -233,39 +231,24 @@ impl Counters {
     }
 }
 
-fn build(request: &Request, counters: &Counters) -> Outcome {
-    let ready = match prepared(request, counters)? {
-        Ok(ready) => ready,
+fn build(build: Build) -> Outcome {
+    let before = build.leftovers().clone();
+    let planned = match planned(build)? {
+        Ok(planned) => planned,
         Err(outcome) => return Ok(outcome),
     };
-    let (shards, options) = run_options(&ready, request, counters)?;
-    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
-        Built::Published(manifest, ran) => Ok(published(&ready, &manifest, &ran)),
-    }
-}
-
-/// The same with the plan, the shards and the manifest in a store.
-fn build_in(bucket: &Bucket, request: &Request, left: Leftovers, counters: &Counters) -> Outcome {
-    let ready = match prepared(request, counters)? {
-        Ok(ready) => ready,
-        Err(outcome) => return Ok(outcome),
+    let stored = match planned.store()? {
+        StoreOutcome::Ready(stored) => stored,
+        StoreOutcome::Published(manifest, plan) => {
+            let left = plan.finalize()?.leftovers;
+            return Ok(with_notices(already(&manifest), &[before, left]));
+        }
     };
-    let foot = ready.plan.foot();
-    let offered = bucket.offer(&ready.plan, &ready.staging.plan_path(), request.policy.word())?;
-    if let Offered::Published(_) = offered {
-        let (manifest, more) = bucket.finalize(foot)?;
-        return Ok(with_notices(already(&manifest), &[left, more]));
-    }
-    let (shards, mut options) = run_options(&ready, request, counters)?;
-    options.durability = Durability::Cached; // the files are removed once the store has them
-    options.destination = Some(bucket.destination(request.stop.clone()));
-    let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
-    match bucket.conclude(foot, &ran)? {
-        Concluded::Refused => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
-        Concluded::Published(manifest, more) => {
-            Ok(with_notices(published(&ready, &manifest, &ran), &[left, more]))
+    match stored.run()?.finalize()? {
+        Finalized::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Finalized::Published(done) => {
+            let value = published(&done);
+            Ok(with_notices(value, &[before, done.leftovers]))
         }
     }
 }
@@ -283,59 +266,46 @@ fn already(manifest: &Manifest) -> Value {
            "problems": [], "warnings": []})
 }
 
-fn published(ready: &Ready, manifest: &Manifest, ran: &RunReport) -> Value {
-    json!({"manifest": manifest, "packed": ran.packed, "skipped": ran.skipped,
-           "present": ready.scanned.present, "problems": all(&ready.scanned, &ran.problems),
-           "irregular_jpegs": ran.irregular_jpegs, "warnings": warnings(ready.plan.foot())})
+fn published(done: &PublishedBuild) -> Value {
+    let (scanned, ran) = (done.scanned(), &done.ran);
+    let problems: Vec<&Problem> = scanned.problems.iter().chain(&ran.problems).collect();
+    json!({"manifest": done.manifest, "packed": ran.packed, "skipped": ran.skipped,
+           "present": scanned.present, "problems": problems,
+           "irregular_jpegs": ran.irregular_jpegs, "warnings": warnings(done.foot())})
 }
 
-/// A plan to pack, or the result of a build that ends before.
-type Planned = Result<Box<Ready>, Value>;
-
-/// Scans and plans.
-fn prepared(request: &Request, counters: &Counters) -> Result<Planned, JobFailure> {
-    Ok(Err(match prepare(request, &counters.scan)? {
-        Prepared::Ready(ready) => return Ok(Ok(ready)),
-        Prepared::Published { manifest, .. } => already(&manifest),
-        Prepared::Nothing { manifest, scanned } => {
+/// Scans and plans. Returns the result of a build that ends before it packs.
+fn planned(build: Build) -> Result<Result<Box<PlannedBuild>, Value>, JobFailure> {
+    Ok(Err(match build.plan()? {
+        Planned::Ready(planned) => return Ok(Ok(planned)),
+        Planned::Published { manifest, .. } => already(&manifest),
+        Planned::Nothing { manifest, scanned } => {
             json!({"manifest": manifest, "packed": 0, "skipped": manifest.shards.len(),
                    "present": scanned.present, "problems": scanned.problems, "warnings": []})
         }
-        Prepared::Refused(mut scanned, others) => {
-            if let Some(plan) = others {
-                look(request, &plan, &mut scanned, counters)?;
-            }
-            return Err(JobFailure::problems(&build::mend(&scanned), &scanned.problems));
+        Planned::Refused(mut refused) => {
+            refused.look()?;
+            let scanned = refused.scanned();
+            return Err(JobFailure::problems(&build::mend(scanned), &scanned.problems));
         }
-        Prepared::Dry(plan, mut scanned) => {
-            look(request, &plan, &mut scanned, counters)?;
-            let foot = plan.foot();
-            let shards: Vec<_> = foot
-                .shards
-                .iter()
-                .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
-                .collect();
-            let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
-                              "shards": shards});
-            json!({"manifest": plan, "packed": 0, "skipped": 0,
-                   "problems": scanned.problems, "warnings": warnings(foot)})
+        Planned::Dry(mut dry) => {
+            dry.look()?;
+            dry_run(&dry)
         }
     }))
 }
 
-/// All shards of a plan, and how they are packed.
-fn run_options(
-    ready: &Ready,
-    request: &Request,
-    counters: &Counters,
-) -> Result<(Vec<usize>, RunOptions), JobFailure> {
-    let foot = ready.plan.foot();
-    let shards: Vec<usize> = (0..foot.shards.len()).collect();
-    let _ = counters.goal.set((Goal::of(foot, &shards), Instant::now()));
-    let mut options =
-        RunOptions::of_plan(foot, request.policy, request.jobs, request.roots.clone())?;
-    options.stop = request.stop.clone();
-    Ok((shards, options))
+fn dry_run(dry: &DryRun) -> Value {
+    let foot = dry.foot();
+    let shards: Vec<_> = foot
+        .shards
+        .iter()
+        .map(|s| json!({"name": s.name, "samples": s.samples, "bytes": s.bytes}))
+        .collect();
+    let plan = json!({"plan": foot.content, "samples": foot.samples, "bytes": foot.bytes,
+                      "shards": shards});
+    json!({"manifest": plan, "packed": 0, "skipped": 0,
+           "problems": dry.scanned().problems, "warnings": warnings(foot)})
 }
 
 /// The progress of `tokens`.
@@ -350,25 +320,9 @@ fn tokenizing(counter: &tokens::Counter, seconds: f64) -> Value {
            "seconds": seconds, "line": line})
 }
 
-/// Checks the contents of a plan that is not run.
-fn look(
-    request: &Request,
-    plan: &Plan,
-    scanned: &mut Scanned,
-    counters: &Counters,
-) -> Result<(), Failure> {
-    let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
-    let _ = counters.goal.set((Goal::of(plan.foot(), &shards), Instant::now()));
-    build::look_at_contents(request, plan, scanned, &counters.run)
-}
-
 /// Warnings about a plan, with the names of Python's keywords.
 fn warnings(foot: &PlanFoot) -> Vec<String> {
     build::warnings(foot).iter().map(|text| keywords(text)).collect()
-}
-
-fn all<'a>(scanned: &'a Scanned, ran: &'a [Problem]) -> Vec<&'a Problem> {
-    scanned.problems.iter().chain(ran).collect()
 }
 
 /// Indexes every path; the error at the end lists all that failed.

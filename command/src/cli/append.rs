@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use tarflume_packer::build::{AppendOptions, Request};
+use tarflume_packer::session::Build;
 use tarflume_packer::workdir::Policy;
 use tarflume_packer::{Failure, Outcome};
 
 use super::args::{Jobs, choice};
-use super::packing::RunArgs;
+use super::packing::{self, RunArgs};
+use super::plan;
 use super::source_args::ShowArgs;
-use super::{build, plan};
 use crate::signals;
 
 /// Add shards with the new samples of folders to a data set.
@@ -97,10 +98,10 @@ Examples:
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let request = args.request()?;
-    match args.plan {
-        true => plan::plan(&request, args.show),
-        false => build::pack(&request, &args.run, args.show),
+    if args.plan {
+        return plan::plan(None, request, false, args.show);
     }
+    packing::build(Build::new(request).with_settings(args.run.settings()), args.show)
 }
 
 impl Args {

@@ -1,12 +1,10 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::build::{self, Built, Request};
-use tarflume_packer::{Exit, Outcome};
+use tarflume_packer::Outcome;
 
-use super::bucket::BucketBuild;
 use super::packing::{self, RunArgs};
-use super::source_args::{ShowArgs, SourceArgs};
-use super::{preparation, storage, summary};
+use super::source_args::SourceArgs;
+use super::{preparation, storage};
 use crate::signals;
 
 /// Pack folders into shards, check every file, and publish the data set.
@@ -52,38 +50,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let request = args.source.request(args.dry_run)?;
     let show = args.source.show;
-    match storage::bucket(&args.source.out)? {
-        Some(bucket) => {
-            let (out, single_writer) = (&args.source.out, args.single_writer);
-            BucketBuild { bucket, out, single_writer, show }.build(request, &args.run)
-        }
-        None => pack(&request, &args.run, show),
-    }
-}
-
-/// Plans, packs and publishes what is requested, and prints what was done.
-pub(super) fn pack(request: &Request, run: &RunArgs, show: ShowArgs) -> Outcome {
-    let ready = match preparation::prepared(request, &request.out, show)? {
-        Ok(ready) => ready,
-        Err(exit) => return Ok(exit),
-    };
-    summary::scanned(&ready, show);
-    let shards: Vec<usize> = (0..ready.plan.foot().shards.len()).collect();
-    let options =
-        run.options(request.policy, request.jobs, request.roots.clone(), ready.plan.foot())?;
-    let ran = packing::run_shown(&ready.plan, &ready.staging, &shards, &options, show)?;
-    match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => {
-            summary::refused_run(&request.out, &ran, show);
-            Ok(Exit::Problems)
-        }
-        Built::Published(manifest, ran) => {
-            summary::published(&request.out, &manifest, &ready.scanned, &ran, show);
-            // The data set is published: a sidecar that cannot be read now is no failure of the build.
-            if let Ok(empty) = build::empty_columns(&request.out, &manifest) {
-                summary::empty_columns(&empty, show);
-            }
-            Ok(Exit::Done)
-        }
-    }
+    let bucket = storage::bucket(&args.source.out)?;
+    let build = preparation::begin(bucket, request, args.single_writer, show)?;
+    packing::build(build.with_settings(args.run.settings()), show)
 }

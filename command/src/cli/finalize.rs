@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::Durability;
-use tarflume_packer::build::finalize;
-use tarflume_packer::workdir::{OutputState, Staging, output_state};
+use tarflume_packer::session::{Opened, StoredPlan};
 use tarflume_packer::{Exit, Outcome};
 
-use super::bucket::BucketBuild;
 use super::source_args::ShowArgs;
 use super::{storage, summary};
 use crate::signals;
@@ -26,22 +23,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    if let Some(bucket) = storage::bucket(&args.out)? {
-        let (out, show) = (&args.out, args.show);
-        return BucketBuild { bucket, out, single_writer: true, show }.finalize();
-    }
-    let staging = Staging::of(&args.out);
-    // Before taking the lock, which would create the folder.
-    let plan = match output_state(&staging)? {
-        OutputState::Planned(plan) => plan,
-        OutputState::Published(manifest) => {
-            staging.sweep_published(&manifest)?; // an attempt may have been ended after it had published
-            summary::already_published(&args.out, &manifest, args.show);
-            return Ok(Exit::Done);
+    let output = storage::output(&args.out)?;
+    match StoredPlan::open(&output)? {
+        Opened::Planned(plan) => {
+            let publication = plan.finalize()?;
+            summary::leftovers(&publication.leftovers, args.show);
+            summary::finalized(&args.out, &publication.manifest, args.show);
         }
-    };
-    let _lock = staging.lock()?;
-    let manifest = finalize(&staging, plan.foot(), Durability::Synced)?;
-    summary::finalized(&args.out, &manifest, args.show);
+        Opened::Published(manifest) => {
+            output.sweep_published(&manifest)?;
+            summary::already_published(&args.out, &manifest, args.show);
+        }
+    }
     Ok(Exit::Done)
 }

@@ -1,18 +1,11 @@
-//! Shared by `build` and `run`: the arguments of a run, and its progress display.
+//! The further steps of a build, and the arguments of all commands that pack.
 
-use std::path::PathBuf;
+use tarflume_formats::Durability;
+use tarflume_packer::session::{Build, Finalized, RunSettings, StoreOutcome};
+use tarflume_packer::{Exit, Outcome};
 
-use tarflume_formats::plan::PlanFoot;
-use tarflume_formats::{Durability, Plan};
-use tarflume_packer::build::{Request, Scanned};
-use tarflume_packer::progress::Goal;
-use tarflume_packer::run::{self, RunCounter, RunOptions, RunReport};
-use tarflume_packer::workdir::{Policy, Staging};
-use tarflume_packer::{Failure, build};
-
-use super::progress;
 use super::source_args::ShowArgs;
-use crate::signals;
+use super::{preparation, progress, summary};
 
 /// How shards are packed; nothing here changes their bytes.
 #[derive(Debug, clap::Args)]
@@ -26,50 +19,45 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Returns the options of a run of this plan.
-    pub(super) fn options(
-        &self,
-        policy: Policy,
-        jobs: usize,
-        roots: Vec<PathBuf>,
-        foot: &PlanFoot,
-    ) -> Result<RunOptions, Failure> {
-        let mut options = RunOptions::of_plan(foot, policy, jobs, roots)?;
-        options.stop = signals::stop();
-        options.checks.times = !self.ignore_times;
-        if self.no_fsync {
-            options.durability = Durability::Cached;
-        }
-        Ok(options)
+    /// Returns the settings of a run.
+    pub(super) fn settings(&self) -> RunSettings {
+        let durability = if self.no_fsync { Durability::Cached } else { Durability::Synced };
+        RunSettings { durability, times: !self.ignore_times }
     }
 }
 
-/// Runs shards of the plan and shows the progress.
-pub(super) fn run_shown(
-    plan: &Plan,
-    staging: &Staging,
-    shards: &[usize],
-    options: &RunOptions,
-    show: ShowArgs,
-) -> Result<RunReport, Failure> {
-    let counter = RunCounter::default();
-    let goal = Goal::of(plan.foot(), shards);
-    progress::during_run(show.mode(), &counter, goal, "packing", || {
-        run::run(plan, staging, shards, options, &counter)
-    })
-}
-
-/// Checks the contents of a plan that is not run, and shows the progress.
-pub(super) fn look_shown(
-    request: &Request,
-    plan: &Plan,
-    scanned: &mut Scanned,
-    show: ShowArgs,
-) -> Result<(), Failure> {
-    let counter = RunCounter::default();
-    let shards: Vec<usize> = (0..plan.foot().shards.len()).collect();
-    let goal = Goal::of(plan.foot(), &shards);
-    progress::during_run(show.mode(), &counter, goal, "checking", || {
-        build::look_at_contents(request, plan, scanned, &counter)
-    })
+/// Plans, packs and publishes, and prints what was done.
+pub(super) fn build(build: Build, show: ShowArgs) -> Outcome {
+    let out = build.out().to_path_buf();
+    let counter = build.counter();
+    let planned = preparation::plan(build, show)?;
+    let planned = match preparation::ready(planned, &out, &counter, show)? {
+        Ok(planned) => planned,
+        Err(exit) => return Ok(exit),
+    };
+    summary::scanned(&planned, show);
+    let stored = match planned.store()? {
+        StoreOutcome::Ready(stored) => stored,
+        StoreOutcome::Published(manifest, plan) => {
+            summary::leftovers(&plan.finalize()?.leftovers, show);
+            summary::already_published(&out, &manifest, show);
+            return Ok(Exit::Done);
+        }
+    };
+    let packed = progress::during_run(show.mode(), &counter, "packing", || stored.run())?;
+    match packed.finalize()? {
+        Finalized::Refused(ran) => {
+            summary::refused_run(&out, &ran, show);
+            Ok(Exit::Problems)
+        }
+        Finalized::Published(done) => {
+            summary::leftovers(&done.leftovers, show);
+            summary::published(&out, &done, show);
+            // The data set is published: a sidecar that cannot be read now is no failure of the build.
+            if let Ok(empty) = done.empty_columns() {
+                summary::empty_columns(&empty, show);
+            }
+            Ok(Exit::Done)
+        }
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use tarflume_packer::build::{Prepared, Request, prepare};
-use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::bucket::Bucket;
+use tarflume_packer::build::Request;
+use tarflume_packer::session::{Planned, StoreOutcome};
 use tarflume_packer::{Exit, Outcome};
 
-use super::bucket::BucketBuild;
 use super::source_args::{ShowArgs, SourceArgs};
-use super::{progress, storage, summary};
+use super::{preparation, storage, summary};
 use crate::signals;
 
 /// Scan folders and plan the content of every shard; `run` packs the shards, on any machine.
@@ -41,34 +41,35 @@ pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let request = args.source.request_from(&args.from_scans, false)?;
     let show = args.source.show;
-    match storage::bucket(&args.source.out)? {
-        Some(bucket) => {
-            let (out, single_writer) = (&args.source.out, args.single_writer);
-            BucketBuild { bucket, out, single_writer, show }.plan(request)
-        }
-        None => plan(&request, show),
-    }
+    let bucket = storage::bucket(&args.source.out)?;
+    plan(bucket, request, args.single_writer, show)
 }
 
 /// Plans what is requested, and prints what was done.
-pub(super) fn plan(request: &Request, show: ShowArgs) -> Outcome {
-    let counter = ScanCounter::default();
-    match progress::during_scan(show.mode(), &counter, || prepare(request, &counter))? {
-        Prepared::Published { manifest, lacks_entry_points } => {
-            summary::already_published(&request.out, &manifest, show);
-            if lacks_entry_points {
-                summary::lacks_entry_points(&request.out, show);
-            }
-        }
-        Prepared::Nothing { manifest, scanned } => {
-            summary::nothing_new(&request.out, &manifest, &scanned, show);
-        }
-        Prepared::Refused(scanned, _) => {
-            summary::refused_scan(&request.out, &scanned, show);
+pub(super) fn plan(
+    bucket: Option<Bucket>,
+    request: Request,
+    single_writer: bool,
+    show: ShowArgs,
+) -> Outcome {
+    let in_folder = bucket.is_none();
+    let build = preparation::begin(bucket, request, single_writer, show)?;
+    let out = build.out().to_path_buf();
+    let counter = build.counter();
+    let planned = match preparation::plan(build, show)? {
+        // `pack run` checks the contents, on all machines.
+        Planned::Refused(refused) if in_folder => {
+            summary::refused_scan(&out, refused.scanned(), show);
             return Ok(Exit::Problems);
         }
-        Prepared::Dry(plan, scanned) => summary::dry_run(plan.foot(), &scanned, show),
-        Prepared::Ready(ready) => summary::planned(&request.out, &ready, show),
+        planned => match preparation::ready(planned, &out, &counter, show)? {
+            Ok(planned) => planned,
+            Err(exit) => return Ok(exit),
+        },
+    };
+    match planned.store()? {
+        StoreOutcome::Ready(stored) => summary::planned(&out, &stored, show),
+        StoreOutcome::Published(manifest, _) => summary::already_published(&out, &manifest, show),
     }
     Ok(Exit::Done)
 }

@@ -1,46 +1,65 @@
-//! Scanning and planning with progress, for builds into folders and into stores.
+//! The first steps of a build with progress: begins it in a folder or in a store, scans and plans.
 
 use std::path::Path;
 
-use tarflume_packer::build::{Prepared, Ready, Request, prepare};
-use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::bucket::Bucket;
+use tarflume_packer::build::Request;
+use tarflume_packer::session::{Build, BuildCounter, Planned, PlannedBuild};
 use tarflume_packer::{Exit, Failure};
 
 use super::source_args::ShowArgs;
-use super::{packing, progress, summary};
+use super::{progress, summary};
 
-/// Scans and plans, and prints the outcome if there is nothing to pack. `out` is shown as the place
-/// of the data set.
-pub(super) fn prepared(
-    request: &Request,
-    out: &Path,
+/// Begins a build in the store, or in the folder of the request if there is none.
+pub(super) fn begin(
+    bucket: Option<Bucket>,
+    request: Request,
+    single_writer: bool,
     show: ShowArgs,
-) -> Result<Result<Box<Ready>, Exit>, Failure> {
-    let counter = ScanCounter::default();
-    let prepared = progress::during_scan(show.mode(), &counter, || prepare(request, &counter))?;
-    match prepared {
-        Prepared::Published { manifest, lacks_entry_points } => {
+) -> Result<Build, Failure> {
+    let Some(bucket) = bucket else { return Ok(Build::new(request)) };
+    let build = Build::in_bucket(bucket, request, single_writer)?;
+    summary::leftovers(build.leftovers(), show);
+    Ok(build)
+}
+
+/// Scans and plans.
+pub(super) fn plan(build: Build, show: ShowArgs) -> Result<Planned, Failure> {
+    let counter = build.counter();
+    progress::during_scan(show.mode(), &counter, || build.plan())
+}
+
+/// Prints the outcome of a plan if there is nothing to pack. Checks the contents of a plan that is not
+/// run. `out` is shown as the place of the data set.
+pub(super) fn ready(
+    planned: Planned,
+    out: &Path,
+    counter: &BuildCounter,
+    show: ShowArgs,
+) -> Result<Result<Box<PlannedBuild>, Exit>, Failure> {
+    match planned {
+        Planned::Published { manifest, lacks_entry_points } => {
             summary::already_published(out, &manifest, show);
             if lacks_entry_points {
                 summary::lacks_entry_points(out, show);
             }
             Ok(Err(Exit::Done))
         }
-        Prepared::Nothing { manifest, scanned } => {
+        Planned::Nothing { manifest, scanned } => {
             summary::nothing_new(out, &manifest, &scanned, show);
             Ok(Err(Exit::Done))
         }
-        Prepared::Refused(mut scanned, others) => {
-            let looked = others.map(|plan| packing::look_shown(request, &plan, &mut scanned, show));
-            summary::refused_scan(out, &scanned, show);
-            looked.unwrap_or(Ok(())).map(|()| Err(Exit::Problems))
+        Planned::Refused(mut refused) => {
+            let looked = progress::during_run(show.mode(), counter, "checking", || refused.look());
+            summary::refused_scan(out, refused.scanned(), show);
+            looked.map(|()| Err(Exit::Problems))
         }
-        Prepared::Dry(plan, mut scanned) => {
-            packing::look_shown(request, &plan, &mut scanned, show)?;
-            summary::dry_run(plan.foot(), &scanned, show);
-            let faults = scanned.problems.iter().any(|p| !p.kind.is_notice());
+        Planned::Dry(mut dry) => {
+            progress::during_run(show.mode(), counter, "checking", || dry.look())?;
+            summary::dry_run(dry.foot(), dry.scanned(), show);
+            let faults = dry.scanned().problems.iter().any(|p| !p.kind.is_notice());
             Ok(Err(if faults { Exit::Problems } else { Exit::Done }))
         }
-        Prepared::Ready(ready) => Ok(Ok(ready)),
+        Planned::Ready(planned) => Ok(Ok(planned)),
     }
 }

@@ -10,9 +10,7 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tarflume_packer::progress::{Goal, Now};
-use tarflume_packer::run::RunCounter;
-use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::session::BuildCounter;
 use tarflume_packer::units;
 
 /// The form of progress reports.
@@ -53,7 +51,7 @@ impl Mode {
 }
 
 /// Shows the progress of a scan while `work` runs.
-pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnce() -> T) -> T {
+pub(super) fn during_scan<T>(mode: Mode, counter: &BuildCounter, work: impl FnOnce() -> T) -> T {
     let bar = Bar::new(mode);
     let start = Instant::now();
     with_ticks(mode, work, || {
@@ -73,18 +71,17 @@ pub(super) fn during_scan<T>(mode: Mode, counter: &ScanCounter, work: impl FnOnc
     })
 }
 
-/// Shows the progress of a run while `work` runs; `doing` names the work, for example `packing`.
+/// Shows the progress of a run while `work` runs, once its goal is known; `doing` names the work, for
+/// example `packing`.
 pub(super) fn during_run<T>(
     mode: Mode,
-    counter: &RunCounter,
-    goal: Goal,
+    counter: &BuildCounter,
     doing: &str,
     work: impl FnOnce() -> T,
 ) -> T {
     let bar = Bar::new(mode);
-    let start = Instant::now();
     with_ticks(mode, work, || {
-        let now = Now::of(counter, goal, start);
+        let Some(now) = counter.now() else { return };
         match mode {
             Mode::Bar => {
                 // A wide line also names the work.
@@ -184,6 +181,8 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use indicatif::InMemoryTerm;
+    use tarflume_packer::progress::{Goal, Now};
+    use tarflume_packer::run::RunCounter;
 
     use super::*;
 

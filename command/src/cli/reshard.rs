@@ -8,11 +8,10 @@ use tarflume_packer::workdir::Policy;
 use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
 
 use super::args::{Jobs, choice};
-use super::bucket::BucketBuild;
 use super::image_args::ImageArgs;
-use super::packing::RunArgs;
+use super::packing::{self, RunArgs};
 use super::source_args::ShowArgs;
-use super::{build, storage, zeros};
+use super::{preparation, storage, zeros};
 use crate::signals;
 
 const AFTER: &str = "\
@@ -167,13 +166,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let request = args.request()?;
-    match storage::bucket(&args.out)? {
-        Some(bucket) => {
-            let (out, single_writer, show) = (&args.out, args.single_writer, args.show);
-            BucketBuild { bucket, out, single_writer, show }.build(request, &args.run)
-        }
-        None => build::pack(&request, &args.run, args.show),
-    }
+    let bucket = storage::bucket(&args.out)?;
+    let build = preparation::begin(bucket, request, args.single_writer, args.show)?;
+    packing::build(build.with_settings(args.run.settings()), args.show)
 }
 
 impl Args {

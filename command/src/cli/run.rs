@@ -1,20 +1,17 @@
 //! `pack run`: packs some or all shards of a plan.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tarflume_formats::plan::PlanFoot;
 use tarflume_order::rank;
-use tarflume_packer::run::{self, RunOptions, Stealing};
-use tarflume_packer::workdir::{self, Claims, OutputState, Policy, Staging};
-use tarflume_packer::{Choice, Exit, Failure, Outcome};
+use tarflume_packer::session::{Opened, ShareOutcome, StoredPlan, WorkerOptions};
+use tarflume_packer::workdir::Policy;
+use tarflume_packer::{Exit, Failure, Outcome};
 
 use super::args::{Jobs, choice};
-use super::bucket::{BucketBuild, Chosen};
-use super::packing::{self, RunArgs};
+use super::packing::RunArgs;
 use super::source_args::ShowArgs;
-use super::{storage, summary};
+use super::{progress, storage, summary};
 use crate::signals;
 
 /// Pack shards of a plan: all shards, some by number, or this machine's share.
@@ -81,84 +78,58 @@ fn parse_range(text: &str) -> Result<(usize, usize), String> {
 
 pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
-    if let Some(bucket) = storage::bucket(&args.out)? {
-        let (out, show) = (&args.out, args.show);
-        let chosen = Chosen {
-            shards: &|foot| args.chosen(foot),
-            steal: args.steal.map(Duration::from_secs),
-            on_problem: args.on_problem,
-            source: &args.source,
-            jobs: args.jobs.count(),
-            run: &args.run,
-        };
-        return BucketBuild { bucket, out, single_writer: true, show }.run(&chosen);
-    }
-    let staging = Staging::of(&args.out);
-    let plan = match workdir::output_state(&staging)? {
-        OutputState::Planned(plan) => plan,
-        OutputState::Published(manifest) => {
+    let plan = match StoredPlan::open(&storage::output(&args.out)?)? {
+        Opened::Planned(plan) => plan,
+        Opened::Published(manifest) => {
             summary::already_published(&args.out, &manifest, args.show);
             return Ok(Exit::Done);
         }
     };
-    let foot = plan.foot();
-    let shards = args.chosen(foot)?;
-    let noted = staging.policy()?.and_then(|word| Policy::from_word(word.trim()));
-    let policy = args.on_problem.or(noted).unwrap_or(Policy::Fail);
-    let roots = match args.source.as_slice() {
-        [] => foot.roots.iter().map(PathBuf::from).collect(),
-        given => RunOptions::roots(given)?,
-    };
-    let mut options = args.run.options(policy, args.jobs.count(), roots, foot)?;
-    if args.steal.is_some() {
-        options.stealing = args.stealing(workdir::claims(&staging)?);
-    }
-    let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
-    let ran = match ran {
-        // Another attempt may have finished every shard and published meanwhile.
-        Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
-            match workdir::published(&staging)? {
-                Some(manifest) if manifest.has_plan(&foot.content) => {
-                    summary::already_published(&args.out, &manifest, args.show);
-                    return Ok(Exit::Done);
-                }
-                _ => return Err(failure),
-            }
+    let shards = args.chosen(&plan)?;
+    let options = args.worker();
+    let run = || plan.run(&shards, &options);
+    match progress::during_run(args.show.mode(), &options.counter, "packing", run)? {
+        ShareOutcome::Published(manifest) => {
+            summary::already_published(&args.out, &manifest, args.show);
+            Ok(Exit::Done)
         }
-        ran => ran?,
-    };
-    summary::ran(&ran, args.show);
-    Ok(if ran.refused > 0 { Exit::BadData } else { Exit::Done })
+        ShareOutcome::Packed(ran) => {
+            summary::ran(&ran, args.show);
+            Ok(if ran.refused > 0 { Exit::BadData } else { Exit::Done })
+        }
+    }
 }
 
 impl Args {
-    fn stealing(&self, claims: Arc<dyn Claims>) -> Option<Stealing> {
-        self.steal.map(|seconds| Stealing { claims, stale: Duration::from_secs(seconds) })
+    fn worker(&self) -> WorkerOptions {
+        WorkerOptions {
+            policy: self.on_problem,
+            sources: self.source.clone(),
+            steal: self.steal.map(Duration::from_secs),
+            settings: self.run.settings(),
+            stop: signals::stop(),
+            ..WorkerOptions::new(self.jobs.count())
+        }
     }
 
-    fn chosen(&self, foot: &PlanFoot) -> Result<Vec<usize>, Failure> {
-        let total = foot.shards.len();
-        let past = |n: usize| Failure::usage(format!("shard {n}: the plan has {total}, from 0"));
+    /// The numbers of the shards to pack.
+    fn chosen(&self, plan: &StoredPlan) -> Result<Vec<usize>, Failure> {
+        let total = plan.foot().shards.len();
         if !self.shard.is_empty() {
-            return match self.shard.iter().find(|&&n| n >= total) {
-                Some(&n) => Err(past(n)),
-                None => Ok(self.shard.clone()),
-            };
+            self.shard.iter().try_for_each(|&number| plan.expect_shard(number))?;
+            return Ok(self.shard.clone());
         }
         if let Some((from, to)) = self.shards {
+            plan.expect_shard(from)?;
             // The last task of an array may reach past the end.
-            return if from >= total {
-                Err(past(from))
-            } else {
-                Ok((from..to.min(total)).collect())
-            };
+            return Ok((from..to.min(total)).collect());
         }
         let env = |name: &str| std::env::var(name).ok();
         match rank::find(self.rank, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);
-                Ok(run::share(foot, rank.rank, rank.world))
+                Ok(plan.share(rank.rank, rank.world))
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use tarflume_formats::shown::ShowPath;
 use tarflume_order::rank;
-use tarflume_packer::build::{self, Subtree};
-use tarflume_packer::scan::ScanCounter;
+use tarflume_packer::build::Subtree;
+use tarflume_packer::session::Build;
 use tarflume_packer::{Exit, Failure, Outcome, units};
 
 use super::source_args::SourceArgs;
@@ -46,9 +46,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     let _ = signals::listen();
     let (request, show) = (args.source.request(false)?, args.source.show);
     let subtree = args.part()?;
-    let counter = ScanCounter::default();
-    let scan = || build::scan_part(&request, subtree, &counter);
-    let report = progress::during_scan(show.mode(), &counter, scan)?;
+    let build = Build::new(request);
+    let counter = build.counter();
+    let report = progress::during_scan(show.mode(), &counter, || build.scan_part(subtree))?;
     if !show.quiet {
         let samples = units::counted(report.samples, "sample", "samples");
         let problems = match report.problems {

@@ -12,7 +12,6 @@ use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::{Exit, Failure, Outcome};
 
-use super::bucket::BucketBuild;
 use super::source_args::SourceArgs;
 use super::{plan, storage};
 use crate::signals;
@@ -78,13 +77,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     let scripts = args.scripts(&out)?;
     let slurm = args.slurm(out, scripts)?;
-    let planned = match bucket {
-        Some(bucket) => {
-            let (out, single_writer) = (&args.source.out, args.single_writer);
-            BucketBuild { bucket, out, single_writer, show }.plan(request)?
-        }
-        None => plan::plan(&request, show)?,
-    };
+    let planned = plan::plan(bucket, request, args.single_writer, show)?;
     if planned != Exit::Done {
         return Ok(planned);
     }

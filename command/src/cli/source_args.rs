@@ -228,11 +228,6 @@ pub(super) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// For commands that print results alone.
-    pub(super) fn silent() -> ShowArgs {
-        ShowArgs { progress: progress::Mode::None, format: Format::Text, quiet: true }
-    }
-
     pub(super) fn mode(&self) -> progress::Mode {
         match (self.format, self.progress) {
             (Format::Json, progress::Mode::None) => progress::Mode::None,

@@ -6,12 +6,11 @@ use std::time::Duration;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::workdir::{self, OutputState, Progress, Staging};
+use tarflume_packer::session::{Opened, StoredPlan};
+use tarflume_packer::workdir::Progress;
 use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
-use super::bucket::BucketBuild;
-use super::source_args::ShowArgs;
 use super::storage;
 
 /// Show how many shards of a plan are finished; exit 0 if all are, 75 if not
@@ -26,31 +25,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    if let Some(bucket) = storage::bucket(&args.out)? {
-        let (out, show) = (&args.out, ShowArgs::silent());
-        let build = BucketBuild { bucket, out, single_writer: true, show };
-        return match build.state()? {
-            OutputState::Planned(plan) => {
-                let found = build.progress(&plan)?;
-                Ok(shown(args, plan.foot(), &found, &[]))
-            }
-            OutputState::Published(manifest) => {
-                published(&manifest, args.format);
-                Ok(Exit::Done)
-            }
-        };
-    }
-    let staging = Staging::of(&args.out);
-    let plan = match workdir::output_state(&staging)? {
-        OutputState::Planned(plan) => plan,
-        OutputState::Published(manifest) => {
-            published(&manifest, args.format);
-            return Ok(Exit::Done);
+    match StoredPlan::open(&storage::output(&args.out)?)? {
+        Opened::Planned(plan) => {
+            let found = plan.progress()?;
+            Ok(shown(args, plan.foot(), &found, &plan.temporaries()?))
         }
-    };
-    let found = workdir::progress(&staging, plan.foot())?;
-    let temporaries = staging.temporaries()?;
-    Ok(shown(args, plan.foot(), &found, &temporaries))
+        Opened::Published(manifest) => {
+            published(&manifest, args.format);
+            Ok(Exit::Done)
+        }
+    }
 }
 
 /// Prints the state of a plan.

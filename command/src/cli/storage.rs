@@ -7,6 +7,7 @@ use tarflume_formats::url::url_of;
 use tarflume_packer::Failure;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::listing::{self, Access, Listing};
+use tarflume_packer::session::Output;
 
 use super::zeros;
 
@@ -33,6 +34,11 @@ pub(super) fn given() -> &'static [(String, String)] {
 /// Opens the place of a build in a store; `None` if the path is a local folder.
 pub(super) fn bucket(path: &Path) -> Result<Option<Bucket>, Failure> {
     url_of(path).map(|url| Bucket::open(url, given())).transpose()
+}
+
+/// Returns the place of a build: a local folder, or the place in a store.
+pub(super) fn output(path: &Path) -> Result<Output, Failure> {
+    Ok(bucket(path)?.map_or_else(|| Output::folder(path), Output::bucket))
 }
 
 /// Opens a data set in a folder or in a store.

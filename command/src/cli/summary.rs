@@ -8,8 +8,10 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{IrregularJpegs, Manifest};
 use tarflume_order::rank::Rank;
-use tarflume_packer::build::{Ready, Scanned};
+use tarflume_packer::bucket::Leftovers;
+use tarflume_packer::build::Scanned;
 use tarflume_packer::run::RunReport;
+use tarflume_packer::session::{PlannedBuild, PublishedBuild, StoredBuild};
 use tarflume_packer::{Problem, build, counts, irregular_note, units};
 
 use super::out;
@@ -196,6 +198,13 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
     out::print_wrapped(build::kept(ran));
 }
 
+/// Prints what became of the uploads that killed attempts left behind in a store.
+pub(super) fn leftovers(left: &Leftovers, show: ShowArgs) {
+    if !show.quiet {
+        left.notices().iter().for_each(|notice| print_message!("notice: {notice}"));
+    }
+}
+
 /// Prints the typed columns without values.
 pub(super) fn empty_columns(names: &[String], show: ShowArgs) {
     for name in names {
@@ -236,15 +245,15 @@ pub(super) fn dry_run(foot: &PlanFoot, scanned: &Scanned, show: ShowArgs) {
     renames(scanned, show);
 }
 
-pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
-    absent(&ready.scanned, show);
-    notes(&ready.scanned, show);
-    let foot = ready.plan.foot();
+pub(super) fn scanned(planned: &PlannedBuild, show: ShowArgs) {
+    absent(planned.scanned(), show);
+    notes(planned.scanned(), show);
+    let foot = planned.foot();
     warnings(foot, show);
     if show.quiet || show.is_json() {
         return;
     }
-    let resumed = if ready.resumed { "; continuing an unfinished build" } else { "" };
+    let resumed = if planned.is_resumed() { "; continuing an unfinished build" } else { "" };
     print_message!(
         "{} in {}{resumed}",
         units::counted(foot.samples, "sample", "samples"),
@@ -252,16 +261,16 @@ pub(super) fn scanned(ready: &Ready, show: ShowArgs) {
     );
 }
 
-pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
-    let foot = ready.plan.foot();
-    absent(&ready.scanned, show);
-    notes(&ready.scanned, show);
+pub(super) fn planned(out: &Path, stored: &StoredBuild, show: ShowArgs) {
+    let (foot, scanned) = (stored.foot(), stored.scanned());
+    absent(scanned, show);
+    notes(scanned, show);
     warnings(foot, show);
-    if !ready.scanned.problems.is_empty() {
-        problems(&ready.scanned.problems, None, show);
+    if !scanned.problems.is_empty() {
+        problems(&scanned.problems, None, show);
     }
-    renames(&ready.scanned, show);
-    present(&ready.scanned, show);
+    renames(scanned, show);
+    present(scanned, show);
     let (samples, shards, bytes) = (foot.samples, foot.shards.len(), foot.bytes);
     let text = format!(
         "planned {} in {}, {} (plan {})\nnext: pack run {}",
@@ -273,7 +282,7 @@ pub(super) fn planned(out: &Path, ready: &Ready, show: ShowArgs) {
     );
     print_either(show, &text, || {
         json!({"event": "planned", "plan": foot.content, "samples": samples, "shards": shards, "bytes": bytes,
-               "problems": ready.scanned.problems.len()})
+               "problems": scanned.problems.len()})
     });
 }
 
@@ -309,13 +318,8 @@ pub(super) fn ran(ran: &RunReport, show: ShowArgs) {
     });
 }
 
-pub(super) fn published(
-    out: &Path,
-    manifest: &Manifest,
-    scanned: &Scanned,
-    ran: &RunReport,
-    show: ShowArgs,
-) {
+pub(super) fn published(out: &Path, done: &PublishedBuild, show: ShowArgs) {
+    let (manifest, scanned, ran) = (&done.manifest, done.scanned(), &done.ran);
     let all: Vec<Problem> = scanned.problems.iter().chain(&ran.problems).cloned().collect();
     if !all.is_empty() {
         problems(&all, Some(&out.join("problems.jsonl")), show);

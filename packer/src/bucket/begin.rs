@@ -1,17 +1,18 @@
 //! The beginning of a build in a store: what does not depend on the plan.
 
-use super::{Bucket, Leftovers, WorkFolder};
+use super::{Bucket, Leftovers};
 use crate::build::Request;
 use crate::failure::Failure;
+use crate::work_folder::WorkFolder;
 use crate::workdir::Policy;
 
 /// A build that was begun.
 #[derive(Debug)]
-pub struct Begun {
+pub(crate) struct Begun {
     /// Holds the shards in work; removed when it is dropped.
-    pub work: WorkFolder,
+    pub(crate) work: WorkFolder,
     /// Uploads of earlier attempts, if the request asked for a fresh start.
-    pub leftovers: Leftovers,
+    pub(crate) leftovers: Leftovers,
 }
 
 impl Bucket {
@@ -22,7 +23,11 @@ impl Bucket {
     /// # Errors
     /// Returns an error if the request quarantines files, if the store ignores conditions, and the errors of
     /// the store.
-    pub fn begin(&self, request: &mut Request, single_writer: bool) -> Result<Begun, Failure> {
+    pub(crate) fn begin(
+        &self,
+        request: &mut Request,
+        single_writer: bool,
+    ) -> Result<Begun, Failure> {
         expect_no_quarantine(request.policy)?;
         let work = WorkFolder::new()?;
         request.out = work.path().to_path_buf();
@@ -43,7 +48,7 @@ impl Bucket {
 ///
 /// # Errors
 /// Returns an error for [`Policy::Quarantine`].
-pub fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
+pub(crate) fn expect_no_quarantine(policy: Policy) -> Result<(), Failure> {
     match policy {
         Policy::Quarantine => Err(Failure::usage(
             "--on-problem quarantine copies files into a folder, and a store has none; give skip or fail",

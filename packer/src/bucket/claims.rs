@@ -14,7 +14,7 @@ struct BucketClaims(Bucket);
 
 impl Bucket {
     /// Returns the claims of its plan.
-    pub fn claims(&self) -> Arc<dyn Claims> {
+    pub(crate) fn claims(&self) -> Arc<dyn Claims> {
         Arc::new(BucketClaims(self.clone()))
     }
 }

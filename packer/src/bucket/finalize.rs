@@ -12,17 +12,15 @@ use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
 use crate::columns::Columns;
 use crate::failure::Failure;
-use crate::problem::Problem;
-use crate::run::RunReport;
 use crate::workdir::state::Progress;
 
-/// Result of [`Bucket::conclude`].
+/// A data set that was published.
 #[derive(Debug)]
-pub enum Concluded {
-    /// Samples were refused: nothing is published.
-    Refused,
-    /// The data set is published.
-    Published(Box<Manifest>, Leftovers),
+pub struct Publication {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// Uploads that killed attempts had left in the store.
+    pub leftovers: Leftovers,
 }
 
 impl Bucket {
@@ -30,7 +28,7 @@ impl Bucket {
     ///
     /// # Errors
     /// Returns an error if the store does not answer.
-    pub fn progress(&self, foot: &PlanFoot) -> Result<Progress, Failure> {
+    pub(crate) fn progress(&self, foot: &PlanFoot) -> Result<Progress, Failure> {
         let total = foot.shards.len();
         let found = (0..total).into_par_iter().map(|number| self.finished(foot, number));
         let found = found.collect::<Result<Vec<_>, Failure>>()?;
@@ -53,7 +51,7 @@ impl Bucket {
     /// # Errors
     /// Returns an error if shards are missing (try again), all samples were left out, the prefix
     /// holds another data set, or the store does not answer.
-    pub fn finalize(&self, foot: &PlanFoot) -> Result<(Manifest, Leftovers), Failure> {
+    pub(crate) fn finalize(&self, foot: &PlanFoot) -> Result<Publication, Failure> {
         if let Some(manifest) = self.published()? {
             return self.settle(manifest, foot);
         }
@@ -87,11 +85,7 @@ impl Bucket {
     }
 
     /// Cleans up behind a published manifest of this plan.
-    fn settle(
-        &self,
-        manifest: Manifest,
-        foot: &PlanFoot,
-    ) -> Result<(Manifest, Leftovers), Failure> {
+    fn settle(&self, manifest: Manifest, foot: &PlanFoot) -> Result<Publication, Failure> {
         if !manifest.has_plan(&foot.content) {
             return Err(self.other_data_set());
         }
@@ -105,26 +99,11 @@ impl Bucket {
             }
         }
         self.clear()?;
-        Ok((manifest, leftovers))
-    }
-
-    /// Ends a run of all shards: publishes the data set, or writes the list of problems if samples were refused.
-    ///
-    /// # Errors
-    /// As [`Bucket::finalize`].
-    pub fn conclude(&self, foot: &PlanFoot, ran: &RunReport) -> Result<Concluded, Failure> {
-        if ran.refused > 0 {
-            let mut values = foot.problems.clone();
-            values.extend(ran.problems.iter().map(Problem::to_value));
-            self.write_problems(&values)?;
-            return Ok(Concluded::Refused);
-        }
-        let (manifest, leftovers) = self.finalize(foot)?;
-        Ok(Concluded::Published(Box::new(manifest), leftovers))
+        Ok(Publication { manifest, leftovers })
     }
 
     /// Writes `problems.jsonl`, one object a line; deletes it if there are no problems.
-    fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
+    pub(crate) fn write_problems(&self, problems: &[serde_json::Value]) -> Result<(), Failure> {
         if problems.is_empty() {
             return self.objects.delete(layout::PROBLEMS);
         }

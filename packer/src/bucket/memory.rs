@@ -18,7 +18,7 @@ struct State {
 
 /// An object store in memory.
 #[derive(Debug, Default)]
-pub(super) struct MemoryObjects {
+pub(crate) struct MemoryObjects {
     state: Mutex<State>,
     /// The call of this number fails, and all later ones: the process is killed there.
     pub(super) fails_from: Option<u64>,
@@ -29,30 +29,30 @@ pub(super) struct MemoryObjects {
 
 impl MemoryObjects {
     /// The same objects and open uploads, for the next attempt.
-    pub(super) fn restarted(&self, fails_from: Option<u64>, after_effect: bool) -> MemoryObjects {
+    pub(crate) fn restarted(&self, fails_from: Option<u64>, after_effect: bool) -> MemoryObjects {
         let old = self.state.lock().unwrap();
         let (objects, open) = (old.objects.clone(), old.open.clone());
         let state = Mutex::new(State { objects, open, calls: 0, ids: old.ids });
         MemoryObjects { state, fails_from, after_effect, ignores_conditions: false }
     }
 
-    pub(super) fn ignoring_conditions() -> MemoryObjects {
+    pub(crate) fn ignoring_conditions() -> MemoryObjects {
         MemoryObjects { ignores_conditions: true, ..MemoryObjects::default() }
     }
 
-    pub(super) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
         self.state.lock().unwrap().objects.clone()
     }
 
-    pub(super) fn open_uploads(&self) -> usize {
+    pub(crate) fn open_uploads(&self) -> usize {
         self.state.lock().unwrap().open.len()
     }
 
-    pub(super) fn calls(&self) -> u64 {
+    pub(crate) fn calls(&self) -> u64 {
         self.state.lock().unwrap().calls
     }
 
-    pub(super) fn set(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn set(&self, name: &str, bytes: &[u8]) {
         self.state.lock().unwrap().objects.insert(name.into(), bytes.into());
     }
 

@@ -8,10 +8,11 @@ use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
 use crate::failure::Failure;
+use crate::workdir::OutputState;
 
-/// Result of [`Bucket::offer`].
+/// Result of `Bucket::offer`.
 #[derive(Debug)]
-pub enum Offered {
+pub(crate) enum Offered {
     /// The data set of this plan is published.
     Published(Box<Manifest>),
     /// The bucket has the plan; shards of an earlier attempt may be finished.
@@ -26,7 +27,7 @@ impl Bucket {
     /// # Errors
     /// Returns an error if the prefix holds another plan or another data set, or the store does not
     /// answer.
-    pub fn offer(&self, plan: &Plan, file: &Path, policy: &str) -> Result<Offered, Failure> {
+    pub(crate) fn offer(&self, plan: &Plan, file: &Path, policy: &str) -> Result<Offered, Failure> {
         let content = &plan.foot().content;
         if let Some(manifest) = self.published()? {
             return match manifest.has_plan(content) {
@@ -57,17 +58,38 @@ impl Bucket {
     ///
     /// # Errors
     /// Returns an error if the store does not answer or the plan is damaged.
-    pub fn plan(&self) -> Result<Option<Plan>, Failure> {
+    pub(crate) fn plan(&self) -> Result<Option<Plan>, Failure> {
         let Some(stored) = self.objects.get(layout::PLAN)? else { return Ok(None) };
         let plan = Plan::from_bytes(stored.bytes);
         Ok(Some(plan.map_err(|e| e.with_path(self.place(layout::PLAN)))?))
+    }
+
+    /// Returns the plan, or the manifest of the published data set.
+    ///
+    /// # Errors
+    /// Returns an error if there is neither, one of them is damaged, or the store does not answer.
+    pub(crate) fn state(&self) -> Result<OutputState, Failure> {
+        if let Some(manifest) = self.published()? {
+            return Ok(OutputState::Published(manifest));
+        }
+        if let Some(plan) = self.plan()? {
+            return Ok(OutputState::Planned(plan));
+        }
+        // Another command may have published between the two questions.
+        match self.published()? {
+            Some(manifest) => Ok(OutputState::Published(manifest)),
+            None => Err(Failure::usage(format!(
+                "there is no plan in {0}; make one with `pack plan SRC -o {0}`",
+                self.url()
+            ))),
+        }
     }
 
     /// Returns the stored handling of problems, if any.
     ///
     /// # Errors
     /// Returns an error if the store does not answer.
-    pub fn policy(&self) -> Result<Option<String>, Failure> {
+    pub(crate) fn policy(&self) -> Result<Option<String>, Failure> {
         let stored = self.objects.get(layout::POLICY)?;
         Ok(stored.map(|stored| String::from_utf8_lossy(&stored.bytes).into_owned()))
     }
@@ -77,7 +99,7 @@ impl Bucket {
     ///
     /// # Errors
     /// Returns an error if the prefix holds a published data set, or the store does not answer.
-    pub fn discard(&self) -> Result<Leftovers, Failure> {
+    pub(crate) fn discard(&self) -> Result<Leftovers, Failure> {
         if self.published()?.is_some() {
             return Err(Failure::usage(format!(
                 "{} holds a published data set, which is never discarded; choose another prefix",

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::Bucket;
 use super::memory::MemoryObjects;
-use super::{Bucket, Offered};
-use crate::build::{BuildOptions, Built, Prepared, conclude, prepare};
+use crate::build::BuildOptions;
+use crate::build::prepare::{Prepared, prepare};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::{RunCounter, RunOptions, run};
 use crate::scan::ScanCounter;
+use crate::session::{
+    Build, Finalized, Opened, Output, Planned, StoreOutcome, StoredPlan, WorkerOptions,
+};
 use crate::stop::Stop;
 use crate::writer::{self, DatasetWriter, Rejected};
 use tarflume_formats::Manifest;
@@ -31,40 +35,48 @@ fn options(source: &Path, out: &Path) -> BuildOptions {
     options
 }
 
-/// What `pack build -o URL` does, in a working folder that is new each time.
-fn build(source: &Path, objects: &Arc<MemoryObjects>, numbers: &[usize]) -> Result<(), Failure> {
-    let work = tempfile::tempdir().unwrap();
-    let request = options(source, work.path()).request()?;
-    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? else { panic!() };
-    let bucket = Bucket::new(objects.clone());
-    bucket.expect_conditions()?;
-    let plan = &ready.plan;
-    if let Offered::Published(_) = bucket.offer(plan, &ready.staging.plan_path(), "fail")? {
-        bucket.finalize(plan.foot())?;
-        return Ok(());
+/// What `pack build -o URL` does.
+fn build(source: &Path, objects: &Arc<MemoryObjects>) -> Result<(), Failure> {
+    build_in(Bucket::new(objects.clone()), source)
+}
+
+fn build_in(bucket: Bucket, source: &Path) -> Result<(), Failure> {
+    let build = Build::in_bucket(bucket, options(source, Path::new("url")).request()?, false)?;
+    let Planned::Ready(planned) = build.plan()? else { panic!() };
+    match planned.store()? {
+        StoreOutcome::Published(_, plan) => plan.finalize().map(drop),
+        StoreOutcome::Ready(stored) => {
+            assert!(matches!(stored.run()?.finalize()?, Finalized::Published(_)));
+            Ok(())
+        }
     }
-    let (policy, roots) = (request.policy, request.roots.clone());
-    let mut options = RunOptions::of_plan(plan.foot(), policy, 1, roots)?;
-    options.destination = Some(bucket.destination(Stop::new()));
-    run(plan, &ready.staging, numbers, &options, &RunCounter::default())?;
-    let left = std::fs::read_dir(ready.staging.shards()).unwrap().count();
-    assert_eq!(left, 0, "delivered shards are removed from the disk");
-    bucket.finalize(plan.foot()).map(drop)
+}
+
+/// What `pack plan`, `pack run` and `pack finalize` do with a URL.
+fn build_part(
+    source: &Path,
+    objects: &Arc<MemoryObjects>,
+    numbers: &[usize],
+) -> Result<(), Failure> {
+    let bucket = Bucket::new(objects.clone());
+    let request = options(source, Path::new("url")).request()?;
+    let Planned::Ready(planned) = Build::in_bucket(bucket.clone(), request, false)?.plan()? else {
+        panic!()
+    };
+    planned.store()?;
+    let Opened::Planned(plan) = StoredPlan::open(&Output::bucket(bucket))? else { panic!() };
+    plan.run(numbers, &WorkerOptions::new(1))?;
+    plan.finalize().map(drop)
 }
 
 /// The files of the same build in a folder.
 fn in_a_folder(source: &Path) -> BTreeMap<String, Vec<u8>> {
     let out = tempfile::tempdir().unwrap();
-    let request = options(source, out.path()).request().unwrap();
-    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default()).unwrap() else {
-        panic!()
-    };
-    let foot = ready.plan.foot();
-    let (policy, roots) = (request.policy, request.roots.clone());
-    let options = RunOptions::of_plan(foot, policy, 1, roots).unwrap();
-    let counter = RunCounter::default();
-    let ran = run(&ready.plan, &ready.staging, &[0, 1, 2, 3], &options, &counter).unwrap();
-    assert!(matches!(conclude(&ready, ran).unwrap(), Built::Published(..)));
+    let build = Build::new(options(source, out.path()).request().unwrap());
+    let Planned::Ready(planned) = build.plan().unwrap() else { panic!() };
+    let StoreOutcome::Ready(stored) = planned.store().unwrap() else { panic!() };
+    let finalized = stored.run().unwrap().finalize().unwrap();
+    assert!(matches!(finalized, Finalized::Published(_)));
     let entries = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
     files
@@ -75,13 +87,31 @@ fn in_a_folder(source: &Path) -> BTreeMap<String, Vec<u8>> {
 const ALL: [usize; 4] = [0, 1, 2, 3];
 
 #[test]
+fn delivered_shards_are_removed_from_the_disk() {
+    let source = source();
+    let work = tempfile::tempdir().unwrap();
+    let request = options(source.path(), work.path()).request().unwrap();
+    let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default()).unwrap() else {
+        panic!()
+    };
+    let bucket = Bucket::new(Arc::new(MemoryObjects::default()));
+    bucket.offer(&ready.plan, &ready.staging.plan_path(), "fail").unwrap();
+    let foot = ready.plan.foot();
+    let mut options = RunOptions::of_plan(foot, request.policy, 1, request.roots.clone()).unwrap();
+    options.destination = Some(bucket.destination(Stop::new()));
+    let ran = run(&ready.plan, &ready.staging, &ALL, &options, &RunCounter::default()).unwrap();
+    assert_eq!(ran.packed, 4);
+    assert_eq!(std::fs::read_dir(ready.staging.shards()).unwrap().count(), 0);
+}
+
+#[test]
 fn the_objects_are_the_files_of_a_build_in_a_folder() {
     let source = source();
     let objects = Arc::new(MemoryObjects::default());
-    build(source.path(), &objects, &ALL).unwrap();
+    build(source.path(), &objects).unwrap();
     assert_eq!(objects.objects(), in_a_folder(source.path()));
     assert_eq!(objects.open_uploads(), 0);
-    build(source.path(), &objects, &ALL).unwrap();
+    build(source.path(), &objects).unwrap();
     assert_eq!(objects.objects(), in_a_folder(source.path()), "published again: nothing changed");
 }
 
@@ -90,18 +120,18 @@ fn a_build_that_is_killed_at_any_call_is_finished_by_the_next() {
     let source = source();
     let expected = in_a_folder(source.path());
     let whole = Arc::new(MemoryObjects::default());
-    build(source.path(), &whole, &ALL).unwrap();
+    build(source.path(), &whole).unwrap();
     let calls = whole.calls();
     assert!(calls > 40, "{calls} calls");
     let mut lost = 0;
     for (from, after_effect) in (0..calls).flat_map(|from| [(from, false), (from, true)]) {
         let empty = MemoryObjects::default();
         let killed = Arc::new(empty.restarted(Some(from), after_effect));
-        build(source.path(), &killed, &ALL).unwrap_err();
+        build(source.path(), &killed).unwrap_err();
         let manifest = killed.objects().get("dataset.json").cloned();
         assert!(manifest.is_none() || manifest == expected.get("dataset.json").cloned());
         let next = Arc::new(killed.restarted(None, false));
-        build(source.path(), &next, &ALL).unwrap();
+        build(source.path(), &next).unwrap();
         assert_eq!(next.objects(), expected, "killed at call {from}, effect {after_effect}");
         // An upload whose id was lost with the process cannot be aborted. It is named.
         let named = Bucket::new(Arc::new(killed.restarted(None, false))).abort_uploads().unwrap();
@@ -117,14 +147,14 @@ fn a_build_that_is_killed_at_any_call_is_finished_by_the_next() {
 fn two_machines_that_share_only_the_bucket_make_the_same_objects() {
     let source = source();
     let objects = Arc::new(MemoryObjects::default());
-    let unfinished = build(source.path(), &objects, &[0, 2]).unwrap_err();
+    let unfinished = build_part(source.path(), &objects, &[0, 2]).unwrap_err();
     assert_eq!(unfinished.exit, Exit::TryAgain, "{}", unfinished.text);
     assert!(
         unfinished.text.contains("2 of 4 shards are not finished (1, 3)"),
         "{}",
         unfinished.text
     );
-    build(source.path(), &objects, &[1, 3]).unwrap();
+    build_part(source.path(), &objects, &[1, 3]).unwrap();
     assert_eq!(objects.objects(), in_a_folder(source.path()));
 }
 
@@ -132,9 +162,9 @@ fn two_machines_that_share_only_the_bucket_make_the_same_objects() {
 fn a_shard_that_was_changed_is_packed_again() {
     let source = source();
     let objects = Arc::new(MemoryObjects::default());
-    build(source.path(), &objects, &[0, 1, 2]).unwrap_err();
+    build_part(source.path(), &objects, &[0, 1, 2]).unwrap_err();
     objects.set("shard-000001.tar", b"changed");
-    build(source.path(), &objects, &ALL).unwrap();
+    build(source.path(), &objects).unwrap();
     assert_eq!(objects.objects(), in_a_folder(source.path()));
 }
 
@@ -143,13 +173,13 @@ fn other_data_is_never_replaced() {
     let (first, second) = (source(), source());
     std::fs::write(second.path().join("010.json"), "{}").unwrap();
     let objects = Arc::new(MemoryObjects::default());
-    build(first.path(), &objects, &[0]).unwrap_err();
-    let refused = build(second.path(), &objects, &ALL).unwrap_err();
+    build_part(first.path(), &objects, &[0]).unwrap_err();
+    let refused = build(second.path(), &objects).unwrap_err();
     assert!(refused.text.contains("unfinished attempt with other sources"), "{}", refused.text);
     Bucket::new(objects.clone()).discard().unwrap();
     assert!(objects.objects().is_empty(), "{:?}", objects.objects().keys());
-    build(first.path(), &objects, &ALL).unwrap();
-    let refused = build(second.path(), &objects, &ALL).unwrap_err();
+    build(first.path(), &objects).unwrap();
+    let refused = build(second.path(), &objects).unwrap_err();
     assert_eq!(refused.exit, Exit::Usage);
     assert!(refused.text.contains("holds another data set"), "{}", refused.text);
     assert!(Bucket::new(objects.clone()).discard().is_err());
@@ -238,7 +268,7 @@ fn a_writer_that_is_killed_at_any_call_publishes_all_or_nothing() {
 fn a_writer_disturbs_no_other_attempt() {
     let source = source();
     let objects = Arc::new(MemoryObjects::default());
-    build(source.path(), &objects, &[0]).unwrap_err();
+    build_part(source.path(), &objects, &[0]).unwrap_err();
     let refused = write_in(&objects, false).unwrap_err();
     assert!(refused.text.contains("unfinished data set; set `fresh` to true"), "{}", refused.text);
     let other = Arc::new(MemoryObjects::default());
@@ -311,19 +341,6 @@ mod in_a_store {
         Bucket::of_store(Store::open("s3://bucket/set", &server.options()).unwrap()).unwrap()
     }
 
-    fn build_in(bucket: &Bucket, source: &Path) -> Result<(), Failure> {
-        let work = tempfile::tempdir().unwrap();
-        let request = options(source, work.path()).request()?;
-        let Prepared::Ready(ready) = prepare(&request, &ScanCounter::default())? else { panic!() };
-        bucket.expect_conditions()?;
-        bucket.offer(&ready.plan, &ready.staging.plan_path(), "fail")?;
-        let roots = request.roots.clone();
-        let mut options = RunOptions::of_plan(ready.plan.foot(), request.policy, 2, roots)?;
-        options.destination = Some(bucket.destination(Stop::new()));
-        run(&ready.plan, &ready.staging, &ALL, &options, &RunCounter::default())?;
-        bucket.finalize(ready.plan.foot()).map(drop)
-    }
-
     fn objects(server: &Server) -> BTreeMap<String, Vec<u8>> {
         let name = |name: &String| name.strip_prefix("set/").unwrap().to_string();
         let bytes = |n: &String| server.object(n).unwrap().to_vec();
@@ -344,7 +361,7 @@ mod in_a_store {
             ];
             (asked.number % 6 == 2).then(|| faults[(asked.number / 6) as usize % 4])
         });
-        build_in(&bucket(&server), source.path()).unwrap();
+        build_in(bucket(&server), source.path()).unwrap();
         assert_eq!(objects(&server), in_a_folder(source.path()));
         assert_eq!(server.open_uploads(), 0);
     }

@@ -27,7 +27,7 @@ use crate::workdir::state::{Progress, manifest_digest, progress, published, writ
 /// Returns an error if shards are missing (try again), all samples were left out, a sidecar differs
 /// from its record, the output folder holds another data set or a foreign file with the name of a
 /// shard, or the operating system refuses.
-pub fn finalize(
+pub(crate) fn finalize(
     staging: &Staging,
     foot: &PlanFoot,
     durability: Durability,

@@ -57,7 +57,7 @@ pub struct Scanned {
 
 /// Result of [`prepare`].
 #[derive(Debug)]
-pub enum Prepared {
+pub(crate) enum Prepared {
     /// The same data set is already published.
     Published {
         /// Its manifest.
@@ -83,11 +83,11 @@ pub enum Prepared {
 
 /// A plan in place.
 #[derive(Debug)]
-pub struct Ready {
+pub(crate) struct Ready {
     /// The working folder.
     pub staging: Staging,
     /// Keeps other commands out of the working folder.
-    pub lock: Lock,
+    _lock: Lock,
     /// The plan.
     pub plan: Plan,
     /// Result of the scan.
@@ -101,7 +101,7 @@ pub struct Ready {
 /// # Errors
 /// Returns an error for wrong usage (an invalid source, an output folder in use) and for failures
 /// of the machine.
-pub fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
+pub(crate) fn prepare(request: &Request, counter: &ScanCounter) -> Result<Prepared, Failure> {
     let staging = Staging::of(&request.out);
     if request.sources.is_empty() {
         check_folders(&request.roots, &request.out)?;
@@ -254,7 +254,13 @@ fn plan(
         }
     }
     let plan = staging.plan()?;
-    Ok(Prepared::Ready(Box::new(Ready { staging: staging.clone(), lock, plan, scanned, resumed })))
+    Ok(Prepared::Ready(Box::new(Ready {
+        staging: staging.clone(),
+        _lock: lock,
+        plan,
+        scanned,
+        resumed,
+    })))
 }
 
 fn terms(request: &Request) -> Terms<'_> {

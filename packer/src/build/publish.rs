@@ -1,11 +1,10 @@
-//! The end of a build: packed shards -> a published data set, or a refusal.
+//! What reports of a build say beside its result: problems of contents, columns without values, advice.
 
 use std::path::Path;
 
 use tarflume_formats::{Manifest, Plan, open_index};
 
-use super::finalize::finalize;
-use super::prepare::{Ready, Scanned};
+use super::prepare::Scanned;
 use super::request::Request;
 use crate::check::CheckLevel;
 use crate::failure::Failure;
@@ -17,32 +16,6 @@ use crate::run::{RunCounter, RunReport};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::write_problems;
 
-/// Result of a build.
-#[derive(Debug)]
-pub enum Built {
-    /// Samples have problems, and the policy is to fail: finished shards are kept, nothing is
-    /// published.
-    Refused(RunReport),
-    /// The data set is published.
-    Published(Box<Manifest>, RunReport),
-}
-
-/// Publishes the shards of a complete run, or lists all problems if some shards were refused.
-///
-/// # Errors
-/// Returns the errors of [`finalize`], and an error if the list of problems cannot be written.
-pub fn conclude(ready: &Ready, ran: RunReport) -> Result<Built, Failure> {
-    let foot = ready.plan.foot();
-    if ran.refused == 0 {
-        let manifest = finalize(&ready.staging, foot, ran.durability)?;
-        return Ok(Built::Published(Box::new(manifest), ran));
-    }
-    let mut values = foot.problems.clone();
-    values.extend(ran.problems.iter().map(Problem::to_value));
-    write_problems(&ready.staging.problems_path(), &values)?;
-    Ok(Built::Refused(ran))
-}
-
 /// Checks the contents of a plan that is not run, so that one report has all problems; does nothing
 /// if contents are not to be checked. Adds the problems to those of the scan, and to the list in
 /// the output folder.
@@ -50,7 +23,7 @@ pub fn conclude(ready: &Ready, ran: RunReport) -> Result<Built, Failure> {
 /// # Errors
 /// Returns an error for a failure of the machine, if the list of problems cannot be written, and
 /// after an interruption.
-pub fn look_at_contents(
+pub(crate) fn look_at_contents(
     request: &Request,
     plan: &Plan,
     scanned: &mut Scanned,
@@ -79,7 +52,7 @@ pub fn look_at_contents(
 ///
 /// # Errors
 /// Returns an error if a sidecar cannot be read.
-pub fn empty_columns(out: &Path, manifest: &Manifest) -> Result<Vec<String>, Failure> {
+pub(crate) fn empty_columns(out: &Path, manifest: &Manifest) -> Result<Vec<String>, Failure> {
     if manifest.sidecar_columns.is_empty() {
         return Ok(Vec::new());
     }

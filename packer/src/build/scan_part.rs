@@ -28,7 +28,7 @@ pub struct PartReport {
 /// # Errors
 /// Returns an error for sources that are not folders, for an output folder inside a source, and for
 /// failures of the machine.
-pub fn scan_part(
+pub(crate) fn scan_part(
     request: &Request,
     subtree: Subtree,
     counter: &ScanCounter,

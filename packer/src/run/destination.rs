@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// A shard that a run has packed, on the local disk.
 #[derive(Debug)]
-pub struct PackedShard<'a> {
+pub(crate) struct PackedShard<'a> {
     /// The tar. Its sidecar is beside it.
     pub tar: &'a Path,
     /// Its record, which is not written anywhere.
@@ -23,7 +23,7 @@ pub struct PackedShard<'a> {
 ///
 /// A run removes the files of a shard from the working folder after [`Destination::deliver`], so
 /// the folder holds the shards in work alone.
-pub trait Destination: fmt::Debug + Send + Sync {
+pub(crate) trait Destination: fmt::Debug + Send + Sync {
     /// Returns the record of a shard of the plan that was delivered and is complete; `None` if it
     /// must be packed (again).
     ///

@@ -23,7 +23,7 @@ use crate::workdir::quarantine::Policy;
 
 /// The checks of files during packing.
 #[derive(Debug, Clone, Copy)]
-pub struct Checks {
+pub(crate) struct Checks {
     /// The level of the content checks.
     pub level: CheckLevel,
     /// Whether modification times are compared; sizes always are.
@@ -36,7 +36,7 @@ pub struct Checks {
 
 /// The options of a run.
 #[derive(Debug)]
-pub struct RunOptions {
+pub(crate) struct RunOptions {
     /// The checks of files.
     pub checks: Checks,
     /// How images are prepared, as the plan says.
@@ -67,7 +67,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// Returns the errors of a build for the same sources.
-    pub fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    pub(crate) fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut roots = Vec::new();
         for source in given {
             match SourceUrl::parse(source)? {
@@ -84,7 +84,7 @@ impl RunOptions {
     /// # Errors
     /// Returns an error for a check level that this version does not know, and for another number
     /// of source folders than the plan has.
-    pub fn of_plan(
+    pub(crate) fn of_plan(
         foot: &PlanFoot,
         policy: Policy,
         jobs: usize,

@@ -17,7 +17,7 @@ use crate::workdir::claims::{Claims, Note, claim_name};
 
 /// How a run takes over shards of other machines.
 #[derive(Debug, Clone)]
-pub struct Stealing {
+pub(crate) struct Stealing {
     /// Where machines note which shards they are packing.
     pub claims: Arc<dyn Claims>,
     /// A machine that has not changed its claim for this long has died.

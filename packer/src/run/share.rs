@@ -16,7 +16,7 @@ const JPEG: u64 = 5;
 /// The shards are dealt in descending order of their work, each to the machine with the least work so far (Graham's
 /// rule "longest processing time first", 1969). If all shards have the same work, the machine gets those whose number
 /// modulo `world` is its rank.
-pub fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
+pub(crate) fn share(foot: &PlanFoot, rank: u64, world: u64) -> Vec<usize> {
     let work = |shard: &PlannedShard| match foot.entry_points {
         true => shard.source_bytes.saturating_add((JPEG - 1).saturating_mul(shard.jpeg_bytes)),
         false => shard.source_bytes,

@@ -27,7 +27,7 @@ struct ClaimFiles {
 ///
 /// # Errors
 /// Returns an error if the folder of the claims cannot be created.
-pub fn claims(staging: &Staging) -> Result<Arc<dyn Claims>, Failure> {
+pub(crate) fn claims(staging: &Staging) -> Result<Arc<dyn Claims>, Failure> {
     create_folders(staging.claims())?;
     Ok(Arc::new(ClaimFiles { staging: staging.clone() }))
 }

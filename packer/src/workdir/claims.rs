@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// The place of the claims of a plan: a folder that all machines share, or an object store.
-pub trait Claims: fmt::Debug + Send + Sync {
+pub(crate) trait Claims: fmt::Debug + Send + Sync {
     /// Writes a claim that does not exist; returns false if it exists.
     ///
     /// # Errors

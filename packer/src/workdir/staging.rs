@@ -33,7 +33,7 @@ use tarflume_formats::{
 
 use crate::failure::Failure;
 
-pub use lock::Lock;
+pub(crate) use lock::Lock;
 use lock::LockAttempt;
 
 /// The lock's name in the working folder.
@@ -105,7 +105,7 @@ impl Staging {
     ///
     /// # Errors
     /// Returns an error if another command holds the lock.
-    pub fn lock(&self) -> Result<Lock, Failure> {
+    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
         // A command that has published removes the working folder, possibly between any two of
         // these steps.
         for _ in 0..3 {

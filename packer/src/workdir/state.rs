@@ -46,7 +46,7 @@ impl Progress {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses to read a record or a shard.
-pub fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
+pub(crate) fn progress(staging: &Staging, foot: &PlanFoot) -> Result<Progress, Failure> {
     let mut progress =
         Progress { total: foot.shards.len(), missing: Vec::new(), records: Vec::new() };
     for number in 0..foot.shards.len() {
@@ -105,7 +105,7 @@ fn settled(staging: &Staging) -> Result<Option<Manifest>, Failure> {
 
 /// The content of an output folder.
 #[derive(Debug)]
-pub enum OutputState {
+pub(crate) enum OutputState {
     /// A data set. Its working folder may still exist.
     Published(Manifest),
     /// A plan that is not published.
@@ -117,7 +117,7 @@ pub enum OutputState {
 /// # Errors
 /// Returns the errors of [`published`], and an error if the folder has neither a plan nor a data
 /// set or the plan cannot be read.
-pub fn output_state(staging: &Staging) -> Result<OutputState, Failure> {
+pub(crate) fn output_state(staging: &Staging) -> Result<OutputState, Failure> {
     if let Some(manifest) = settled(staging)? {
         return Ok(OutputState::Published(manifest));
     }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Held while a command may replace the plan or publish.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Option<File>);
+pub(crate) struct Lock(#[expect(dead_code, reason = "the lock is the open file")] Option<File>);
 
 /// The result of taking a lock.
 #[derive(Debug)]
