@@ -29,7 +29,11 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 CARGO ?= cargo
 VENV := .venv
-RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
+# What `browser`, `python`, `clients` and `clusters` test: a build for release, or with PROFILE=dev that of `make test`.
+PROFILE ?= release
+# The folder of a profile in target/.
+folder = $(if $(filter dev,$1),debug,$1)
+BUILT = $(or $(CARGO_TARGET_DIR),target)/$(call folder,$(PROFILE))
 PYTHON := $(VENV)/bin/python
 export TARFLUME_PYTHON ?= $(abspath $(PYTHON))
 
@@ -39,17 +43,22 @@ CLUSTERSVENV := .venv-clusters
 TORCHVENV := .venv-libtorch
 DOCSVENV := .venv-docs
 BROWSERVENV := .venv-browser
+RELEASEVENV := .venv-release
 AXE := target/axe/node_modules/axe-core/axe.min.js
 AZURITE := target/azurite/node_modules/.bin/azurite-blob
 
-.PHONY: browser screenshots demo test busy idle faults explore miri python wheel clients clusters check lint fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
+.PHONY: browser chromium screenshots demo environments pack slurm test busy idle faults explore miri python wheel clients clusters check lint lint-rust fmt locks clippy features doc deny house site smoke fuzz bench gpu gpu-kit adapters audit venv tools clean
 
-# `make demo DEMO_PROFILE=release DEMO_FEATURES=` shares its build with other targets.
+# `make demo DEMO_PROFILE=dev DEMO_PACKAGES=--workspace` shares its build with other targets.
 DEMO_PROFILE ?= demo
-DEMO_FEATURES ?= --no-default-features
+DEMO_PACKAGES ?= --no-default-features -p tarflume-cli -p tarflume-fixtures -p tarflume-demo
 demo:
-	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_FEATURES) -p tarflume-cli -p tarflume-fixtures -p tarflume-demo --bin pack --bin tarflume-fixtures --bin resume
-	bash demo/demo.sh $(DEMO_PROFILE)
+	$(CARGO) build --profile $(DEMO_PROFILE) --locked $(DEMO_PACKAGES) --bin pack --bin tarflume-fixtures --bin resume
+	bash demo/demo.sh $(call folder,$(DEMO_PROFILE))
+
+# The program that other targets test. --workspace: it has the features of the wheel, so that both share their crates.
+pack:
+	$(CARGO) build --profile $(PROFILE) --workspace --locked --bin pack
 
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
@@ -69,9 +78,10 @@ busy:
 idle:
 	$(CARGO) test --workspace --locked --test loader -- --ignored --test-threads 1 idle_
 
-# `make test` runs a fixed sample of these.
+# `make test` runs a fixed sample of these. The filters select by names: every fault, every power cut, every kill.
 faults:
-	$(CARGO) test --locked -p tarflume-cli --test commands -- --ignored --nocapture --test-threads 1 faults::every
+	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- --ignored --nocapture --test-threads 1 faults::every
+	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- kill
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
 explore:
@@ -88,15 +98,14 @@ miri:
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
 	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
-# Tests import the installed wheel, as users do.
-python: $(PYVENV)/ready $(AZURITE) tools
-	$(CARGO) build --release --locked -p tarflume-cli --bin pack
+# Tests import the installed wheel, as users do. Each of two workers runs whole files.
+python: $(PYVENV)/ready $(AZURITE) tools pack
 	rm -rf target/wheels
-	$(PYVENV)/bin/maturin build --quiet --release --locked -m python/Cargo.toml -o target/wheels
+	$(PYVENV)/bin/maturin build --quiet --profile $(PROFILE) --locked -m python/Cargo.toml -o target/wheels
 	$(PYVENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
 	cd python && ../$(PYVENV)/bin/mypy --strict -p tarflume
 	cd target && ../$(PYVENV)/bin/python -m mypy.stubtest tarflume._core --allowlist ../python/tests/stubtest-allowed.txt
-	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q --ignore=clients --ignore=clusters
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" "$(CURDIR)/$(PYVENV)/bin/python" -m pytest -q -n 2 --dist loadfile --ignore=clients --ignore=clusters
 
 # The wheel for releases: zig links it against an older glibc; auditwheel prints which one. For another architecture:
 # `rustup target add aarch64-unknown-linux-gnu && make wheel WHEEL_TARGET=aarch64-unknown-linux-gnu`.
@@ -110,9 +119,13 @@ wheel: $(PYVENV)/ready
 	$(PYVENV)/bin/auditwheel show target/wheel/*.whl
 	@echo "pip install $$(echo target/wheel/*.whl)"
 
+# All that targets of CI install. CI does it beside its first builds.
+environments: tools slurm chromium $(VENV)/ready $(RELEASEVENV)/ready $(DOCSVENV)/ready $(PYVENV)/ready $(CLUSTERSVENV)/ready \
+    $(BROWSERVENV)/ready $(AXE) $(AZURITE)
+
 # Separate from `python`, because it downloads gigabytes. Its venv also sees the packages of that of `python`, and the wheel.
 clients: $(CLIENTSVENV)/ready
-	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
 	    "$(CURDIR)/$(CLIENTSVENV)/bin/python" -m pytest -q clients
 
 $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
@@ -124,13 +137,15 @@ $(CLIENTSVENV)/ready: $(PYVENV)/ready python/tests/clients/requirements.txt
 	touch $@
 
 # Separate from `python`, because it installs engines. Each suite is skipped with a reason where its engine is missing.
-clusters: $(CLUSTERSVENV)/ready
+clusters: $(CLUSTERSVENV)/ready slurm
+	cd python/tests && TARFLUME_PACK="$(abspath $(BUILT))/pack" RAY_USAGE_STATS_ENABLED=0 \
+	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs clusters
+
+slurm:
 	@if ! command -v slurmctld >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq || true; \
 	    apt-get install -y -qq --no-install-recommends slurm-wlm munge >/dev/null || echo "Slurm was not installed: its test is skipped"; \
 	fi
-	cd python/tests && TARFLUME_PACK="$(abspath $(RELEASE))/pack" RAY_USAGE_STATS_ENABLED=0 \
-	    "$(CURDIR)/$(CLUSTERSVENV)/bin/python" -m pytest -q -rs clusters
 
 $(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt python/tests/clusters/requirements-dlio.txt
 	python3 -m venv --clear $(CLUSTERSVENV)
@@ -143,18 +158,18 @@ $(CLUSTERSVENV)/ready: $(PYVENV)/ready python/tests/clusters/requirements.txt py
 	touch $@
 
 # Pages of `pack view` in the system's Chromium, with the program that `make python` and `make demo` build.
-BROWSER := TARFLUME_PACK="$(abspath $(RELEASE))/pack" TARFLUME_AXE="$(abspath $(AXE))"
-browser: $(BROWSERVENV)/ready $(AXE)
-	$(CARGO) build --release --locked -p tarflume-cli --bin pack
+BROWSER := TARFLUME_PACK="$(abspath $(BUILT))/pack" TARFLUME_AXE="$(abspath $(AXE))"
+browser: $(BROWSERVENV)/ready $(AXE) chromium pack
+	cd tests/browser && $(BROWSER) "$(CURDIR)/$(BROWSERVENV)/bin/python" -m pytest -q -p no:cacheprovider
+
+chromium:
 	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq || true; \
 	    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	fi
-	cd tests/browser && $(BROWSER) "$(CURDIR)/$(BROWSERVENV)/bin/python" -m pytest -q -p no:cacheprovider
 
-screenshots: $(BROWSERVENV)/ready
-	$(CARGO) build --release --locked -p tarflume-cli --bin pack
-	$(BROWSERVENV)/bin/python docs/screenshots.py "$(abspath $(RELEASE))/pack"
+screenshots: $(BROWSERVENV)/ready pack
+	$(BROWSERVENV)/bin/python docs/screenshots.py "$(abspath $(BUILT))/pack"
 
 $(AXE):
 	npm install --no-audit --no-fund --silent --prefix target/axe axe-core@4.14.1
@@ -180,7 +195,10 @@ $(PYVENV)/ready: python/tests/requirements.txt python/tests/requirements-torch.t
 
 check: lint site test explore python smoke
 
-lint: fmt locks clippy features doc deny house package-list msrv workflows
+lint: lint-rust workflows
+
+# What needs no Python environment.
+lint-rust: fmt locks clippy features doc deny house package-list msrv
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -192,8 +210,7 @@ locks:
 
 clippy:
 	$(CARGO) clippy --workspace --locked --all-targets -- -D warnings
-	$(CARGO) clippy -p tarflume --locked -- -D warnings # without its features
-	$(CARGO) clippy -p tarflume-packer --locked -- -D warnings # without its features
+	$(CARGO) clippy -p tarflume -p tarflume-packer --locked -- -D warnings # without their features
 
 # The reader with each of its default features alone, and with none: what a user's Cargo.toml may have.
 FEATURES := --target-dir $(or $(CARGO_TARGET_DIR),target)/features --locked --no-default-features
@@ -235,7 +252,6 @@ fuzz:
 	bash fuzz/run.sh 600
 
 # For releases; RELEASING.md lists the steps. `make lint` runs those that compile nothing.
-RELEASEVENV := .venv-release
 .PHONY: package package-list msrv semver workflows
 
 package:

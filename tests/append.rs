@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use tarflume_fixtures::flat_jpeg;
 
-use crate::harness::{Place, assert_same, without_digest};
+use crate::harness::{Place, assert_same, sampled, without_digest};
 use crate::kills::Kills;
 
 mod annotations;
@@ -228,6 +228,7 @@ fn killed(place: &Place, words: &str, samples: u64, kills: u32) {
     copy(place, "first", "undisturbed");
     let Some(mut attempts) = Kills::of(place, &format!("{words} -o undisturbed")) else { return };
     let (expected, old) = (place.tree("undisturbed"), place.manifest("first"));
+    let kills = sampled(kills);
     let mut chains = 0;
     while attempts.killed < kills {
         let _ = fs::remove_dir_all(place.at("out"));

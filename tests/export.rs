@@ -4,7 +4,7 @@ use std::fs;
 
 use tarflume_fixtures::Folder;
 
-use crate::harness::Place;
+use crate::harness::{Place, sampled};
 use crate::kills::Kills;
 
 #[test]
@@ -70,7 +70,7 @@ fn a_killed_export_is_repeated_with_the_same_bytes() {
         let command = |out: &str| format!("export shards --to {format} -o {out} {options}");
         let Some(mut attempts) = Kills::of(&place, &command("whole")) else { return };
         let expected = place.tree("whole");
-        while attempts.killed < 20 {
+        while attempts.killed < sampled(20) {
             let late = attempts.flip();
             attempts.kill(&place, &command("out"), late);
             if place.at("out").try_exists().unwrap() {

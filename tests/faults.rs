@@ -85,9 +85,9 @@ fn print_counts(scenario: Scenario, counts: &Counts) {
     assert!(*calls > 20 && *faults > 20, "the tracer sees too little");
 }
 
-/// One of the ways in which a call can fail, different from call to call.
+/// At most one of the ways in which a call can fail, different from call to call.
 fn some(call: usize, kind: usize, _: &Call) -> bool {
-    (call + 3 * kind).is_multiple_of(9)
+    (call + 7 * kind).is_multiple_of(20)
 }
 
 fn sampled(scenario: Scenario) {
@@ -133,35 +133,35 @@ fn survived(scenario: Scenario, cuts: &Cuts) {
     assert!(*ops > 15 && *cuts > 15, "the recorder sees too little");
 }
 
-/// Each cut in the way that keeps only the newest name, and in another one, which differs from cut
-/// to cut.
-fn two_ways(cut: usize, way: usize) -> bool {
-    way == NEWEST || cut % NEWEST == way
+/// Each cut in one way: the one that keeps only the newest name, or another one, which differs from cut to cut.
+fn one_way(cut: usize, way: usize) -> bool {
+    let chosen = if cut % 2 == 0 { NEWEST } else { cut / 2 % NEWEST };
+    way == chosen
 }
 
 #[test]
 fn a_build_survives_power_cuts() {
-    cut(BUILD, &two_ways);
+    cut(BUILD, &one_way);
 }
 
 #[test]
 fn a_plan_survives_power_cuts() {
-    cut(PLAN, &two_ways);
+    cut(PLAN, &one_way);
 }
 
 #[test]
 fn a_run_survives_power_cuts() {
-    cut(RUN, &two_ways);
+    cut(RUN, &one_way);
 }
 
 #[test]
 fn a_finalize_survives_power_cuts() {
-    cut(FINALIZE, &two_ways);
+    cut(FINALIZE, &one_way);
 }
 
 #[test]
 fn a_quarantine_survives_power_cuts() {
-    cut(QUARANTINE, &two_ways);
+    cut(QUARANTINE, &one_way);
 }
 
 /// A first attempt, which is killed, and the command that continues.

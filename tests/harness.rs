@@ -33,6 +33,16 @@ pub(crate) fn without_digest(manifest: &str) -> String {
     format!("{rest}\n}}\n")
 }
 
+/// Whether sweeps try every case, as `make faults` demands, or a fixed sample.
+pub(crate) fn sweeps_whole() -> bool {
+    std::env::var_os("TARFLUME_SWEEPS").is_some_and(|word| word == "whole")
+}
+
+/// How many of the first `cases` of a seeded sequence a test tries: a third, or all of them in `make faults`.
+pub(crate) fn sampled(cases: u32) -> u32 {
+    if sweeps_whole() { cases } else { cases.div_ceil(3) }
+}
+
 /// Files with their digests.
 pub(crate) type Tree = BTreeMap<String, String>;
 

@@ -1,5 +1,5 @@
-//! Builds that are killed by SIGKILL before random system calls, a hundred of them, and repeated: the
-//! bytes are the same.
+//! Builds that are killed by SIGKILL before random system calls, and repeated: the bytes are the same.
+//! `make faults` kills a hundred of them, `make test` the first third.
 //!
 //! A command is killed before its n-th call on a file, not after a time, so a busy machine kills the
 //! same builds. The numbers are random with a fixed seed; `TARFLUME_SEED` sets another one.
@@ -9,7 +9,7 @@ use std::fs;
 use tarflume_fixtures::{Fault, SplitMix64};
 
 use crate::faults::{Class, Deed, Ran, judged};
-use crate::harness::{Place, assert_same};
+use crate::harness::{Place, assert_same, sampled};
 
 /// Kills commands before random calls on files.
 pub(crate) struct Kills {
@@ -70,8 +70,8 @@ pub(crate) fn killed_at_a_record(place: &Place, words: &str, n: u32) -> Option<(
     Some(())
 }
 
-/// Kills this many builds of `source` with these `options`, and compares the result with that of an
-/// undisturbed build each time a chain of killed builds was allowed to end.
+/// Kills a [`sampled`] number of builds of `source` with these `options`, and compares the result with that of
+/// an undisturbed build each time a chain of killed builds was allowed to end.
 pub(crate) fn killed(place: &Place, source: &str, options: &str, kills: u32) {
     killed_command(place, &format!("build {source}"), options, kills);
 }
@@ -84,6 +84,7 @@ pub(crate) fn killed_command(place: &Place, command: &str, options: &str, kills:
     assert!(!expected.keys().any(|name| name.contains(".pack") || name.ends_with(".tmp")));
 
     let command = format!("{command} -o out {options}");
+    let kills = sampled(kills);
     let mut chains = 0;
     while attempts.killed < kills {
         let _ = fs::remove_dir_all(place.at("out"));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::faults::{Class, Deed, judged};
-use crate::harness::{Place, assert_same};
+use crate::harness::{Place, assert_same, sampled};
 use crate::kills::Kills;
 
 /// Returns the temporary files under `folder`.
@@ -95,10 +95,10 @@ fn an_unpack_that_was_killed_goes_on() {
     let Some(mut attempts) = Kills::of(&place, "unpack set -o undisturbed") else { return };
     let expected = place.tree("undisturbed");
     assert_same(&expected, &place.tree("photos"));
-    while attempts.killed < 12 {
+    while attempts.killed < sampled(12) {
         let _ = fs::remove_dir_all(place.at("back"));
         let mut late = attempts.flip();
-        while attempts.killed < 12 && attempts.kill(&place, "unpack set -o back", late) {
+        while attempts.killed < sampled(12) && attempts.kill(&place, "unpack set -o back", late) {
             late = false;
             let mut found = place.tree("back");
             found.retain(|name, _| !name.starts_with(".pack-unpack/"));

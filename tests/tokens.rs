@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tarflume_fixtures::SplitMix64;
 
-use crate::harness::{Place, Tree};
+use crate::harness::{Place, Tree, sampled};
 use crate::kills::Kills;
 
 /// Words of the texts; their ids are 2 and up.
@@ -154,7 +154,7 @@ fn runs_killed_at_random_calls_end_with_the_same_bytes() {
     let command = |out: &str| format!("tokens text.jsonl -o {out} {words}");
     let Some(mut attempts) = Kills::of(&place, &command("whole")) else { return };
     let expected = published(&place, "whole");
-    for _ in 0..12 {
+    for _ in 0..sampled(12) {
         let _ = fs::remove_dir_all(place.at("out"));
         for _ in 0..4 {
             attempts.kill(&place, &command("out"), false);

@@ -105,6 +105,10 @@ fn expect_right_sidecars(place: &Place, words: &[&str]) {
     if tars.is_empty() {
         return;
     }
+    // A sidecar that was made from headers has no checksums: nothing of it depends on the contents.
+    if words.contains(&"--headers") {
+        options.extend(["--level", "quick"]);
+    }
     let verify = format!("verify {} {}", options.join(" "), tars.join(" "));
     let verified = place.start(&verify).ended();
     let wrong: Vec<&str> = kinds(&verified).filter(|kind| OF_SIDECARS.contains(kind)).collect();
