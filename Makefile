@@ -12,6 +12,7 @@
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
 #   make check   lint, site, test, explore, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
+#   make features  clippy over the reader with each of its default features alone, and with none; part of `make lint`
 #   make site    build the docs site and check every link: target/site/index.html
 #   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
 #   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)
