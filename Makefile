@@ -13,6 +13,7 @@
 #   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
 #   make check   lint, site, test, explore, python and smoke
 #   make lint    rustfmt, clippy, rustdoc, cargo-deny, the floor plan, packages, workflows
+#   make features  clippy over the reader with each of its default features alone, and with none; part of `make lint`
 #   make site    build the docs site and check every link: target/site/index.html
 #   make bench   measure our programs beside their rivals; append to bench/RESULTS.md (see bench/README.md)
 #   make gpu     run the checks that need a GPU, in at most eight minutes; builds nothing (see bench/gpu/README.md)

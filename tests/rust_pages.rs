@@ -89,6 +89,20 @@ fn packing() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+#[rustfmt::skip]
+#[allow(dead_code, unused_variables)]
+fn configuration() -> Result<(), Box<dyn Error>> {
+    #[derive(serde::Deserialize)]
+    struct Training { shards: tarflume::Shards, shuffle: String, on_bad: tarflume::OnBad, memory: tarflume::Size }
+
+    let training: Training =
+        serde_json::from_str(r#"{"shards": "shards/", "shuffle": "full, seed 42", "on_bad": "skip", "memory": "4GiB"}"#)?;
+    let loader = Loader::builder(training.shards).shuffle(training.shuffle.parse()?).on_bad(training.on_bad)
+        .memory_limit(training.memory).build()?;
+    println!("{}", serde_json::to_string(&loader.stats())?);
+    Ok(())
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }

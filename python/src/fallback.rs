@@ -109,16 +109,10 @@ impl FallbackPicture for PillowPicture {
         pixels: &mut [u8],
         calls: &mut Calls,
     ) -> Result<()> {
-        let word = match channels {
-            Channels::Gray => "gray",
-            Channels::Luma => "luma",
-            Channels::Index => "index",
-            Channels::Rgb => "rgb",
-            Channels::Rgba => "rgba",
-        };
+        let word = channels.to_string();
         let PillowPicture { decode, picture, upright, size, cost: opening, .. } = *self;
         let (fits, cost) = call(|py| {
-            let made = decode.bind(py).call1((picture, word, upright))?;
+            let made = decode.bind(py).call1((picture, &word, upright))?;
             let made = made.cast::<PyBytes>()?.as_bytes();
             let fits = made.len() == pixels.len();
             if fits {

@@ -283,7 +283,7 @@ fn format_of(dtype: DType) -> Option<&'static str> {
         DType::F32 => "f",
         DType::F64 => "g",
         DType::Bool => "b",
-        DType::Bf16 => return None,
+        _ => return None,
     })
 }
 

@@ -121,8 +121,8 @@ impl Open for Way {
         let file = File::open(path).map_err(failed)?;
         let _ = fadvise(&file, 0, None, Advice::Random);
         let map = match self.kind {
-            SourceKind::File | SourceKind::Threads => None,
             SourceKind::Mapped => Some(Mapped::open(path)?),
+            _ => None,
         };
         map.iter().for_each(|map| map.advise(Access::Random));
         Ok((Arc::new(Hinted { file, map, length: source.len() }), identity))

@@ -157,7 +157,7 @@ impl Job {
     fn batch(&self, step: u64) -> Result<ArrayBatch> {
         let (rank, world) = self.order.rank;
         let first = step * self.order.batch;
-        let places = first..(first + self.order.batch).min(self.rows);
+        let places = first..first.saturating_add(self.order.batch).min(self.rows);
         let row = |place: u64| match self.order.seed {
             Some(_) => self.permutation.at(place * world + rank),
             None => place * world + rank,
@@ -169,5 +169,27 @@ impl Job {
         };
         let columns = self.arrays.iter().map(read).collect::<Result<_>>()?;
         Ok(ArrayBatch { rows, columns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::DType;
+
+    #[test]
+    fn a_thread_that_dies_is_an_error_and_not_the_end_of_the_epoch() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [7; 40]).unwrap();
+        let array = ArrayDataset::raw(file.path(), DType::U8, &[4], 0).unwrap();
+        let order = ArrayOrder { batch: 2, seed: None, epoch: 0, rank: (0, 1), drop_last: false };
+        let mut batches = ArrayBatches::new(vec![array], order, 0, 1).unwrap();
+        let (send, receive) = sync_channel(AHEAD);
+        send.send(batches.job.batch(0)).unwrap();
+        drop(send);
+        batches.turns = vec![receive];
+        assert_eq!(batches.next().unwrap().unwrap().rows, [0, 1]);
+        assert_eq!(batches.next().unwrap().unwrap_err().kind(), ErrorKind::Panicked);
+        assert!(batches.next().is_none() && batches.remaining() == 0);
     }
 }
