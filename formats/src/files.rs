@@ -245,6 +245,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn pipes_sockets_and_devices_are_refused_without_a_wait() {
         let dir = tempfile::tempdir().unwrap();
         let (pipe, socket) = (dir.path().join("pipe"), dir.path().join("socket"));

@@ -177,6 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "zstd is a C library")]
     fn a_stored_frame_is_read_by_zstd() {
         for length in [0, 1, 511, BLOCK_MAX - 1, BLOCK_MAX, BLOCK_MAX + 1, 1_000_000, FRAME_MAX] {
             let data: Vec<u8> = (0..length).map(|n| (n * 7 / 3) as u8).collect();
@@ -196,6 +197,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "zstd is a C library")]
     fn a_table_is_read_back_and_each_lie_in_it_is_found() {
         let table = encode_table(&[(10, 100), (10, 100), (300, 4096)]).unwrap();
         let length = 300 + table.len() as u64;

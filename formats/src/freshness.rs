@@ -92,6 +92,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_renewed_sidecar_is_not_older_than_a_tar_of_the_future() {
         let folder = tempfile::tempdir().unwrap();
         let (tar, sidecar) = (folder.path().join("a.tar"), folder.path().join("a.index"));

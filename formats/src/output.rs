@@ -187,6 +187,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_path_in_a_data_set_is_refused_in_every_spelling() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -223,6 +224,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_file_of_another_kind_stays_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -245,6 +247,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn the_end_of_a_long_file_is_looked_at_too() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("long");

@@ -158,6 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn the_second_attempt_finds_the_file_of_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.tar");
@@ -171,6 +172,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn nested_folders_are_created_and_a_file_in_the_way_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b/c");
@@ -186,6 +188,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn write_whole_replaces_what_was_there() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("x");

@@ -73,6 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn bytes_that_were_written_are_resident_and_holes_are_not() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 20).unwrap();

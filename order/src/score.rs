@@ -165,6 +165,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn a_batch_of_an_exact_shuffle_is_worth_all_its_samples() {
         let full = score(Shuffle::Full { seed: 1 });
         assert!((95.0..105.0).contains(&full.effective), "{full:?}");
@@ -172,6 +173,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn block_shuffle_costs_between_the_others_and_reads_whole_runs() {
         let blocks = score(Shuffle::Blocks { block: 16, window: 100, seed: 1 });
         // Two samples of a batch share a run with probability 15/1599, so 100 / (1 + 99 * 15/1599).

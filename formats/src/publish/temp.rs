@@ -250,6 +250,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_temporary_file_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
         drop(TempFile::create(dir.path(), "a.tar").unwrap());
@@ -273,6 +274,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_sweep_removes_the_files_of_killed_commands_alone() {
         let dir = tempfile::tempdir().unwrap();
         let running = TempFile::create(dir.path(), "a.tar").unwrap();
@@ -297,6 +299,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri lacks its system calls")]
     fn a_file_that_a_sweep_removed_before_its_lock_is_not_used() {
         let dir = tempfile::tempdir().unwrap();
         let made = TempFile::named(dir.path(), "a.tar").unwrap();

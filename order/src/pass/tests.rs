@@ -100,6 +100,7 @@ fn check(starts: &Arc<[u64]>, shuffle: Shuffle, number: u64) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn all_shuffles_of_all_small_data_sets_are_the_oracles() {
     for n in 0..=200 {
         for starts in shapes(n) {
@@ -109,6 +110,7 @@ fn all_shuffles_of_all_small_data_sets_are_the_oracles() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn a_buffer_over_several_segments_is_the_oracles() {
     for (n, size) in [(1_200_000, 3), (1_049_000, 1000), (1 << 20, 100_000), (1_100_000, 1 << 20)] {
         let (starts, shuffle) = (starts(&[n / 2, n - n / 2]), Shuffle::Buffer { size, seed: 5 });
@@ -125,6 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn random_data_sets_are_the_oracles(
         sizes in prop::collection::vec(0u64..60, 0..40), seed in any::<u64>(), pass in any::<u64>(),
         size in 1u64..300, block in 1u64..80, window in 1u64..80,
@@ -141,6 +144,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn segments_cut_anywhere_are_the_oracles(
         len in 0u64..600, size in 1u64..40, more in 0u64..100, number in any::<u64>(),
     ) {
@@ -158,6 +162,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn seeking_anywhere_equals_stepping_there(
         n in 1u64..2_000, seed in any::<u64>(), jumps in prop::collection::vec(0u64..2_100, 1..20),
     ) {
@@ -176,6 +181,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn huge_data_sets_give_each_index_once(
         sizes in prop::collection::vec(0u64..1 << 40, 1..20), seed in any::<u64>(),
         near in any::<[u64; 8]>(), block in 1u64..1 << 30, window in 1u64..1 << 30,
@@ -208,6 +214,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn passes_and_seeds_give_unrelated_orders() {
     let n = 4000;
     for (a, b) in shuffles(1).into_iter().zip(shuffles(2)).skip(1) {

@@ -15,6 +15,7 @@ fn key(number: u64) -> Key {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn a_permutation_is_a_bijection_for_every_small_length() {
     for n in (0..600).chain([1023, 1024, 1025, 4096, 4097, 65537]) {
         let permutation = Permutation::new(n, key(n));
@@ -188,6 +189,7 @@ impl Quality {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn the_permutation_mixes_as_well_as_fisher_yates() {
     // Few keys of many things, many keys of few: about a million places each.
     for (n, keys) in [(10, 50_000), (100, 10_000), (257, 6_000), (1000, 1_500), (4097, 400)] {
@@ -201,6 +203,7 @@ fn the_permutation_mixes_as_well_as_fisher_yates() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn the_statistics_detect_too_few_rounds() {
     for (shuffle, at_least) in [
         (rounds::<3> as fn(u64, u64) -> Vec<u64>, 1000.0),
@@ -213,6 +216,7 @@ fn the_statistics_detect_too_few_rounds() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn all_orders_of_four_things_come_equally_often() {
     let mut orders = Cells::even(256);
     for number in 0..24_000 {

@@ -29,6 +29,7 @@ fn check(schedule: &Schedule, positions: u64) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn all_small_weights_keep_their_shares() {
     for parts in 1..=4_u32 {
         for code in 1..6_u64.pow(parts) {
@@ -48,6 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn changed_weights_hold_from_each_change_on(
         (first, changes) in (1..9_usize).prop_flat_map(|parts| {
             (weights(parts), prop::collection::vec((1..900_u64, weights(parts)), 0..4))
@@ -64,6 +66,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
 fn a_long_period_keeps_its_shares_to_its_end() {
     let schedule = Schedule::new(vec![999_983, 17, 40_000, 1]).unwrap();
     let period = 999_983 + 17 + 40_000 + 1;

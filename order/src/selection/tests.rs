@@ -33,6 +33,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many cases")]
     fn a_selection_is_its_list(pattern in patterns(), cut in 0..3100_u64) {
         let samples = pattern.len() as u64;
         let (mut kept, mut out) = (Vec::new(), Vec::new());

@@ -33,15 +33,19 @@ pub(crate) fn check_end(source: &Arc<dyn Source>, tar: &Path, index: &Index) -> 
 }
 
 fn check_by(source: &Arc<dyn Source>, tar: &Path, index: &Index, is_again: bool) -> Result<()> {
-    let failed = Arc::new(Mutex::new(None));
     let window = Mutex::new(Window::default());
-    let bytes = BytesBehind { source: source.clone(), window, is_again, failed: failed.clone() };
+    let bytes = BytesBehind { source: source.clone(), window, is_again };
     let mut reader = TarReader::of(Box::new(bytes), tar, source.len(), Reading::Headers);
     let checked = probe::check_end_in(index, &mut reader, tar);
-    if let Some(error) = failed.lock().ignore_poison().take() {
-        return Err(error);
+    match checked.as_ref().err().and_then(of_source) {
+        Some(error) => Err(error),
+        None => only_joined(checked),
     }
-    only_joined(checked)
+}
+
+/// The error of the source, if a read of it failed.
+fn of_source(error: &tarflume_formats::Error) -> Option<Error> {
+    error.io_error()?.get_ref()?.downcast_ref::<Error>().cloned()
 }
 
 /// Of what was found at the end of a tar, the errors of joined tars and of the machine. A sidecar may leave out samples,
@@ -69,8 +73,6 @@ struct BytesBehind {
     window: Mutex<Window>,
     /// True if the bytes were read before, and may have been wrong.
     is_again: bool,
-    /// The first error of the source.
-    failed: Arc<Mutex<Option<Error>>>,
 }
 
 impl fmt::Debug for BytesBehind {
@@ -86,11 +88,7 @@ impl BytesBehind {
         } else {
             self.source.read_at(at, into)
         };
-        read.map_err(|error| {
-            let text = error.text().to_string();
-            self.failed.lock().ignore_poison().get_or_insert(error);
-            io::Error::other(text)
-        })
+        read.map_err(io::Error::other) // `of_source` takes it out
     }
 }
 
@@ -189,6 +187,32 @@ mod tests {
             assert!(text.contains("s3://bucket/a.tar"), "{text}");
             assert!(text.contains("pack index --force --ignore-zeros s3://bucket`"), "{text}");
         }
+    }
+
+    /// A store that does not answer.
+    #[derive(Debug)]
+    struct Silent(u64);
+
+    impl Source for Silent {
+        fn len(&self) -> u64 {
+            self.0
+        }
+
+        fn read_at(&self, _: u64, _: &mut [u8]) -> Result<()> {
+            Err(Error::new(ErrorKind::Network, "no answer").with_path("s3://bucket/a.tar"))
+        }
+    }
+
+    #[test]
+    fn a_source_that_fails_is_the_error_with_its_kind() {
+        let mut index = IndexBuilder::new();
+        index.sample(b"a", 0);
+        index.part(b"txt", 512, 1, None).unwrap();
+        let facts = TarFacts { length: 10_240, digest: None };
+        let index = Index::from_bytes(index.encode(&facts).unwrap()).unwrap();
+        let source: Arc<dyn Source> = Arc::new(Silent(10_240));
+        let error = check_end(&source, Path::new("s3://bucket/a.tar"), &index).unwrap_err();
+        assert_eq!((error.kind(), error.text()), (ErrorKind::Network, "no answer"));
     }
 
     #[test]
