@@ -66,7 +66,7 @@ fn writing(samples: Vec<(String, Vec<u8>, Vec<u8>)>) -> Result<(), Box<dyn Error
 }
 
 #[rustfmt::skip]
-#[allow(dead_code, unused_variables)]
+#[allow(dead_code, unused_variables, clippy::print_stdout)]
 fn packing() -> Result<(), Box<dyn Error>> {
     use tarflume_packer::build::BuildOptions;
     use tarflume_packer::session::{Build, Finalized, Planned, StoreOutcome};

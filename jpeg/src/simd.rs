@@ -24,6 +24,8 @@ mod portable;
 mod reduced;
 mod resize;
 mod run;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod set;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
 mod taps;

@@ -17,7 +17,7 @@ pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
 pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
-pub use crate::loader::end_device_epochs;
+pub use crate::loader::{Indexed, Streamed, end_device_epochs};
 pub use crate::picture::{convert, crop, resample, row_header};
 #[cfg(feature = "remote")]
 pub use crate::remote::listing::{RemoteShard, remote_shards};

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use crate::loader::bad_samples::{BadSample, OnBad};
-pub use crate::loader::config::builder::LoaderBuilder;
+pub use crate::loader::config::builder::{Indexed, LoaderBuilder};
 pub use crate::loader::config::device_builder::DeviceLoaderBuilder;
 pub use crate::loader::config::weights::{Numbers, Weights};
 pub use crate::loader::forecast::{Forecast, ForecastOptions};
@@ -30,7 +30,7 @@ pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
-pub use crate::loader::streaming::builder::StreamLoaderBuilder;
+pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
 
@@ -137,7 +137,7 @@ impl Loader {
     /// # }
     /// ```
     pub fn stream(stream: Stream) -> StreamLoaderBuilder {
-        StreamLoaderBuilder::new(stream)
+        LoaderBuilder::of_stream(stream)
     }
 
     /// The batches of epoch number `epoch`. The epoch starts at its first sample, or, once, at the position of a resumed

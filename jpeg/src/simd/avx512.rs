@@ -1,7 +1,7 @@
 //! The kernels for AVX-512: vectors of four groups.
 //!
 //! What holds, and why:
-//! - [`Avx512`] is only created in functions of this file that are compiled for AVX-512 (its parts
+//! - [`Avx512`] is only created in functions of [`set!`] that are compiled for AVX-512 (its parts
 //!   F, BW, VL and VNNI): its methods may use all instructions of those and of the sets below them;
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected all four;
@@ -15,6 +15,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
+use super::set::{composed, instructions, set};
 use super::taps::{Across, Column, Places};
 use super::{avx2, color, idct, portable, reduced, resize, upsample};
 
@@ -28,45 +29,7 @@ pub(super) fn simd() -> Option<&'static Simd> {
     there.then_some(&SIMD)
 }
 
-static SIMD: Simd = Simd {
-    name: "avx512",
-    idct: [to_8x8, to_4x4, to_2x2, portable::reduced::to_1x1],
-    h2v1,
-    h2v2,
-    h1v2,
-    ycc_rgb,
-    gray_rgb,
-    down,
-    across_rgb,
-    across_gray,
-    groups: Avx512::GROUPS,
-};
-
-/// Defines a function of the table that runs a kernel.
-macro_rules! entry {
-    ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
-        fn $name($($arg: $type),*) {
-            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-            fn inner($($arg: $type),*) {
-                $kernel(Avx512(()), $($arg),*);
-            }
-            // SAFETY: the table was handed out, so the processor has AVX-512.
-            unsafe { inner($($arg),*) }
-        }
-    };
-}
-
-entry!(to_8x8 = idct::to_8x8, (blocks: &mut Blocks<'_>));
-entry!(to_4x4 = reduced::to_4x4, (blocks: &mut Blocks<'_>));
-entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
-entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
-entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
-entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
-entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
-entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
-entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+set!(Avx512, "avx512", "avx512f,avx512bw,avx512vl,avx512vnni");
 
 /// Proof that the processor has AVX-512.
 #[derive(Clone, Copy)]
@@ -74,17 +37,6 @@ struct Avx512(());
 
 /// 64 bytes.
 type V = __m512i;
-
-/// Defines methods that are one instruction.
-macro_rules! instructions {
-    ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { $instruction($($arg),*) }
-        }
-    )*};
-}
 
 /// Defines methods that are a shift by an immediate.
 macro_rules! shifts {
@@ -98,20 +50,6 @@ macro_rules! shifts {
             }
             // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
-        }
-    )*};
-}
-
-/// Defines methods that take several instructions, or arguments other than vectors.
-macro_rules! composed {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $type),*) -> $result {
-            #[target_feature(enable = "avx512f,avx512bw")]
-            #[inline]
-            fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { inner($($arg),*) }
         }
     )*};
 }
@@ -229,6 +167,7 @@ impl Lanes for Avx512 {
     }
 
     composed! {
+        "avx512f,avx512bw":
         all_16(value: i16) -> V { _mm512_set1_epi16(value) }
         all_32(value: i32) -> V { _mm512_set1_epi32(value) }
         right_32_by(a: V, bits: u32) -> V {
@@ -280,6 +219,7 @@ impl Lanes for Avx512 {
 
 impl Avx512 {
     composed! {
+        "avx512f,avx512bw":
         joined(a: __m128i, b: __m128i, c: __m128i, d: __m128i) -> V {
             let v = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
             _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(v, c), d)

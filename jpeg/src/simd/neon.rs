@@ -1,7 +1,7 @@
 //! The kernels for NEON: vectors of one group.
 //!
 //! What holds, and why:
-//! - [`Neon`] is only created in functions of this file that are compiled for NEON: its methods may
+//! - [`Neon`] is only created in functions of [`set!`] that are compiled for NEON: its methods may
 //!   use all its instructions;
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected NEON;
@@ -14,6 +14,7 @@ use std::arch::is_aarch64_feature_detected;
 
 use super::lanes::Lanes;
 use super::run::{Blocks, Simd};
+use super::set::{composed, set};
 use super::taps::{Across, Column, Places};
 use super::{color, idct, portable, reduced, resize, upsample};
 
@@ -22,45 +23,7 @@ pub(super) fn simd() -> Option<&'static Simd> {
     is_aarch64_feature_detected!("neon").then_some(&SIMD)
 }
 
-static SIMD: Simd = Simd {
-    name: "neon",
-    idct: [to_8x8, to_4x4, to_2x2, portable::reduced::to_1x1],
-    h2v1,
-    h2v2,
-    h1v2,
-    ycc_rgb,
-    gray_rgb,
-    down,
-    across_rgb,
-    across_gray,
-    groups: Neon::GROUPS,
-};
-
-/// Defines a function of the table that runs a kernel.
-macro_rules! entry {
-    ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
-        fn $name($($arg: $type),*) {
-            #[target_feature(enable = "neon")]
-            fn inner($($arg: $type),*) {
-                $kernel(Neon(()), $($arg),*);
-            }
-            // SAFETY: the table was handed out, so the processor has NEON.
-            unsafe { inner($($arg),*) }
-        }
-    };
-}
-
-entry!(to_8x8 = idct::to_8x8, (blocks: &mut Blocks<'_>));
-entry!(to_4x4 = reduced::to_4x4, (blocks: &mut Blocks<'_>));
-entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
-entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
-entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
-entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
-entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
-entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
-entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+set!(Neon, "neon", "neon");
 
 /// Proof that the processor has NEON.
 #[derive(Clone, Copy)]
@@ -109,20 +72,6 @@ macro_rules! shifts {
             }
             // SAFETY: `self` proves that the processor has these instructions.
             unsafe { inner::<BITS>(a) }
-        }
-    )*};
-}
-
-/// Defines methods that take several instructions.
-macro_rules! composed {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $type),*) -> $result {
-            #[target_feature(enable = "neon")]
-            #[inline]
-            fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { inner($($arg),*) }
         }
     )*};
 }
@@ -235,6 +184,7 @@ impl Lanes for Neon {
     }
 
     composed! {
+        "neon":
         all_16(value: i16) -> V { vreinterpretq_u8_s16(vdupq_n_s16(value)) }
         all_32(value: i32) -> V { vreinterpretq_u8_s32(vdupq_n_s32(value)) }
         right_32_by(a: V, bits: u32) -> V {

@@ -2,7 +2,7 @@
 //! a blend), `pshufb` of SSSE3, and otherwise SSE2.
 //!
 //! What holds, and why:
-//! - [`Sse41`] is only created in functions of this file that are compiled for SSE4.1: its methods
+//! - [`Sse41`] is only created in functions of [`set!`] that are compiled for SSE4.1: its methods
 //!   may use all instructions of SSE4.1 and of the sets below it;
 //! - those functions are called only through the table, and [`simd`] returns the table only after
 //!   it has detected SSE4.1;
@@ -14,6 +14,7 @@ use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
+use super::set::{composed, immediates, instructions, set};
 use super::taps::{Across, Column, Places};
 use super::{color, idct, portable, reduced, resize, upsample};
 
@@ -23,45 +24,7 @@ pub(super) fn simd() -> Option<&'static Simd> {
     there.then_some(&SIMD)
 }
 
-static SIMD: Simd = Simd {
-    name: "sse4.1",
-    idct: [to_8x8, to_4x4, to_2x2, portable::reduced::to_1x1],
-    h2v1,
-    h2v2,
-    h1v2,
-    ycc_rgb,
-    gray_rgb,
-    down,
-    across_rgb,
-    across_gray,
-    groups: Sse41::GROUPS,
-};
-
-/// Defines a function of the table that runs a kernel.
-macro_rules! entry {
-    ($name:ident = $kernel:path, ($($arg:ident: $type:ty),*)) => {
-        fn $name($($arg: $type),*) {
-            #[target_feature(enable = "sse4.1")]
-            fn inner($($arg: $type),*) {
-                $kernel(Sse41(()), $($arg),*);
-            }
-            // SAFETY: the table was handed out, so the processor has SSE4.1.
-            unsafe { inner($($arg),*) }
-        }
-    };
-}
-
-entry!(to_8x8 = idct::to_8x8, (blocks: &mut Blocks<'_>));
-entry!(to_4x4 = reduced::to_4x4, (blocks: &mut Blocks<'_>));
-entry!(to_2x2 = reduced::to_2x2, (blocks: &mut Blocks<'_>));
-entry!(h2v1 = upsample::h2v1, (line: &[u8], out: &mut [u8]));
-entry!(h2v2 = upsample::h2v2, (near: &[u8], far: &[u8], out: &mut [u8]));
-entry!(h1v2 = upsample::h1v2, (near: &[u8], far: &[u8], bias: u8, out: &mut [u8]));
-entry!(ycc_rgb = color::ycc_rgb, (y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]));
-entry!(gray_rgb = color::gray_rgb, (gray: &[u8], out: &mut [u8]));
-entry!(down = resize::down, (column: &Column<'_>, out: &mut [u8]));
-entry!(across_rgb = resize::across_rgb, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
-entry!(across_gray = resize::across_gray, (across: &Across<'_>, line: &[u8], out: &mut [u8]));
+set!(Sse41, "sse4.1", "sse4.1");
 
 /// Proof that the processor has SSE4.1.
 #[derive(Clone, Copy)]
@@ -69,42 +32,6 @@ struct Sse41(());
 
 /// 16 bytes.
 type V = __m128i;
-
-/// Defines methods that are one instruction.
-macro_rules! instructions {
-    ($($name:ident = $instruction:ident($($arg:ident),*);)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: V),*) -> V {
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { $instruction($($arg),*) }
-        }
-    )*};
-}
-
-/// Defines methods that are one instruction with an immediate.
-macro_rules! shifts {
-    ($($name:ident = $instruction:ident;)*) => {$(
-        #[inline(always)]
-        fn $name<const BITS: i32>(self, a: V) -> V {
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { $instruction::<BITS>(a) }
-        }
-    )*};
-}
-
-/// Defines methods that take several instructions, or arguments other than vectors.
-macro_rules! composed {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
-        #[inline(always)]
-        fn $name(self, $($arg: $type),*) -> $result {
-            #[target_feature(enable = "sse4.1")]
-            #[inline]
-            fn inner($($arg: $type),*) -> $result $body
-            // SAFETY: `self` proves that the processor has these instructions.
-            unsafe { inner($($arg),*) }
-        }
-    )*};
-}
 
 impl Lanes for Sse41 {
     type V = V;
@@ -187,6 +114,7 @@ impl Lanes for Sse41 {
     }
 
     composed! {
+        "sse4.1":
         all_16(value: i16) -> V { _mm_set1_epi16(value) }
         all_32(value: i32) -> V { _mm_set1_epi32(value) }
         right_32_by(a: V, bits: u32) -> V {
@@ -201,7 +129,7 @@ impl Lanes for Sse41 {
         blend_32(a: V, b: V) -> V { _mm_blend_epi16::<0b0011_0011>(a, b) }
     }
 
-    shifts! {
+    immediates! {
         left_16 = _mm_slli_epi16;
         right_16 = _mm_srli_epi16;
         left_32 = _mm_slli_epi32;

@@ -6,6 +6,7 @@ pub(crate) mod columns;
 pub(crate) mod device_builder;
 pub(crate) mod numbers;
 pub(crate) mod options;
+pub(crate) mod resources;
 pub(crate) mod sampler;
 pub(crate) mod samples;
 pub(crate) mod weights;

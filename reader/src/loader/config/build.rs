@@ -50,13 +50,13 @@ impl LoaderBuilder {
     /// Opens the data set, and gives the loader columns if it has none.
     pub(crate) fn open(&mut self) -> Result<OpenedDataset> {
         let taken = Err(Error::usage("a builder builds once"));
-        let dataset = std::mem::replace(&mut self.dataset, taken)?;
-        let dataset = match &self.opener {
+        let dataset = std::mem::replace(&mut self.of.dataset, taken)?;
+        let dataset = match &self.of.opener {
             Some(opener) => dataset.with_opener(opener.clone()),
-            None => dataset.with_source(self.source),
+            None => dataset.with_source(self.of.source),
         };
-        self.shuffle.check()?;
-        let batch = rows(self.batch, self.split.world())?;
+        self.of.shuffle.check()?;
+        let batch = rows(self.of.batch, self.of.split.world())?;
         if self.common.columns.is_empty() {
             self.common.columns = all_parts(&dataset)?;
         }
@@ -77,11 +77,11 @@ impl LoaderBuilder {
         let OpenedDataset { dataset, batch } = opened;
         let columns = std::mem::take(&mut self.common.columns);
         let mut columns = ColumnSet::new(columns, rows)?;
-        columns.wanted.verify_copies(self.verify.unwrap_or_default());
+        columns.wanted.verify_copies(self.of.verify.unwrap_or_default());
         let columns = Arc::new(columns);
         check_parts(&dataset, &columns)?;
         let (order, position) = self.resumed(&dataset)?;
-        let share = Share::new(&order, self.split)?;
+        let share = Share::new(&order, self.of.split)?;
         let (threads, prefetch) = (self.common.threads()?, self.common.prefetch()?);
         let fixed = columns.batch_bytes();
         let memory = self.common.memory_or(default_memory(fixed, prefetch, slabs, threads));
@@ -94,16 +94,16 @@ impl LoaderBuilder {
             ledger: Mutex::new(Ledger::new(order.data())),
             order,
             share,
-            remainder: self.remainder,
+            remainder: self.of.remainder,
             batch,
-            shuffle: self.shuffle,
+            shuffle: self.of.shuffle,
             budget,
             warning: [fewer, warning].into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
             pool: ThreadPool::of_process(threads)?,
             batch_pool: Arc::new(BatchPool::new(spare_slabs(slabs, &budget) as usize)),
             bad: Arc::new(BadList::new(self.common.bad_budget)),
             position: Mutex::new(position),
-            resumed: Mutex::new(self.resume.is_some().then_some(position)),
+            resumed: Mutex::new(self.of.resume.is_some().then_some(position)),
         };
         shared.steps(position.position)?;
         Ok(shared)
@@ -117,14 +117,14 @@ impl LoaderBuilder {
         threads: usize,
         budget: &MemoryBudget,
     ) -> IndexedSource {
-        let verify = self.verify.unwrap_or(match dataset.is_remote() {
+        let verify = self.of.verify.unwrap_or(match dataset.is_remote() {
             true => Verify::All,
             false => Verify::default(),
         });
         let setting = Setting {
             stream: false,
             copies: columns.copies(),
-            mapped: self.opener.is_none() && self.source == SourceKind::Mapped,
+            mapped: self.of.opener.is_none() && self.of.source == SourceKind::Mapped,
             requested: self.common.requested_prefetch(),
             depth: budget.depth,
         };
@@ -137,10 +137,10 @@ impl LoaderBuilder {
     /// The order of the samples, and where it begins.
     fn resumed(&mut self, dataset: &Dataset) -> Result<(Order, JobPosition)> {
         let order = self.order(dataset)?;
-        Ok(match &self.resume {
+        Ok(match &self.of.resume {
             Some(state) => {
                 let at = JobPosition { epoch: state.epoch(), position: state.position() };
-                (state.resume(&order, self.split)?, at)
+                (state.resume(&order, self.of.split)?, at)
             }
             None => (order, JobPosition { epoch: 0, position: 0 }),
         })
@@ -149,14 +149,14 @@ impl LoaderBuilder {
     pub(crate) fn order(&mut self, dataset: &Dataset) -> Result<Order> {
         let sampler = Sampler {
             dataset,
-            mixed: &self.mixed,
-            reweighed: std::mem::take(&mut self.reweighed),
-            left_out: std::mem::replace(&mut self.left_out, Ok(Vec::new()))?,
-            selected: std::mem::replace(&mut self.selected, Ok(None))?,
-            weights: self.weights.take(),
-            range: self.range,
-            shuffle: self.shuffle,
-            epoch: self.epoch,
+            mixed: &self.of.mixed,
+            reweighed: std::mem::take(&mut self.of.reweighed),
+            left_out: std::mem::replace(&mut self.of.left_out, Ok(Vec::new()))?,
+            selected: std::mem::replace(&mut self.of.selected, Ok(None))?,
+            weights: self.of.weights.take(),
+            range: self.of.range,
+            shuffle: self.of.shuffle,
+            epoch: self.of.epoch,
         };
         sampler.order()
     }

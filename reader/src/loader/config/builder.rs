@@ -1,5 +1,5 @@
-//! `LoaderBuilder`: the options of a loader, with the setters for order, epochs and resources. `columns` and `samples`
-//! have the other setters, `build` makes the loader.
+//! `LoaderBuilder`: the options of a loader, with the setters for order and epochs. `samples` has those for the choice of
+//! samples; `columns` and `resources` those that streams have, too. `build` makes the loader.
 
 use std::sync::Arc;
 
@@ -7,12 +7,10 @@ use crate::dataset::Dataset;
 use crate::dataset::subset::Subset;
 use crate::error::Result;
 use crate::fetch::verify::Verify;
-use crate::loader::bad_samples::OnBad;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::config::weights::Weights;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
-use crate::size::Size;
 use crate::source::open::{Open, SourceKind};
 
 /// The rows of a batch.
@@ -24,7 +22,8 @@ pub(crate) enum BatchSize {
     Global(u64),
 }
 
-/// The options of a [`Loader`](crate::Loader); made by [`Loader::builder`](crate::Loader::builder).
+/// The options of a [`Loader`](crate::Loader), made by [`Loader::builder`](crate::Loader::builder); and with another
+/// type parameter those of a [`StreamLoader`](crate::StreamLoader), see [`StreamLoaderBuilder`](crate::StreamLoaderBuilder).
 ///
 /// ```
 /// # use tarflume::*;
@@ -43,7 +42,15 @@ pub(crate) enum BatchSize {
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct LoaderBuilder {
+pub struct LoaderBuilder<Of = Indexed> {
+    /// The options that only loaders of this kind have.
+    pub(crate) of: Of,
+    pub(crate) common: CommonOptions,
+}
+
+/// The options of a loader over shards with sidecars.
+#[doc(hidden)]
+pub struct Indexed {
     pub(crate) dataset: Result<Dataset>,
     /// The parts of a mixture, and their weights.
     pub(crate) mixed: Vec<(Dataset, u64)>,
@@ -58,7 +65,6 @@ pub struct LoaderBuilder {
     pub(crate) remainder: Remainder,
     pub(crate) batch: BatchSize,
     pub(crate) epoch: EpochLength,
-    pub(crate) common: CommonOptions,
     /// `None`: all where bytes come over a network, else none.
     pub(crate) verify: Option<Verify>,
     pub(crate) source: SourceKind,
@@ -67,9 +73,9 @@ pub struct LoaderBuilder {
     pub(crate) resume: Option<LoaderState>,
 }
 
-impl LoaderBuilder {
-    pub(crate) fn new(dataset: Result<Dataset>) -> LoaderBuilder {
-        LoaderBuilder {
+impl Indexed {
+    pub(crate) fn new(dataset: Result<Dataset>) -> Indexed {
+        Indexed {
             dataset,
             mixed: Vec::new(),
             reweighed: Vec::new(),
@@ -82,17 +88,24 @@ impl LoaderBuilder {
             remainder: Remainder::Drop,
             batch: BatchSize::Rank(1),
             epoch: EpochLength::Passes(1),
-            common: CommonOptions::default(),
             verify: None,
             source: SourceKind::default(),
             opener: None,
             resume: None,
         }
     }
+}
+
+impl LoaderBuilder {
+    pub(crate) fn new(dataset: Result<Dataset>) -> LoaderBuilder {
+        LoaderBuilder { of: Indexed::new(dataset), common: CommonOptions::default() }
+    }
 
     pub(crate) fn mixture(parts: Vec<(Dataset, u64)>) -> LoaderBuilder {
         let datasets: Vec<_> = parts.iter().map(|(dataset, _)| dataset.clone()).collect();
-        LoaderBuilder { mixed: parts, ..LoaderBuilder::new(Dataset::concat(&datasets)) }
+        let mut builder = LoaderBuilder::new(Dataset::concat(&datasets));
+        builder.of.mixed = parts;
+        builder
     }
 
     /// The order of the samples; by default that of the shards.
@@ -109,7 +122,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
-        self.shuffle = shuffle;
+        self.of.shuffle = shuffle;
         self
     }
 
@@ -126,7 +139,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn split(mut self, split: Split) -> Self {
-        self.split = split;
+        self.of.split = split;
         self
     }
 
@@ -143,7 +156,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn remainder(mut self, remainder: Remainder) -> Self {
-        self.remainder = remainder;
+        self.of.remainder = remainder;
         self
     }
 
@@ -160,7 +173,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::Rank(rows);
+        self.of.batch = BatchSize::Rank(rows);
         self
     }
 
@@ -177,7 +190,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn global_batch(mut self, rows: u64) -> Self {
-        self.batch = BatchSize::Global(rows);
+        self.of.batch = BatchSize::Global(rows);
         self
     }
 
@@ -194,7 +207,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn repeat(mut self, passes: u64) -> Self {
-        self.epoch = EpochLength::Passes(passes);
+        self.of.epoch = EpochLength::Passes(passes);
         self
     }
 
@@ -211,7 +224,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn epoch_length(mut self, samples: u64) -> Self {
-        self.epoch = EpochLength::Samples(samples);
+        self.of.epoch = EpochLength::Samples(samples);
         self
     }
 
@@ -231,39 +244,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn weights_from(mut self, epoch: u64, position: u64, weights: Vec<u64>) -> Self {
-        self.reweighed.push((epoch, position, weights));
-        self
-    }
-
-    /// What happens with bad samples; by default the first one is an error.
-    ///
-    /// ```
-    /// # use tarflume::*;
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Substitute).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn on_bad(mut self, on_bad: OnBad) -> Self {
-        self.common.on_bad = on_bad;
-        self
-    }
-
-    /// The most bad samples with [`OnBad::Skip`] and [`OnBad::Substitute`]; 1,000 by default. One more is an error.
-    ///
-    /// ```
-    /// # use tarflume::*;
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards).bytes("txt").on_bad(OnBad::Skip).bad_budget(10).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn bad_budget(mut self, samples: u64) -> Self {
-        self.common.bad_budget = samples;
+        self.of.reweighed.push((epoch, position, weights));
         self
     }
 
@@ -279,7 +260,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn verify(mut self, verify: Verify) -> Self {
-        self.verify = Some(verify);
+        self.of.verify = Some(verify);
         self
     }
 
@@ -296,7 +277,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn source(mut self, source: SourceKind) -> Self {
-        self.source = source;
+        self.of.source = source;
         self
     }
 
@@ -313,59 +294,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn opener(mut self, opener: Arc<dyn Open>) -> Self {
-        self.opener = Some(opener);
-        self
-    }
-
-    /// The most memory for batches in preparation, threads and decoding. The default is 2 GiB, and more where it is needed:
-    /// 48 MiB for each thread and twice `prefetch + 2` batches, up to half of the machine's memory. Batches that the
-    /// consumer keeps are not counted.
-    ///
-    /// ```
-    /// # use tarflume::*;
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards).bytes("txt").memory_limit("2GiB".parse()?).build()?;
-    /// let same = Loader::builder(shards).bytes("txt").memory_limit(Size::new(2 << 30)).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn memory_limit(mut self, limit: Size) -> Self {
-        self.common.set_memory(limit);
-        self
-    }
-
-    /// Threads that work for this loader at once; by default one for each core.
-    ///
-    /// ```
-    /// # use tarflume::*;
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards).bytes("txt").threads(2).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.common.set_threads(threads);
-        self
-    }
-
-    /// Batches in preparation at once; 4 by default, fewer if the memory limit has no room for them. 0 counts as 1; more
-    /// than 65,536 are an error of `build`.
-    ///
-    /// ```
-    /// # use tarflume::*;
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let loader = Loader::builder(shards).bytes("txt").prefetch(8).build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn prefetch(mut self, batches: usize) -> Self {
-        self.common.set_prefetch(batches);
+        self.of.opener = Some(opener);
         self
     }
 
@@ -387,7 +316,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn resume(mut self, state: LoaderState) -> Self {
-        self.resume = Some(state);
+        self.of.resume = Some(state);
         self
     }
 }

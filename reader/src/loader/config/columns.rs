@@ -1,4 +1,4 @@
-//! The columns of a loader: setters of `LoaderBuilder`. What a column holds is decided by its decoder.
+//! The columns of a loader: setters of all loaders, with an index or without. What a column holds is decided by its decoder.
 
 use crate::decode::Decode;
 use crate::decode::image::Image;
@@ -8,7 +8,7 @@ use crate::decode::text::Text;
 use crate::loader::config::builder::LoaderBuilder;
 use crate::picture::geometry::Transform;
 
-impl LoaderBuilder {
+impl<Of> LoaderBuilder<Of> {
     /// Column `image`: the image in the part `ext`, cut and resized by `transform`; rows of u8, `[height, width, 3]`. For
     /// other elements or layouts: `.column("image", Image::new(ext, transform)..)`.
     ///

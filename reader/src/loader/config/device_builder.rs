@@ -9,7 +9,7 @@ use crate::device::memory::jpeg_store::ALIGNED;
 use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::build::OpenedDataset;
-use crate::loader::config::builder::{BatchSize, LoaderBuilder};
+use crate::loader::config::builder::{BatchSize, Indexed, LoaderBuilder};
 use crate::loader::gpu::placement::{ColumnPlacement, DeviceSlots, Placed};
 use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
@@ -157,15 +157,15 @@ impl DeviceLoaderBuilder {
         };
         let dataset = &opened.dataset;
         let mut once = self.once(dataset, opened.batch);
-        let share = Share::new(&once.host.order(dataset)?, once.host.split)?;
+        let share = Share::new(&once.host.order(dataset)?, once.host.of.split)?;
         let order = share.order();
         let extent = ResidentExtent {
             samples: order.samples(),
             rows,
             lengths: &|parts| lengths(dataset, order, parts),
         };
-        once.host.left_out = self.host.left_out.clone();
-        once.host.selected = self.host.selected.clone();
+        once.host.of.left_out = self.host.of.left_out.clone();
+        once.host.of.selected = self.host.of.selected.clone();
         let columns = &mut self.host.common.columns;
         let (placement, mut plan) =
             ColumnPlacement::resident(target, columns, &residency, &extent)?;
@@ -179,23 +179,24 @@ impl DeviceLoaderBuilder {
 
     /// A loader of every sample that an epoch may have, once, in order. It has no columns yet.
     fn once(&self, dataset: &Dataset, batch: u64) -> DeviceLoaderBuilder {
-        let from = &self.host;
+        let from = &self.host.of;
         // A sample that is bad here is bad in every epoch, where `on_bad` applies to it.
-        let on_bad = if from.common.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
+        let given = &self.host.common;
+        let on_bad = if given.on_bad == OnBad::Error { OnBad::Error } else { OnBad::Skip };
         let split = if from.split.by() == By::Shard { from.split } else { Split::alone() };
-        let host = LoaderBuilder {
+        let of = Indexed {
             left_out: from.left_out.clone(),
             selected: from.selected.clone(),
             range: from.range,
             split,
             remainder: Remainder::Uneven,
             batch: BatchSize::Rank(batch.min(PRELOAD_ROWS)),
-            common: from.common.without_columns(on_bad),
             verify: from.verify,
             source: from.source,
             opener: from.opener.clone(),
-            ..LoaderBuilder::new(Ok(dataset.clone()))
+            ..Indexed::new(Ok(dataset.clone()))
         };
+        let host = LoaderBuilder { of, common: given.without_columns(on_bad) };
         DeviceLoaderBuilder {
             slots: PRELOAD_SLOTS,
             ..DeviceLoaderBuilder::new(host, self.device.clone())

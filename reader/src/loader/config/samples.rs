@@ -65,10 +65,10 @@ impl LoaderBuilder {
     }
 
     fn leave_out(&mut self, what: impl FnOnce(&Dataset) -> Result<Vec<u64>>) {
-        let (Ok(dataset), Ok(left_out)) = (&self.dataset, &mut self.left_out) else { return };
+        let (Ok(dataset), Ok(left_out)) = (&self.of.dataset, &mut self.of.left_out) else { return };
         match what(dataset) {
             Ok(more) => left_out.extend(more),
-            Err(error) => self.left_out = Err(error),
+            Err(error) => self.of.left_out = Err(error),
         }
     }
 
@@ -138,7 +138,7 @@ impl LoaderBuilder {
     }
 
     fn choose(&mut self, what: impl FnOnce(&Dataset) -> Result<Subset>) {
-        let (Ok(dataset), Ok(selected)) = (&self.dataset, &mut self.selected) else { return };
+        let (Ok(dataset), Ok(selected)) = (&self.of.dataset, &mut self.of.selected) else { return };
         match what(dataset) {
             Ok(mut chosen) => {
                 if let Some(before) = selected {
@@ -146,7 +146,7 @@ impl LoaderBuilder {
                 }
                 *selected = Some(chosen);
             }
-            Err(error) => self.selected = Err(error),
+            Err(error) => self.of.selected = Err(error),
         }
     }
 
@@ -170,7 +170,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn weights(mut self, weights: Weights) -> Self {
-        self.weights = Some(weights);
+        self.of.weights = Some(weights);
         self
     }
 
@@ -187,7 +187,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn take(mut self, samples: u64) -> Self {
-        self.range.1 = Some(samples);
+        self.of.range.1 = Some(samples);
         self
     }
 
@@ -204,7 +204,7 @@ impl LoaderBuilder {
     /// # }
     /// ```
     pub fn skip(mut self, samples: u64) -> Self {
-        self.range.0 = samples;
+        self.of.range.0 = samples;
         self
     }
 }
