@@ -8,7 +8,8 @@
 #   make clusters  pack and train under Slurm, Ray, Dask, Spark, MPI, torchrun and DLIO, with killed nodes; run `make python` first
 #   make browser  test the pages of `pack view` in Chromium
 #   make screenshots  make the pictures of docs/VIEW.md
-#   make faults  inject every fault at every system call of build, run, finalize and quarantine; every power cut
+#   make faults  what `make test` samples, whole: every fault at every system call of build, run, finalize and
+#                quarantine, every power cut, all kills, schedules of larger rings
 #   make explore run the batch queue, the fetcher and the map table under many thread schedules
 #   make miri    run tests of formats, order and jpeg in an interpreter that finds undefined behavior; installs a nightly Rust
 #   make check   lint, site, test, explore, python and smoke
@@ -61,11 +62,12 @@ demo:
 pack:
 	$(CARGO) build --profile $(PROFILE) --workspace --locked --bin pack
 
+# Without the examples, which no test runs; clippy checks them.
 test: venv tools
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    $(CARGO) nextest run --workspace --locked --no-fail-fast; \
+	    $(CARGO) nextest run --workspace --locked --lib --bins --tests --no-fail-fast; \
 	else \
-	    $(CARGO) test --workspace --locked --all-targets --no-fail-fast; \
+	    $(CARGO) test --workspace --locked --lib --bins --tests --no-fail-fast; \
 	fi
 	$(CARGO) test --workspace --locked --doc
 	@if [ "$${TARFLUME_NO_PTRACE:-}" = 1 ]; then \
@@ -77,12 +79,13 @@ busy:
 
 # Verdicts on what limits a loader, from real clocks; the rules of the verdicts are tested by `make test`.
 idle:
-	$(CARGO) test --workspace --locked --test loader -- --ignored --test-threads 1 idle_
+	$(CARGO) test --workspace --locked --test reader -- --ignored --test-threads 1 idle_
 
-# `make test` runs a fixed sample of these. The filters select by names: every fault, every power cut, every kill.
+# `make test` runs a fixed sample of these: faults and power cuts, kills, schedules of the ring of a device.
 faults:
 	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- --ignored --nocapture --test-threads 1 faults::every
 	TARFLUME_SWEEPS=whole $(CARGO) test --workspace --locked --test commands -- kill
+	$(CARGO) test --workspace --locked --lib -- --ignored every_schedule
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
 explore:

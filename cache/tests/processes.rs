@@ -66,7 +66,7 @@ fn worker() {
 
 fn start(folder: &Path) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["worker", "--exact", "--ignored", "--nocapture"]).env(FOLDER, folder);
+    command.args(["processes::worker", "--exact", "--ignored", "--nocapture"]).env(FOLDER, folder);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

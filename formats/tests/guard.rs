@@ -22,7 +22,8 @@ const PAGE: u64 = 4096;
 /// Runs the test `name` of this program in its own process, which reads `mode`.
 fn child(name: &str, mode: &str) -> Output {
     let program = std::env::current_exe().unwrap();
-    let args = ["--exact", name, "--nocapture", "--test-threads=1"];
+    let name = format!("guard::{name}");
+    let args = ["--exact", &name, "--nocapture", "--test-threads=1"];
     Command::new(program).args(args).env(CHILD, mode).output().unwrap()
 }
 

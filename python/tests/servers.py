@@ -6,9 +6,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import email.utils
+import errno
 import hashlib
 import hmac
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -32,10 +34,23 @@ ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1
 AZURITE = pathlib.Path(__file__).resolve().parents[2] / "target" / "azurite" / "node_modules" / ".bin" / "azurite-blob"
 
 
+# Two workers of pytest-xdist have 10,000 ports each, below those that the system gives to connections: between the search
+# for a port and the start of its server nothing else takes it.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2
+PORTS = itertools.count(10_000 + 10_000 * WORKER + 64 * os.getpid() % 10_000)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    for port in PORTS:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                return port
+    raise AssertionError("there is no end of ports")
 
 
 def script(name: str) -> str:

@@ -4,8 +4,6 @@
 //! of the test, with the simulated driver first in the search path and its parameters set.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod simulated;
-
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +16,7 @@ use tarflume::{
 };
 use tarflume_formats::{Durability, ShardWriter};
 
-use self::simulated::alone as child;
+use crate::simulated::alone as child;
 
 const SAMPLES: u64 = 60;
 const BATCH: u64 = 4;
@@ -132,13 +130,13 @@ fn expected(loader: &DeviceLoader, last: u64) -> tarflume::Ledger {
 #[test]
 fn batches_arrive_whole_on_slow_and_fast_devices() {
     for (delay, consumer) in [("0", "0"), ("20-900", "0"), ("300", "0"), ("10", "1500")] {
-        child("child_epochs", &[("FAKECUDA_DELAY_US", delay), ("CONSUMER_US", consumer)]);
+        child("cuda::child_epochs", &[("FAKECUDA_DELAY_US", delay), ("CONSUMER_US", consumer)]);
     }
 }
 
 #[test]
 fn memory_that_cannot_be_pinned_is_a_warning_and_no_more() {
-    child("child_epochs", &[("FAKECUDA_PINNED", "1"), ("FAKECUDA_DELAY_US", "50")]);
+    child("cuda::child_epochs", &[("FAKECUDA_PINNED", "1"), ("FAKECUDA_DELAY_US", "50")]);
 }
 
 /// The calls in the log and their counts.
@@ -154,7 +152,10 @@ fn calls(log: &Path) -> HashMap<String, usize> {
 fn no_host_thread_waits_and_no_batch_allocates() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    child("child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), ("FAKECUDA_DELAY_US", "100")]);
+    child(
+        "cuda::child_epochs",
+        &[("FAKECUDA_LOG", log.to_str().unwrap()), ("FAKECUDA_DELAY_US", "100")],
+    );
     let calls = calls(&log);
     let of = |name: &str| calls.get(name).copied().unwrap_or(0);
     assert_eq!(of("cuMemcpyHtoDAsync_v2"), 45, "{calls:?}");
@@ -189,7 +190,7 @@ fn a_copy_waits_for_the_device_by_an_event() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let slow = ("FAKECUDA_DELAY_US", "20000"); // batches are ready long before
-    child("child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), slow]);
+    child("cuda::child_epochs", &[("FAKECUDA_LOG", log.to_str().unwrap()), slow]);
     let [of_feeder, _] = waits(&log);
     assert!(of_feeder > 0, "it looked now and then whether a copy was done");
 }
@@ -223,7 +224,7 @@ fn a_driver_error_ends_the_epoch_with_its_message() {
         ("cuMemAlloc_v2:2:2", "0", "allocating 8192 bytes of device memory failed"),
         ("cuEventCreate:4:2", "0", "creating an event failed"),
     ] {
-        child("child_refused", &[("FAKECUDA_FAIL", fail), ("GOOD", good), ("SAYS", says)]);
+        child("cuda::child_refused", &[("FAKECUDA_FAIL", fail), ("GOOD", good), ("SAYS", says)]);
     }
 }
 
@@ -238,11 +239,11 @@ fn child_no_device() {
 #[test]
 fn a_missing_device_is_an_error_and_no_panic() {
     child(
-        "child_no_device",
+        "cuda::child_no_device",
         &[("FAKECUDA_DEVICES", "0"), ("SAYS", "cuda:0: the driver refused it; it has 0")],
     );
     child(
-        "child_no_device",
+        "cuda::child_no_device",
         &[("ORDINAL", "3"), ("SAYS", "cuda:3: the driver refused it; it has 1")],
     );
 }

@@ -4,8 +4,6 @@
 //! Libraries are loaded when a program starts. Therefore each test runs this program again as a child.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod simulated;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +15,7 @@ use tarflume::{
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, ShardWriter};
 
-use self::simulated::{Consumer, child};
+use crate::simulated::{Consumer, child};
 
 const SAMPLES: u32 = 23;
 
@@ -105,7 +103,7 @@ fn child_equal() {
 #[test]
 fn finished_on_the_device_is_to_the_bit_what_the_host_makes() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_equal", cache.path(), &[("FAKECUDA_DELAY_US", "20-400")]);
+    child("cuda_finish::child_equal", cache.path(), &[("FAKECUDA_DELAY_US", "20-400")]);
 }
 
 #[test]
@@ -113,17 +111,17 @@ fn compiled_kernels_are_cached_for_the_next_process() {
     let cache = tempfile::tempdir().unwrap();
     let none = [("TARFLUME_NVRTC", "/nowhere/libnvrtc.so")];
     let warns = [none[0], ("WARNS", "NVRTC, the compiler of CUDA, was not found")];
-    child("child_equal", cache.path(), &warns);
-    child("child_equal", cache.path(), &[]);
-    child("child_equal", cache.path(), &none);
+    child("cuda_finish::child_equal", cache.path(), &warns);
+    child("cuda_finish::child_equal", cache.path(), &[]);
+    child("cuda_finish::child_equal", cache.path(), &none);
     // A truncated file is ignored.
     let made: Vec<_> =
         std::fs::read_dir(cache.path().join("tarflume")).unwrap().flatten().collect();
     assert_eq!(made.len(), 1);
     let bytes = std::fs::read(made[0].path()).unwrap();
     std::fs::write(made[0].path(), &bytes[..bytes.len() / 2]).unwrap();
-    child("child_equal", cache.path(), &warns);
-    child("child_equal", cache.path(), &[]);
+    child("cuda_finish::child_equal", cache.path(), &warns);
+    child("cuda_finish::child_equal", cache.path(), &[]);
 }
 
 #[test]
@@ -131,9 +129,9 @@ fn a_device_without_kernels_leaves_the_work_to_the_host() {
     let cache = tempfile::tempdir().unwrap();
     let fail = (1..=4).map(|n| format!("cuModuleLoadData:{n}:222")).collect::<Vec<_>>().join(",");
     let refused = [("FAKECUDA_FAIL", fail.as_str()), ("WARNS", "loading kernels failed")];
-    child("child_equal", cache.path(), &refused);
+    child("cuda_finish::child_equal", cache.path(), &refused);
     // One that only an older target serves.
-    child("child_equal", cache.path(), &[("FAKECUDA_FAIL", "cuModuleLoadData:1:222")]);
+    child("cuda_finish::child_equal", cache.path(), &[("FAKECUDA_FAIL", "cuModuleLoadData:1:222")]);
 }
 
 #[test]
@@ -149,7 +147,7 @@ fn child_refused() {
 #[test]
 fn a_failed_kernel_launch_ends_the_epoch() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_refused", cache.path(), &[("FAKECUDA_FAIL", "cuLaunchKernel:9:719")]);
+    child("cuda_finish::child_refused", cache.path(), &[("FAKECUDA_FAIL", "cuLaunchKernel:9:719")]);
 }
 
 #[test]
@@ -200,7 +198,7 @@ fn child_resized() {
 #[test]
 fn a_device_cuts_and_resizes_what_the_host_decoded() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_resized", cache.path(), &[]);
+    child("cuda_finish::child_resized", cache.path(), &[]);
 }
 
 /// NVRTC 12 does not know the GPU that NVRTC 13 knows, and both are installed; or the other way round.
@@ -210,12 +208,12 @@ fn the_newest_compiler_is_tried_first_and_then_the_next() {
     for name in ["nvidia/cuda_nvrtc/lib/libnvrtc.so.12", "nvidia/cu13/lib/libnvrtc.so.13"] {
         let path = site.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::copy(simulated::libraries().join("libnvrtc.so"), path).unwrap();
+        std::fs::copy(crate::simulated::libraries().join("libnvrtc.so"), path).unwrap();
     }
     for old in ["12", "13"] {
         let cache = tempfile::tempdir().unwrap();
         let words = [("SITE", site.path().to_str().unwrap()), ("FAKENVRTC_OLD", old)];
-        child("child_equal", cache.path(), &words);
+        child("cuda_finish::child_equal", cache.path(), &words);
     }
 }
 
@@ -225,9 +223,13 @@ fn a_cache_writable_by_others_is_not_used_and_statistics_report_it() {
     let folder = cache.path().join("tarflume");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
-    child("child_compiles", cache.path(), &[("WARNS", "is writable by other users")]);
+    child("cuda_finish::child_compiles", cache.path(), &[("WARNS", "is writable by other users")]);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-    child("child_compiles", Path::new("relative"), &[("WARNS", "not an absolute path")]);
+    child(
+        "cuda_finish::child_compiles",
+        Path::new("relative"),
+        &[("WARNS", "not an absolute path")],
+    );
     assert!(!Path::new("relative").try_exists().unwrap());
 }
 

@@ -2,8 +2,6 @@
 //! of `fixtures/cuda`, which executes the kernels on the CPU.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod simulated;
-
 use std::path::Path;
 
 use tarflume::{
@@ -14,7 +12,7 @@ use tarflume::{
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, ShardWriter};
 
-use self::simulated::{Consumer, child};
+use crate::simulated::{Consumer, child};
 
 const SHARDS: u32 = 3;
 const EACH: u32 = 7;
@@ -135,8 +133,8 @@ fn child_equal() {
 #[test]
 fn epochs_from_device_memory_are_those_of_the_host() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_equal", cache.path(), &[("FAKECUDA_DELAY_US", "20-200")]);
-    child("child_equal", cache.path(), &[("YUV", "1")]);
+    child("cuda_resident::child_equal", cache.path(), &[("FAKECUDA_DELAY_US", "20-200")]);
+    child("cuda_resident::child_equal", cache.path(), &[("YUV", "1")]);
 }
 
 #[test]
@@ -167,7 +165,7 @@ fn child_without_files() {
 #[test]
 fn after_the_first_epoch_no_file_is_read() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_without_files", cache.path(), &[]);
+    child("cuda_resident::child_without_files", cache.path(), &[]);
 }
 
 #[test]
@@ -203,7 +201,7 @@ fn child_resumed() {
 #[test]
 fn an_epoch_resumes_at_a_state() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_resumed", cache.path(), &[]);
+    child("cuda_resident::child_resumed", cache.path(), &[]);
 }
 
 #[test]
@@ -232,7 +230,7 @@ fn child_split() {
 #[test]
 fn ranks_that_are_dealt_shards_keep_their_own_alone() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_split", cache.path(), &[]);
+    child("cuda_resident::child_split", cache.path(), &[]);
 }
 
 #[test]
@@ -266,14 +264,14 @@ fn child_refused() {
 #[test]
 fn a_data_set_that_does_not_fit_or_cannot_be_read_is_an_error() {
     let cache = tempfile::tempdir().unwrap();
-    child("child_refused", cache.path(), &[]);
+    child("cuda_resident::child_refused", cache.path(), &[]);
 }
 
 #[test]
 fn memory_is_returned_and_reserved_once() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
-    child("child_equal", folder.path(), &[("FAKECUDA_LOG", log.to_str().unwrap())]);
+    child("cuda_resident::child_equal", folder.path(), &[("FAKECUDA_LOG", log.to_str().unwrap())]);
     let log = std::fs::read_to_string(&log).unwrap();
     let calls = |name: &str| log.lines().filter(|line| line.starts_with(name)).count();
     // Three stores, two slots of the loader that fills them, three of ours.

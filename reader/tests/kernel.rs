@@ -2,11 +2,8 @@
 //! Rust.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-#[path = "kernel/drawing.rs"]
 mod drawing;
-#[path = "kernel/resizing.rs"]
 mod resizing;
-#[path = "kernel/runner.rs"]
 mod runner;
 
 use half::{bf16, f16};

@@ -84,7 +84,7 @@ fn counted(log: &str) -> HashMap<String, u64> {
 
 #[test]
 fn every_measured_stage_is_an_nvtx_range() {
-    if is_child("every_measured_stage_is_an_nvtx_range") {
+    if is_child("nvtx::every_measured_stage_is_an_nvtx_range") {
         let (dir, log) = (shards(), std::env::var("FAKENVTX_LOG").unwrap());
         let loader = builder(&dir).build().unwrap();
         assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
@@ -102,7 +102,7 @@ fn every_measured_stage_is_an_nvtx_range() {
         return;
     }
     let library = build("nvtx", &[]).join("libnvtx.so");
-    let log = child("every_measured_stage_is_an_nvtx_range", &[("TARFLUME_NVTX", &library)]);
+    let log = child("nvtx::every_measured_stage_is_an_nvtx_range", &[("TARFLUME_NVTX", &library)]);
     assert!(log.contains("tarflume read"), "the child was not told of ranges");
 }
 

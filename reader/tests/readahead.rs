@@ -1,19 +1,18 @@
 //! `Readahead`: files of a slow server are read by many threads, with the same rows, errors and checks.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod patience;
-
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use patience::{PATIENCE, ends, until};
 use tarflume::{
     Error, ErrorKind, Identity, Loader, LoaderBuilder, OnBad, Open, Readahead, Result, Shuffle,
     Size, Source, SourceKind,
 };
 use tarflume_formats::{Durability, Manifest, ShardWriter};
+
+use crate::patience::{PATIENCE, ends, until};
 
 const SHARDS: u64 = 3;
 const SAMPLES: u64 = 200;

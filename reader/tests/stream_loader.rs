@@ -2,22 +2,18 @@
 //! streams have: stalls, truncation, too little memory, operations that need an index.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "loader/harness.rs"]
-mod harness;
-mod patience;
-#[path = "loader/photos.rs"]
-mod photos;
-
 use std::fs;
 use std::io::{Cursor, Write};
 use std::time::Duration;
 
-use harness::Shards;
 use tarflume::{
     Batch, CenterCrop, DType, Decode, ErrorKind, Loader, OnBad, RandomResizedCrop, Refusal,
     Remainder, Result, Row, RowShape, Sample, Scratch, Shuffle, Size, Stream, StreamLoader,
     StreamLoaderBuilder,
 };
+
+use crate::loader::harness::Shards;
+use crate::patience;
 
 /// Extensions and bytes of a sample.
 type Parts = Vec<(&'static str, Vec<u8>)>;

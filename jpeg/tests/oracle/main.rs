@@ -13,7 +13,8 @@
 //! - `damage`: truncated or changed files; `kept`: the pixels of these; `irregular`: files that break
 //!   rules and lose nothing; `limits`: extreme requests;
 //! - `photographs`: real ones; `oddities`: files changed by hand; `hostile`: impossible scans;
-//!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again.
+//!   `unsupported`: kinds that are not decoded; `rewrites`: JPEGs that are written again;
+//! - `format_md`: the worked example of FORMAT.md.
 //!
 //! Needs `cc` and libjpeg's headers (Debian: gcc libjpeg-dev), as `make test` installs them.
 //! Nothing of the product depends on either.
@@ -24,6 +25,7 @@ mod compare;
 mod damage;
 mod decoder;
 mod false_claims;
+mod format_md;
 mod groups;
 mod hostile;
 mod inks;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tarflume::{BadSample, DeviceShare, Image, Loader, OnBad, RandomResizedCrop};
 
-use crate::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};
-use crate::on;
+use crate::device_decoder::bench::{Consumer, SAMPLES, builder, child, damaged, jpeg, shards};
+use crate::device_decoder::on;
 
 /// Damaged among their codes, cut, no JPEG at all.
 fn bad() -> Vec<(u32, Vec<u8>)> {
@@ -47,8 +47,8 @@ fn child_error() {
 
 #[test]
 fn a_bad_jpeg_is_an_error_that_names_it_where_bad_samples_are() {
-    child("bad::child_error", &[("FAKECUDA_DELAY_US", "300")]);
-    child("bad::child_error", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("device_decoder::bad::child_error", &[("FAKECUDA_DELAY_US", "300")]);
+    child("device_decoder::bad::child_error", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn child_goes_on() {
 
 #[test]
 fn bad_jpegs_are_left_out_or_replaced_as_by_the_host_alone() {
-    child("bad::child_goes_on", &[("FAKECUDA_DELAY_US", "20-1000")]);
+    child("device_decoder::bad::child_goes_on", &[("FAKECUDA_DELAY_US", "20-1000")]);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn child_found_late() {
 
 #[test]
 fn a_row_that_the_device_rejects_late_leaves_all_columns() {
-    child("bad::child_found_late", &[("FAKECUDA_DELAY_US", "20-1000")]);
-    child("bad::child_found_late", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("device_decoder::bad::child_found_late", &[("FAKECUDA_DELAY_US", "20-1000")]);
+    child("device_decoder::bad::child_found_late", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -131,5 +131,5 @@ fn child_all_bad() {
 
 #[test]
 fn batches_of_only_damaged_samples_are_empty_and_the_epoch_is_an_error() {
-    child("bad::child_all_bad", &[]);
+    child("device_decoder::bad::child_all_bad", &[]);
 }

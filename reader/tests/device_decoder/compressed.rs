@@ -10,7 +10,7 @@ use tarflume::{
 };
 use tarflume_fixtures::PhotoKind;
 
-use crate::bench::{Consumer, SAMPLES, child, damaged, jpeg, photo, shards};
+use crate::device_decoder::bench::{Consumer, SAMPLES, child, damaged, jpeg, photo, shards};
 
 /// Pictures in three columns; at full scale if there is no gap.
 pub(crate) fn columns(dir: &Path, gap: Option<f64>) -> LoaderBuilder {
@@ -66,9 +66,9 @@ fn child_alike() {
 
 #[test]
 fn epochs_out_of_jpegs_in_device_memory_are_those_of_the_host() {
-    child("compressed::child_alike", &[]);
-    child("compressed::child_alike", &[("FAKECUDA_DELAY_US", "20-2000")]);
-    child("compressed::child_alike", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("device_decoder::compressed::child_alike", &[]);
+    child("device_decoder::compressed::child_alike", &[("FAKECUDA_DELAY_US", "20-2000")]);
+    child("device_decoder::compressed::child_alike", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn child_scales() {
 
 #[test]
 fn engines_make_pictures_smaller_while_they_decode_them() {
-    child("compressed::child_scales", &[]);
+    child("device_decoder::compressed::child_scales", &[]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn child_goes_on() {
 
 #[test]
 fn an_epoch_resumes_at_a_state_and_reads_no_file() {
-    child("compressed::child_goes_on", &[("FAKECUDA_DELAY_US", "20-500")]);
+    child("device_decoder::compressed::child_goes_on", &[("FAKECUDA_DELAY_US", "20-500")]);
 }
 
 #[test]
@@ -153,9 +153,9 @@ fn child_no_backend() {
 
 #[test]
 fn a_data_set_that_does_not_fit_or_has_no_decoder_is_an_error_at_build() {
-    child("compressed::child_does_not_fit", &[]);
+    child("device_decoder::compressed::child_does_not_fit", &[]);
     let fail: Vec<_> = (1..=4).map(|n| format!("nvjpegCreateEx:{n}:5")).collect();
-    child("compressed::child_no_backend", &[("FAKENVJPEG_FAIL", &fail.join(","))]);
+    child("device_decoder::compressed::child_no_backend", &[("FAKENVJPEG_FAIL", &fail.join(","))]);
 }
 
 #[test]
@@ -194,8 +194,11 @@ fn child_refused_late() {
 
 #[test]
 fn bad_jpegs_follow_the_policy_when_they_are_found() {
-    child("compressed::child_damaged", &[("FAKECUDA_DELAY_US", "20-300")]);
+    child("device_decoder::compressed::child_damaged", &[("FAKECUDA_DELAY_US", "20-300")]);
     // The two before are for pictures by which the decoder is tried.
     let fail: Vec<_> = (3..=5).map(|n| format!("nvjpegDecodeBatched:{n}:6")).collect();
-    child("compressed::child_refused_late", &[("FAKENVJPEG_FAIL", &fail.join(","))]);
+    child(
+        "device_decoder::compressed::child_refused_late",
+        &[("FAKENVJPEG_FAIL", &fail.join(","))],
+    );
 }

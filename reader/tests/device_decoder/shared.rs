@@ -6,9 +6,9 @@ use std::time::Duration;
 use cudarc::driver::sys;
 use tarflume::{DeviceBatch, DeviceStream};
 
-use crate::bench::{Consumer, builder, child, shards};
+use crate::device_decoder::bench::{Consumer, builder, child, shards};
+use crate::device_decoder::{on, share};
 use crate::patience::until;
-use crate::{on, share};
 
 /// A capture of a stream into a graph, in the mode that `torch.cuda.graph` uses.
 pub(crate) struct Capture(sys::CUstream);
@@ -55,7 +55,10 @@ fn child_captures() {
 
 #[test]
 fn a_stream_may_be_captured_into_a_graph_while_a_loader_runs() {
-    child("shared::child_captures", &[("SHARE", "500"), ("FAKECUDA_DELAY_US", "200")]);
+    child(
+        "device_decoder::shared::child_captures",
+        &[("SHARE", "500"), ("FAKECUDA_DELAY_US", "200")],
+    );
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn child_takes_in_a_capture() {
 
 #[test]
 fn calls_that_would_enter_a_capture_are_refused_without_harm() {
-    child("shared::child_takes_in_a_capture", &[("SHARE", "0")]);
+    child("device_decoder::shared::child_takes_in_a_capture", &[("SHARE", "0")]);
 }
 
 fn current() -> Option<sys::CUcontext> {
@@ -111,7 +114,10 @@ fn child_current_context() {
 
 #[test]
 fn the_current_device_of_the_thread_is_restored() {
-    child("shared::child_current_context", &[("SHARE", "500"), ("FAKECUDA_DEVICES", "2")]);
+    child(
+        "device_decoder::shared::child_current_context",
+        &[("SHARE", "500"), ("FAKECUDA_DEVICES", "2")],
+    );
 }
 
 /// Lines of the log that begin with `what`.
@@ -158,7 +164,7 @@ fn child_idle() {
 fn host_memory_is_returned_while_the_consumer_is_busy() {
     let (_folder, log) = with_log();
     child(
-        "shared::child_idle",
+        "device_decoder::shared::child_idle",
         &[("SHARE", "0"), ("FAKECUDA_LOG", &log), ("FAKECUDA_DELAY_US", "5000")],
     );
 }
@@ -184,7 +190,7 @@ fn child_abandons() {
 #[test]
 fn memory_is_pinned_before_the_first_batch_and_kept_when_epochs_are_left() {
     let (_folder, log) = with_log();
-    child("shared::child_abandons", &[("SHARE", "500"), ("FAKECUDA_LOG", &log)]);
+    child("device_decoder::shared::child_abandons", &[("SHARE", "500"), ("FAKECUDA_LOG", &log)]);
 }
 
 #[test]
@@ -223,7 +229,7 @@ fn child_streams() {
 #[test]
 fn kernels_of_ours_come_first_and_decoding_has_a_stream_of_its_own() {
     let (_folder, log) = with_log();
-    child("shared::child_streams", &[("SHARE", "1000"), ("FAKECUDA_LOG", &log)]);
+    child("device_decoder::shared::child_streams", &[("SHARE", "1000"), ("FAKECUDA_LOG", &log)]);
 }
 
 #[test]
@@ -248,7 +254,7 @@ fn child_parses() {
 #[test]
 fn jpegs_are_parsed_by_the_threads_that_read_them_and_not_by_the_one_that_copies() {
     let (_folder, log) = with_log();
-    child("shared::child_parses", &[("SHARE", "1000"), ("FAKENVJPEG_LOG", &log)]);
+    child("device_decoder::shared::child_parses", &[("SHARE", "1000"), ("FAKENVJPEG_LOG", &log)]);
 }
 
 #[test]
@@ -274,6 +280,6 @@ fn a_decoder_with_wrong_output_is_disabled_before_the_first_batch() {
         ("FAKENVJPEG_SCALES_WRONG", "1", "GPU_HYBRID"),
     ] {
         let knobs = [("SHARE", "1000"), (knob, value), ("SAYS", says), ("FAKENVJPEG_TRIED", "1")];
-        child("shared::child_withdrawn", &knobs);
+        child("device_decoder::shared::child_withdrawn", &knobs);
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, sys};
 use tarflume::{Device, DeviceLoader, Libraries};
 
-use crate::bench::{Consumer, builder, child, shards};
-use crate::compressed::{columns, stays};
-use crate::shared::Capture;
-use crate::{on, share};
+use crate::device_decoder::bench::{Consumer, builder, child, shards};
+use crate::device_decoder::compressed::{columns, stays};
+use crate::device_decoder::shared::Capture;
+use crate::device_decoder::{on, share};
 
 /// What is said of one that does less than it might.
 const WRONG: &str = "gave wrong results";
@@ -38,8 +38,8 @@ fn child_does_all() {
 #[test]
 fn a_decoder_trial_waits_for_its_uploads() {
     let staged = ("FAKECUDA_STAGED_US", "50000");
-    child("trial::child_does_all", &[staged]);
-    child("trial::child_does_all", &[staged, ("FAKENVJPEG_ENGINES", "0")]);
+    child("device_decoder::trial::child_does_all", &[staged]);
+    child("device_decoder::trial::child_does_all", &[staged, ("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn child_is_tried_in_a_capture() {
 /// The legacy stream would wait for the captured one.
 #[test]
 fn a_decoder_is_tried_while_a_blocking_stream_is_captured() {
-    child("trial::child_is_tried_in_a_capture", &[]);
+    child("device_decoder::trial::child_is_tried_in_a_capture", &[]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn child_goes_without() {
 fn goes_without(knob: (&str, &str), says: &str, never: &str) {
     let full = ("FAKENVJPEG_TRIED", "1");
     let words = [("SHARE", "1000"), knob, ("SAYS", says), ("NEVER", never), full];
-    child("trial::child_goes_without", &words);
+    child("device_decoder::trial::child_goes_without", &words);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn child_has_two_libraries() {
     let (site, [newest, other]) = wheels();
     let ours = builder(&dir, &share()).device(beside(site.path())).device_slots(3).build().unwrap();
     let stays = columns(dir.path(), None).device(beside(site.path())).device_slots(2);
-    let stays = stays.resident(crate::compressed::jpegs()).build();
+    let stays = stays.resident(crate::device_decoder::compressed::jpegs()).build();
     if std::env::var("FAKENVJPEG_NEWER").unwrap() == "cu13" {
         for about in [about(&ours), about(&stays.unwrap())] {
             assert!(about.contains(other.to_str().unwrap()), "{about}");
@@ -152,6 +152,6 @@ fn child_has_two_libraries() {
 #[test]
 fn a_library_newer_than_the_driver_is_skipped_for_the_next_one() {
     for newer in ["cu13", "libnvjpeg"] {
-        child("trial::child_has_two_libraries", &[("FAKENVJPEG_NEWER", newer)]);
+        child("device_decoder::trial::child_has_two_libraries", &[("FAKENVJPEG_NEWER", newer)]);
     }
 }

@@ -8,7 +8,7 @@ use tarflume::internal::resample::Strides;
 use tarflume::internal::row_header::{Format, RowHeader, RowPicture};
 use tarflume::{ImageSize, Layout};
 
-use crate::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
+use crate::kernel::runner::{Dice, Run, any_box, each, finish, rows_of, same, whole};
 
 const SIZES: [ImageSize; 6] = [
     ImageSize { width: 61, height: 47 },

@@ -5,7 +5,7 @@ use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer
 use tarflume::ImageSize;
 use tarflume::internal::convert::{Finish, Pictures};
 
-use crate::runner::{Dice, any_box};
+use crate::kernel::runner::{Dice, any_box};
 
 /// What others call bilinear with antialiasing. fast_image_resize has weights of 16 bits and rounds
 /// to bytes between the directions, so it may be off by one.

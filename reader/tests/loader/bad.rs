@@ -7,9 +7,9 @@ use tarflume::{
     Shuffle, Split, Verify,
 };
 
-use crate::harness::{Shards, bin, json, key, parts};
-use crate::orders::sum;
-use crate::truth::{batches, is_true};
+use crate::loader::harness::{Shards, bin, json, key, parts};
+use crate::loader::orders::sum;
+use crate::loader::truth::{batches, is_true};
 
 const SAMPLES: u64 = 60;
 /// Ordinals of the samples with damaged JSON, without text, and with a flipped bit in `bin`.

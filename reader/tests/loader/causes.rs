@@ -13,7 +13,7 @@ use tarflume::{
     Sample, Scratch, Shuffle, Source, SourceKind, StageStats, Stats,
 };
 
-use crate::harness::Shards;
+use crate::loader::harness::Shards;
 
 const RUNS: usize = 10;
 const MS: Duration = Duration::from_millis(1);

@@ -5,8 +5,8 @@ use std::fs;
 
 use tarflume::{Loader, Remainder, Shuffle, Split, Stream};
 
-use crate::harness::Shards;
-use crate::truth::batches;
+use crate::loader::harness::Shards;
+use crate::loader::truth::batches;
 
 /// Ordinals of all batches of all ranks, one list for each rank.
 fn of_ranks(shards: &Shards, shuffle: Shuffle, world: u64) -> Vec<Vec<u64>> {

@@ -8,8 +8,8 @@ use tarflume::{
     Batch, DType, Decode, ErrorKind, OnBad, Result, Row, RowShape, Sample, Scratch, Shuffle,
 };
 
-use crate::harness::{Shards, key};
-use crate::truth::{batches, is_true};
+use crate::loader::harness::{Shards, key};
+use crate::loader::truth::{batches, is_true};
 
 /// A column that a function writes.
 pub struct Own<F>(pub RowShape, pub F);

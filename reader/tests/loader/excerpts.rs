@@ -13,7 +13,7 @@ use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_jpeg::{Header, Scanner, strips};
 
-use crate::replaced::renew;
+use crate::loader::replaced::renew;
 
 const SAMPLES: u64 = 36;
 

@@ -12,7 +12,7 @@ use tarflume::{
 };
 use tarflume_fixtures::TarBytes;
 
-use crate::harness::{Shards, key};
+use crate::loader::harness::{Shards, key};
 
 /// The size and the pixels that the fallback finds in any picture.
 const SIZE: (u32, u32) = (24, 17);

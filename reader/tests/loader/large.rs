@@ -11,9 +11,9 @@ use tarflume::{
     DType, Decode, ErrorKind, Loader, Result, Row, RowShape, Sample, Scratch, Shuffle, SourceKind,
 };
 
-use crate::harness::{Shards, parts};
+use crate::loader::harness::{Shards, parts};
+use crate::loader::truth::batches;
 use crate::patience::PATIENCE;
-use crate::truth::batches;
 
 /// Set in the child whose limit of open files is low.
 const CHILD: &str = "TARFLUME_TEST_SHARDS";
@@ -22,8 +22,7 @@ const SHARDS: u64 = 2000;
 #[test]
 fn two_thousand_shards_are_shuffled_with_two_hundred_and_fifty_six_files() {
     let shards = Shards::of(&vec![1; SHARDS as usize]);
-    let script =
-        "ulimit -n 256 && exec \"$0\" --exact large::few_files --include-ignored --nocapture";
+    let script = "ulimit -n 256 && exec \"$0\" --exact loader::large::few_files --include-ignored --nocapture";
     let done = Command::new("bash")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

@@ -11,7 +11,7 @@ use tarflume::{
     Source, SourceKind,
 };
 
-use crate::harness::Shards;
+use crate::loader::harness::Shards;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy)]

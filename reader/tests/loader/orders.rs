@@ -2,8 +2,8 @@
 
 use tarflume::{Ledger, Remainder, Shuffle, SourceKind, Split};
 
-use crate::harness::Shards;
-use crate::truth::batches;
+use crate::loader::harness::Shards;
+use crate::loader::truth::batches;
 
 const COUNTS: [u64; 5] = [7, 0, 23, 1, 12];
 const SAMPLES: u64 = 43;

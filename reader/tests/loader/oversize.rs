@@ -11,7 +11,7 @@ use tarflume::{
 use tarflume_fixtures::TarBytes;
 use tarflume_formats::{Durability, ShardWriter};
 
-use crate::harness::key;
+use crate::loader::harness::key;
 
 const SAMPLES: u64 = 12;
 /// The sample that claims too much.

@@ -2,7 +2,7 @@
 
 use tarflume_fixtures::{Photo, PhotoKind};
 
-use crate::harness::{Shards, json, key};
+use super::harness::{Shards, json, key};
 
 impl Shards {
     /// One shard of small photographs in all codings, with JSON.

@@ -3,9 +3,9 @@
 
 use tarflume::{ErrorKind, Loader, LoaderState, Remainder, Shuffle, Split};
 
-use crate::harness::Shards;
-use crate::orders::sum;
-use crate::truth::batches;
+use crate::loader::harness::Shards;
+use crate::loader::orders::sum;
+use crate::loader::truth::batches;
 
 const COUNTS: [u64; 3] = [11, 30, 9];
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tarflume::{Dataset, ErrorKind, KeySet, Loader, Remainder, Shuffle, Split, Subset, Weights};
 
-use crate::harness::{Shards, key};
-use crate::orders::sum;
-use crate::truth::batches;
+use crate::loader::harness::{Shards, key};
+use crate::loader::orders::sum;
+use crate::loader::truth::batches;
 
 const COUNTS: [u64; 5] = [7, 0, 23, 1, 12];
 const SAMPLES: u64 = 43;

@@ -8,8 +8,8 @@ use std::path::Path;
 use tarflume::{Error, Loader, LoaderBuilder, OnBad, Shuffle, SourceKind, Verify};
 use tarflume_formats::index_path;
 
-use crate::harness::Shards;
-use crate::truth::is_true;
+use crate::loader::harness::Shards;
+use crate::loader::truth::is_true;
 
 const SAMPLES: u64 = 400;
 const SOURCES: [SourceKind; 2] = [SourceKind::File, SourceKind::Mapped];
@@ -166,7 +166,7 @@ fn invalid_shards_are_errors_before_anything_is_read() {
         spoilt[at] ^= 0x10;
         fs::write(index_path(&shards.shard(1)), spoilt).unwrap();
         let built = shards.loader().verify(Verify::All).build();
-        let error = built.and_then(|loader| crate::truth::batches(&loader, 0).map(drop));
+        let error = built.and_then(|loader| crate::loader::truth::batches(&loader, 0).map(drop));
         // Some bytes are gaps that nothing depends on: then all rows were right.
         if let Err(error) = error {
             names(&error, &shards.shard(1));

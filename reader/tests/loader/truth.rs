@@ -2,7 +2,7 @@
 
 use tarflume::{Batch, Loader, Result};
 
-use crate::harness::{bin, key};
+use super::harness::{bin, key};
 
 /// Asks that every row holds what its ordinal says.
 pub fn is_true(batch: &Batch) {

@@ -6,8 +6,8 @@ use tarflume::internal::nvjpeg::{Backend, Nvjpeg, PixelTarget, Scale, Stored, Ve
 use tarflume_fixtures::PhotoKind;
 use tarflume_jpeg::Header;
 
-use crate::bench::{Bench, Order, assert_alike, child, library, size};
-use crate::{damaged, photo};
+use crate::nvjpeg::bench::{Bench, Order, assert_alike, child, library, size};
+use crate::nvjpeg::{damaged, photo};
 
 impl Bench {
     /// Decodes JPEGs that were brought to the device before.
@@ -61,7 +61,7 @@ fn child_alike() {
     let bench = Bench::by(Some(wanted));
     assert_eq!(Nvjpeg::of_stored(&library()).unwrap().backend(), wanted);
     let scales = if bench.nvjpeg.has_scales() { &Scale::ALL[..] } else { &[Scale::Full] };
-    let jpegs = crate::pictures();
+    let jpegs = crate::nvjpeg::pictures();
     let mut orders: Vec<Order<'_>> = Vec::new();
     for (n, jpeg) in jpegs.iter().enumerate() {
         let gray = Header::parse(jpeg).unwrap().channels() == 1;
@@ -81,9 +81,9 @@ fn child_alike() {
 
 #[test]
 fn jpegs_of_the_devices_memory_are_those_of_our_decoder() {
-    child("device_memory::child_alike", &[]);
-    child("device_memory::child_alike", &[("FAKECUDA_DELAY_US", "20")]);
-    child("device_memory::child_alike", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("nvjpeg::device_memory::child_alike", &[]);
+    child("nvjpeg::device_memory::child_alike", &[("FAKECUDA_DELAY_US", "20")]);
+    child("nvjpeg::device_memory::child_alike", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn child_refuses() {
 #[test]
 fn pictures_that_no_device_decodes_are_refused_before_the_upload() {
     let refuse = ("FAKENVJPEG_REFUSE", "77x33");
-    child("device_memory::child_refuses", &[refuse]);
-    child("device_memory::child_refuses", &[refuse, ("FAKENVJPEG_ENGINES", "0")]);
+    child("nvjpeg::device_memory::child_refuses", &[refuse]);
+    child("nvjpeg::device_memory::child_refuses", &[refuse, ("FAKENVJPEG_ENGINES", "0")]);
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tarflume::internal::nvjpeg::{FoundLibrary, Library, Nvjpeg};
 use tarflume::{ErrorKind, Libraries};
 
-use crate::bench::{child, library, simulated};
+use crate::nvjpeg::bench::{child, library, simulated};
 
 #[test]
 #[ignore = "a child of the tests below"]
@@ -31,10 +31,10 @@ fn child_finds_none() {
 #[test]
 fn the_error_for_a_missing_library_lists_the_searched_places() {
     let none = [("LD_LIBRARY_PATH", "/nonexistent")];
-    child("library_search::child_finds_none", &none);
+    child("nvjpeg::library_search::child_finds_none", &none);
     let text = tempfile::NamedTempFile::new().unwrap();
     for wrong in ["/nonexistent/libnvjpeg.so.13", text.path().to_str().unwrap()] {
-        child("library_search::child_finds_none", &[none[0], ("TARFLUME_NVJPEG", wrong)]);
+        child("nvjpeg::library_search::child_finds_none", &[none[0], ("TARFLUME_NVJPEG", wrong)]);
     }
 }
 
@@ -61,10 +61,10 @@ fn a_named_library_precedes_that_of_a_package_and_that_of_the_dynamic_linker() {
     std::fs::write(&broken, b"not a library").unwrap();
     let named = simulated().join("libnvjpeg.so.13");
     let [carried, named] = [&carried, &named].map(|path| path.to_str().unwrap());
-    child("library_search::child_finds_named", &[("EXPECTED", "libnvjpeg.so.13")]);
-    child("library_search::child_finds_named", &[("SITE", site), ("EXPECTED", carried)]);
+    child("nvjpeg::library_search::child_finds_named", &[("EXPECTED", "libnvjpeg.so.13")]);
+    child("nvjpeg::library_search::child_finds_named", &[("SITE", site), ("EXPECTED", carried)]);
     let knobs = [("SITE", site), ("TARFLUME_NVJPEG", named), ("EXPECTED", named)];
-    child("library_search::child_finds_named", &knobs);
+    child("nvjpeg::library_search::child_finds_named", &knobs);
 }
 
 /// With `TARFLUME_NVJPEG` set to NVIDIA's own library, on a machine with or without a GPU: by hand.

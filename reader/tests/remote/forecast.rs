@@ -7,7 +7,7 @@ use tarflume::{Dataset, ForecastOptions, Loader, LoaderBuilder, Remainder, Shuff
 use tarflume_formats::{Durability, Manifest, ShardWriter};
 use tarflume_order::By;
 
-use crate::{SAMPLES, SHARDS, SHUFFLES, Set, epoch, loader};
+use crate::remote::{SAMPLES, SHARDS, SHUFFLES, Set, epoch, loader};
 
 /// Ranges of shards that a server was asked for since the last question: their number and bytes.
 fn asked(set: &Set) -> (u64, u64) {

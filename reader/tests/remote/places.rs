@@ -7,7 +7,7 @@ use tarflume_store::Bytes;
 use tarflume_store::simulated::hub::{Host, Hub, commit};
 use tarflume_store::simulated::listener::{Listener, Reply};
 
-use crate::{SAMPLES, SHARDS, Set, content, epoch, loader};
+use crate::remote::{SAMPLES, SHARDS, Set, content, epoch, loader};
 
 /// The files of a set, by name.
 fn files(set: &Set) -> Vec<(String, Vec<u8>)> {

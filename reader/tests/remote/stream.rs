@@ -11,8 +11,8 @@ use tarflume_store::simulated::listener::{Listener, Reply};
 use tarflume_store::simulated::{Asked, Fault, Server};
 use tarflume_store::{Bytes, Store};
 
-use crate::content_of;
 use crate::patience::{ends, until};
+use crate::remote::content_of;
 
 /// Samples of a tar.
 const SAMPLES: u64 = 60;

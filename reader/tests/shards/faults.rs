@@ -12,7 +12,7 @@ use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::index_path;
 use tarflume_formats::manifest::FILE_NAME;
 
-use crate::harness::{KINDS, Made, cut};
+use crate::shards::harness::{KINDS, Made, cut};
 
 fn planned(dataset: &Dataset, exts: &[&str]) -> (ReadPlan, PartNeeds) {
     let mut wanted = PartNeeds::new();

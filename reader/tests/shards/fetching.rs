@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tarflume::internal::{Limits, PartNeeds, ReadPlan, RowDraw, RunBytes, UnreadableSample};
 use tarflume::{Dataset, ErrorKind, SourceKind, Verify};
 
-use crate::harness::{KINDS, Made, Watched};
+use crate::shards::harness::{KINDS, Made, Watched};
 
 fn draws(ordinals: &[u64]) -> Vec<RowDraw> {
     ordinals.iter().enumerate().map(|(slot, &ordinal)| RowDraw { slot, ordinal, pass: 0 }).collect()

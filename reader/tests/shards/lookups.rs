@@ -9,7 +9,7 @@ use tarflume::{Dataset, ErrorKind, Loader, SampleFacts, Shuffle};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 use tarflume_formats::index_path;
 
-use crate::harness::{Made, cut};
+use crate::shards::harness::{Made, cut};
 
 fn wanted() -> PartNeeds {
     let mut wanted = PartNeeds::new();

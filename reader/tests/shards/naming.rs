@@ -6,7 +6,7 @@ use std::path::Path;
 use tarflume::{Dataset, Error, ErrorKind, Shards};
 use tarflume_formats::manifest::FILE_NAME;
 
-use crate::harness::{Made, cut, write_shard};
+use crate::shards::harness::{Made, cut, write_shard};
 
 fn refused(shards: impl Into<Shards>) -> Error {
     Dataset::open(shards).unwrap_err()

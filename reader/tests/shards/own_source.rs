@@ -10,7 +10,7 @@ use tarflume::{
     SourceKind,
 };
 
-use crate::harness::Made;
+use crate::shards::harness::Made;
 
 /// Tars in memory, by their file names.
 #[derive(Debug, Clone, Default)]

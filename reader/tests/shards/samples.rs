@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tarflume::{Dataset, DatasetSample, ErrorKind};
 use tarflume_formats::index::{IndexBuilder, TarFacts};
 
-use crate::harness::{KINDS, Made, Watched, write_shard};
+use crate::shards::harness::{KINDS, Made, Watched, write_shard};
 
 fn all_parts(sample: &DatasetSample) -> BTreeMap<String, Vec<u8>> {
     sample.parts().iter().map(|part| (part.ext(), part.bytes().to_vec())).collect()

@@ -4,7 +4,7 @@ use std::fs;
 
 use tarflume::{Dataset, ErrorKind, Exclude};
 
-use crate::harness::{KINDS, Made, Watched, write_shard};
+use crate::shards::harness::{KINDS, Made, Watched, write_shard};
 
 #[test]
 fn a_filter_sees_sidecar_data_and_opens_no_tar() {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tarflume::{ErrorKind, MemorySource, Open, Source, SourceKind};
 
-use crate::harness::{KINDS, cut};
+use crate::shards::harness::{KINDS, cut};
 
 fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 + i / 251) as u8).collect()

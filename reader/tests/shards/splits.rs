@@ -6,7 +6,7 @@ use tarflume::{ClassTable, Dataset, ErrorKind};
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::Appended;
 
-use crate::harness::Made;
+use crate::shards::harness::Made;
 
 /// Five shards: train, val, and by a second build train, val, train.
 fn divided() -> Made {

@@ -7,8 +7,6 @@
 mod bench;
 mod device_memory;
 mod library_search;
-#[path = "../simulated/mod.rs"]
-mod simulated;
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -22,7 +20,7 @@ use tarflume::internal::nvjpeg::{
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
 use tarflume_jpeg::Header;
 
-use crate::bench::{Bench, Order, assert_alike, child, library};
+use crate::nvjpeg::bench::{Bench, Order, assert_alike, child, library};
 
 fn photo(kind: PhotoKind, width: u16, height: u16) -> Vec<u8> {
     Photo::new(width, height, kind).encode(5).unwrap()
@@ -75,11 +73,11 @@ fn child_decodes_all_scales() {
 
 #[test]
 fn pictures_are_those_of_our_decoder_at_all_scales() {
-    child("child_decodes_all_scales", &[]);
-    child("child_decodes_all_scales", &[("FAKECUDA_DELAY_US", "20")]);
+    child("nvjpeg::child_decodes_all_scales", &[]);
+    child("nvjpeg::child_decodes_all_scales", &[("FAKECUDA_DELAY_US", "20")]);
     // An older library, with nothing to ask about upsampling.
-    child("child_decodes_all_scales", &[("FAKENVJPEG_VERSION", "12.0.0")]);
-    child("child_decodes_all_scales", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("nvjpeg::child_decodes_all_scales", &[("FAKENVJPEG_VERSION", "12.0.0")]);
+    child("nvjpeg::child_decodes_all_scales", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
@@ -111,8 +109,8 @@ fn child_backends() {
 
 #[test]
 fn available_engines_are_used_and_reported() {
-    child("child_backends", &[]);
-    child("child_backends", &[("FAKENVJPEG_ENGINES", "0")]);
+    child("nvjpeg::child_backends", &[]);
+    child("nvjpeg::child_backends", &[("FAKENVJPEG_ENGINES", "0")]);
 }
 
 fn refusal((_, verdict): &(Vec<u8>, Verdict)) -> &str {
@@ -154,7 +152,7 @@ fn a_batch_returns_with_the_pictures_that_no_device_accepts_refused() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let knobs = [("FAKENVJPEG_REFUSE", "77x33"), ("FAKENVJPEG_LOG", log.to_str().unwrap())];
-    child("child_refuses_some", &knobs);
+    child("nvjpeg::child_refuses_some", &knobs);
     // None of them came before the library, or it would have failed the batch.
     let log = std::fs::read_to_string(log).unwrap();
     let decoded: Vec<_> = log.lines().filter(|l| l.starts_with("nvjpegDecodeBatched ")).collect();
@@ -192,8 +190,8 @@ fn child_finds_culprits() {
 
 #[test]
 fn a_picture_that_fails_the_whole_batch_is_found_and_the_others_are_decoded() {
-    child("child_finds_culprits", &[]);
-    child("child_finds_culprits", &[("FAKECUDA_DELAY_US", "10")]);
+    child("nvjpeg::child_finds_culprits", &[]);
+    child("nvjpeg::child_finds_culprits", &[("FAKECUDA_DELAY_US", "10")]);
 }
 
 #[test]
@@ -214,7 +212,7 @@ fn a_failure_of_every_picture_is_not_retried_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let knobs = [("FAKENVJPEG_SCALES_REFUSED", "2"), ("FAKENVJPEG_LOG", log.to_str().unwrap())];
-    child("child_fails_always", &knobs);
+    child("nvjpeg::child_fails_always", &knobs);
     let log = std::fs::read_to_string(log).unwrap();
     let calls = log.lines().filter(|line| line.starts_with("nvjpegDecodeBatchedEx ")).count();
     assert!(calls < 20, "{calls} calls for 256 pictures");
@@ -235,7 +233,7 @@ fn child_all_decoded() {
 #[test]
 fn one_transient_failure_of_a_call_loses_no_picture() {
     for fail in ["nvjpegDecodeBatched:1:6", "nvjpegDecodeBatchedInitialize:1:5"] {
-        child("child_all_decoded", &[("FAKENVJPEG_FAIL", fail)]);
+        child("nvjpeg::child_all_decoded", &[("FAKENVJPEG_FAIL", fail)]);
     }
 }
 
@@ -258,7 +256,7 @@ fn child_lost_device() {
 
 #[test]
 fn a_device_that_is_lost_is_an_error_and_no_refusal() {
-    child("child_lost_device", &[]);
+    child("nvjpeg::child_lost_device", &[]);
 }
 
 #[test]
@@ -291,7 +289,7 @@ fn child_wrong_use() {
 
 #[test]
 fn wrong_sizes_and_contexts_are_errors() {
-    child("child_wrong_use", &[]);
+    child("nvjpeg::child_wrong_use", &[]);
 }
 
 /// Holds a stream up until it is opened, so that what is behind it is not executed before, however slow the caller is.
@@ -358,5 +356,5 @@ fn child_writes_at_once() {
 
 #[test]
 fn simulated_engines_write_early() {
-    child("child_writes_at_once", &[]);
+    child("nvjpeg::child_writes_at_once", &[]);
 }

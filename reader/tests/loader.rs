@@ -1,4 +1,4 @@
-//! Whole epochs of the loader, as sentences. One target, so that it links once.
+//! Whole epochs of the loader, as sentences.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 mod api;
@@ -10,14 +10,12 @@ mod endings;
 mod excerpts;
 mod fallback;
 mod false_claims;
-mod harness;
+pub(crate) mod harness;
 mod large;
 mod machine;
 mod orders;
 mod oversize;
-#[path = "../patience.rs"]
-mod patience;
-mod photos;
+pub(crate) mod photos;
 mod pictures;
 mod points;
 mod replaced;

@@ -7,18 +7,14 @@
 mod bad;
 mod bench;
 mod compressed;
-#[path = "../patience.rs"]
-mod patience;
 mod shared;
-#[path = "../simulated/mod.rs"]
-mod simulated;
 mod trial;
 
 use std::time::Duration;
 
 use tarflume::{DeviceLoader, DeviceShare, LoaderBuilder};
 
-use crate::bench::{Consumer, builder, child, number, shards};
+use crate::device_decoder::bench::{Consumer, builder, child, number, shards};
 
 /// The share that the parent set, of a thousand; or one that is found.
 fn share() -> DeviceShare {
@@ -54,40 +50,43 @@ fn child_alike() {
 #[test]
 fn a_batch_of_both_decoders_equals_that_of_the_host() {
     for share in ["0", "1000", "500"] {
-        child("child_alike", &[("SHARE", share)]);
+        child("device_decoder::child_alike", &[("SHARE", share)]);
     }
-    child("child_alike", &[]);
+    child("device_decoder::child_alike", &[]);
 }
 
 #[test]
 fn slow_devices_and_slow_consumers_change_nothing() {
     let delay = ("FAKECUDA_DELAY_US", "100-3000");
     for seed in ["1", "2"] {
-        child("child_alike", &[("SHARE", "1000"), delay, ("FAKECUDA_SEED", seed)]);
+        child("device_decoder::child_alike", &[("SHARE", "1000"), delay, ("FAKECUDA_SEED", seed)]);
     }
-    child("child_alike", &[("SHARE", "500"), ("SLEEP_MS", "20"), ("FAKECUDA_DELAY_US", "50")]);
-    child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_DELAY_US", "2000")]);
+    child(
+        "device_decoder::child_alike",
+        &[("SHARE", "500"), ("SLEEP_MS", "20"), ("FAKECUDA_DELAY_US", "50")],
+    );
+    child("device_decoder::child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_DELAY_US", "2000")]);
 }
 
 /// Engines write when they are called: memory must not be written that a kernel still reads.
 #[test]
 fn pictures_are_not_overwritten_while_a_kernel_reads_them() {
-    child("child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "3000")]);
+    child("device_decoder::child_alike", &[("SHARE", "1000"), ("FAKECUDA_DELAY_US", "3000")]);
 }
 
 #[test]
 fn a_chip_without_engines_decodes_with_its_cores_at_full_scale() {
-    child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_ENGINES", "0")]);
+    child("device_decoder::child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_ENGINES", "0")]);
 }
 
 #[test]
 fn calls_of_the_library_that_fail_cost_no_picture() {
     // Those before are for pictures by which the decoder is tried: two for each scale.
     for fail in ["nvjpegDecodeBatched:3:6", "nvjpegDecodeBatchedEx:8:6"] {
-        child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_FAIL", fail)]);
+        child("device_decoder::child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_FAIL", fail)]);
     }
     // JPEGs that the engines do not support are detected when they are read, and not submitted.
-    child("child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_REFUSE", "69x57")]);
+    child("device_decoder::child_alike", &[("SHARE", "1000"), ("FAKENVJPEG_REFUSE", "69x57")]);
 }
 
 #[test]
@@ -108,7 +107,7 @@ fn child_host_does_all() {
 
 #[test]
 fn if_the_device_lacks_something_the_host_works_and_statistics_give_the_reason() {
-    let child = |knob, says| child("child_host_does_all", &[knob, ("WARNS", says)]);
+    let child = |knob, says| child("device_decoder::child_host_does_all", &[knob, ("WARNS", says)]);
     child(
         ("TARFLUME_NVJPEG", "/nowhere/libnvjpeg.so"),
         "TARFLUME_NVJPEG names no usable libnvjpeg",
@@ -149,7 +148,7 @@ fn child_repeats() {
 
 #[test]
 fn a_fixed_share_gives_the_same_bits_in_every_run_epoch_and_resume() {
-    child("child_repeats", &[("FAKECUDA_DELAY_US", "20-2000")]);
+    child("device_decoder::child_repeats", &[("FAKECUDA_DELAY_US", "20-2000")]);
 }
 
 #[test]
@@ -172,7 +171,7 @@ fn child_epochs_at_once() {
 
 #[test]
 fn concurrent_epochs_neither_hang_nor_mix() {
-    child("child_epochs_at_once", &[("FAKECUDA_DELAY_US", "500")]);
+    child("device_decoder::child_epochs_at_once", &[("FAKECUDA_DELAY_US", "500")]);
 }
 
 #[test]
@@ -194,7 +193,7 @@ fn an_auto_share_moves_away_from_the_slower_decoder() {
     let told = folder.path().join("told");
     let falls = ["30000", "120000", "480000"].into_iter().any(|delay| {
         let variables = [("FAKENVJPEG_DELAY_US", delay), ("TOLD", told.to_str().unwrap())];
-        child("child_share_falls", &variables);
+        child("device_decoder::child_share_falls", &variables);
         std::fs::read_to_string(&told).unwrap().parse::<u16>().unwrap() < 800
     });
     assert!(falls);
@@ -211,5 +210,5 @@ fn child_wrong_use() {
 
 #[test]
 fn a_lost_device_ends_the_epoch_with_the_drivers_message() {
-    child("child_wrong_use", &[("FAKECUDA_FAIL", "@cuLaunchKernel:9:719")]);
+    child("device_decoder::child_wrong_use", &[("FAKECUDA_FAIL", "@cuLaunchKernel:9:719")]);
 }

@@ -9,8 +9,6 @@ mod foreign;
 mod joined;
 mod memory;
 mod mixing;
-#[path = "../patience.rs"]
-mod patience;
 mod stalls;
 
 use std::io::{Cursor, Write};

@@ -7,8 +7,6 @@ mod excerpts;
 mod faults;
 mod forecast;
 mod joined;
-#[path = "../patience.rs"]
-mod patience;
 mod places;
 mod replaced;
 mod stream;
