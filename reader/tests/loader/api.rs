@@ -14,7 +14,7 @@ use tarflume::*;
 use tarflume_formats::{ClassTable, Digest, digest_of, index_path};
 use tarflume_order::{By, Cursor, PassCursor, Rows};
 
-use crate::harness::Shards as Made;
+use crate::loader::harness::Shards as Made;
 
 /// What people write into configuration files, and programs into logs.
 trait Text:

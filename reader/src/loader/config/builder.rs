@@ -50,6 +50,7 @@ pub struct LoaderBuilder<Of = Indexed> {
 
 /// The options of a loader over shards with sidecars.
 #[doc(hidden)]
+#[derive(Debug, Clone)]
 pub struct Indexed {
     pub(crate) dataset: Result<Dataset>,
     /// The parts of a mixture, and their weights.
