@@ -21,6 +21,7 @@ mod library;
 mod patched;
 #[cfg(any(feature = "gif", feature = "png"))]
 mod pieces;
+mod pixel_decoder;
 #[cfg(feature = "png")]
 mod png;
 #[cfg(feature = "png")]
@@ -45,6 +46,7 @@ use self::faults::{damaged, guarded, unknown};
 use self::kind::PictureFormat;
 #[cfg(feature = "_image")]
 use self::library::LibraryDecoder;
+use self::pixel_decoder::PixelDecoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::orientation::Turn;
@@ -69,24 +71,6 @@ pub(super) struct OtherPicture<'a> {
     pub(super) turn: Turn,
     /// Bytes that the decoder allocates in addition to the pixels.
     beside: u64,
-}
-
-/// What decodes the pixels of a picture whose header was read.
-trait PixelDecoder {
-    /// How a pixel is decoded.
-    ///
-    /// # Errors
-    /// Returns an error for a type of pixels that is not decoded.
-    fn kind(&self) -> Result<PixelKind>;
-
-    /// Bytes of all pixels as decoded.
-    fn bytes(&self) -> u64;
-
-    /// Decodes the pixels with at most `memory` bytes in addition to `target`.
-    ///
-    /// # Errors
-    /// Returns an error if the data is damaged or truncated, or memory is exhausted.
-    fn decode(self: Box<Self>, memory: u64, target: &mut [u8]) -> Result<()>;
 }
 
 impl fmt::Debug for OtherPicture<'_> {

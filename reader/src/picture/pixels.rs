@@ -66,6 +66,7 @@ pub(crate) struct Wanted {
 }
 
 /// The type of samples.
+#[cfg_attr(not(feature = "_image"), allow(dead_code))] // JPEG and GIF have bytes alone
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Depth {
     #[default]

@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use gif::{ColorOutput, DecodeOptions, DecodingError};
 
-use super::PixelDecoder;
 use super::bytes::{le16, part};
 use super::channels::PixelKind;
 use super::faults::damaged;
 use super::pieces::Pieces;
+use super::pixel_decoder::PixelDecoder;
 use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::{Depth, make_room};

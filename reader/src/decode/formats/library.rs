@@ -2,9 +2,9 @@
 
 use image::{ColorType, ImageDecoder, ImageError, ImageResult, Limits};
 
-use super::PixelDecoder;
 use super::channels::PixelKind;
 use super::faults::{damaged, unsupported};
+use super::pixel_decoder::PixelDecoder;
 use crate::error::{Error, Result};
 use crate::picture::geometry::ImageSize;
 use crate::picture::pixels::Depth;
@@ -20,8 +20,8 @@ impl<D: ImageDecoder> LibraryDecoder<D> {
 
     /// Size as stored.
     pub(super) fn size(&self) -> ImageSize {
-        let dimensions = self.0.dimensions();
-        ImageSize::from(dimensions)
+        let (width, height) = self.0.dimensions();
+        ImageSize::new(width, height)
     }
 }
 
