@@ -216,9 +216,10 @@ impl<'a> Parts<'a> {
                 file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
                 return Ok(Some(file));
             }
-            // The plan's reader has checked that the text has the part's size.
             Location::Text { .. } => {
-                space.copy_from_slice(sample.text_of(part).expect("this part is a text"));
+                space.copy_from_slice(
+                    sample.text_of(part).expect("the plan's reader has checked it"),
+                );
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
