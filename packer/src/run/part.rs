@@ -217,9 +217,8 @@ impl<'a> Parts<'a> {
                 return Ok(Some(file));
             }
             Location::Text { .. } => {
-                space.copy_from_slice(
-                    sample.text_of(part).expect("the plan's reader has checked it"),
-                );
+                let text = sample.text_of(part).expect("the plan's reader has checked it");
+                space.copy_from_slice(text);
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
@@ -372,8 +371,7 @@ impl<'a> Parts<'a> {
                 self.sources.path(source)
             }
             Location::Path { .. } => {
-                let path = sample.path_of(part).expect("this part has a path");
-                self.folders.path(sample.root, path, "")
+                self.folders.path(sample.root, sample.path_of(part).expect("it has a path"), "")
             }
             Location::File { .. } | Location::Text { .. } => {
                 self.folders.path(sample.root, &sample.source, &self.ext(part).source)
