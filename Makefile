@@ -99,7 +99,7 @@ MIRI_FEATURES ?= $(if $(filter x86_64,$(shell uname -m)),+sse4.1$(comma)+avx2$(c
 comma := ,
 miri:
 	rustup toolchain install $(MIRI_RUST) --profile minimal --component miri --component rust-src
-	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
+	RUST_BACKTRACE=0 MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=2 RUSTFLAGS="$(if $(MIRI_FEATURES),-Ctarget-feature=$(MIRI_FEATURES))" \
 	    $(CARGO) +$(MIRI_RUST) miri test --locked -p tarflume-formats -p tarflume-order -p tarflume-jpeg --lib
 
 # Tests import the installed wheel, as users do. Each of two workers runs whole files.

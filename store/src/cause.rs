@@ -155,7 +155,7 @@ mod tests {
         let certificate = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
         let certificate = HttpError::new(HttpErrorKind::Connect, io::Error::other(certificate));
         let certificate = Unaccepted::judged(certificate);
-        let builder = reqwest::Client::new().get("no url").build().unwrap_err();
+        let builder = reqwest::Client::builder().user_agent("\n").build().unwrap_err();
         for (error, cause) in [
             (wrapped(long), Some(Cause::TooLong)),
             (wrapped(io::Error::other(TooLong::of(7))), Some(Cause::TooLong)),

@@ -17,7 +17,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// What hides an error behind another value.
-const HIDING: [&str; 3] = [".unwrap_or_default()", ".unwrap_or(", ".unwrap_or_else("];
+const HIDING: [&str; 2] = [".unwrap_or_default()", ".unwrap_or("];
 
 /// Returns the text after the parenthesis that closes the first one in `code`.
 fn behind_call(code: &str) -> Option<&str> {

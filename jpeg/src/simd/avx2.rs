@@ -113,10 +113,8 @@ impl Lanes for Avx2 {
             for (v, to) in [(a, to), (b, to.wrapping_add(across))] {
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: `self` proves that the processor has these instructions.
-                let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
-                unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
+                unsafe { sse41::store_high(to.wrapping_add(stride), v) };
             }
         }
     }

@@ -17,7 +17,7 @@ use super::lanes::{Lanes, samples_needed};
 use super::run::{Blocks, Simd};
 use super::set::{composed, instructions, set};
 use super::taps::{Across, Column, Places};
-use super::{avx2, color, idct, portable, reduced, resize, upsample};
+use super::{avx2, color, idct, portable, reduced, resize, sse41, upsample};
 
 /// Returns the table if the processor has AVX-512. Requiring VNNI excludes processors that slow
 /// down for long vectors.
@@ -139,10 +139,8 @@ impl Lanes for Avx512 {
                 let to = to.wrapping_add(group * across);
                 // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
                 unsafe { _mm_storel_epi64(to.cast(), v) };
-                // SAFETY: `self` proves that the processor has these instructions.
-                let v = unsafe { _mm_castsi128_pd(v) };
                 // SAFETY: the same of the next row, at most the block's last, as was asserted.
-                unsafe { _mm_storeh_pd(to.wrapping_add(stride).cast(), v) };
+                unsafe { sse41::store_high(to.wrapping_add(stride), v) };
             }
         }
     }

@@ -26,6 +26,22 @@ pub(super) fn simd() -> Option<&'static Simd> {
 
 set!(Sse41, "sse4.1", "sse4.1");
 
+/// Stores the upper 8 bytes of a vector. `_mm_storeh_pd` demands an aligned address, although the instruction does not.
+///
+/// # Safety
+/// The 8 bytes at `to` may be written.
+#[inline(always)]
+pub(super) unsafe fn store_high(to: *mut u8, v: V) {
+    // SAFETY: all processors of this architecture have these instructions.
+    let v = unsafe { _mm_castsi128_pd(v) };
+    // SAFETY: as above.
+    let high = unsafe { _mm_unpackhi_pd(v, v) };
+    // SAFETY: as above.
+    let high = unsafe { _mm_cvtsd_f64(high) };
+    // SAFETY: by this function's contract.
+    unsafe { to.cast::<f64>().write_unaligned(high) };
+}
+
 /// Proof that the processor has SSE4.1.
 #[derive(Clone, Copy)]
 struct Sse41(());
@@ -87,10 +103,8 @@ impl Lanes for Sse41 {
             let at = 2 * i * stride;
             // SAFETY: 8 bytes, which end where the 2 i-th row of the block does.
             unsafe { _mm_storel_epi64(to.wrapping_add(at).cast(), rows) };
-            // SAFETY: `self` proves that the processor has these instructions.
-            let rows = unsafe { _mm_castsi128_pd(rows) };
             // SAFETY: the same of the next row, at most the block's last, as was asserted.
-            unsafe { _mm_storeh_pd(to.wrapping_add(at + stride).cast(), rows) };
+            unsafe { store_high(to.wrapping_add(at + stride), rows) };
         }
     }
 

@@ -216,9 +216,9 @@ impl<'a> Parts<'a> {
                 file.fill(space).map_err(|fault| self.refused(sample, part, fault))?;
                 return Ok(Some(file));
             }
-            // The plan's reader has checked that the text has the part's size.
             Location::Text { .. } => {
-                space.copy_from_slice(sample.text_of(part).expect("this part is a text"));
+                let text = sample.text_of(part).expect("the plan's reader has checked it");
+                space.copy_from_slice(text);
             }
             Location::Range { source, at } => {
                 self.sources.range(source, at, space).map_err(Refused::Failure)?;
@@ -371,8 +371,7 @@ impl<'a> Parts<'a> {
                 self.sources.path(source)
             }
             Location::Path { .. } => {
-                let path = sample.path_of(part).expect("this part has a path");
-                self.folders.path(sample.root, path, "")
+                self.folders.path(sample.root, sample.path_of(part).expect("it has a path"), "")
             }
             Location::File { .. } | Location::Text { .. } => {
                 self.folders.path(sample.root, &sample.source, &self.ext(part).source)
