@@ -55,7 +55,7 @@ pub struct Scanned {
     pub notes: Vec<String>,
 }
 
-/// Result of [`prepare`].
+/// Result of `prepare`.
 #[derive(Debug)]
 pub(crate) enum Prepared {
     /// The same data set is already published.

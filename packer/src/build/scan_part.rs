@@ -12,7 +12,7 @@ use crate::scan::lists::scan_lists;
 use crate::scan::stored::write::write;
 use crate::scan::subtree::{self, Subtree};
 
-/// Result of [`scan_part`].
+/// Result of [`Build::scan_part`](crate::session::Build::scan_part).
 #[derive(Debug)]
 pub struct PartReport {
     /// The file that was written.
