@@ -135,7 +135,7 @@ fn survived(scenario: Scenario, cuts: &Cuts) {
 
 /// Each cut in one way: the one that keeps only the newest name, or another one, which differs from cut to cut.
 fn one_way(cut: usize, way: usize) -> bool {
-    let chosen = if cut % 2 == 0 { NEWEST } else { cut / 2 % NEWEST };
+    let chosen = if cut.is_multiple_of(2) { NEWEST } else { cut / 2 % NEWEST };
     way == chosen
 }
 

@@ -48,14 +48,14 @@ fn child(name: &str, environment: &[(&str, &Path)]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
     let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+        .args(["--exact", &format!("nvtx::{name}"), "--nocapture"])
         .env("TARFLUME_NVTX_CHILD", name)
         .env("FAKENVTX_LOG", &log)
         .envs(environment.iter().copied())
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{name}: {text}");
+    let text = [&done.stdout[..], &done.stderr[..]].map(String::from_utf8_lossy).join("\n");
+    assert!(done.status.success() && text.contains("1 passed"), "{name}: {text}");
     std::fs::read_to_string(&log).unwrap_or_default()
 }
 
@@ -84,7 +84,7 @@ fn counted(log: &str) -> HashMap<String, u64> {
 
 #[test]
 fn every_measured_stage_is_an_nvtx_range() {
-    if is_child("nvtx::every_measured_stage_is_an_nvtx_range") {
+    if is_child("every_measured_stage_is_an_nvtx_range") {
         let (dir, log) = (shards(), std::env::var("FAKENVTX_LOG").unwrap());
         let loader = builder(&dir).build().unwrap();
         assert_eq!(loader.epoch(0).map(Result::unwrap).count() as u64, SAMPLES / BATCH);
@@ -102,7 +102,7 @@ fn every_measured_stage_is_an_nvtx_range() {
         return;
     }
     let library = build("nvtx", &[]).join("libnvtx.so");
-    let log = child("nvtx::every_measured_stage_is_an_nvtx_range", &[("TARFLUME_NVTX", &library)]);
+    let log = child("every_measured_stage_is_an_nvtx_range", &[("TARFLUME_NVTX", &library)]);
     assert!(log.contains("tarflume read"), "the child was not told of ranges");
 }
 
