@@ -241,7 +241,7 @@ fn build(request: &Request, counters: &Counters) -> Outcome {
     let (shards, options) = run_options(&ready, request, counters)?;
     let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
     match build::conclude(&ready, ran)? {
-        Built::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Built::Refused(ran) => Err(JobFailure::problems(build::kept(&ran), &ran.problems)),
         Built::Published(manifest, ran) => Ok(published(&ready, &manifest, &ran)),
     }
 }
@@ -263,7 +263,7 @@ fn build_in(bucket: &Bucket, request: &Request, left: Leftovers, counters: &Coun
     options.destination = Some(bucket.destination(request.stop.clone()));
     let ran = run::run(&ready.plan, &ready.staging, &shards, &options, &counters.run)?;
     match bucket.conclude(foot, &ran)? {
-        Concluded::Refused => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Concluded::Refused => Err(JobFailure::problems(build::kept(&ran), &ran.problems)),
         Concluded::Published(manifest, more) => {
             Ok(with_notices(published(&ready, &manifest, &ran), &[left, more]))
         }
@@ -305,7 +305,7 @@ fn prepared(request: &Request, counters: &Counters) -> Result<Planned, JobFailur
             if let Some(plan) = others {
                 look(request, &plan, &mut scanned, counters)?;
             }
-            return Err(JobFailure::problems(&build::mend(&scanned), &scanned.problems));
+            return Err(JobFailure::problems(build::mend(&scanned), &scanned.problems));
         }
         Prepared::Dry(plan, mut scanned) => {
             look(request, &plan, &mut scanned, counters)?;

@@ -116,7 +116,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let ran = packing::run_shown(&plan, &staging, &shards, &options, args.show);
     let ran = match ran {
         // Another attempt may have finished every shard and published meanwhile.
-        Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
+        Err(failure) if matches!(failure.exit(), Exit::TryAgain | Exit::Barred) => {
             match workdir::published(&staging)? {
                 Some(manifest) if manifest.has_plan(&foot.content) => {
                     summary::already_published(&args.out, &manifest, args.show);
