@@ -198,10 +198,21 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
         let kind = kind_of(error);
         let Some(source) = error.io_error().filter(|_| !is_no_data_set(error)) else {
-            return Failure::new(kind, error.to_string()).at(error.place());
+            return Failure::new(kind, placed(error.place(), error.text())).at(error.place());
         };
-        Failure::new(kind, format!("{error}: {source}")).at(error.place()).advised(source)
+        let mut message = placed(error.place(), error.text());
+        message.push(Message::words(format!(": {source}")));
+        Failure::new(kind, message).at(error.place()).advised(source)
     }
+}
+
+/// Returns the place of an error, which is the user's, and its text.
+fn placed(place: &Place, text: &str) -> Message {
+    let text = Message::from(message(text).to_string());
+    if place.is_empty() {
+        return text;
+    }
+    tarflume_formats::message!("{place}: {text}"; text = text)
 }
 
 fn kind_of(error: &Error) -> FailureKind {
@@ -255,7 +266,7 @@ impl From<tarflume::Error> for Failure {
             K::Machine | K::Network => FailureKind::TryAgain,
             _ => FailureKind::BadData,
         };
-        let mut failure = Failure::new(kind, error.to_string()).at(error.place());
+        let mut failure = Failure::new(kind, placed(error.place(), error.text())).at(error.place());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             // The text of an error of a store says more than the kind of its cause.

@@ -19,13 +19,13 @@ const SHOWN: usize = 3;
 /// The error of a job.
 pub(crate) struct JobFailure {
     exit: Exit,
-    text: String,
+    message: Message,
     problems: Vec<Value>,
 }
 
 impl JobFailure {
     pub(crate) fn failure(failure: Failure) -> JobFailure {
-        JobFailure { exit: failure.exit(), text: failure.text(), problems: Vec::new() }
+        JobFailure { exit: failure.exit(), message: failure.message(), problems: Vec::new() }
     }
 
     /// Data with problems; `text` contains the remedy.

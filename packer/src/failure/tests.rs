@@ -2,7 +2,8 @@
 
 use std::io;
 
-use tarflume_formats::Error;
+use tarflume_formats::message::{Call, Face, Name, Task};
+use tarflume_formats::{Error, message};
 
 use super::Failure;
 use crate::exit::Exit;
@@ -49,4 +50,22 @@ fn the_exit_code_shows_whether_a_retry_may_succeed() {
     assert_eq!((failure.exit(), &*failure.text()), (Exit::Barred, "the store refuses"));
     let eof = Failure::io(io::ErrorKind::UnexpectedEof.into(), "read", "a.tar");
     assert_eq!(eof.exit(), Exit::BadData);
+}
+
+#[test]
+fn each_face_writes_the_remedy_and_keeps_the_words_of_a_user() {
+    let path = "/data/my --force data";
+    let full = Failure::io(io::Error::from_raw_os_error(12), "read", path);
+    let message = full.message();
+    let remedy = "give the process more memory, or fewer threads with";
+    assert!(message.in_face(Face::Command).ends_with(&format!("{remedy} --jobs")), "{full}");
+    assert!(message.in_face(Face::Python).ends_with(&format!("{remedy} jobs")), "{full}");
+    assert!(message.in_face(Face::Python).starts_with(&format!("{path}: cannot read")), "{full}");
+    assert_eq!(full.place().path.as_deref(), Some(std::path::Path::new(path)));
+    let lost = Failure::usage(message!("{path}: lost")).with_remedy(
+        message!("`{index}` makes it"; index = Call::of(Task::Index).with(Name::Force.on()).on(path)),
+    );
+    assert_eq!(lost.text(), format!("{path}: lost; `pack index --force '{path}'` makes it"));
+    let python = format!("{path}: lost; `tarflume.pack.index(\"{path}\", force=True)` makes it");
+    assert_eq!(lost.message().in_face(Face::Python), python);
 }
