@@ -14,7 +14,7 @@ use std::time::Instant;
 use tarflume::Dataset;
 use tarflume_formats::files;
 use tarflume_formats::url::without_secrets;
-use tarflume_packer::{Exit, Failure, units};
+use tarflume_packer::{Failure, FailureKind, units};
 
 use self::options::Options;
 use self::report::{Report, as_flags};
@@ -25,7 +25,7 @@ use self::report::{Report, as_flags};
 /// Returns an error if the loader refuses the options (nothing was read then), or if shards or
 /// samples are damaged.
 pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
-    measured(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
+    measured(options).map_err(|failure| failure.reworded(as_flags))
 }
 
 /// Opens the data set again: its time counts toward the first batch.
@@ -39,7 +39,7 @@ fn open(options: &Options) -> Result<Dataset, Failure> {
         return Ok(Dataset::open_with(url, &storage)?);
     }
     Dataset::open(&options.path).map_err(|error| match files::exists(&options.path) {
-        Ok(false) => Failure::from(error).with_exit(Exit::Usage),
+        Ok(false) => Failure::from(error).with_kind(FailureKind::Usage),
         _ => Failure::from(error),
     })
 }

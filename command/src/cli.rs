@@ -185,7 +185,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     });
     let exit = outcome.unwrap_or_else(|failure| {
         out::print_wrapped(format!("error: {failure}"));
-        match failure.exit {
+        match failure.exit() {
             Exit::Interrupted => signals::exit(),
             exit => exit,
         }

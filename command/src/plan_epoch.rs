@@ -34,7 +34,7 @@ const SLOT: u64 = 1 << 20;
 /// # Errors
 /// Returns an error if the data set cannot be opened, or the loader refuses the options.
 pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
-    planned(options).map_err(|failure| Failure { text: as_flags(&failure.text), ..failure })
+    planned(options).map_err(|failure| failure.reworded(as_flags))
 }
 
 fn planned(options: &Options) -> Result<Report, Failure> {

@@ -82,6 +82,8 @@ pub mod files;
 #[doc(hidden)]
 pub mod freshness;
 #[doc(hidden)]
+pub mod message;
+#[doc(hidden)]
 pub mod output;
 #[doc(hidden)]
 pub mod panics;

@@ -116,9 +116,9 @@ mod tests {
         for index in [&br#"{"tarflume": 3}"#[..], br#"{"tarflume": {"columns": 3}}"#] {
             let failure = of_index(index).unwrap_err();
             assert!(
-                failure.text.starts_with("a/index.json: the note 'tarflume'"),
+                failure.text().starts_with("a/index.json: the note 'tarflume'"),
                 "{}",
-                failure.text
+                failure.text()
             );
         }
         assert!(ArrayNote::parse(b"[", Path::new("tarflume.json")).is_err());

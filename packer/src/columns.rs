@@ -278,6 +278,6 @@ mod tests {
         }
         assert!(read("a=cls:u8", "cls", b"cat").unwrap_err().contains("\"cat\" is not of type u8"));
         assert!(read("a=cls:str", "cls", b"ab\xff").unwrap_err().starts_with("schema 2"));
-        assert!(Columns::parse("a").unwrap_err().text.contains("--columns: 'a'"));
+        assert!(Columns::parse("a").unwrap_err().text().contains("--columns: 'a'"));
     }
 }

@@ -1,79 +1,189 @@
-//! `Failure`: why a command failed, as one line with its causes, and the exit code.
+//! `Failure`: why a command failed, as data: its kind, its place, what happened and what to do.
+
+mod advice;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
+use tarflume_formats::message::{Face, Message, Name};
 use tarflume_formats::shown::message;
-use tarflume_formats::{Blame, Error, ErrorKind, manifest};
+use tarflume_formats::{Blame, Error, ErrorKind, Place, manifest};
 
+use self::advice::Advice;
 use crate::exit::Exit;
 
+/// What failed; the exit code follows from it.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// The request is wrong, or the named files do not suit it.
+    Usage,
+    /// A second attempt gives the same result.
+    BadData,
+    /// The operating system or a store refuses, and would refuse a second attempt.
+    Barred,
+    /// The machine failed, or other workers are not done: a second attempt may succeed.
+    TryAgain,
+    /// A [`Stop`](crate::stop::Stop) was requested.
+    Interrupted,
+}
+
+impl FailureKind {
+    /// Returns the exit code of the process.
+    pub fn exit(self) -> Exit {
+        match self {
+            FailureKind::Usage => Exit::Usage,
+            FailureKind::BadData => Exit::BadData,
+            FailureKind::Barred => Exit::Barred,
+            FailureKind::TryAgain => Exit::TryAgain,
+            FailureKind::Interrupted => Exit::Interrupted,
+        }
+    }
+}
+
 /// A command's failure. Faults of the data are a [`crate::problem::Problem`] instead.
-pub struct Failure {
-    /// The exit code of the process.
-    pub exit: Exit,
-    /// The message: what failed, where, and the remedy.
-    pub text: String,
+#[derive(Clone)]
+pub struct Failure(Box<Fields>);
+
+#[derive(Clone)]
+struct Fields {
+    kind: FailureKind,
+    place: Place,
+    /// What failed, where, and the remedy, but for what follows.
+    message: Message,
+    advice: Option<Advice>,
+    /// Remedies of a command that cannot be repeated as it was.
+    remedies: Vec<Message>,
 }
 
 impl Failure {
+    /// Creates a failure of `kind`: what failed, where, and the remedy.
+    pub fn new(kind: FailureKind, message: impl Into<Message>) -> Failure {
+        Failure(Box::new(Fields {
+            kind,
+            place: Place::default(),
+            message: message.into(),
+            advice: None,
+            remedies: Vec::new(),
+        }))
+    }
+
     /// The command line is wrong.
-    pub fn usage(text: impl Into<String>) -> Failure {
-        Failure { exit: Exit::Usage, text: text.into() }
+    pub fn usage(message: impl Into<Message>) -> Failure {
+        Failure::new(FailureKind::Usage, message)
     }
 
     /// A second attempt would give the same result.
-    pub fn bad_data(text: impl Into<String>) -> Failure {
-        Failure { exit: Exit::BadData, text: text.into() }
+    pub fn bad_data(message: impl Into<Message>) -> Failure {
+        Failure::new(FailureKind::BadData, message)
     }
 
     /// A second attempt may succeed.
-    pub fn try_again(text: impl Into<String>) -> Failure {
-        Failure { exit: Exit::TryAgain, text: text.into() }
+    pub fn try_again(message: impl Into<Message>) -> Failure {
+        Failure::new(FailureKind::TryAgain, message)
     }
 
     /// The program was built without a feature, which `what` needs.
-    pub fn not_built(what: &str, feature: &str) -> Failure {
-        Failure::usage(format!(
+    pub fn not_built(what: impl Into<Message>, feature: &str) -> Failure {
+        Failure::usage(tarflume_formats::message!(
             "{what}: this program was built without the feature `{feature}`; a program of the default features has \
-             it, as `cargo install --path command` builds one, and the Python package"
+             it, as `cargo install --path command` builds one, and the Python package";
+            what = what
         ))
     }
 
     /// A thread could not be started.
     pub fn no_thread(error: &dyn fmt::Display) -> Failure {
-        Failure::try_again(format!(
-            "cannot start a thread: {error}; use fewer with --jobs, or raise the limits of processes and \
-             memory (`ulimit -u`, `ulimit -v`, the container's pids.max)"
+        Failure::try_again(tarflume_formats::message!(
+            "cannot start a thread: {error}; use fewer with {jobs}, or raise the limits of processes and \
+             memory (`ulimit -u`, `ulimit -v`, the container's pids.max)";
+            jobs = Name::Jobs
         ))
     }
 
     /// A [`Stop`](crate::stop::Stop) was requested.
     pub fn interrupted() -> Failure {
-        Failure { exit: Exit::Interrupted, text: "interrupted".into() }
-    }
-
-    /// Returns the same failure with another exit code.
-    #[must_use]
-    pub fn with_exit(mut self, exit: Exit) -> Failure {
-        self.exit = exit;
-        self
+        Failure::new(FailureKind::Interrupted, Message::words("interrupted"))
     }
 
     /// An error of the operating system while `doing` something with `path`.
-    pub fn io(error: io::Error, doing: &str, path: impl AsRef<std::path::Path>) -> Failure {
+    pub fn io(error: io::Error, doing: &str, path: impl AsRef<Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
 
-    /// Replaces the advice to run the same command again by `remedy`, for commands that cannot be
-    /// repeated as they were.
+    /// Returns the same failure with another kind.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: &str) -> Failure {
-        if let Some((advice, kept)) = AGAIN.iter().find(|(advice, _)| self.text.ends_with(advice)) {
-            self.text.truncate(self.text.len() - advice.len());
-            self.text += kept;
+    pub fn with_kind(mut self, kind: FailureKind) -> Failure {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Leaves out the advice to run the same command again and adds `remedy`, for commands that cannot be repeated as they
+    /// were.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<Message>) -> Failure {
+        self.0.remedies.push(remedy.into());
+        self
+    }
+
+    /// Puts words before the message.
+    #[must_use]
+    pub fn after(mut self, words: impl Into<Message>) -> Failure {
+        let mut message = words.into();
+        message.push(&self.0.message);
+        self.0.message = message;
+        self
+    }
+
+    /// Returns the same failure with its words changed by `reworded`.
+    #[must_use]
+    pub fn reworded(mut self, reworded: impl Fn(&str) -> String) -> Failure {
+        self.0.message.reword(reworded);
+        self
+    }
+
+    /// Returns what failed.
+    pub fn kind(&self) -> FailureKind {
+        self.0.kind
+    }
+
+    /// Returns the exit code of the process.
+    pub fn exit(&self) -> Exit {
+        self.0.kind.exit()
+    }
+
+    /// Returns the file, the byte and the key, as far as an error of a file has named them.
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    /// Returns the whole message: what failed, where, and the remedy.
+    pub fn message(&self) -> Message {
+        let Fields { message, advice, remedies, .. } = &*self.0;
+        let mut whole = message.clone();
+        let advice = advice.map(|advice| advice.message(remedies.is_empty()));
+        for part in advice.iter().chain(remedies) {
+            whole.push(Message::words("; "));
+            whole.push(part);
         }
-        self.text += &format!("; {remedy}");
+        whole
+    }
+
+    /// Returns the whole message in the words of the command.
+    pub fn text(&self) -> String {
+        self.message().in_face(Face::Command)
+    }
+
+    fn at(mut self, place: &Place) -> Failure {
+        self.0.place = place.clone();
+        self
+    }
+
+    fn advised(mut self, error: &io::Error) -> Failure {
+        self.0.advice = Advice::about(error);
         self
     }
 }
@@ -86,21 +196,33 @@ impl From<Error> for Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
-        if is_no_data_set(error) {
-            return Failure::usage(error.to_string());
-        }
-        let Some(source) = error.io_error() else {
-            let exit = match error.kind() {
-                ErrorKind::Io | ErrorKind::Exists => Exit::Usage, // nothing was refused
-                _ => Exit::BadData,
-            };
-            return Failure { exit, text: error.to_string() };
+        let kind = kind_of(error);
+        let Some(source) = error.io_error().filter(|_| !is_no_data_set(error)) else {
+            return Failure::new(kind, placed(error.place(), error.text())).at(error.place());
         };
-        let exit = match error.kind() {
-            ErrorKind::Io | ErrorKind::Exists => exit_of(source),
-            _ => Exit::BadData,
-        };
-        Failure { exit, text: format!("{error}: {source}{}", advice(source)) }
+        let mut message = placed(error.place(), error.text());
+        message.push(Message::words(format!(": {source}")));
+        Failure::new(kind, message).at(error.place()).advised(source)
+    }
+}
+
+/// Returns the place of an error, which is the user's, and its text.
+fn placed(place: &Place, text: &str) -> Message {
+    let text = Message::from(message(text).to_string());
+    if place.is_empty() {
+        return text;
+    }
+    tarflume_formats::message!("{place}: {text}"; text = text)
+}
+
+fn kind_of(error: &Error) -> FailureKind {
+    if is_no_data_set(error) {
+        return FailureKind::Usage;
+    }
+    match (error.kind(), error.io_error()) {
+        (ErrorKind::Io | ErrorKind::Exists, Some(source)) => kind_of_system(source),
+        (ErrorKind::Io | ErrorKind::Exists, None) => FailureKind::Usage, // nothing was refused
+        _ => FailureKind::BadData,
     }
 }
 
@@ -112,11 +234,11 @@ fn is_no_data_set(error: &Error) -> bool {
         && name.is_some_and(|name| name == manifest::FILE_NAME)
 }
 
-/// Returns the exit code for an error of the operating system.
-fn exit_of(error: &io::Error) -> Exit {
+/// Returns the kind for an error of the operating system.
+fn kind_of_system(error: &io::Error) -> FailureKind {
     match Blame::of(error) {
-        Blame::Data | Blame::Lasting => Exit::Barred,
-        Blame::Signal | Blame::Passing | Blame::Machine => Exit::TryAgain,
+        Blame::Data | Blame::Lasting => FailureKind::Barred,
+        Blame::Signal | Blame::Passing | Blame::Machine => FailureKind::TryAgain,
     }
 }
 
@@ -124,43 +246,43 @@ fn exit_of(error: &io::Error) -> Exit {
 impl From<tarflume_store::Error> for Failure {
     fn from(error: tarflume_store::Error) -> Failure {
         use tarflume_store::ErrorKind as K;
-        let exit = match error.kind() {
-            K::Usage => Exit::Usage,
-            K::Machine | K::Changed => Exit::TryAgain,
-            _ => Exit::Barred,
+        let kind = match error.kind() {
+            K::Usage => FailureKind::Usage,
+            K::Machine | K::Changed => FailureKind::TryAgain,
+            _ => FailureKind::Barred,
         };
-        Failure { exit, text: error.to_string() }
+        Failure::new(kind, Message::words(error.to_string()))
     }
 }
 
 impl From<tarflume::Error> for Failure {
     fn from(error: tarflume::Error) -> Failure {
         use tarflume::ErrorKind as K;
-        let exit = match error.kind() {
+        let kind = match error.kind() {
             // The given memory limit is too small, unless one sample exceeds the limit by itself.
-            K::Limit if error.place().key.is_none() => Exit::Usage,
-            K::Usage => Exit::Usage,
-            K::Io | K::Refused => Exit::Barred,
-            K::Machine | K::Network => Exit::TryAgain,
-            _ => Exit::BadData,
+            K::Limit if error.place().key.is_none() => FailureKind::Usage,
+            K::Usage => FailureKind::Usage,
+            K::Io | K::Refused => FailureKind::Barred,
+            K::Machine | K::Network => FailureKind::TryAgain,
+            _ => FailureKind::BadData,
         };
-        let (mut exit, mut text) = (exit, error.to_string());
+        let mut failure = Failure::new(kind, placed(error.place(), error.text())).at(error.place());
         let mut cause = std::error::Error::source(&error);
         while let Some(next) = cause {
             // The text of an error of a store says more than the kind of its cause.
             if next.downcast_ref::<io::Error>().is_some_and(is_a_kind_alone) {
                 break;
             }
-            text = format!("{text}: {next}");
+            failure.0.message.push(Message::words(format!(": {next}")));
             if let Some(refused) = next.downcast_ref::<io::Error>() {
-                text += advice(refused);
+                failure = failure.advised(refused);
                 if matches!(error.kind(), K::Io | K::Machine) {
-                    exit = exit_of(refused);
+                    failure = failure.with_kind(kind_of_system(refused));
                 }
             }
             cause = next.source();
         }
-        Failure { exit, text }
+        failure
     }
 }
 
@@ -171,50 +293,9 @@ fn is_a_kind_alone(error: &io::Error) -> bool {
     is_known && error.raw_os_error().is_none() && error.get_ref().is_none()
 }
 
-const MAKE_ROOM: &str = "; make room and run the same command again: what is finished is kept";
-const RAISE_LIMIT: &str =
-    "; raise the limit of open files (`ulimit -n`) and run the same command again";
-const TRIED: &str = "; it was tried several times: see the system's log (`dmesg`) for the disk, network or \
-                     server, then run the same command again";
-const TROUBLE: &str = "; the machine failed: run the same command again";
-/// Each advice to run the same command again, and its form for a command that cannot be repeated.
-const AGAIN: [(&str, &str); 4] = [
-    (MAKE_ROOM, "; make room"),
-    (RAISE_LIMIT, "; raise the limit of open files (`ulimit -n`)"),
-    (
-        TRIED,
-        "; it was tried several times: see the system's log (`dmesg`) for the disk, network or server",
-    ),
-    (TROUBLE, "; the machine failed"),
-];
-
-/// Returns the remedy for an error.
-fn advice(error: &io::Error) -> &'static str {
-    use io::ErrorKind as K;
-    match error.kind() {
-        K::StorageFull | K::QuotaExceeded => return MAKE_ROOM,
-        K::ReadOnlyFilesystem => return "; mount it for writing, or name another folder",
-        K::PermissionDenied => return "; change its permissions or owner, or run as another user",
-        K::AlreadyExists | K::NotADirectory => {
-            return "; a file is in place of a folder: name another folder, or move the file away";
-        }
-        K::OutOfMemory => return "; give the process more memory, or fewer threads with --jobs",
-        _ => {}
-    }
-    if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) {
-        return RAISE_LIMIT;
-    }
-    match Blame::of(error) {
-        Blame::Passing => TRIED,
-        Blame::Machine => TROUBLE,
-        Blame::Lasting => "; it stays so until the machine is changed",
-        Blame::Signal | Blame::Data => "",
-    }
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", message(&self.text))
+        write!(f, "{}", message(self.text()))
     }
 }
 
@@ -222,8 +303,12 @@ impl fmt::Display for Failure {
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            let Failure { exit, text } = self;
-            return f.debug_struct("Failure").field("exit", exit).field("text", text).finish();
+            return f
+                .debug_struct("Failure")
+                .field("kind", &self.kind())
+                .field("place", self.place())
+                .field("message", &self.message())
+                .finish();
         }
         write!(f, "{self}")
     }
@@ -231,59 +316,5 @@ impl fmt::Debug for Failure {
 
 impl std::error::Error for Failure {}
 
-/// `EMFILE`: this process has too many open files.
-const EMFILE: i32 = 24;
-/// `ENFILE`: the whole machine has.
-const ENFILE: i32 = 23;
-
 /// The result of every command.
 pub type Outcome = Result<Exit, Failure>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exit_code_shows_whether_a_retry_may_succeed() {
-        for (code, exit, remedy) in [
-            (4, Exit::TryAgain, ""),
-            (5, Exit::TryAgain, "tried several times"),
-            (11, Exit::TryAgain, "again"),
-            (12, Exit::TryAgain, "more memory"),
-            (23, Exit::TryAgain, "ulimit -n"),
-            (24, Exit::TryAgain, "ulimit -n"),
-            (28, Exit::TryAgain, "make room"),
-            (110, Exit::TryAgain, "tried several times"),
-            (116, Exit::TryAgain, "tried several times"),
-            (122, Exit::TryAgain, "make room"),
-            (4000, Exit::TryAgain, "the machine failed"),
-            (2, Exit::Barred, ""),
-            (13, Exit::Barred, "permissions"),
-            (17, Exit::Barred, "name another folder"),
-            (20, Exit::Barred, "name another folder"),
-            (27, Exit::Barred, "until the machine is changed"),
-            (30, Exit::Barred, "for writing"),
-        ] {
-            let refused = || io::Error::from_raw_os_error(code);
-            let failure = Failure::io(refused(), "write", "a/b");
-            assert_eq!(failure.exit, exit, "{code}: {failure}");
-            assert!(failure.text.contains("a/b: cannot write: "), "{failure}");
-            assert!(failure.text.contains(remedy), "{failure}");
-            let read = Error::io(refused(), "write", "a/b");
-            let failure = Failure::from(tarflume::Error::from(read));
-            assert_eq!(failure.exit, exit, "{code}: {failure}");
-        }
-        for code in [5, 11, 24, 28, 122, 4000] {
-            let refused = io::Error::from_raw_os_error(code);
-            let failure = Failure::io(refused, "write", "a/b").with_remedy("remove a");
-            assert!(failure.text.ends_with("; remove a"), "{failure}");
-            assert!(!failure.text.contains("same command"), "{failure}");
-        }
-        let refused = tarflume::Error::new(tarflume::ErrorKind::Refused, "the store refuses");
-        let failure =
-            Failure::from(refused.with_source(io::Error::from(io::ErrorKind::PermissionDenied)));
-        assert_eq!((failure.exit, &*failure.text), (Exit::Barred, "the store refuses"));
-        let eof = Failure::io(io::ErrorKind::UnexpectedEof.into(), "read", "a.tar");
-        assert_eq!(eof.exit, Exit::BadData);
-    }
-}

@@ -117,7 +117,7 @@ pub use check::{CheckLevel, Content};
 pub use choice::Choice;
 pub use compress::Compress;
 pub use exit::Exit;
-pub use failure::{Failure, Outcome};
+pub use failure::{Failure, FailureKind, Outcome};
 pub use irregular::irregular_note;
 pub use problem::{Problem, ProblemKind, Problems, counts};
 pub use rows::files_named;

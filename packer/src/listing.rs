@@ -14,6 +14,8 @@ use tarflume::Source;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{
@@ -218,11 +220,11 @@ fn open_tar(path: &Path, access: Access<'_>) -> Result<Shard, Failure> {
         if error.kind() != ErrorKind::MissingEnd {
             return failure;
         }
-        let remedy = format!(
-            "if no member is missing, `pack index --allow-missing-end {}` accepts it",
-            tar.shown()
-        );
-        Failure { text: format!("{failure}; {remedy}"), ..failure }
+        let accept =
+            Call::of(Task::Index).with(Name::AllowMissingEnd.on()).on(tar.shown().to_string());
+        failure.with_remedy(
+            message!("if no member is missing, `{accept}` accepts it"; accept = accept),
+        )
     })?;
     let index = Index::from_bytes(read.bytes)?;
     Ok(Shard { tar: tar.into(), source: None, index, has_sidecar: false, ignore_zeros })
@@ -417,7 +419,7 @@ mod tests {
             ("s11.jpg", "no sample with key s11; did you mean s1.jpg?"),
         ] {
             let failure = listing.find(wanted.as_bytes()).unwrap_err();
-            assert!(failure.text.contains(hint), "{failure}");
+            assert!(failure.text().contains(hint), "{failure}");
         }
     }
 }

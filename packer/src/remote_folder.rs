@@ -57,7 +57,7 @@ impl RemoteFolder {
 
     /// As [`RemoteFolder::shown`], of a failure.
     pub(crate) fn failure(&self, failure: Failure) -> Failure {
-        Failure { text: self.shown(&failure.text), ..failure }
+        failure.reworded(|text| self.shown(text))
     }
 }
 

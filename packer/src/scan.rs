@@ -47,8 +47,7 @@ pub use self::rules::NameRules;
 pub use self::walk::ScanCounter;
 
 use self::options::{ScanOptions, ScanProblem};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::stop::Stop;
 
 /// The result of a scan.
@@ -116,7 +115,7 @@ pub fn scan(
             Err(Unread::Machine(failure)) => return Err(failure),
             Err(Unread::Data(error)) => {
                 let failure = Failure::io(error, "read the source folder", root);
-                return Err(failure.with_exit(Exit::Usage));
+                return Err(failure.with_kind(FailureKind::Usage));
             }
         }
     }

@@ -182,7 +182,7 @@ mod tests {
             (r#"{"$ref": "https://example.org/a.json"}"#, "no JSON Schema that can be used"),
         ] {
             let failure = schema(text).unwrap_err();
-            assert!(failure.text.contains(why), "{failure}");
+            assert!(failure.text().contains(why), "{failure}");
         }
     }
 

@@ -217,7 +217,7 @@ pub(crate) fn names_files(path: &Path) -> Result<bool, Failure> {
         Ok(table.columns().iter().any(|name| is_file_name(name)))
     });
     match read {
-        Err(failure) if failure.exit == Exit::TryAgain => Err(failure),
+        Err(failure) if failure.exit() == Exit::TryAgain => Err(failure),
         Err(_) => Ok(true),
         found => found,
     }

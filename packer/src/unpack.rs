@@ -12,6 +12,7 @@ mod unfinished;
 use std::fs::File;
 use std::path::Path;
 
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Digest, Error, ErrorKind, Reading, TarReader, name};
@@ -61,7 +62,7 @@ pub fn unpack(
     if let Err(failure) = settled.all(out) {
         // Files that the disk may not have read well from the cache of the system, so nothing can be gone on with.
         work.end()?;
-        return Err(failure.with_remedy(&format!("remove {} and unpack again", out.shown())));
+        return Err(failure.with_remedy(message!("remove {} and unpack again", out.shown())));
     }
     work.end()?;
     Ok(all)

@@ -112,7 +112,7 @@ pub fn verify(
     let sets::Found { mut sets, mut nothing } = sets::find(&local, options)?;
     for url in &urls {
         match remote::set(url, options) {
-            Err(failure) if failure.exit == Exit::Usage => nothing.push(failure),
+            Err(failure) if failure.exit() == Exit::Usage => nothing.push(failure),
             set => sets.push(set?),
         }
     }
@@ -135,7 +135,7 @@ pub fn verify(
     for set in sets {
         verify_set(set, options, on_bytes, (&mut report, &mut found))?;
     }
-    report.unchecked.extend(nothing.into_iter().map(|failure| failure.text));
+    report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
     report.unchecked.extend(unchecked::schemas(&report, options));
     report.unchecked.extend(unchecked::profiles(&urls, options));
     report.without_checksums(found.without_checksums.take(), options);

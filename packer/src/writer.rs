@@ -266,7 +266,7 @@ impl DatasetWriter {
 
     /// Ends the shard. If that fails, its samples are lost.
     fn end_shard(&mut self) -> Result<(), Failure> {
-        self.try_end_shard().inspect_err(|failure| self.lost = Some(failure.text.clone()))
+        self.try_end_shard().inspect_err(|failure| self.lost = Some(failure.text().clone()))
     }
 
     /// Ends the shard; it is synced or uploaded while the next one is written.

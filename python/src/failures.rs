@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_formats::message;
+use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, Problem};
 
@@ -17,40 +19,33 @@ const SHOWN: usize = 3;
 /// The error of a job.
 pub(crate) struct JobFailure {
     exit: Exit,
-    text: String,
+    message: Message,
     problems: Vec<Value>,
 }
 
 impl JobFailure {
     pub(crate) fn failure(failure: Failure) -> JobFailure {
-        JobFailure { exit: failure.exit, text: failure.text, problems: Vec::new() }
+        JobFailure { exit: failure.exit(), message: failure.message(), problems: Vec::new() }
     }
 
     /// Data with problems; `text` contains the remedy.
-    pub(crate) fn problems(text: &str, problems: &[Problem]) -> JobFailure {
-        let mut lines: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
-        if problems.len() > SHOWN {
-            lines.push(format!("... and {} more", problems.len() - SHOWN));
-        }
-        lines.push(text.to_string());
+    pub(crate) fn problems(text: impl Into<Message>, problems: &[Problem]) -> JobFailure {
+        let shown = problems.iter().take(SHOWN).map(|problem| problem.to_string().into());
+        let message = lines(shown, problems.len(), text.into());
         let problems = problems.iter().map(Problem::to_value).collect();
-        JobFailure { exit: Exit::BadData, text: lines.join("\n"), problems }
+        JobFailure { exit: Exit::BadData, message, problems }
     }
 
     /// Tars and manifests that failed, while `others` were indexed.
     pub(crate) fn failures(refused: &[(PathBuf, Failure)], others: usize) -> JobFailure {
-        let any = |exit| refused.iter().any(|(_, failure)| failure.exit == exit);
+        let any = |exit| refused.iter().any(|(_, failure)| failure.exit() == exit);
         let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
-        let mut lines: Vec<String> =
-            refused.iter().take(SHOWN).map(|(_, failure)| failure.text.clone()).collect();
-        if refused.len() > SHOWN {
-            lines.push(format!("... and {} more", refused.len() - SHOWN));
-        }
-        lines.push(format!("{others} other tars were indexed"));
-        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text});
+        let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.message());
+        let foot = message!("{others} other tars were indexed");
+        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text()});
         JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
-            text: lines.join("\n"),
+            message: lines(shown, refused.len(), foot),
             problems: refused.iter().map(problem).collect(),
         }
     }
@@ -61,7 +56,7 @@ impl JobFailure {
     }
 
     fn made(&self, py: Python<'_>) -> PyResult<PyErr> {
-        let text = keywords(&without_secrets(&self.text));
+        let text = without_secrets(&self.message.with_untyped(Face::Python, keywords)).into_owned();
         let class = match self.exit {
             Exit::Interrupted | Exit::Terminated => {
                 return Ok(PyKeyboardInterrupt::new_err(text));
@@ -77,4 +72,18 @@ impl JobFailure {
         }
         Ok(PyErr::from_value(error))
     }
+}
+
+/// The first of `count` messages, each on its line, and `foot`.
+fn lines(shown: impl Iterator<Item = Message>, count: usize, foot: Message) -> Message {
+    let mut whole = Message::default();
+    for message in shown {
+        whole.push(message);
+        whole.push(Message::words("\n"));
+    }
+    if count > SHOWN {
+        whole.push(message!("... and {} more\n", count - SHOWN));
+    }
+    whole.push(foot);
+    whole
 }

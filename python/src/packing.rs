@@ -245,7 +245,7 @@ fn build(build: Build) -> Outcome {
         }
     };
     match stored.run()?.finalize()? {
-        Finalized::Refused(ran) => Err(JobFailure::problems(&build::kept(&ran), &ran.problems)),
+        Finalized::Refused(ran) => Err(JobFailure::problems(build::kept(&ran), &ran.problems)),
         Finalized::Published(done) => {
             let value = published(&done);
             Ok(with_notices(value, &[before, done.leftovers]))
@@ -286,7 +286,7 @@ fn planned(build: Build) -> Result<Result<Box<PlannedBuild>, Value>, JobFailure>
         Planned::Refused(mut refused) => {
             refused.look()?;
             let scanned = refused.scanned();
-            return Err(JobFailure::problems(&build::mend(scanned), &scanned.problems));
+            return Err(JobFailure::problems(build::mend(scanned), &scanned.problems));
         }
         Planned::Dry(mut dry) => {
             dry.look()?;

@@ -34,13 +34,13 @@ pub fn write_sidecar(
     };
     let made = py.detach(|| {
         index_tar(&path, &options, &|_| {}).map_err(|failure| {
-            let kind = match failure.exit {
+            let kind = match failure.exit() {
                 Exit::Usage => ErrorKind::Usage,
                 Exit::Barred => ErrorKind::Io,
                 Exit::TryAgain => ErrorKind::Machine,
                 _ => ErrorKind::Damaged,
             };
-            Error::new(kind, failure.text)
+            Error::new(kind, failure.text())
         })
     });
     let made = made.or_raise(py)?;

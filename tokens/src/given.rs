@@ -1,11 +1,11 @@
 //! Errors of files that the user named: one that does not exist is wrong usage.
 
 use tarflume_formats::Error;
-use tarflume_packer::{Exit, Failure};
+use tarflume_packer::{Failure, FailureKind};
 
 /// Returns the failure for an error of a named file.
 pub(crate) fn failure(error: Error) -> Failure {
     let missing = error.is_missing();
     let failure = Failure::from(error);
-    if missing { failure.with_exit(Exit::Usage) } else { failure }
+    if missing { failure.with_kind(FailureKind::Usage) } else { failure }
 }

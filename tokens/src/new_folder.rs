@@ -30,7 +30,7 @@ impl NewFolder {
     /// of the cache and the mark. What cannot be removed stays: the failure is the message.
     pub(crate) fn remove_after(&self, failure: &Failure, kept: &Path) {
         let Some(out) = self.0.first() else { return };
-        if !matches!(failure.exit, Exit::Usage | Exit::BadData)
+        if !matches!(failure.exit(), Exit::Usage | Exit::BadData)
             || !has_no_files(&kept.join("cache"))
         {
             return;

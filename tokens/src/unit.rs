@@ -242,13 +242,13 @@ mod tests {
         let bad: Vec<(u64, String)> = all.bad().into_iter().map(|b| (b.number, b.reason)).collect();
         assert_eq!(bad, [(1, "bad 1".into()), (3, "bad 2".into())]);
         let mut fewer = Units::new(&sources, 100, 1);
-        let error = fewer.next_unit().unwrap_err().text;
+        let error = fewer.next_unit().unwrap_err().text();
         assert!(
             error.contains("bad 2; 2 documents cannot be read, and --bad-budget is 1"),
             "{error}"
         );
         let mut none = Units::new(&sources, 100, 0);
-        let error = none.next_unit().unwrap_err().text;
+        let error = none.next_unit().unwrap_err().text();
         assert!(error.contains("bad 1; --bad-budget N leaves out"), "{error}");
     }
 

@@ -8,6 +8,7 @@ use tarflume::{Size, Storage, Warmed, warm_cache};
 use tarflume_cache::{Cache, CacheStats, Settings};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::url::is_url;
+use tarflume_packer::FailureKind;
 use tarflume_packer::{Exit, Failure, Outcome, Stop, units};
 
 use super::args::Format;
@@ -92,8 +93,8 @@ fn existing(settings: &Settings) -> Result<Cache, Failure> {
 }
 
 fn failure(error: tarflume_cache::Error) -> Failure {
-    let exit = if error.is_machine() { Exit::TryAgain } else { Exit::Usage };
-    Failure::usage(error.to_string()).with_exit(exit)
+    let kind = if error.is_machine() { FailureKind::TryAgain } else { FailureKind::Usage };
+    Failure::new(kind, error.to_string())
 }
 
 fn stat(cache: &Cache, format: Format) -> Outcome {

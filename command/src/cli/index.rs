@@ -267,7 +267,7 @@ fn line(made: &SidecarInfo) -> String {
 
 fn refused(failure: &Failure) -> Exit {
     print_message!("error: {failure}");
-    failure.exit
+    failure.exit()
 }
 
 /// Returns the more serious code: bad data outweighs what a second attempt may fix.

@@ -86,7 +86,8 @@ pub(super) fn without_command(path: &Path, out: &Path) -> Option<String> {
 
 /// Returns what a local place is, and the step for it, if a failure is about what was named.
 fn misplaced(path: &Path, failure: &Failure) -> Option<(PathKind, Option<Step>)> {
-    let is_of_place = matches!(failure.exit, Exit::Usage | Exit::BadData) && url_of(path).is_none();
+    let is_of_place =
+        matches!(failure.exit(), Exit::Usage | Exit::BadData) && url_of(path).is_none();
     // The failure of the command is the one to show if the place cannot be examined.
     let kind = is_of_place.then(|| recognize(path).ok()).flatten()?;
     let step = kind.step(path);

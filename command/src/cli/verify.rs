@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
+use tarflume_packer::FailureKind;
 use tarflume_packer::expect::Expect;
 use tarflume_packer::verify::{self, ClassField, Level, Options, Profile};
 use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
@@ -146,9 +147,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
     let report = verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes));
-    let mut report = report.map_err(|failure| match failure.exit {
+    let mut report = report.map_err(|failure| match failure.exit() {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,
-        _ => failure.with_exit(Exit::Usage),
+        _ => failure.with_kind(FailureKind::Usage),
     })?;
     bar.end();
     if let Some((path, expect)) = args.expect.as_deref().zip(expected.as_ref()) {

@@ -3,7 +3,7 @@
 use tarflume::{Dataset, Forecast, ForecastOptions, Loader, LoaderBuilder, Raw, Size, Split};
 use tarflume_formats::files;
 use tarflume_formats::url::url_of;
-use tarflume_packer::{Exit, Failure};
+use tarflume_packer::{Failure, FailureKind};
 
 use super::options::{Job, Options};
 
@@ -24,7 +24,7 @@ pub(super) fn open(options: &Options) -> Result<Dataset, Failure> {
     let opened = Dataset::open(&options.path);
     let is_local = url_of(&options.path).is_none();
     opened.map_err(|error| match files::exists(&options.path) {
-        Ok(false) if is_local => Failure::from(error).with_exit(Exit::Usage),
+        Ok(false) if is_local => Failure::from(error).with_kind(FailureKind::Usage),
         _ => Failure::from(error),
     })
 }

@@ -77,7 +77,7 @@ fn send(client: &mut Client<'_>, head: String, streamed: Streamed) -> io::Result
             }
         }
         // The client sees fewer bytes than the head states.
-        (Err(failure), None, None) => Err(io::Error::other(failure.text)),
+        (Err(failure), None, None) => Err(io::Error::other(failure.text())),
     }
 }
 

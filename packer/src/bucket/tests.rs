@@ -148,11 +148,11 @@ fn two_machines_that_share_only_the_bucket_make_the_same_objects() {
     let source = source();
     let objects = Arc::new(MemoryObjects::default());
     let unfinished = build_part(source.path(), &objects, &[0, 2]).unwrap_err();
-    assert_eq!(unfinished.exit, Exit::TryAgain, "{}", unfinished.text);
+    assert_eq!(unfinished.exit(), Exit::TryAgain, "{}", unfinished.text());
     assert!(
-        unfinished.text.contains("2 of 4 shards are not finished (1, 3)"),
+        unfinished.text().contains("2 of 4 shards are not finished (1, 3)"),
         "{}",
-        unfinished.text
+        unfinished.text()
     );
     build_part(source.path(), &objects, &[1, 3]).unwrap();
     assert_eq!(objects.objects(), in_a_folder(source.path()));
@@ -175,13 +175,13 @@ fn other_data_is_never_replaced() {
     let objects = Arc::new(MemoryObjects::default());
     build_part(first.path(), &objects, &[0]).unwrap_err();
     let refused = build(second.path(), &objects).unwrap_err();
-    assert!(refused.text.contains("unfinished attempt with other sources"), "{}", refused.text);
+    assert!(refused.text().contains("unfinished attempt with other sources"), "{}", refused.text());
     Bucket::new(objects.clone()).discard().unwrap();
     assert!(objects.objects().is_empty(), "{:?}", objects.objects().keys());
     build(first.path(), &objects).unwrap();
     let refused = build(second.path(), &objects).unwrap_err();
-    assert_eq!(refused.exit, Exit::Usage);
-    assert!(refused.text.contains("holds another data set"), "{}", refused.text);
+    assert_eq!(refused.exit(), Exit::Usage);
+    assert!(refused.text().contains("holds another data set"), "{}", refused.text());
     assert!(Bucket::new(objects.clone()).discard().is_err());
     assert_eq!(objects.objects(), in_a_folder(first.path()));
 }
@@ -190,8 +190,8 @@ fn other_data_is_never_replaced() {
 fn a_store_that_ignores_conditions_is_named() {
     let objects = MemoryObjects::ignoring_conditions();
     let refused = Bucket::new(Arc::new(objects)).expect_conditions().unwrap_err();
-    assert!(refused.text.contains("ignores the condition If-None-Match"), "{}", refused.text);
-    assert!(refused.text.contains("--single-writer"));
+    assert!(refused.text().contains("ignores the condition If-None-Match"), "{}", refused.text());
+    assert!(refused.text().contains("--single-writer"));
 }
 
 /// Writes ten samples in shards of four.
@@ -237,7 +237,7 @@ fn a_writer_makes_the_objects_of_one_in_a_folder() {
     assert_eq!(objects.objects(), written_in_a_folder());
     assert_eq!((objects.objects().len(), objects.open_uploads()), (7, 0));
     let again = write_in(&objects, false).unwrap_err();
-    assert!(again.text.contains("holds a data set already"), "{}", again.text);
+    assert!(again.text().contains("holds a data set already"), "{}", again.text());
     assert!(write_in(&objects, true).is_err(), "a published data set is never discarded");
     assert_eq!(objects.objects(), written_in_a_folder());
 }
@@ -270,11 +270,15 @@ fn a_writer_disturbs_no_other_attempt() {
     let objects = Arc::new(MemoryObjects::default());
     build_part(source.path(), &objects, &[0]).unwrap_err();
     let refused = write_in(&objects, false).unwrap_err();
-    assert!(refused.text.contains("unfinished data set; set `fresh` to true"), "{}", refused.text);
+    assert!(
+        refused.text().contains("unfinished data set; set `fresh` to true"),
+        "{}",
+        refused.text()
+    );
     let other = Arc::new(MemoryObjects::default());
     other.set("shard-000000.tar", b"somebody's");
     let refused = write_in(&other, true).unwrap_err();
-    assert!(refused.text.contains("belongs to no data set"), "{}", refused.text);
+    assert!(refused.text().contains("belongs to no data set"), "{}", refused.text());
     // Two writers at once: the one that finishes later publishes nothing.
     let both = Arc::new(MemoryObjects::default());
     let writer = |name: &str| {
@@ -284,7 +288,7 @@ fn a_writer_disturbs_no_other_attempt() {
     let (first, second) = (writer("first"), writer("second"));
     write_all(first).unwrap();
     let refused = write_all(second).unwrap_err();
-    assert!(refused.text.contains("holds another data set"), "{}", refused.text);
+    assert!(refused.text().contains("holds another data set"), "{}", refused.text());
     let abandoned = Arc::new(MemoryObjects::default());
     let bucket = Bucket::new(abandoned.clone());
     DatasetWriter::create_in(bucket, writer_options(false), false).unwrap().abandon().unwrap();
@@ -313,7 +317,7 @@ fn a_writer_whose_shards_were_discarded_publishes_nothing() {
     (0..9).for_each(|n| write(&mut second, n));
     idle.abandon().unwrap(); // and leaves those of the second
     let refused = first.finish().unwrap_err();
-    assert!(refused.text.contains("another program has discarded"), "{}", refused.text);
+    assert!(refused.text().contains("another program has discarded"), "{}", refused.text());
     assert!(!objects.objects().contains_key("dataset.json"));
     let manifest = second.finish().unwrap();
     assert!(manifest.shards.iter().all(|entry| entry.name.starts_with("second-")));
@@ -325,7 +329,7 @@ fn a_writer_replaces_no_object_of_somebody_else() {
     let objects = Arc::new(MemoryObjects::default());
     objects.set("shard-000001.tar", b"somebody's");
     let refused = write_in(&objects, false).unwrap_err();
-    assert!(refused.text.contains("belongs to no data set"), "{}", refused.text);
+    assert!(refused.text().contains("belongs to no data set"), "{}", refused.text());
     assert_eq!(objects.objects()["shard-000001.tar"], b"somebody's");
     assert!(!objects.objects().contains_key("dataset.json"));
 }
@@ -371,13 +375,13 @@ mod in_a_store {
         let server = Server::new();
         server.ignore_conditions();
         let ignored = bucket(&server).expect_conditions().unwrap_err();
-        assert!(ignored.text.contains("ignores the condition"), "{}", ignored.text);
+        assert!(ignored.text().contains("ignores the condition"), "{}", ignored.text());
         server.plan(|_| Some(Fault::Refused(403, "AccessDenied")));
         let refused = bucket(&server).expect_conditions().unwrap_err();
-        assert_eq!(refused.exit, Exit::Barred);
-        assert!(refused.text.contains("AWS_PROFILE"), "{}", refused.text);
+        assert_eq!(refused.exit(), Exit::Barred);
+        assert!(refused.text().contains("AWS_PROFILE"), "{}", refused.text());
         let whole = Store::open("s3://bucket", &server.options()).unwrap();
         let unnamed = Bucket::of_store(whole).unwrap_err();
-        assert!(unnamed.text.contains("name a prefix in the bucket"), "{}", unnamed.text);
+        assert!(unnamed.text().contains("name a prefix in the bucket"), "{}", unnamed.text());
     }
 }

@@ -70,7 +70,7 @@ impl Bucket {
         let hooks = UploadHooks { began: &mut began, stopped: &stopped };
         let uploaded = self.objects.upload(name, file, hooks);
         // What was interrupted before it began has left nothing.
-        let is_nothing = |failure: &Failure| failure.exit == Exit::Interrupted && !is_open;
+        let is_nothing = |failure: &Failure| failure.exit() == Exit::Interrupted && !is_open;
         if uploaded.as_ref().map_or_else(is_nothing, |_| true) {
             self.objects.delete(&path)?;
         }

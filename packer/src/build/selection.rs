@@ -71,7 +71,7 @@ fn listed(path: &Path) -> Result<Listed, Failure> {
     let refused = |text: String| Failure::usage(format!("--keys {}: {text}", path.shown()));
     let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
         true => Failure::from(e),
-        false => refused(Failure::from(e).text),
+        false => refused(Failure::from(e).text()),
     })?;
     let listed = Listed::new(list.keys());
     if listed.is_empty() {

@@ -71,7 +71,7 @@ pub(super) fn whole<T>(results: Vec<Result<T, Failure>>) -> Result<Vec<T>, Failu
     for result in results {
         match result {
             Ok(one) => done.push(one),
-            Err(failure) if failure.exit == Exit::Interrupted => ended = Some(failure),
+            Err(failure) if failure.exit() == Exit::Interrupted => ended = Some(failure),
             Err(failure) => return Err(failure),
         }
     }
@@ -80,7 +80,7 @@ pub(super) fn whole<T>(results: Vec<Result<T, Failure>>) -> Result<Vec<T>, Failu
 
 /// Says in a failure that the same command may succeed, and what it will do.
 pub(super) fn from_the_start(failure: Failure) -> Failure {
-    match failure.exit {
+    match failure.exit() {
         Exit::TryAgain => failure.with_remedy(
             "run the same command again: it removes what this one left and starts at the first sample",
         ),

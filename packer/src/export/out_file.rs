@@ -128,7 +128,7 @@ mod tests {
         let mut file = OutFile::create(&dir.path().join("x")).unwrap();
         file.put(b"new").unwrap();
         let failure = file.publish(Durability::Cached).unwrap_err();
-        assert!(failure.text.contains("exists"), "{failure}");
+        assert!(failure.text().contains("exists"), "{failure}");
         assert_eq!(std::fs::read(dir.path().join("x")).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }

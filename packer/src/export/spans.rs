@@ -150,6 +150,6 @@ mod tests {
         let shards = vec![empty()];
         let listing = Listing { manifest: None, shards, json_rules: JsonRules::Strict };
         let failure = plan(&listing, 1, length).unwrap_err();
-        assert!(failure.text.contains("no samples"), "{failure}");
+        assert!(failure.text().contains("no samples"), "{failure}");
     }
 }

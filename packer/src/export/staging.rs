@@ -192,12 +192,12 @@ mod tests {
         let out = dir.path().join("out");
         let first = Staging::create(&out).unwrap();
         let failure = Staging::create(&out).unwrap_err();
-        assert!(failure.text.contains("another export"), "{failure}");
+        assert!(failure.text().contains("another export"), "{failure}");
         first.publish(Durability::Cached).unwrap();
         let failure = must_be_new(&out).unwrap_err();
-        assert!(failure.text.contains("give another name"), "{failure}");
+        assert!(failure.text().contains("give another name"), "{failure}");
         let late = Staging::create(&out).unwrap();
-        assert!(late.publish(Durability::Cached).unwrap_err().text.contains("exists"));
+        assert!(late.publish(Durability::Cached).unwrap_err().text().contains("exists"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

@@ -88,7 +88,7 @@ impl Set {
         let there: Vec<_> =
             fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(there, ["in"], "{failure}");
-        failure.text
+        failure.text()
     }
 
     /// All samples, by the sidecars and the tars.

@@ -45,7 +45,7 @@ pub(crate) fn of_shard(
     let shard = match shard::read(&path, tar, contents, stop, &|_| {}) {
         Ok(shard) => shard,
         // The verification of the tar itself has named what is wrong.
-        Err(failure) if failure.exit == crate::exit::Exit::BadData => return Ok(problems),
+        Err(failure) if failure.exit() == crate::exit::Exit::BadData => return Ok(problems),
         Err(failure) => return Err(failure),
     };
     if let Some(bytes) = dali {

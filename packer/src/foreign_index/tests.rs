@@ -173,8 +173,8 @@ fn names_that_dali_cannot_read_are_left_out_or_refused() {
     assert!(made.notes[0].contains("version 1.1"), "{:?}", made.notes);
     let dir = folder(&tar_of(&["a.jpg", "a.x y"]));
     let error = write(dir.path(), &options(&[IndexFormat::Dali]), &|_| {}).unwrap_err();
-    assert!(error.text.contains("sample a: the extension `x y`"), "{error}");
-    assert_eq!(error.exit, Exit::BadData);
+    assert!(error.text().contains("sample a: the extension `x y`"), "{error}");
+    assert_eq!(error.exit(), Exit::BadData);
     // A file without extension is no part and does not divide a sample; wds2idx makes a sample `noex` of it.
     let dir = folder(&tar_of(&["a.jpg", "noext", "a.json"]));
     written(dir.path(), &[IndexFormat::Dali]);
@@ -208,8 +208,8 @@ fn a_second_run_keeps_every_byte_and_other_files_stay() {
     }
     for format in [IndexFormat::Dali, IndexFormat::Wids, IndexFormat::Energon, IndexFormat::Hf] {
         let error = write(dir.path(), &options(&[format]), &|_| {}).unwrap_err();
-        assert_eq!(error.exit, Exit::Usage, "{error}");
-        assert!(error.text.contains("--force"), "{error}");
+        assert_eq!(error.exit(), Exit::Usage, "{error}");
+        assert!(error.text().contains("--force"), "{error}");
     }
     assert_eq!(fs::read(dir.path().join("a.idx")).unwrap(), b"other");
     let forced = ForeignIndexOptions { force: true, ..options(&ALL) };
@@ -238,7 +238,7 @@ fn energon_gets_no_index_with_a_key_twice() {
     fs::write(dir.path().join("b.tar"), tar_of(&["b.jpg", "c.jpg"])).unwrap();
     indexed(dir.path());
     let error = write(dir.path(), &options(&[IndexFormat::Energon]), &|_| {}).unwrap_err();
-    assert!(error.text.contains("b.tar: the key b occurs before"), "{error}");
+    assert!(error.text().contains("b.tar: the key b occurs before"), "{error}");
     assert!(!dir.path().join(".nv-meta/index.sqlite").exists());
 }
 
@@ -248,7 +248,7 @@ fn tars_with_one_name_of_an_index_are_refused() {
     fs::write(dir.path().join("a.b.tar"), tar_of(&["b.jpg"])).unwrap();
     indexed(dir.path());
     let error = write(dir.path(), &options(&[IndexFormat::Dali]), &|_| {}).unwrap_err();
-    assert!(error.text.contains("the same index, a.idx"), "{error}");
+    assert!(error.text().contains("the same index, a.idx"), "{error}");
     written(dir.path(), &[IndexFormat::Energon, IndexFormat::Hfutils]);
 }
 

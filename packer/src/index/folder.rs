@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
+use tarflume_formats::message;
 use tarflume_formats::publish::write_whole;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
@@ -14,7 +15,7 @@ use super::options::Options;
 use super::shard::Indexed;
 use crate::columns::Columns;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::json_rules;
 use crate::split_names;
 
@@ -114,10 +115,8 @@ pub(crate) fn publish_manifest(
     options: &Options,
 ) -> Result<MadeManifest, Failure> {
     let path = folder.join(FILE_NAME);
-    let mut manifest = manifest_of(tars).map_err(|failure| Failure {
-        text: format!("{}: not written: {failure}", path.shown()),
-        ..failure
-    })?;
+    let mut manifest = manifest_of(tars)
+        .map_err(|failure| failure.after(message!("{}: not written: ", path.shown())))?;
     let found = match read_manifest(&path) {
         Ok(found) => Some(found),
         Err(error) if error.blame().is_machine() => return Err(error.into()),
@@ -198,13 +197,13 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
         let made = match &indexed.result {
             Ok(made) => made,
             Err(failure) => {
-                let text = format!("{} could not be indexed", indexed.tar.shown());
-                let exit = if tars.iter().any(|t| is_bad(&t.result)) {
-                    Exit::BadData
+                let kind = if tars.iter().any(|t| is_bad(&t.result)) {
+                    FailureKind::BadData
                 } else {
-                    failure.exit
+                    failure.kind()
                 };
-                return Err(Failure { exit, text });
+                let what = message!("{} could not be indexed", indexed.tar.shown());
+                return Err(Failure::new(kind, what));
             }
         };
         if made.entry.name.is_empty() {
@@ -223,7 +222,7 @@ fn manifest_of(tars: &[Indexed]) -> Result<Manifest, Failure> {
 }
 
 fn is_bad<T>(result: &Result<T, Failure>) -> bool {
-    result.as_ref().is_err_and(|failure| failure.exit == Exit::BadData)
+    result.as_ref().is_err_and(|failure| failure.exit() == Exit::BadData)
 }
 
 /// Orders shards as the manifest that lists the same names, and gives them its splits.

@@ -123,8 +123,7 @@ fn refused(error: &Error, renewal: &str) -> Failure {
     if error.blame().is_machine() {
         return failure;
     }
-    let text = format!("{failure}; if the tar is right, make a new sidecar with `{renewal}`");
-    Failure { text, ..failure }
+    failure.with_remedy(format!("if the tar is right, make a new sidecar with `{renewal}`"))
 }
 
 /// Returns the existing sidecar if it is intact and belongs to this tar.

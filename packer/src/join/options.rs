@@ -204,7 +204,7 @@ mod tests {
         let mut later = parsed("/e/later.csv");
         later.follow(&first, "--join").unwrap();
         assert_eq!(later.planned(), "later.csv:as=meta.json,key=a,b,on=stem,sep=;");
-        let refused = |text: &str| parsed(text).follow(&first, "--join").unwrap_err().text;
+        let refused = |text: &str| parsed(text).follow(&first, "--join").unwrap_err().text();
         assert!(
             refused("l.csv:on=key")
                 .contains("on=key in --join: the first build of the data set had on=stem")
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn unknown_options_are_refused_with_the_form() {
-        let refused = |text: &str| JoinOptions::parse(text, "--join").unwrap_err().text;
+        let refused = |text: &str| JoinOptions::parse(text, "--join").unwrap_err().text();
         assert!(refused("a.csv:on=name").contains("'name' is no name of a sample; give FILE:key="));
         assert!(refused("a.csv:as=a/b").contains("'a/b' is no extension"));
         assert!(refused("a.csv:key=").contains("'key=' has no value"));

@@ -365,7 +365,7 @@ mod tests {
             ("a=1e0", "no share"),
             ("a=.", "no share"),
         ] {
-            assert!(parse_shares(bad).unwrap_err().text.contains(why), "{bad}");
+            assert!(parse_shares(bad).unwrap_err().text().contains(why), "{bad}");
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(rule, Some(SplitRule::Field("/part".into())));
         let rule = parse(None, None, Some("folder=1")).unwrap();
         assert_eq!(rule, Some(SplitRule::Folder(FolderRule::Place(1))));
-        let refused = |split, stratify, by| parse(split, stratify, by).unwrap_err().text;
+        let refused = |split, stratify, by| parse(split, stratify, by).unwrap_err().text();
         assert!(refused(None, Some("/class"), None).contains("needs shares"));
         assert!(refused(Some("a=1"), None, Some("/x")).contains("not both"));
         assert!(refused(None, None, Some("folder=0")).contains("from 1"));

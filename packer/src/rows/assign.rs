@@ -408,7 +408,7 @@ mod tests {
     fn what_can_not_be_is_refused_by_name() {
         let says = |options: &str, text: &str| {
             let error = roles(&columns(), options).unwrap_err();
-            assert!(error.text.contains(text), "{error}");
+            assert!(error.text().contains(text), "{error}");
         };
         says("?jpg=none", "the columns are image, label, name, x");
         says("?json=image,label", "'image': bytes can't be a field");
@@ -416,10 +416,10 @@ mod tests {
         says("?json=image&txt=label&json.x=name&cls=x&key=x", "can't be a key");
         let mut two = columns();
         two.push(Column { name: "IMAGE".into(), kind: ColumnKind::Bytes });
-        let error = roles(&two, "").unwrap_err().text;
+        let error = roles(&two, "").unwrap_err().text();
         assert!(error.contains("'image' and 'IMAGE' become the part 'image.bin'"), "{error}");
         two[4].kind = ColumnKind::Refused("it is pickled".into());
-        let error = roles(&two, "").unwrap_err().text;
+        let error = roles(&two, "").unwrap_err().text();
         assert!(error.contains("column 'IMAGE': it is pickled; name the columns"), "{error}");
         assert!(roles(&two, "?jpg=image").is_ok());
     }

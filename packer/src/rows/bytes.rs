@@ -228,7 +228,7 @@ mod tests {
             assert!(store.get(at as u64, length).unwrap() == &all[at..at + length]);
         }
         assert!(store.get(0, all.len()).unwrap() == all);
-        assert!(store.get(999_999, 2).unwrap_err().text.contains("ends at byte 1000000"));
+        assert!(store.get(999_999, 2).unwrap_err().text().contains("ends at byte 1000000"));
         assert!(store.get(u64::MAX, 2).is_err());
     }
 
@@ -240,12 +240,12 @@ mod tests {
         std::fs::write(&path, &packed).unwrap();
         assert_eq!(Store::zstd(&path, 5000).unwrap().get(4999, 1).unwrap(), [7]);
         for size in [4999, 5001] {
-            assert!(Store::zstd(&path, size).unwrap_err().text.contains("should have"));
+            assert!(Store::zstd(&path, size).unwrap_err().text().contains("should have"));
         }
         assert!(
-            Store::zstd(&path, WHOLE_MAX + 1).unwrap_err().text.contains("without compression")
+            Store::zstd(&path, WHOLE_MAX + 1).unwrap_err().text().contains("without compression")
         );
         std::fs::write(&path, b"no zstd").unwrap();
-        assert!(Store::zstd(&path, 5000).unwrap_err().text.contains("damaged"));
+        assert!(Store::zstd(&path, 5000).unwrap_err().text().contains("damaged"));
     }
 }

@@ -133,9 +133,9 @@ mod tests {
         assert_eq!(found("odd*.tar"), ["odd*.tar"], "a name that exists is no pattern");
         assert_eq!(found(""), ["a.tar", "a10.tar", "a2.tar", "b.tar", "odd*.tar"]);
         let none = files(Some(&[".tar"]), &text("z*.tar")).unwrap_err();
-        assert!(none.text.contains("no file matches"), "{none}");
+        assert!(none.text().contains("no file matches"), "{none}");
         let none = files(Some(&[".zip"]), &text("")).unwrap_err();
-        assert!(none.text.contains("has no .zip file"), "{none}");
+        assert!(none.text().contains("has no .zip file"), "{none}");
         assert_eq!(files(None, &text("")).unwrap().len(), 1);
     }
 }

@@ -292,7 +292,7 @@ mod tests {
     fn a_path_is_no_source_and_a_source_needs_files_and_values() {
         assert_eq!(SourceUrl::parse(Path::new("photos/a:b")).unwrap(), None);
         assert_eq!(SourceUrl::parse(Path::new("/npy/x")).unwrap(), None);
-        let refused = |text: &str| SourceUrl::parse(Path::new(text)).unwrap_err().text;
+        let refused = |text: &str| SourceUrl::parse(Path::new(text)).unwrap_err().text();
         assert!(refused("npy:").contains("npy:FILE"));
         assert!(refused("npy:x.npy?key").contains("'key' has no value"));
         assert!(refused("tar:,,").contains("tar:FILE"));
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_is_refused_with_all_kinds() {
-        let refused = SourceUrl::parse(Path::new("npx:x.npy")).unwrap_err().text;
+        let refused = SourceUrl::parse(Path::new("npx:x.npy")).unwrap_err().text();
         for kind in SourceKind::ALL {
             assert!(refused.contains(&format!("{}:", kind.word())), "{refused}");
         }

@@ -182,8 +182,8 @@ mod tests {
         let plan = Plan::from_bytes(bytes).unwrap();
         let options = RunOptions::of_plan(plan.foot(), Policy::Fail, 2, Vec::new()).unwrap();
         let failure = look(&plan, &options, &RunCounter::default()).unwrap_err();
-        assert_eq!(failure.exit, Exit::TryAgain);
-        assert!(failure.text.contains("cannot start a thread"), "{failure}");
+        assert_eq!(failure.exit(), Exit::TryAgain);
+        assert!(failure.text().contains("cannot start a thread"), "{failure}");
     }
 
     fn problems(path: &str, listed: usize) -> Problems {

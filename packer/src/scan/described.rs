@@ -185,6 +185,6 @@ mod tests {
         described.add(column("/a", "float64"), &mut about).unwrap();
         assert_eq!(about.columns[0].kind, "float64");
         let refused = described.add(column("/a", "string"), &mut about).unwrap_err();
-        assert!(refused.text.contains("'/a' is float64 in one source and string"), "{refused}");
+        assert!(refused.text().contains("'/a' is float64 in one source and string"), "{refused}");
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
         }
         let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
             true => Failure::from(e),
-            false => refused(Failure::from(e).text),
+            false => refused(Failure::from(e).text()),
         })?;
         lists.push(list);
     }

@@ -327,7 +327,7 @@ mod tests {
         };
         let sides = parse(&["images/=jpg", "a/masks=.PNG"]).unwrap();
         assert_eq!(Side::planned(&sides), ["images=jpg", "a/masks=png"]);
-        let refused = |words: &[&str]| parse(words).unwrap_err().text;
+        let refused = |words: &[&str]| parse(words).unwrap_err().text();
         assert!(refused(&["images=jpg"]).contains("two folders are needed"));
         assert!(refused(&["images=jpg", "masks=jpg"]).contains("masks=mask.jpg"));
         assert!(refused(&["images", "masks=png"]).contains("--pair images=jpg masks=png"));

@@ -22,8 +22,7 @@ use super::options::{ScanOptions, ScanProblem};
 use super::tables::FoundTable;
 use super::texts::Texts;
 use super::walk::{FolderId, Found, ScanCounter, Task, Unread, Walk, tasks};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::stop::Stop;
 
 /// Folders for each machine, at least, before they are dealt whole.
@@ -215,7 +214,7 @@ impl Walk<'_> {
             (Some((parent, base)), found) => self.settled(parent, base, found),
             (None, Err(Unread::Data(error))) => {
                 let failure = Failure::io(error, "read the source folder", &below.path);
-                Err(failure.with_exit(Exit::Usage))
+                Err(failure.with_kind(FailureKind::Usage))
             }
             (None, Err(Unread::Machine(failure))) => Err(failure),
             (None, Ok(found)) => Ok(found),

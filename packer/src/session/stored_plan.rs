@@ -128,7 +128,7 @@ impl StoredPlan {
         match self.output.pack(packing, run_options, &options.counter) {
             Ok(ran) => Ok(ShareOutcome::Packed(Box::new(ran))),
             // Another attempt may have finished every shard and published meanwhile.
-            Err(failure) if matches!(failure.exit, Exit::TryAgain | Exit::Barred) => {
+            Err(failure) if matches!(failure.exit(), Exit::TryAgain | Exit::Barred) => {
                 match self.output.published_meanwhile(self.foot())? {
                     Some(manifest) => Ok(ShareOutcome::Published(Box::new(manifest))),
                     None => Err(failure),

@@ -207,17 +207,17 @@ fn an_interrupted_step_publishes_nothing_and_the_next_build_finishes() {
         let build = target.build(options(&source, &target));
         build.task.request.stop.request();
         let refused = build.plan().unwrap_err();
-        assert_eq!(refused.exit, Exit::Interrupted, "{refused}");
+        assert_eq!(refused.exit(), Exit::Interrupted, "{refused}");
         let build = target.build(options(&source, &target));
         let stop = build.task.request.stop.clone();
         let begun = stored(build);
         stop.request();
         let refused = begun.run().unwrap_err();
-        assert_eq!(refused.exit, Exit::Interrupted, "{refused}");
+        assert_eq!(refused.exit(), Exit::Interrupted, "{refused}");
         let worker = WorkerOptions::new(1);
         worker.stop.request();
         let refused = opened(&target).run(&[0, 1], &worker).unwrap_err();
-        assert_eq!(refused.exit, Exit::Interrupted, "{refused}");
+        assert_eq!(refused.exit(), Exit::Interrupted, "{refused}");
         assert!(target.visible().is_empty(), "{:?}", target.visible().keys());
         let next = target.build(options(&source, &target));
         published(stored(next).run().unwrap());
@@ -286,10 +286,10 @@ fn machines_that_share_a_plan_make_the_bytes_of_one_build() {
         assert_eq!(first.progress().unwrap().missing, first.share(1, 2));
         assert!(first.temporaries().unwrap().is_empty());
         let early = first.finalize().unwrap_err();
-        assert_eq!(early.exit, Exit::TryAgain, "{early}");
+        assert_eq!(early.exit(), Exit::TryAgain, "{early}");
         let second = opened(&target);
         let past = second.run(&[4], &WorkerOptions::new(1)).unwrap_err();
-        assert_eq!(past.text, "shard 4: the plan has 4, from 0");
+        assert_eq!(past.text(), "shard 4: the plan has 4, from 0");
         let ran = packed(second.run(&[0, 1, 2, 3], &WorkerOptions::new(1)).unwrap());
         assert_eq!((ran.packed, ran.skipped), (2, 2));
         let publication = second.finalize().unwrap();
@@ -330,9 +330,9 @@ fn a_store_has_no_place_for_a_quarantine() {
     quarantining.on_problem = Policy::Quarantine;
     let request = quarantining.request().unwrap();
     let refused = Build::in_bucket(store.bucket(), request, false).unwrap_err();
-    assert!(refused.text.contains("a store has none"), "{refused}");
+    assert!(refused.text().contains("a store has none"), "{refused}");
     drop(stored(store.build(options(&source, &store))));
     let quarantine = WorkerOptions { policy: Some(Policy::Quarantine), ..WorkerOptions::new(1) };
     let refused = opened(&store).run(&[0], &quarantine).unwrap_err();
-    assert!(refused.text.contains("a store has none"), "{refused}");
+    assert!(refused.text().contains("a store has none"), "{refused}");
 }

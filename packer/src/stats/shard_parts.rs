@@ -38,8 +38,8 @@ impl<'a> ShardParts<'a> {
         let mut bytes = vec![0; part.length.min(most) as usize];
         match self.bytes.read(part.offset, &mut bytes) {
             Ok(()) => {}
-            Err(failure) if self.shard.index.is_compressed() && failure.exit == Exit::BadData => {
-                return Ok(Err(Error::new(ErrorKind::Damaged, failure.text)));
+            Err(failure) if self.shard.index.is_compressed() && failure.exit() == Exit::BadData => {
+                return Ok(Err(Error::new(ErrorKind::Damaged, failure.text())));
             }
             Err(failure) => return Err(failure),
         }

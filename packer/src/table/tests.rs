@@ -48,7 +48,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Failure>
 }
 
 fn refused(name: &str, bytes: &[u8]) -> String {
-    read(name, bytes).unwrap_err().text
+    read(name, bytes).unwrap_err().text()
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn lines_of_python_keep_nan_under_its_rules() {
     let mut row = Row::default();
     let mut strict = open(&table.1, &TableOptions::default()).unwrap();
     assert!(strict.next(&mut row).unwrap());
-    let refused = strict.next(&mut row).unwrap_err().text;
+    let refused = strict.next(&mut row).unwrap_err().text();
     assert!(refused.contains("row 2") && refused.contains("--json-rules python"), "{refused}");
     let options = TableOptions { rules: JsonRules::Python, ..TableOptions::default() };
     let mut python = open(&table.1, &options).unwrap();

@@ -110,7 +110,7 @@ fn a_folder_that_is_not_empty_is_refused() {
     let path = dir.path().join("a.tar");
     fs::write(&path, good_shard()).unwrap();
     let failure = unpack(&listing::open(&path).unwrap(), dir.path(), 1, &|_| {}).unwrap_err();
-    assert!(failure.text.contains("not empty"));
+    assert!(failure.text().contains("not empty"));
 }
 
 /// A tar whose second file occurs twice, and its listing in `dir`.
@@ -161,16 +161,16 @@ fn a_folder_that_another_call_fills_or_began_is_refused() {
     let (listing, out) = (repeated(dir.path()), dir.path().join("out"));
     let running = Unfinished::begin(&out, &content(&listing)).unwrap();
     let failure = unpack(&listing, &out, 1, &|_| {}).unwrap_err();
-    assert!(failure.text.contains("another `pack unpack`"), "{failure}");
+    assert!(failure.text().contains("another `pack unpack`"), "{failure}");
     drop(running);
     let other = dir.path().join("b.tar");
     fs::write(&other, good_shard()).unwrap();
     let failure = unpack(&listing::open(&other).unwrap(), &out, 1, &|_| {}).unwrap_err();
-    assert!(failure.text.contains("other shards"), "{failure}");
+    assert!(failure.text().contains("other shards"), "{failure}");
     // A folder of that name does not make files of others ours.
     fs::write(out.join("mine.txt"), "mine").unwrap();
     fs::remove_file(out.join(".pack-unpack/of")).unwrap();
     let failure = unpack(&listing, &out, 1, &|_| {}).unwrap_err();
-    assert!(failure.text.contains("not empty"), "{failure}");
+    assert!(failure.text().contains("not empty"), "{failure}");
     assert_eq!(fs::read(out.join("mine.txt")).unwrap(), b"mine");
 }

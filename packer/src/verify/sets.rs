@@ -75,7 +75,7 @@ pub(crate) fn find(paths: &[PathBuf], options: &Options) -> Result<Found, Failur
             Ok(Given::Tar(tar)) => {
                 single.targets.push(Target { tar, entry: None, remote: None });
             }
-            Err(failure) if failure.exit == Exit::Usage => found.nothing.push(failure),
+            Err(failure) if failure.exit() == Exit::Usage => found.nothing.push(failure),
             Err(failure) => return Err(failure),
         }
     }
@@ -147,7 +147,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
     let (there, packed) = match folder::tars(path) {
         Ok(found) => found,
         Err(failure) => {
-            if failure.exit != Exit::Usage || !files::exists(&manifest_path)? {
+            if failure.exit() != Exit::Usage || !files::exists(&manifest_path)? {
                 return Err(failure);
             }
             (Vec::new(), Vec::new())
@@ -185,7 +185,7 @@ fn of_folder(path: &Path, options: &Options) -> Result<Set, Failure> {
         // An append moves its shards here before it writes the manifest: the data set is still the old one.
         // A damaged plan names no shard: the tars are problems then.
         let added = match shards_of_append(&Staging::of(path)) {
-            Err(failure) if failure.exit == Exit::BadData => Vec::new(),
+            Err(failure) if failure.exit() == Exit::BadData => Vec::new(),
             added => added?,
         };
         let added: HashSet<PathBuf> = added.iter().map(|name| path.join(name)).collect();

@@ -326,7 +326,7 @@ fn nothing_to_verify_is_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let options = options(Level::Full);
     for path in [dir.path().to_path_buf(), dir.path().join("none.tar")] {
-        assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit, Exit::Usage);
+        assert_eq!(verify(&[path], &options, &|_| {}).unwrap_err().exit(), Exit::Usage);
     }
 }
 

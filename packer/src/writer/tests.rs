@@ -55,7 +55,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
     let report = verified(dir.path(), Level::Decode);
     assert!(report.whole, "{report}");
     let again = DatasetWriter::create(dir.path(), small()).unwrap_err();
-    assert!(again.text.contains("holds a data set already") && again.exit == Exit::Usage);
+    assert!(again.text().contains("holds a data set already") && again.exit() == Exit::Usage);
 }
 
 fn verified(folder: &Path, level: Level) -> verify::Report {
@@ -129,7 +129,7 @@ fn an_abandoned_writer_publishes_nothing_and_can_be_removed() {
     assert!(left.folder.join("shard-000000.index").exists());
     assert!(!dir.path().join("dataset.json").exists());
     let refused = DatasetWriter::create(dir.path(), small()).unwrap_err();
-    assert!(refused.text.contains("unfinished"), "{refused}");
+    assert!(refused.text().contains("unfinished"), "{refused}");
     let mut writer = DatasetWriter::create(dir.path(), Options { fresh: true, ..small() }).unwrap();
     write(&mut writer, "0").unwrap();
     assert_eq!(writer.finish().unwrap().samples, 1);
@@ -139,7 +139,7 @@ fn an_abandoned_writer_publishes_nothing_and_can_be_removed() {
 fn finishing_an_empty_writer_is_a_usage_error_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let writer = DatasetWriter::create(dir.path(), small()).unwrap();
-    assert_eq!(writer.finish().unwrap_err().exit, Exit::Usage);
+    assert_eq!(writer.finish().unwrap_err().exit(), Exit::Usage);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -171,12 +171,12 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
     let Err(Rejected::Failure(again)) = write(3) else {
         panic!("it goes on without the first shard")
     };
-    assert!(again.text.contains("are lost, so nothing can be published"), "{}", again.text);
+    assert!(again.text().contains("are lost, so nothing can be published"), "{}", again.text());
     let refused = writer.finish().unwrap_err();
     assert!(
-        refused.text.contains("write the data set again, with `fresh` set to true"),
+        refused.text().contains("write the data set again, with `fresh` set to true"),
         "{}",
-        refused.text
+        refused.text()
     );
     assert!(!out.path().join("dataset.json").exists());
 }

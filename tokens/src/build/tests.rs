@@ -217,7 +217,7 @@ fn a_run_that_ends_early_is_repeated_with_the_same_bytes() {
         let out = format!("cut{fails_at}");
         let failing = Arc::new(ByteEncoder { fails_at: Some(fails_at), ..ByteEncoder::default() });
         let request = Request { cache: None, ..place.request(failing, &out) };
-        assert_eq!(run(&request).unwrap_err().exit, Exit::TryAgain);
+        assert_eq!(run(&request).unwrap_err().exit(), Exit::TryAgain);
         assert!(place.files(&out).is_empty());
         let request = Request { cache: None, ..place.request(Arc::default(), &out) };
         run(&request).unwrap();
@@ -273,13 +273,16 @@ fn another_data_set_in_the_folder_is_left_alone() {
     let request = place.request(Arc::default(), "out");
     run(&request).unwrap();
     let error = run(&Request { length: 99, ..request.clone() }).unwrap_err();
-    assert!(error.exit == Exit::Usage && error.text.contains("holds another data set"), "{error}");
+    assert!(
+        error.exit() == Exit::Usage && error.text().contains("holds another data set"),
+        "{error}"
+    );
     fs::remove_dir_all(request.out.join(".tokens")).unwrap();
-    assert!(run(&request).unwrap_err().text.contains("holds another data set"));
+    assert!(run(&request).unwrap_err().text().contains("holds another data set"));
     let other = place.request(Arc::default(), "other");
     fs::create_dir_all(other.out.join(".pack/shards")).unwrap();
     fs::write(other.out.join(".pack/shards/x.tar"), "x").unwrap();
-    assert!(run(&other).unwrap_err().text.contains("another command"));
+    assert!(run(&other).unwrap_err().text().contains("another command"));
     run(&Request { fresh: true, ..other }).unwrap();
 }
 
@@ -295,7 +298,7 @@ fn a_build_without_a_result_leaves_no_folder() {
         ..place.request(Arc::default(), out)
     };
     let exists = |path: &str| files::exists(&place.0.path().join(path)).unwrap();
-    assert_eq!(run(&request("new/deep")).unwrap_err().exit, Exit::BadData);
+    assert_eq!(run(&request("new/deep")).unwrap_err().exit(), Exit::BadData);
     assert!(!exists("new"));
     // A folder of the user stays.
     fs::create_dir(place.0.path().join("mine")).unwrap();
@@ -345,7 +348,7 @@ fn impossible_requests_are_refused_with_the_option() {
         ),
     ] {
         let error = run(&request).unwrap_err();
-        assert!(error.exit == Exit::Usage && error.text.contains(text), "{error}");
+        assert!(error.exit() == Exit::Usage && error.text().contains(text), "{error}");
     }
     let wide = Request { pad: special("70000"), vocabulary: Some(70_001), ..usual };
     let wide = run(&wide).unwrap().report;

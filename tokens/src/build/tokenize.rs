@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::message;
 use tarflume_packer::{Exit, Failure};
 
 use super::options::Request;
@@ -179,13 +180,12 @@ impl Shared<'_> {
 
     /// Adds to a failure of the tokenizer which documents it has got.
     fn placed(&self, unit: &Unit, failure: Failure) -> Failure {
-        if failure.exit != Exit::BadData {
+        if failure.exit() != Exit::BadData {
             return failure;
         }
         let name = self.sources.get(unit.source as usize).map_or("", Source::name);
         let last = unit.first + (unit.documents() as u64).saturating_sub(1);
-        let text = format!("{name}, documents {} to {last}: {}", unit.first, failure.text);
-        Failure { text, ..failure }
+        failure.after(message!("{name}, documents {} to {last}: ", unit.first))
     }
 
     fn encode(&self, unit: &Unit) -> Result<Ids, Failure> {

@@ -69,24 +69,24 @@ fn existing_files_foreign_samples_and_missing_pieces_are_errors() {
     let mut listing = ids.pack(Packing::Concat);
     ids.export(&listing).unwrap();
     let exists = ids.export(&listing).unwrap_err();
-    assert!(exists.text.contains("back.bin exists"), "{exists}");
+    assert!(exists.text().contains("back.bin exists"), "{exists}");
     for ending in ["bin", "idx"] {
         fs::remove_file(ids.dir.path().join(format!("back.{ending}"))).unwrap();
     }
     let first = listing.shards.remove(0);
     let incomplete = ids.export(&listing).unwrap_err();
-    assert!(incomplete.text.contains("export the whole data set"), "{incomplete}");
+    assert!(incomplete.text().contains("export the whole data set"), "{incomplete}");
     let mut bytes = fs::read(&first.tar).unwrap();
     let at = bytes.windows(9).position(|w| w == b"documents").unwrap();
     bytes[at] = b'D';
     fs::write(&first.tar, bytes).unwrap();
     listing.shards.insert(0, first);
     let damaged = ids.export(&listing).unwrap_err();
-    assert_eq!(damaged.exit, Exit::BadData);
-    assert!(damaged.text.contains("does not have its checksum"), "{damaged}");
+    assert_eq!(damaged.exit(), Exit::BadData);
+    assert!(damaged.text().contains("does not have its checksum"), "{damaged}");
     let photos = ids.dir.path().join("photos.tar");
     fs::write(&photos, tarflume_fixtures::good_shard()).unwrap();
     let foreign = ids.export(&listing::open(&photos).unwrap()).unwrap_err();
-    assert!(foreign.text.contains("there is no part 'ids.npy'"), "{foreign}");
+    assert!(foreign.text().contains("there is no part 'ids.npy'"), "{foreign}");
     assert!(!files::exists(&ids.dir.path().join("back.bin")).unwrap());
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::*;
 
 fn documents(source: &Source) -> Result<Vec<String>, String> {
-    let mut opened = source.open().map_err(|e| e.text)?;
+    let mut opened = source.open().map_err(|e| e.text())?;
     let mut all = Vec::new();
     loop {
         let mut text = String::new();
@@ -15,7 +15,7 @@ fn documents(source: &Source) -> Result<Vec<String>, String> {
             Ok(Next::Text) => all.push(text),
             Ok(Next::End) => return Ok(all),
             Ok(Next::Bad { reason }) => return Err(reason),
-            Err(e) => return Err(e.text),
+            Err(e) => return Err(e.text()),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Folder {
         bytes: impl AsRef<[u8]>,
         reading: &Reading,
     ) -> Result<Vec<String>, String> {
-        let sources = list(&[self.file(name, bytes)], reading).map_err(|e| e.text)?;
+        let sources = list(&[self.file(name, bytes)], reading).map_err(|e| e.text())?;
         documents(&sources.all()[0])
     }
 }
@@ -232,7 +232,7 @@ fn what_a_folder_has_beside_text_is_counted() {
     assert_eq!((only.all().len(), only.notices().len()), (1, 0));
     folder.file("none/a.arrow", "");
     let error = list(&[folder.0.path().join("none")], &Reading::default()).unwrap_err();
-    assert!(error.text.contains("there are 1 .arrow"), "{error}");
+    assert!(error.text().contains("there are 1 .arrow"), "{error}");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
     assert_eq!(names, ["b.txt", "folder/secret.txt"]);
     fs::remove_file(at("texts/a.txt")).unwrap();
     let error = list(&[at("texts")], &Reading::default()).unwrap_err();
-    assert!(error.text.contains("name a link itself"), "{error}");
+    assert!(error.text().contains("name a link itself"), "{error}");
 }
 
 #[test]
@@ -285,9 +285,9 @@ fn folders_are_listed_in_the_order_of_bytes() {
     for (path, text) in
         [(root.join("x.jpg"), "read from .jsonl"), (root.join("none"), "no such file")]
     {
-        assert!(list(&[path], &Reading::default()).unwrap_err().text.contains(text));
+        assert!(list(&[path], &Reading::default()).unwrap_err().text().contains(text));
     }
     let empty = tempfile::tempdir().unwrap();
     let error = list(&[empty.path().to_path_buf()], &Reading::default()).unwrap_err();
-    assert!(error.text.contains("no file of text found"));
+    assert!(error.text().contains("no file of text found"));
 }

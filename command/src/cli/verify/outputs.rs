@@ -176,10 +176,8 @@ impl Outputs {
 
 /// Checks that a file of this kind can be written at a path: its folder exists and admits files.
 fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
-    let file = OutputFile::new(path, kind).map_err(|error| {
-        let failure = Failure::from(error);
-        Failure { text: format!("{option} {}", failure.text), ..failure }
-    })?;
+    let file = OutputFile::new(path, kind)
+        .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
     let folder = folder_of(path);
     if files::kind(folder)? != Some(Kind::Folder) {
         let text = format!(
@@ -264,7 +262,7 @@ pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
         return Exit::Problems;
     }
     let unchecked = if report.whole { Exit::Done } else { Exit::Usage };
-    failures.first().map_or(unchecked, |failure| failure.exit)
+    failures.first().map_or(unchecked, |failure| failure.exit())
 }
 
 #[cfg(test)]
@@ -290,7 +288,7 @@ mod tests {
         for (report, exit) in [(&problems, Exit::Problems), (&whole, Exit::Barred)] {
             let failures = outputs.write(report, true);
             assert_eq!(failures.len(), 1, "{failures:?}");
-            assert!(failures[0].text.contains("gone"), "{failures:?}");
+            assert!(failures[0].text().contains("gone"), "{failures:?}");
             assert_eq!(exit_of(report, &failures), exit);
             assert!(files::exists(&last).unwrap());
             std::fs::remove_file(&last).unwrap();

@@ -65,7 +65,7 @@ fn an_annotation_without_image_is_a_row_without_name() {
 
 #[test]
 fn a_file_that_is_not_coco_is_refused_with_the_reason() {
-    let refused = |text: &str| read(text).unwrap_err().text;
+    let refused = |text: &str| read(text).unwrap_err().text();
     assert!(refused("[]").contains("an object with 'images'"));
     assert!(refused("{}").contains("it has no 'images'"));
     assert!(refused(r#"{"images":[{"file_name":"a"}]}"#).contains("image 1 has no 'id'"));

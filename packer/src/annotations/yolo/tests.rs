@@ -69,6 +69,6 @@ fn a_folder_has_a_row_for_each_file_and_a_text_for_images_without() {
     assert_eq!(opened.without, empty.as_bytes());
     assert_eq!(opened.about.classes.unwrap().names, ["cat", "dog"]);
     write("c.txt", "2 0.5 0.5 1 1\n");
-    let refused = open().unwrap_err().text;
+    let refused = open().unwrap_err().text();
     assert!(refused.contains("c.txt: line 1: class 2, but there are 2 names"), "{refused}");
 }

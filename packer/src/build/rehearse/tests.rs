@@ -11,7 +11,7 @@ use super::rehearse;
 fn attempt(path: &Path, kind: &str, bytes: &[u8], what: impl Fn() -> String) {
     fs::write(path, bytes).expect("room for a small file");
     if let Err(failure) = rehearse(&format!("{kind}:{}", path.display())) {
-        let of_the_file = matches!(failure.exit, Exit::BadData | Exit::Usage);
+        let of_the_file = matches!(failure.exit(), Exit::BadData | Exit::Usage);
         assert!(of_the_file, "{}: {failure}", what());
     }
 }

@@ -19,11 +19,11 @@ fn infer_as(
     for (n, text) in samples.iter().enumerate() {
         let object = object(text.as_bytes(), JsonRules::Strict).unwrap();
         let place = || format!("'s{n}'");
-        add_all(&mut all, &object, n as u64, floats, &place).map_err(|failure| failure.text)?;
+        add_all(&mut all, &object, n as u64, floats, &place).map_err(|failure| failure.text())?;
     }
-    check_objects(&all).map_err(|failure| failure.text)?;
+    check_objects(&all).map_err(|failure| failure.text())?;
     let settle = |(name, seen): (String, Seen)| {
-        let kind = settled(&name, seen, numbers).map_err(|failure| failure.text)?;
+        let kind = settled(&name, seen, numbers).map_err(|failure| failure.text())?;
         Ok((name, kind))
     };
     all.into_iter().map(settle).collect()

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn only_folders_directly_above_count_and_all_files_have_the_same_names() {
         assert!(of(&["/a=1/data/x.parquet"]).unwrap().names().is_empty());
-        let refused = of(&["/d/a=1/x.parquet", "/d/b=1/y.parquet"]).unwrap_err().text;
+        let refused = of(&["/d/a=1/x.parquet", "/d/b=1/y.parquet"]).unwrap_err().text();
         assert!(refused.contains("different partitions, 'a' and 'b'"), "{refused}");
     }
 }

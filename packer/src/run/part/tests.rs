@@ -30,8 +30,8 @@ fn only_errors_that_every_machine_would_see_are_problems() {
             }
             Refused::Failure(failure) => {
                 assert!(!data, "{code}: {failure}");
-                assert!(matches!(failure.exit, Exit::TryAgain | Exit::Barred), "{code}");
-                assert!(failure.text.starts_with("/photos/a/b.jpg: cannot read: "), "{failure}");
+                assert!(matches!(failure.exit(), Exit::TryAgain | Exit::Barred), "{code}");
+                assert!(failure.text().starts_with("/photos/a/b.jpg: cannot read: "), "{failure}");
             }
         }
     }

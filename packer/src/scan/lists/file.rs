@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use tarflume_formats::files;
+use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 
 use super::inventory::{self, Inventory};
@@ -68,8 +69,7 @@ fn of_text(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {
 
 /// Adds the place in the list to a failure about a path.
 fn at_line(failure: Failure, list: &Path, number: u64) -> Failure {
-    let text = format!("{}: line {number}: {}", list.shown(), failure.text);
-    Failure { text, ..failure }
+    failure.after(message!("{}: line {number}: ", list.shown()))
 }
 
 fn of_inventory(list: &Path, take: &mut Take<'_>) -> Result<(), Failure> {

@@ -104,13 +104,13 @@ mod tests {
         let text = r#"{"sourceBucket": "b", "fileFormat": "CSV", "fileSchema": "Bucket, Key, Size",
                       "files": [{"key": "inv/b/all/data/x.csv.gz", "size": 1}]}"#;
         std::fs::write(&manifest, text).unwrap();
-        assert!(open(&manifest).unwrap_err().text.contains("x.csv.gz"));
+        assert!(open(&manifest).unwrap_err().text().contains("x.csv.gz"));
         std::fs::write(at("data/x.csv.gz"), b"").unwrap();
         let found = open(&manifest).unwrap();
         assert_eq!(found.columns.unwrap(), ["bucket", "key", "size"]);
         assert!(found.files[0].ends_with("../data/x.csv.gz"), "{:?}", found.files);
         std::fs::write(&manifest, text.replace("CSV", "ORC")).unwrap();
-        assert!(open(&manifest).unwrap_err().text.contains("ORC"));
+        assert!(open(&manifest).unwrap_err().text().contains("ORC"));
     }
 
     #[test]

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(of(&["photos"], "./photos/c.jpg"), found(0, "c.jpg"));
         assert_eq!(of(&["/data"], "cats/c.jpg"), found(0, "cats/c.jpg"));
         let mut places = Places::new(&["/a".into(), "/b".into()]).unwrap();
-        assert!(places.of(b"c.jpg", false).unwrap_err().text.contains("one SRC"));
+        assert!(places.of(b"c.jpg", false).unwrap_err().text().contains("one SRC"));
         let mut places = Places::new(&["/a".into()]).unwrap();
         assert!(places.of(b"/a/../c.jpg", false).is_err());
     }

@@ -72,8 +72,9 @@ fn rows_have_the_types_of_the_file() {
 fn columns_of_bytes_and_infinite_numbers_are_refused_by_name() {
     let ids = || Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef;
     let bytes = Arc::new(BinaryArray::from(vec![&b"x"[..], &b"y"[..]]));
-    let refused =
-        |path: &PathBuf| Survey::of(path, &TableOptions::default(), &Stop::new()).unwrap_err().text;
+    let refused = |path: &PathBuf| {
+        Survey::of(path, &TableOptions::default(), &Stop::new()).unwrap_err().text()
+    };
     let (_folder, path) = written("t.parquet", vec![("id", ids()), ("raw", bytes)]);
     assert!(refused(&path).contains("column 'raw' has bytes"), "{}", refused(&path));
     for (number, word) in [(f32::INFINITY, "Infinity"), (f32::NAN, "NaN")] {
@@ -106,9 +107,9 @@ fn texts_of_a_column_are_read_row_by_row() {
     assert!(column.next(3, &mut text).unwrap() && column.next(3, &mut text).unwrap());
     assert!(column.next(3, &mut text).unwrap() && !column.next(3, &mut text).unwrap());
     assert_eq!(text, "> one");
-    let long = TextColumn::open(&path, "body").unwrap().next(2, &mut text).unwrap_err().text;
+    let long = TextColumn::open(&path, "body").unwrap().next(2, &mut text).unwrap_err().text();
     assert!(long.contains("row 1: column 'body': the text is longer"), "{long}");
-    let refused = |name: &str| TextColumn::open(&path, name).unwrap_err().text;
+    let refused = |name: &str| TextColumn::open(&path, name).unwrap_err().text();
     assert!(refused("text").contains("no column 'text'; the columns are 'n', 'body'; give"));
     assert!(refused("n").contains("column 'n' is Int64, and not text"), "{}", refused("n"));
 }

@@ -45,8 +45,8 @@ fn bad_documents_are_left_out_within_the_budget_and_keep_their_numbers() {
     for (budget, text) in [(0, "a.jsonl: line 2 (byte 14): "), (1, "a.jsonl: line 4 (byte 40): ")] {
         let request = Request { bad_budget: budget, ..place.request(Arc::default(), "out") };
         let error = run(&request).unwrap_err();
-        assert!(error.exit == Exit::BadData && error.text.contains(text), "{error}");
-        assert!(error.text.contains("--bad-budget"), "{error}");
+        assert!(error.exit() == Exit::BadData && error.text().contains(text), "{error}");
+        assert!(error.text().contains("--bad-budget"), "{error}");
     }
     let request = Request { bad_budget: 2, ..place.request(Arc::default(), "out") };
     run(&request).unwrap();

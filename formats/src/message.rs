@@ -1,0 +1,232 @@
+//! `Message`: a sentence for a user whose settings and commands are data, so that each face writes them its own way.
+//!
+//! A message is a list of pieces: words, which include the values of a user, and what is written otherwise in a shell, in
+//! Python and in Rust. Words are written as they are. No text is searched, so a path such as `/data/my --force data`
+//! stays what it is.
+
+mod call;
+mod names;
+mod quote;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::fmt;
+
+pub use call::{Call, Task};
+pub use names::Name;
+pub use quote::{python_text, shell_text};
+pub use setting::{Setting, Value};
+
+/// Where a message is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Face {
+    /// The program `pack`: options and commands.
+    Command,
+    /// The Python package: keywords and calls of functions.
+    Python,
+    /// The crates: setters of builders.
+    Rust,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// Text that is the same everywhere.
+    Words(String),
+    /// The name of a setting, or a setting with its value.
+    Setting(Setting),
+    /// A task of the program, with its arguments.
+    Call(Call),
+    /// Text with settings in the words of the command; only the rooms that make no typed messages yet use it.
+    Untyped(String),
+}
+
+/// A sentence about what happened and what to do.
+///
+/// ```
+/// use tarflume_formats::message;
+/// use tarflume_formats::message::{Face, Name};
+///
+/// let path = "/data/my --force data";
+/// let message = message!("{path}: it exists; replace it with {force}"; force = Name::Force.on());
+/// assert_eq!(message.in_face(Face::Command), "/data/my --force data: it exists; replace it with --force");
+/// assert_eq!(message.in_face(Face::Python), "/data/my --force data: it exists; replace it with force=True");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Message(Vec<Piece>);
+
+impl Message {
+    /// Creates a message of words alone.
+    pub fn words(text: impl Into<String>) -> Message {
+        Message(vec![Piece::Words(text.into())])
+    }
+
+    /// Returns the pieces in order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.0
+    }
+
+    /// Returns the settings that the message names, in order.
+    pub fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Setting(setting) => Some(setting),
+            _ => None,
+        })
+    }
+
+    /// Returns the tasks that the message names, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Returns the message as one face writes it. Control characters and the secrets of URLs stay in it: see
+    /// [`crate::shown::message`].
+    pub fn in_face(&self, face: Face) -> String {
+        self.with_untyped(face, str::to_string)
+    }
+
+    /// As [`Message::in_face`]; `reworded` writes the text of untyped pieces.
+    pub fn with_untyped(&self, face: Face, reworded: impl Fn(&str) -> String) -> String {
+        let written = self.0.iter().map(|piece| match piece {
+            Piece::Words(text) => text.clone(),
+            Piece::Setting(setting) => setting.in_face(face),
+            Piece::Call(call) => call.in_face(face),
+            Piece::Untyped(text) => reworded(text),
+        });
+        written.collect()
+    }
+
+    /// Changes all words by `reworded`.
+    pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
+        for piece in &mut self.0 {
+            if let Piece::Words(text) | Piece::Untyped(text) = piece {
+                *text = reworded(text);
+            }
+        }
+    }
+
+    /// Appends another message or piece.
+    pub fn push(&mut self, part: impl Into<Message>) {
+        for piece in part.into().0 {
+            match (self.0.last_mut(), piece) {
+                (Some(Piece::Words(before)), Piece::Words(text)) => before.push_str(&text),
+                (_, piece) => self.0.push(piece),
+            }
+        }
+    }
+}
+
+/// Text in the words of the command, as the rooms write it that make no typed messages yet.
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message(vec![Piece::Untyped(text)])
+    }
+}
+
+/// As for `String`.
+impl From<&str> for Message {
+    fn from(text: &str) -> Message {
+        text.to_string().into()
+    }
+}
+
+impl From<&Message> for Message {
+    fn from(message: &Message) -> Message {
+        message.clone()
+    }
+}
+
+impl From<Setting> for Message {
+    fn from(setting: Setting) -> Message {
+        Message(vec![Piece::Setting(setting)])
+    }
+}
+
+/// The name of the setting, without a value.
+impl From<Name> for Message {
+    fn from(name: Name) -> Message {
+        Setting::from(name).into()
+    }
+}
+
+impl From<Call> for Message {
+    fn from(call: Call) -> Message {
+        Message(vec![Piece::Call(call)])
+    }
+}
+
+/// Writes the message as the command does.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.in_face(Face::Command))
+    }
+}
+
+/// The message that [`message!`](crate::message!) writes, piece by piece.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Writing(RefCell<Message>);
+
+impl Writing {
+    /// Returns what adds `part` to the message where it is displayed.
+    pub fn part(&self, part: impl Into<Message>) -> Part<'_> {
+        Part { writing: self, message: part.into() }
+    }
+
+    /// Returns the message of formatted arguments that display parts of it.
+    pub fn finished(&self, arguments: fmt::Arguments<'_>) -> Message {
+        let mut sink = self;
+        fmt::write(&mut sink, arguments).expect("a message is written to memory");
+        self.0.take()
+    }
+}
+
+impl fmt::Write for &Writing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.borrow_mut().push(Message::words(text));
+        Ok(())
+    }
+}
+
+/// A part of a message that is being written.
+#[doc(hidden)]
+pub struct Part<'w> {
+    writing: &'w Writing,
+    message: Message,
+}
+
+impl fmt::Display for Part<'_> {
+    /// Adds the part as data; nothing is written to the formatter, which has written all words before it.
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.writing.0.borrow_mut().push(&self.message);
+        Ok(())
+    }
+}
+
+/// Makes a [`Message`](crate::message::Message) as `format!` makes a `String`: arguments before the semicolon are words,
+/// those behind it, each with a name, are parts: settings, tasks, other messages.
+///
+/// ```
+/// use tarflume_formats::message;
+/// use tarflume_formats::message::Name;
+///
+/// let samples = 3;
+/// let text = message!("{shards}, but there are only {samples} samples"; shards = Name::Shards.is(100));
+/// assert_eq!(text.to_string(), "--shards 100, but there are only 3 samples");
+/// ```
+#[macro_export]
+macro_rules! message {
+    ($format:literal $(, $value:expr)* ; $($name:ident = $part:expr),+ $(,)?) => {{
+        let writing = $crate::message::Writing::default();
+        writing.finished(format_args!($format $(, $value)*, $($name = writing.part($part)),+))
+    }};
+    ($format:literal $(, $value:expr)* $(,)?) => {
+        $crate::message::Message::words(format!($format $(, $value)*))
+    };
+}

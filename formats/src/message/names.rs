@@ -1,0 +1,133 @@
+//! `Name`: the settings that messages name, each with its option, its keyword and its setter. The one table of them.
+
+/// How the three faces write a name.
+pub(super) struct Spelling {
+    /// The option of the command, with its dashes.
+    pub(super) option: &'static str,
+    /// The keyword of Python.
+    pub(super) keyword: &'static str,
+    /// The setter of a builder in Rust; of a loader's settings alone.
+    pub(super) setter: Option<&'static str>,
+}
+
+macro_rules! names {
+    ($($name:ident $option:literal $keyword:literal $($setter:literal)?;)*) => {
+        /// The name of a setting: `Name::ShardSize` is `--shard-size` and `shard_size=`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[expect(missing_docs, reason = "`pack --help` has them, word for word")]
+        pub enum Name {
+            $($name,)*
+        }
+
+        impl Name {
+            /// All names.
+            pub const ALL: &[Name] = &[$(Name::$name),*];
+
+            pub(super) fn spelling(self) -> Spelling {
+                match self {
+                    $(Name::$name => Spelling {
+                        option: $option,
+                        keyword: $keyword,
+                        setter: [$(Some($setter),)? None][0],
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    AcceptEdits "--accept-edits" "accept_edits";
+    AllowMissingEnd "--allow-missing-end" "allow_missing_end";
+    BadBudget "--bad-budget" "bad_budget";
+    Cache "--cache" "cache";
+    Check "--check" "check";
+    Class "--class" "class";
+    Classes "--classes" "classes";
+    Coco "--coco" "coco";
+    Columns "--columns" "columns";
+    Compress "--compress" "compress";
+    Dedupe "--dedupe" "dedupe";
+    Drop "--drop" "drop";
+    DType "--dtype" "dtype";
+    Encodings "--as" "encodings";
+    EntryPoints "--entry-points" "entry_points";
+    Eos "--eos" "eos";
+    Exclude "--exclude" "exclude";
+    Export "--export" "export";
+    ExtByContent "--ext-by-content" "ext_by_content";
+    ExtMap "--ext-map" "ext_map";
+    Files "--files" "files";
+    FollowLinks "--follow-links" "follow_links";
+    Force "--force" "force";
+    Fresh "--fresh" "fresh";
+    FromScans "--from-scans" "from_scans";
+    IgnoreZeros "--ignore-zeros" "ignore_zeros" ".ignore_zeros()";
+    Jobs "--jobs" "jobs";
+    Join "--join" "join";
+    Json "--json" "json";
+    JsonRules "--json-rules" "json_rules";
+    KeepEmpty "--keep-empty" "keep_empty";
+    KeyBy "--key-by" "key_by";
+    Keys "--keys" "keys";
+    Label "--label" "label";
+    Length "--length" "length";
+    Level "--level" "level";
+    Limit "--limit" "limit";
+    MaxSize "--max-size" "max_size";
+    Names "--names" "names";
+    NoEntryPoints "--no-entry-points" "entry_points";
+    Numbers "--numbers" "numbers";
+    OnProblem "--on-problem" "on_problem";
+    Out "-o" "out";
+    Pad "--pad" "pad";
+    Pair "--pair" "pair";
+    Parts "--parts" "parts";
+    PerLine "--per-line" "per_line";
+    Prefix "--prefix" "prefix";
+    Rename "--rename" "rename";
+    Require "--require" "require";
+    RequireChecksums "--require-checksums" "require_checksums";
+    Schema "--schema" "schema";
+    ShardSamples "--shard-samples" "shard_samples";
+    ShardSize "--shard-size" "shard_size";
+    Shards "--shards" "shards";
+    SingleWriter "--single-writer" "single_writer";
+    Source "--source" "source";
+    SpecialTokens "--special-tokens" "special_tokens";
+    Split "--split" "split";
+    SplitBy "--split-by" "split_by";
+    SplitSpecialTokens "--split-special-tokens" "split_special_tokens";
+    Stratify "--stratify" "stratify";
+    Subtree "--subtree" "subtree";
+    TextField "--text-field" "text_field";
+    TextPart "--text-part" "text_part";
+    To "--to" "to";
+    Tokenizer "--tokenizer" "tokenizer";
+    Unit "--unit" "unit";
+    Vocabulary "--vocabulary" "vocabulary";
+    Voc "--voc" "voc";
+    Where "--where" "where";
+    Window "--window" "window";
+    WriteExpect "--write-expect" "write_expect";
+    Yolo "--yolo" "yolo";
+    YoloNames "--yolo-names" "yolo_names";
+    // Of a loader.
+    Batch "--batch" "batch_size" ".batch()";
+    MemoryLimit "--memory" "memory_limit" ".memory_limit()";
+    Prefetch "--prefetch" "prefetch" ".prefetch()";
+    Threads "--jobs" "num_threads" ".threads()";
+}
+
+impl Name {
+    /// Returns the option of the command: `--shard-size`.
+    pub fn option(self) -> &'static str {
+        self.spelling().option
+    }
+
+    /// Returns the keyword of Python: `shard_size`.
+    pub fn keyword(self) -> &'static str {
+        self.spelling().keyword
+    }
+}
