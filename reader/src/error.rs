@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_missing_manifest_is_an_error_of_the_data() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = formats::read_manifest(&folder.path().join("dataset.json"));
+        let missing = formats::read_manifest(folder.path().join("dataset.json"));
         let missing = missing.unwrap_err();
         assert!(missing.text().contains("there is no manifest here"), "{missing}");
         assert_eq!(missing.io_error().unwrap().raw_os_error(), Some(2));

@@ -292,8 +292,8 @@ mod tests {
             .into();
         kept.sort();
         assert_eq!(left, kept);
-        running.publish_over(&dir.path().join("a.tar")).unwrap();
-        sweep(&dir.path().join("none")).unwrap();
+        running.publish_over(dir.path().join("a.tar")).unwrap();
+        sweep(dir.path().join("none")).unwrap();
     }
 
     #[test]
