@@ -29,7 +29,7 @@ fn values(place: &Place, set: &str) -> Vec<String> {
     let mut text = Vec::new();
     for shard in place.manifest(set)["shards"].as_array().unwrap() {
         let name = shard["name"].as_str().unwrap().replace(".tar.zst", ".tar");
-        let index = Index::open(&place.at(format!("{set}/{}", name.replace(".tar", ".index"))));
+        let index = Index::open(place.at(format!("{set}/{}", name.replace(".tar", ".index"))));
         let index = index.unwrap();
         for row in 0..index.samples() {
             let mut line = String::from_utf8(index.key(row).unwrap().to_vec()).unwrap();

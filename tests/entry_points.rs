@@ -36,7 +36,7 @@ fn info(place: &Place, set: &str) -> Value {
 }
 
 fn sidecar(place: &Place, tar: &str) -> Vec<u8> {
-    fs::read(index_path(&place.at(tar))).unwrap()
+    fs::read(index_path(place.at(tar))).unwrap()
 }
 
 /// The bytes of both sections.
@@ -260,7 +260,7 @@ fn forge(change: impl FnOnce(&mut Vec<u8>)) -> Place {
     let place = Place::new();
     place.pair("photos/a").pair("photos/b").pair("photos/c");
     place.pack("build photos -o out").succeeds();
-    let path = index_path(&place.at(format!("out/{SHARD}")));
+    let path = index_path(place.at(format!("out/{SHARD}")));
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
     sum_again(&mut bytes);

@@ -155,7 +155,7 @@ fn a_report_of_a_training_run_excludes_its_bad_samples_from_the_next_build() {
             .build()
             .unwrap();
         let samples: usize = loader.epoch(0).map(|batch| batch.unwrap().len()).sum();
-        loader.write_bad_samples(&place.at(list)).unwrap();
+        loader.write_bad_samples(place.at(list)).unwrap();
         (samples, loader.bad_samples().len())
     };
     assert_eq!(bad_in("out", "bad.jsonl"), (12, 2));

@@ -24,7 +24,7 @@ fn photos() -> Place {
 }
 
 fn sidecar(place: &Place, tar: &str) -> Vec<u8> {
-    fs::read(index_path(&place.at(tar))).unwrap()
+    fs::read(index_path(place.at(tar))).unwrap()
 }
 
 /// A number of some bits, as entry points have them.
@@ -115,7 +115,7 @@ fn every_way_to_a_sidecar_gives_the_same_checksums() {
 
 /// Changes the sidecar of a shard, and corrects its checksums.
 fn forge(place: &Place, change: impl FnOnce(&mut Vec<u8>)) {
-    let path = index_path(&place.at("out").join(SHARD));
+    let path = index_path(place.at("out").join(SHARD));
     let mut bytes = fs::read(&path).unwrap();
     change(&mut bytes);
     sum_again(&mut bytes);

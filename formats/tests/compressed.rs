@@ -58,7 +58,7 @@ fn write(folder: &Path, name: &str, level: Option<i32>, streamed: usize, samples
         }
     }
     let entry = writer.finish().unwrap().publish(folder, name, Durability::Cached).unwrap();
-    let index = Index::open(&index_path(&folder.join(name))).unwrap();
+    let index = Index::open(index_path(folder.join(name))).unwrap();
     assert_eq!(entry.bytes, fs::metadata(folder.join(name)).unwrap().len());
     assert_eq!(index.tar().length, entry.bytes);
     index.check().unwrap();
@@ -158,7 +158,7 @@ fn small_samples_share_frames_and_a_large_part_has_several() {
     put(&mut writer, "mp4", &noise(20 << 20, 5), 1 << 20);
     writer.commit(None).unwrap();
     writer.finish().unwrap().publish(dir.path(), "a.tar.zst", Durability::Cached).unwrap();
-    let index = Index::open(&dir.path().join("a.index")).unwrap();
+    let index = Index::open(dir.path().join("a.index")).unwrap();
     let found = frames(&index);
     assert!(found.len() < 60, "{}", found.len());
     assert!(found.iter().all(|frame| frame.data.end - frame.data.start <= 8 << 20));

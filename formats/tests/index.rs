@@ -193,7 +193,7 @@ fn a_file_is_refused_with_its_path() {
         let error = Index::open(&path).unwrap_err();
         assert_eq!((error.kind(), error.place().path.as_deref()), (kind, Some(&*path)));
     }
-    let missing = Index::open(&dir.path().join("none")).unwrap_err();
+    let missing = Index::open(dir.path().join("none")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Io);
 }
 

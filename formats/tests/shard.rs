@@ -328,7 +328,7 @@ fn the_same_tar_is_left_and_another_one_replaced() {
         assert_eq!(fs::metadata(&path).unwrap().ino() == before.ino(), same);
     }
     let tar_digest = digest_of(&path).unwrap();
-    assert_eq!(Index::open(&index_path(&path)).unwrap().tar().digest, Some(tar_digest));
+    assert_eq!(Index::open(index_path(&path)).unwrap().tar().digest, Some(tar_digest));
     assert_eq!(files_in(dir.path()), ["s.index", "s.tar"]);
 }
 

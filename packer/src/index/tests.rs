@@ -46,7 +46,7 @@ fn a_sidecar_made_by_index_equals_that_of_packing() {
         shard.commit(dimensions).unwrap();
     }
     shard.finish().unwrap().publish(dir.path(), "a.tar", Durability::Cached).unwrap();
-    let sidecar = index_path(&dir.path().join("a.tar"));
+    let sidecar = index_path(dir.path().join("a.tar"));
     let written = fs::read(&sidecar).unwrap();
     fs::remove_file(&sidecar).unwrap();
     run(&dir.path().join("a.tar"), &everything());
@@ -215,7 +215,7 @@ fn a_missing_end_marker_can_be_allowed() {
     let made = done.tars[0].result.as_ref().unwrap();
     assert_eq!((made.entry.samples, made.warnings.len()), (3, 1));
     assert_eq!(
-        Index::open(&index_path(&tar)).unwrap().tar().length,
+        Index::open(index_path(&tar)).unwrap().tar().length,
         fs::metadata(&tar).unwrap().len()
     );
 }

@@ -208,7 +208,7 @@ fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
     let (mut found, mut text) = (Vec::new(), Vec::new());
     for shard in &merged.shards {
         let index =
-            tarflume_formats::Index::open(&tarflume_formats::index_path(&both.join(&shard.name)))
+            tarflume_formats::Index::open(tarflume_formats::index_path(both.join(&shard.name)))
                 .unwrap();
         for row in 0..index.samples() {
             for column in 0..2 {

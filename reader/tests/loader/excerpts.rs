@@ -279,7 +279,7 @@ fn false_strips_change_no_row() {
 
 /// Changes every 5,000th byte of some parts.
 fn damage(folder: &Path) {
-    let index = tarflume_formats::Index::open(&folder.join("0.index")).unwrap();
+    let index = tarflume_formats::Index::open(folder.join("0.index")).unwrap();
     let tar = File::options().read(true).write(true).open(folder.join("0.tar")).unwrap();
     for sample in index.iter().step_by(3) {
         let jpg = sample.unwrap().parts().nth(1).unwrap().unwrap();

@@ -83,7 +83,7 @@ impl Place {
         let found = |path: &Path| fs::metadata(path).unwrap();
         loop {
             change(&self.tar());
-            if may_be_newer(&found(&self.tar()), &found(&index_path(&self.tar()))) {
+            if may_be_newer(&found(&self.tar()), &found(&index_path(self.tar()))) {
                 return;
             }
         }

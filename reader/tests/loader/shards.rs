@@ -129,7 +129,7 @@ fn a_sidecar_that_is_cut_is_an_error() {
     for part in [0, 1, 2, 3] {
         for on_bad in [OnBad::Error, OnBad::Skip] {
             let shards = Shards::of(&[SAMPLES]);
-            let (shard, sidecar) = (shards.shard(0), index_path(&shards.shard(0)));
+            let (shard, sidecar) = (shards.shard(0), index_path(shards.shard(0)));
             let length = fs::metadata(&sidecar).unwrap().len() / 4 * part;
             let loader = loader(&shards, SourceKind::File).on_bad(on_bad).bad_budget(20);
             let loader = loader.build().unwrap();
@@ -158,13 +158,13 @@ fn invalid_shards_are_errors_before_anything_is_read() {
     fs::remove_file(shards.shard(1)).unwrap();
     refused("shard");
     fs::write(shards.shard(1), &tar).unwrap();
-    let sidecar = fs::read(index_path(&shards.shard(1))).unwrap();
-    File::create(index_path(&shards.shard(1))).unwrap();
+    let sidecar = fs::read(index_path(shards.shard(1))).unwrap();
+    File::create(index_path(shards.shard(1))).unwrap();
     refused("");
     for at in (0..sidecar.len()).step_by(7) {
         let mut spoilt = sidecar.clone();
         spoilt[at] ^= 0x10;
-        fs::write(index_path(&shards.shard(1)), spoilt).unwrap();
+        fs::write(index_path(shards.shard(1)), spoilt).unwrap();
         let built = shards.loader().verify(Verify::All).build();
         let error = built.and_then(|loader| crate::loader::truth::batches(&loader, 0).map(drop));
         // Some bytes are gaps that nothing depends on: then all rows were right.
@@ -172,6 +172,6 @@ fn invalid_shards_are_errors_before_anything_is_read() {
             names(&error, &shards.shard(1));
         }
     }
-    fs::remove_file(index_path(&shards.shard(1))).unwrap();
+    fs::remove_file(index_path(shards.shard(1))).unwrap();
     refused("no sidecar");
 }

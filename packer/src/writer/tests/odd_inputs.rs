@@ -130,7 +130,7 @@ fn promised(options: &Options) -> Vec<Level> {
 fn keys_of(folder: &Path, manifest: &Manifest) -> BTreeSet<Vec<u8>> {
     let mut keys = BTreeSet::new();
     for shard in &manifest.shards {
-        let index = Index::open(&index_path(&folder.join(&shard.name))).unwrap();
+        let index = Index::open(index_path(folder.join(&shard.name))).unwrap();
         keys.extend((0..index.samples()).map(|row| index.key(row).unwrap().to_vec()));
     }
     keys
