@@ -64,7 +64,7 @@ fn writing(samples: Vec<(String, Vec<u8>, Vec<u8>)>) -> Result<(), Box<dyn Error
 }
 
 #[rustfmt::skip]
-#[allow(dead_code, unused_variables)]
+#[allow(dead_code, unused_variables, clippy::print_stdout)]
 fn configuration() -> Result<(), Box<dyn Error>> {
     #[derive(serde::Deserialize)]
     struct Training { shards: tarflume::Shards, shuffle: String, on_bad: tarflume::OnBad, memory: tarflume::Size }
