@@ -142,5 +142,5 @@ fn rust_blocks_of_pages_are_compiled() {
         assert_eq!(other.len(), expected, "{text}");
         found += all.len() - other.len();
     }
-    assert_eq!(found, 5);
+    assert_eq!(found, 6);
 }

@@ -61,7 +61,7 @@ const READER_IN_PACKER: [&str; 10] = [
     "packer/src/braces.rs",
     "packer/src/check/image.rs",
     "packer/src/dedupe",
-    "packer/src/failure.rs",
+    "packer/src/failure",
     "packer/src/gzip.rs",
     "packer/src/listing.rs",
     "packer/src/pictures/decode.rs",

@@ -1,6 +1,8 @@
 //! `Call`: a task that a message advises, as a command of a shell or a call of Python.
 
-use super::{Face, Setting, Value, python_text, shell_text};
+use super::Face;
+use super::quote::{python_text, shell_text};
+use super::setting::{Setting, Value};
 
 macro_rules! tasks {
     ($($task:ident $command:literal $($function:literal)?;)*) => {

@@ -1,6 +1,8 @@
 //! `Setting`: a setting that a message names or advises, as an option, a keyword or a setter.
 
-use super::{Face, Name, python_text, shell_text};
+use super::Face;
+use super::names::Name;
+use super::quote::{python_text, shell_text};
 
 /// The value of a setting in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
