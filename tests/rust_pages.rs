@@ -71,35 +71,54 @@ fn packing() -> Result<(), Box<dyn Error>> {
     use tarflume_packer::build::BuildOptions;
     use tarflume_packer::session::{Build, Finalized, Planned, StoreOutcome};
 
-    let request = BuildOptions::new(vec!["photos/".into()], "shards/".into()).request()?;
-    let build = Build::new(request);
+    let options = BuildOptions::new(vec!["photos/".into()], "shards/".into());
+    let build = Build::new(options.request()?); // or Build::in_bucket(..), for a store
+    // It scans and plans, and refuses before anything is written.
     match build.plan()? {
         Planned::Ready(planned) => {
             println!("{} samples", planned.foot().samples);
+            // The plan is stored where all machines see it.
             if let StoreOutcome::Ready(stored) = planned.store()? {
-                match stored.run()?.finalize()? {
-                    Finalized::Published(done) => println!("{} shards", done.manifest.shards.len()),
-                    Finalized::Refused(ran) => eprintln!("{} samples have problems", ran.problems.len()),
+                let packed = stored.run()?;
+                match packed.finalize()? {
+                    Finalized::Published(done) => {
+                        println!("{} shards", done.manifest.shards.len());
+                    }
+                    Finalized::Refused(ran) => {
+                        eprintln!("{} samples have problems", ran.problems.len());
+                    }
                 }
             }
         }
-        Planned::Refused(refused) => eprintln!("{} problems", refused.scanned().problems.len()),
+        Planned::Refused(refused) => {
+            eprintln!("{} problems", refused.scanned().problems.len());
+        }
+        // There is nothing to pack.
         Planned::Published { .. } | Planned::Nothing { .. } | Planned::Dry(_) => {}
     }
     Ok(())
 }
 
 #[rustfmt::skip]
-#[allow(dead_code, unused_variables, clippy::print_stdout)]
+#[allow(dead_code, unused_variables)]
 fn configuration() -> Result<(), Box<dyn Error>> {
     #[derive(serde::Deserialize)]
-    struct Training { shards: tarflume::Shards, shuffle: String, on_bad: tarflume::OnBad, memory: tarflume::Size }
+    struct Training {
+        shards: tarflume::Shards,
+        shuffle: String,
+        on_bad: tarflume::OnBad,
+        memory: tarflume::Size,
+    }
 
-    let training: Training =
-        serde_json::from_str(r#"{"shards": "shards/", "shuffle": "full, seed 42", "on_bad": "skip", "memory": "4GiB"}"#)?;
-    let loader = Loader::builder(training.shards).shuffle(training.shuffle.parse()?).on_bad(training.on_bad)
-        .memory_limit(training.memory).build()?;
-    println!("{}", serde_json::to_string(&loader.stats())?);
+    let text = r#"{"shards": "shards/", "shuffle": "full, seed 42",
+                   "on_bad": "skip", "memory": "4GiB"}"#;
+    let training: Training = serde_json::from_str(text)?;
+    let loader = Loader::builder(training.shards)
+        .shuffle(training.shuffle.parse()?)
+        .on_bad(training.on_bad)
+        .memory_limit(training.memory)
+        .build()?;
+    let stats = serde_json::to_string(&loader.stats())?;
     Ok(())
 }
 

@@ -102,11 +102,13 @@ impl Message {
         written.collect()
     }
 
-    /// Changes all words by `reworded`.
+    /// Changes all words, the texts of settings and what calls work on by `reworded`.
     pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
         for piece in &mut self.0 {
-            if let Piece::Words(text) | Piece::Untyped(text) = piece {
-                *text = reworded(text);
+            match piece {
+                Piece::Words(text) | Piece::Untyped(text) => *text = reworded(text),
+                Piece::Setting(setting) => setting.reword(&reworded),
+                Piece::Call(call) => call.reword(&reworded),
             }
         }
     }

@@ -138,10 +138,13 @@ impl Failure {
         self
     }
 
-    /// Returns the same failure with its words changed by `reworded`.
+    /// Returns the same failure with the words of its message and of its remedies changed by `reworded`.
     #[must_use]
     pub fn reworded(mut self, reworded: impl Fn(&str) -> String) -> Failure {
-        self.0.message.reword(reworded);
+        self.0.message.reword(&reworded);
+        for remedy in &mut self.0.remedies {
+            remedy.reword(&reworded);
+        }
         self
     }
 

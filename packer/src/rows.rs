@@ -211,7 +211,7 @@ fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>
 #[cfg(not(all(feature = "tables", feature = "hdf5")))]
 fn lacking(kind: &str) -> String {
     let feature = if kind == "parquet" { "tables" } else { kind };
-    Failure::not_built(kind, feature).text
+    Failure::not_built(kind, feature).text()
 }
 
 /// Returns the roots of the plan: the files of the sources, and the folders of tables that name

@@ -203,7 +203,7 @@ pub(crate) fn open(path: &Path, options: &TableOptions) -> Result<Box<dyn TableR
 /// Returns the error for a Parquet file in a program that was compiled without it.
 #[cfg(not(feature = "tables"))]
 pub(crate) fn no_parquet(path: &Path) -> Failure {
-    Failure::not_built(&path.shown().to_string(), "tables")
+    Failure::not_built(path.shown().to_string(), "tables")
 }
 
 /// Returns true if the table has a column with the names of files, as image folders have it:

@@ -100,6 +100,17 @@ impl Call {
         Call { task, settings: Vec::new(), on: Vec::new(), out: None }
     }
 
+    pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
+        for setting in &mut self.settings {
+            setting.reword(reworded);
+        }
+        for place in self.on.iter_mut().chain(&mut self.out) {
+            if let Place::Given(text) = place {
+                *text = reworded(text);
+            }
+        }
+    }
+
     /// Adds a setting.
     #[must_use]
     pub fn with(mut self, setting: impl Into<Setting>) -> Call {

@@ -74,6 +74,25 @@ impl From<Name> for Setting {
     }
 }
 
+impl Setting {
+    pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
+        match &mut self.value {
+            Value::Text(text) => *text = reworded(text),
+            Value::AnyOf(texts) | Value::Either(texts) => {
+                for text in texts {
+                    *text = reworded(text);
+                }
+            }
+            Value::Pairs(pairs) => {
+                for pair in pairs {
+                    pair.text = reworded(&pair.text);
+                }
+            }
+            Value::Unsaid | Value::On | Value::Number(_) | Value::Stand(_) => {}
+        }
+    }
+}
+
 impl Name {
     /// Returns the setting with a value.
     pub fn is(self, value: impl Into<Value>) -> Setting {

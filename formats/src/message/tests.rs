@@ -129,3 +129,13 @@ fn an_option_differs_from_its_keyword_in_its_dashes_unless_listed() {
         assert_eq!(derived == name.keyword(), !listed.contains(&name), "{name:?}");
     }
 }
+
+#[test]
+fn reworded_messages_change_what_they_name() {
+    let call = Call::of(Task::Index).with(Name::Exclude.is("/tmp/x/a")).on("/tmp/x");
+    let mut told = message!("/tmp/x/a.tar: `{call}`, or {exclude}"; call = call, exclude = Name::Exclude.is("/tmp/x/b"));
+    told.reword(|text| text.replace("/tmp/x", "s3://set"));
+    let text =
+        "s3://set/a.tar: `pack index --exclude s3://set/a s3://set`, or --exclude s3://set/b";
+    assert_eq!(told.in_face(Face::Command), text);
+}
