@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// The error of a text that is none of the words of an option.
+/// The error of parsing an option: the text is not one of its words.
 ///
 /// ```
 /// use tarflume_formats::index::ValueType;

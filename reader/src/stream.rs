@@ -331,7 +331,7 @@ impl Stream {
             Shuffle::None | Shuffle::Shards { .. } => None,
             Shuffle::Buffer { size, .. } => Some((size, key(b"streambf"))),
             Shuffle::Blocks { .. } => return Err(self.refuse(Refusal::BlockShuffle)),
-            // A shuffle that is none of the above needs to find samples.
+            // All other shuffles read samples in an order that a stream cannot follow.
             _ => return Err(self.refuse(Refusal::FullShuffle)),
         };
         let permutation = Permutation::new(count as u64, key(b"streamsh"));

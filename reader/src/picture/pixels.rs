@@ -66,7 +66,8 @@ pub(crate) struct Wanted {
 }
 
 /// The type of samples.
-#[cfg_attr(not(feature = "_image"), allow(dead_code))] // JPEG and GIF have bytes alone
+// Only formats of the crate `image` have samples of more than 8 bits.
+#[cfg_attr(not(feature = "_image"), allow(dead_code))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Depth {
     #[default]

@@ -214,7 +214,7 @@ impl Decode for Twice {
     }
 }
 
-/// A decoder around [`Twice`] with words of its own.
+/// A decoder that calls [`Twice`] and wraps its errors.
 struct InOwnWords;
 
 impl Decode for InOwnWords {

@@ -294,7 +294,7 @@ fn every_schedule_of_a_ring_is_right() {
 }
 
 #[test]
-#[ignore = "most of the states: make faults"]
+#[ignore = "explores the most states: make faults runs it"]
 fn every_schedule_of_two_streams_and_of_a_larger_ring_is_right() {
     every_schedule_is_right(&Case { slots: 2, streams: 2, batches: 3, ..PLAIN });
     every_schedule_is_right(&Case { slots: 3, ..PLAIN });
