@@ -11,8 +11,12 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use call::{Call, Task};
 pub use names::Name;
@@ -69,6 +73,14 @@ impl Message {
         &self.0
     }
 
+    /// Returns true if there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|piece| match piece {
+            Piece::Words(text) | Piece::Untyped(text) => text.is_empty(),
+            Piece::Setting(_) | Piece::Call(_) => false,
+        })
+    }
+
     /// Returns the settings that the message names, in order.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.0.iter().filter_map(|piece| match piece {
@@ -89,6 +101,12 @@ impl Message {
     /// [`crate::shown::message`].
     pub fn in_face(&self, face: Face) -> String {
         self.with_untyped(face, str::to_string)
+    }
+
+    /// Returns the message as the command writes it. It has no `Display`, so that no message becomes words of another one
+    /// by mistake.
+    pub fn text(&self) -> String {
+        self.in_face(Face::Command)
     }
 
     /// As [`Message::in_face`]; `reworded` writes the text of untyped pieces.
@@ -138,6 +156,26 @@ impl From<&str> for Message {
     }
 }
 
+/// As for `String`.
+impl From<&String> for Message {
+    fn from(text: &String) -> Message {
+        text.clone().into()
+    }
+}
+
+/// As for `String`.
+impl From<Cow<'_, str>> for Message {
+    fn from(text: Cow<'_, str>) -> Message {
+        text.into_owned().into()
+    }
+}
+
+impl<T: Into<Message>> AddAssign<T> for Message {
+    fn add_assign(&mut self, part: T) {
+        self.push(part);
+    }
+}
+
 impl From<&Message> for Message {
     fn from(message: &Message) -> Message {
         message.clone()
@@ -163,10 +201,16 @@ impl From<Call> for Message {
     }
 }
 
-/// Writes the message as the command does.
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_face(Face::Command))
+/// A message is stored in the words of the command.
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.in_face(Face::Command))
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        Ok(String::deserialize(deserializer)?.into())
     }
 }
 
@@ -216,11 +260,11 @@ impl fmt::Display for Part<'_> {
 ///
 /// ```
 /// use tarflume_formats::message;
-/// use tarflume_formats::message::Name;
+/// use tarflume_formats::message::{Face, Name};
 ///
 /// let samples = 3;
 /// let text = message!("{shards}, but there are only {samples} samples"; shards = Name::Shards.is(100));
-/// assert_eq!(text.to_string(), "--shards 100, but there are only 3 samples");
+/// assert_eq!(text.in_face(Face::Command), "--shards 100, but there are only 3 samples");
 /// ```
 #[macro_export]
 macro_rules! message {

@@ -110,7 +110,7 @@ impl Failure {
     }
 
     /// An error of the operating system while `doing` something with `path`.
-    pub fn io(error: io::Error, doing: &str, path: impl AsRef<Path>) -> Failure {
+    pub fn io(error: io::Error, doing: impl Into<Message>, path: impl AsRef<Path>) -> Failure {
         Error::io(error, doing, path).into()
     }
 
@@ -201,21 +201,21 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Failure {
         let kind = kind_of(error);
         let Some(source) = error.io_error().filter(|_| !is_no_data_set(error)) else {
-            return Failure::new(kind, placed(error.place(), error.text())).at(error.place());
+            return Failure::new(kind, whole(error)).at(error.place());
         };
-        let mut message = placed(error.place(), error.text());
-        message.push(Message::words(format!(": {source}")));
+        let message = tarflume_formats::message!("{error}: {source}"; error = whole(error));
         Failure::new(kind, message).at(error.place()).advised(source)
     }
 }
 
-/// Returns the place of an error, which is the user's, and its text.
-fn placed(place: &Place, text: &str) -> Message {
-    let text = Message::from(message(text).to_string());
-    if place.is_empty() {
-        return text;
+/// Returns the place and the message of an error.
+fn whole(error: &Error) -> Message {
+    let mut shown = error.message().clone();
+    shown.reword(|text| message(text).to_string());
+    if error.place().is_empty() {
+        return shown;
     }
-    tarflume_formats::message!("{place}: {text}"; text = text)
+    tarflume_formats::message!("{}: {shown}", error.place(); shown = shown)
 }
 
 fn kind_of(error: &Error) -> FailureKind {

@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
 use tarflume_packer::Failure;
@@ -63,7 +64,7 @@ pub struct Tokenizer {
     fingerprint: [u8; 32],
     vocabulary: u64,
     specials: Specials,
-    notices: Vec<String>,
+    notices: Vec<Message>,
     /// How long texts are cut; `None` if the ids could be others.
     cutter: Option<Cutter>,
     /// Held while a long text is tokenized as a whole.
@@ -114,7 +115,7 @@ impl Tokenizer {
             return Err(refused(&"its vocabulary is empty"));
         }
         let found = specials(&inner, options, model.unknown).map_err(|e| refused(&e))?;
-        let mut notices: Vec<String> =
+        let mut notices: Vec<Message> =
             model.dropout.map(|dropout| no_dropout(path, dropout)).into_iter().collect();
         notices.extend(config::differences(path, &inner, options)?);
         let mut hasher = blake3::Hasher::new();
@@ -271,7 +272,7 @@ impl Encode for Tokenizer {
         self.specials.clone()
     }
 
-    fn notices(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Message> {
         self.notices.clone()
     }
 

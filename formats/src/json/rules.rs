@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::words::words;
+use crate::message;
+use crate::message::Message;
 
 /// Which texts are JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -50,11 +51,11 @@ pub struct JsonFault {
 
 impl JsonFault {
     /// Returns what was found, and for what Python accepts the `remedy`, which names the option.
-    pub fn advised(&self, remedy: &str) -> String {
-        match self.is_python {
-            true => format!("{}; {remedy}", self.what),
-            false => self.what.clone(),
+    pub fn advised(&self, remedy: impl Into<Message>) -> Message {
+        if self.is_python {
+            return message!("{}; {remedy}", self.what; remedy = remedy);
         }
+        Message::words(&*self.what)
     }
 }
 

@@ -5,6 +5,7 @@
 //! text. Values with types must agree: a column of numbers and texts is an error that names both rows.
 //! Numbers that no type of 64 bits holds with all their digits are text.
 
+use tarflume_formats::message::Message;
 use tarflume_formats::Column;
 
 pub(crate) use super::kind::Kind;
@@ -135,7 +136,7 @@ impl Types {
     }
 
     /// Returns notes about columns of texts most of whose words are numbers, and of numbers that are text.
-    pub(crate) fn notes(&self, names: &[String]) -> Vec<String> {
+    pub(crate) fn notes(&self, names: &[String]) -> Vec<Message> {
         let told = |(name, seen): (&String, &Seen)| match seen.kind? {
             kind if kind.is_number() => seen.numbers.told(name),
             _ => seen.odd.told(name).filter(|_| seen.joint() == Some(Kind::String)),

@@ -1,6 +1,8 @@
 //! `Resolved`: what a request means once the ids are known: special tokens, the type of ids, and the
 //! digest of everything that the samples depend on.
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_packer::{Failure, units};
 
 use super::feed::Feed;
@@ -20,9 +22,9 @@ impl Resolved {
         let find = |what, special: &Option<Special>| {
             special.as_ref().map(|special| id(request, what, special)).transpose()
         };
-        let eos = find("--eos", &request.eos)?;
-        let given = find("--pad", &request.pad)?;
-        inside(request, feed, &[("--eos", eos), ("--pad", given)])?;
+        let eos = find(Name::Eos, &request.eos)?;
+        let given = find(Name::Pad, &request.pad)?;
+        inside(request, feed, &[(Name::Eos, eos), (Name::Pad, given)])?;
         let pad = given.or(eos).unwrap_or(0);
         let vocabulary = request.vocabulary.or_else(|| match &request.input {
             Input::Text(_, encoder) => encoder.vocabulary(),
@@ -33,7 +35,7 @@ impl Resolved {
         let used = feed.most().max(eos.unwrap_or(0)).max(pad);
         let width = request.width.unwrap_or(Width::of(used.max(known)));
         if used > width.most() {
-            let text = format!("--dtype {}: the id {used} does not fit; give uint32", width.word());
+            let text = message!("{dtype}: the id {used} does not fit; give uint32"; dtype = Name::DType.is(width.word().to_string()));
             return Err(Failure::usage(text));
         }
         Ok(Resolved { layout: Layout { length: request.length, width, pad }, eos })
@@ -67,20 +69,24 @@ fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Resu
         Input::Megatron(_) => None,
     };
     let Some(size) = request.vocabulary.or(own) else { return Ok(()) };
-    let whose = if request.vocabulary.is_some() { "--vocabulary has" } else { "the tokenizer has" };
+    let whose = if request.vocabulary.is_some() {
+        message!("{vocabulary} has"; vocabulary = Name::Vocabulary)
+    } else {
+        "the tokenizer has"
+    };
     let has = format!("{whose} {} ids, from 0", units::count(size));
     for (what, id) in given {
         if let Some(id) = id.filter(|&id| u64::from(id) >= size) {
-            return Err(Failure::usage(format!(
-                "{what} {id}: {has}; give the token's text, or --vocabulary N if the model has more ids"
-            )));
+            return Err(Failure::usage(
+                message!("{what} {id}: {has}; give the token's text, or {vocabulary} if the model has more ids"; vocabulary = Name::Vocabulary.stand("N")),
+            ));
         }
     }
     let most = feed.most();
     if u64::from(most) >= size && most > 0 {
-        return Err(Failure::usage(format!(
-            "the tokenizer gave the id {most}: {has}; give --vocabulary N, the number of the model's ids"
-        )));
+        return Err(Failure::usage(
+            message!("the tokenizer gave the id {most}: {has}; give {vocabulary}, the number of the model's ids"; vocabulary = Name::Vocabulary.stand("N")),
+        ));
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 use tarflume_packer::Failure;
 
 use super::documents::{Documents, Next};
@@ -46,7 +48,7 @@ impl Documents for Jsonl {
 
 /// Why a text has no field with a document.
 pub(super) struct FieldFault {
-    pub(super) reason: String,
+    pub(super) reason: Message,
     /// True if the text ends too early: what is there may be the beginning of JSON.
     is_cut: bool,
 }
@@ -105,10 +107,7 @@ pub(super) fn field(
     if found {
         return Ok(());
     }
-    let reason = format!(
-        "there is no field '{name}'; the fields are {}; give the text's name with --text-field",
-        others.join(", ")
-    );
+    let reason = message!("there is no field '{name}'; the fields are {}; give the text's name with {text_field}", others.join(", "); text_field = Name::TextField);
     Err(FieldFault { reason, is_cut: false })
 }
 

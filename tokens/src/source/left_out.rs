@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::units;
 
@@ -68,7 +69,7 @@ impl LeftOut {
     }
 
     /// Returns a line for each kind of file that is left out.
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(super) fn notices(&self) -> Vec<Message> {
         let mut notices = Vec::new();
         if let Some(others) = self.others() {
             notices.push(format!(

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
 use tarflume_packer::Failure;
@@ -32,7 +33,7 @@ enum Form {
 #[derive(Debug, Default, Clone)]
 pub struct Sources {
     sources: Vec<Source>,
-    notices: Vec<String>,
+    notices: Vec<Message>,
 }
 
 impl Sources {
@@ -42,7 +43,7 @@ impl Sources {
     }
 
     /// Returns what was left out, and why, each one line.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Message] {
         &self.notices
     }
 }
@@ -141,7 +142,12 @@ fn folder(path: &Path, given: usize, left_out: &mut LeftOut) -> Result<Vec<Found
 }
 
 /// Names the files and makes sources of them.
-fn named(paths: &[PathBuf], found: Vec<Found>, reading: &Reading, notices: Vec<String>) -> Sources {
+fn named(
+    paths: &[PathBuf],
+    found: Vec<Found>,
+    reading: &Reading,
+    notices: Vec<Message>,
+) -> Sources {
     let places: Vec<(usize, &str)> =
         found.iter().map(|file| (file.given, file.below.as_str())).collect();
     let names = distinct(paths, &places);

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
@@ -81,11 +83,8 @@ impl Documents for Tar {
             return Ok(Next::End);
         }
         let others: Vec<&str> = self.others.iter().map(String::as_str).collect();
-        Err(Failure::bad_data(format!(
-            "{}: no sample has a part '{}'; the parts are {}; give the text's part with --text-part",
-            self.path.shown(),
-            self.part,
-            others.join(", ")
-        )))
+        Err(Failure::bad_data(
+            message!("{}: no sample has a part '{}'; the parts are {}; give the text's part with {text_part}", self.path.shown(), self.part, others.join(", "); text_part = Name::TextPart),
+        ))
     }
 }

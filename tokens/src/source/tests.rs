@@ -1,5 +1,6 @@
 //! Files of each kind: their documents in order, and the errors of damaged ones.
 
+use tarflume_formats::message::Message;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -221,7 +222,7 @@ fn what_a_folder_has_beside_text_is_counted() {
     let listed = list(std::slice::from_ref(&root), &Reading::default()).unwrap();
     let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
     assert_eq!(names, ["d/data/a.jsonl"]);
-    let notices = listed.notices().join("\n");
+    let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 .csv, 1 .bz2, 1 without extension"), "{notices}");
     assert!(notices.contains("1 file is left out") && notices.contains("d/README.md"), "{notices}");
     let both = list(&[root.clone(), root.join("README.md")], &Reading::default()).unwrap();
@@ -246,7 +247,7 @@ fn links_of_a_folder_lead_nowhere_and_named_ones_are_followed() {
     let listed = list(&[at("texts")], &Reading::default()).unwrap();
     let names: Vec<&str> = listed.all().iter().map(Source::name).collect();
     assert_eq!(names, ["texts/a.txt"]);
-    let notices = listed.notices().join("\n");
+    let notices = listed.notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     assert!(notices.contains("2 symbolic links are left out, such as "), "{notices}");
     let named = list(&[at("texts/b.txt"), at("texts/folder")], &Reading::default()).unwrap();
     let names: Vec<&str> = named.all().iter().map(Source::name).collect();

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 use tokenizers::tokenizer::{
@@ -52,13 +54,9 @@ pub(super) fn differences(
     let mut notices = Vec::new();
     let found = settings.differences(inner);
     if !found.is_empty() {
-        notices.push(format!(
-            "{shown} is not applied; with it, AutoTokenizer of transformers gives other ids than {}: {}; \
-             for its ids, save it with AutoTokenizer.from_pretrained(FOLDER).backend_tokenizer\
-             .save('auto.json') and give --tokenizer auto.json",
-            tokenizer.file_name().unwrap_or_default().display(),
-            found.join(", ")
-        ));
+        notices.push(message!("{shown} is not applied; with it, AutoTokenizer of transformers gives other ids than {}: {}; for \
+                 its ids, save it with AutoTokenizer.from_pretrained(FOLDER).backend_tokenizer.save('auto.json') \
+                 and give {tokenizer}", tokenizer.file_name().unwrap_or_default().display(), found.join(", "); tokenizer = Name::Tokenizer.is("auto.json")));
     }
     let ends = if options.add_special_tokens { settings.ends(inner) } else { Vec::new() };
     if !ends.is_empty() {
@@ -70,10 +68,8 @@ pub(super) fn differences(
         ));
     }
     if settings.flag("split_special_tokens") == Some(true) && !options.split_special_tokens {
-        notices.push(format!(
-            "{shown} sets split_special_tokens: AutoTokenizer of transformers takes special tokens in \
-             documents as text; for its ids, give --split-special-tokens"
-        ));
+        notices.push(message!("{shown} sets split_special_tokens: AutoTokenizer of transformers takes special tokens in \
+                 documents as text; for its ids, give {split_special_tokens}"; split_special_tokens = Name::SplitSpecialTokens.on()));
     }
     Ok(notices)
 }

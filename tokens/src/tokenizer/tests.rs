@@ -1,5 +1,6 @@
 //! Tokenizers of each model: ids that do not depend on the run, the build and the length of a text.
 
+use tarflume_formats::message::Message;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -173,7 +174,7 @@ fn settings_beside_the_file_that_change_ids_are_named() {
     let json =
         file(&byte_level(Value::Null), Value::Null, gpt2(false), json!([added(36, "<|end|>")]));
     let notices =
-        |config: Value, options| opened(&json, Some(config), options).notices().join("\n");
+        |config: Value, options| opened(&json, Some(config), options).notices().iter().map(Message::text).collect::<Vec<_>>().join("\n");
     let usual = TokenizerOptions::default();
     let adding = TokenizerOptions { add_special_tokens: true, ..usual };
     let same = json!({"tokenizer_class": "GPT2TokenizerFast", "eos_token": "<|end|>", "model_max_length": 8,
