@@ -44,8 +44,6 @@ pub enum Piece {
     Setting(Setting),
     /// A task of the program, with its arguments.
     Call(Call),
-    /// Text with settings in the words of the command; only the rooms that make no typed messages yet use it.
-    Untyped(String),
 }
 
 /// A sentence about what happened and what to do.
@@ -76,7 +74,7 @@ impl Message {
     /// Returns true if there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|piece| match piece {
-            Piece::Words(text) | Piece::Untyped(text) => text.is_empty(),
+            Piece::Words(text) => text.is_empty(),
             Piece::Setting(_) | Piece::Call(_) => false,
         })
     }
@@ -100,7 +98,12 @@ impl Message {
     /// Returns the message as one face writes it. Control characters and the secrets of URLs stay in it: see
     /// [`crate::shown::message`].
     pub fn in_face(&self, face: Face) -> String {
-        self.with_untyped(face, str::to_string)
+        let written = self.0.iter().map(|piece| match piece {
+            Piece::Words(text) => text.clone(),
+            Piece::Setting(setting) => setting.in_face(face),
+            Piece::Call(call) => call.in_face(face),
+        });
+        written.collect()
     }
 
     /// Returns the message as the command writes it. It has no `Display`, so that no message becomes words of another one
@@ -109,22 +112,11 @@ impl Message {
         self.in_face(Face::Command)
     }
 
-    /// As [`Message::in_face`]; `reworded` writes the text of untyped pieces.
-    pub fn with_untyped(&self, face: Face, reworded: impl Fn(&str) -> String) -> String {
-        let written = self.0.iter().map(|piece| match piece {
-            Piece::Words(text) => text.clone(),
-            Piece::Setting(setting) => setting.in_face(face),
-            Piece::Call(call) => call.in_face(face),
-            Piece::Untyped(text) => reworded(text),
-        });
-        written.collect()
-    }
-
     /// Changes all words, the texts of settings and what calls work on by `reworded`.
     pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
         for piece in &mut self.0 {
             match piece {
-                Piece::Words(text) | Piece::Untyped(text) => *text = reworded(text),
+                Piece::Words(text) => *text = reworded(text),
                 Piece::Setting(setting) => setting.reword(&reworded),
                 Piece::Call(call) => call.reword(&reworded),
             }
@@ -142,10 +134,10 @@ impl Message {
     }
 }
 
-/// Text in the words of the command, as the rooms write it that make no typed messages yet.
+/// Words, which each face writes as they are.
 impl From<String> for Message {
     fn from(text: String) -> Message {
-        Message(vec![Piece::Untyped(text)])
+        Message::words(text)
     }
 }
 

@@ -349,7 +349,12 @@ mod tests {
         let text = expect().to_json();
         assert_eq!(Expect::from_json(text.as_bytes()).unwrap(), expect());
         assert_eq!(text.lines().filter(|line| line.contains(".tar")).count(), 2, "{text}");
-        assert!(Expect::from_json(b"{\"format\": \"x\"}").unwrap_err().text().contains("tarflume-expect"));
+        assert!(
+            Expect::from_json(b"{\"format\": \"x\"}")
+                .unwrap_err()
+                .text()
+                .contains("tarflume-expect")
+        );
         for (fields, why) in [
             ("\"smaples\": 3", "smaples"),
             ("\"classes\": {\"cat\": 3}", "'classes' without 'class'"),
@@ -413,7 +418,11 @@ mod tests {
         assert_eq!(expect().is_complete(), Ok(()));
         let nowhere = Expect { classes: Some([(NO_CLASS.to_string(), 20)].into()), ..expect() };
         assert!(
-            nowhere.is_complete().unwrap_err().text().contains("no sample has a class at json:/label")
+            nowhere
+                .is_complete()
+                .unwrap_err()
+                .text()
+                .contains("no sample has a class at json:/label")
         );
         let mixed = Expect { tables_differ: true, ..expect() };
         assert!(mixed.is_complete().unwrap_err().text().contains("a file for each"));

@@ -114,7 +114,10 @@ mod tests {
     #[test]
     fn a_repeated_name_is_refused_with_its_byte_and_nothing_else() {
         let why = check_names(br#"{"cat": 0, "dog": 1, "cat": 2}"#).unwrap_err();
-        assert!(why.text().contains("'cat' occurs twice") && why.text().contains("at byte 21"), "{why:?}");
+        assert!(
+            why.text().contains("'cat' occurs twice") && why.text().contains("at byte 21"),
+            "{why:?}"
+        );
         for text in [r#"{"cat": 0, "dog": {"cat": 2}}"#, "cat\ndog\n", "{"] {
             assert_eq!(check_names(text.as_bytes()), Ok(()), "{text}");
         }

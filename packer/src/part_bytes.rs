@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use tarflume_formats::message::Message;
 use tarflume_formats::files;
+use tarflume_formats::message::Message;
 
 use crate::failure::Failure;
 use crate::rows::{self, CellFault};

@@ -10,7 +10,6 @@ use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Exit, Failure, Problem};
 
-use crate::flags::keywords;
 use crate::json::from_json;
 
 /// Problems in the exception's text. The exception's list contains all.
@@ -76,7 +75,7 @@ impl JobFailure {
 
 /// A message in the words of Python.
 pub(crate) fn in_python(message: &Message) -> String {
-    message.with_untyped(Face::Python, keywords)
+    message.in_face(Face::Python)
 }
 
 /// The first of `count` messages, each on its line, and `foot`.

@@ -146,7 +146,8 @@ impl Work {
     pub(crate) fn tokens(request: tokens::Request) -> PyResult<Work> {
         Work::begin("tokens", request.stop.clone(), move |counters| {
             let built = tokens::build(&request, &counters.tokens)?;
-            let mut report = serde_json::to_value(&built.report).expect("texts and numbers serialize");
+            let mut report =
+                serde_json::to_value(&built.report).expect("texts and numbers serialize");
             report["notices"] = built.report.notices.iter().map(in_python).collect();
             Ok(json!({"manifest": built.manifest, "report": report, "fill": built.report.fill()}))
         })
@@ -255,7 +256,9 @@ fn build(build: Build) -> Outcome {
 /// Adds what became of the uploads of killed attempts to the warnings.
 fn with_notices(mut value: Value, left: &[Leftovers]) -> Value {
     if let Some(warnings) = value["warnings"].as_array_mut() {
-        warnings.extend(left.iter().flat_map(Leftovers::notices).map(|notice| Value::from(in_python(&notice))));
+        warnings.extend(
+            left.iter().flat_map(Leftovers::notices).map(|notice| Value::from(in_python(&notice))),
+        );
     }
     value
 }

@@ -1,7 +1,7 @@
 //! `Encode`: what turns text into token ids.
 
-use tarflume_formats::message::Message;
 use std::collections::BTreeMap;
+use tarflume_formats::message::Message;
 
 use tarflume_packer::Failure;
 

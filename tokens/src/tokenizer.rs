@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
@@ -172,9 +173,9 @@ impl TokenizerOptions {
     }
 }
 
-fn no_dropout(path: &Path, dropout: f32) -> String {
+fn no_dropout(path: &Path, dropout: f32) -> Message {
     let shown = path.shown();
-    format!(
+    message!(
         "{shown}: its dropout of {dropout} is off: it is for training, and would give other ids in each run"
     )
 }

@@ -181,7 +181,7 @@ mod tests {
             Ok(match self.0.next() {
                 Some(document) if document.starts_with("bad") => {
                     text.push_str(&document);
-                    Next::Bad { reason: document }
+                    Next::Bad { reason: document.into() }
                 }
                 Some(document) => {
                     text.push_str(&document);
@@ -241,7 +241,8 @@ mod tests {
         let texts: Vec<&str> = found.iter().flat_map(Unit::texts).collect();
         assert_eq!(texts, ["one", "", "two", "", "three"]);
         assert_eq!(found.iter().map(|unit| unit.bad.len()).sum::<usize>(), 2);
-        let bad: Vec<(u64, String)> = all.bad().into_iter().map(|b| (b.number, b.reason)).collect();
+        let bad: Vec<(u64, String)> =
+            all.bad().into_iter().map(|b| (b.number, b.reason.text())).collect();
         assert_eq!(bad, [(1, "bad 1".into()), (3, "bad 2".into())]);
         let mut fewer = Units::new(&sources, 100, 1);
         let error = fewer.next_unit().unwrap_err().text();

@@ -202,7 +202,7 @@ pub(super) fn refused_run(out: &Path, ran: &RunReport, show: ShowArgs) {
 /// Prints what became of the uploads that killed attempts left behind in a store.
 pub(super) fn leftovers(left: &Leftovers, show: ShowArgs) {
     if !show.quiet {
-        left.notices().iter().for_each(|notice| print_message!("notice: {notice}"));
+        left.notices().iter().for_each(|notice| print_message!("notice: {}", notice.text()));
     }
 }
 

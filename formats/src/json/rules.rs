@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::message;
 use crate::message::Message;
+use crate::words::words;
 
 /// Which texts are JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -108,7 +108,7 @@ impl Call {
             setting.reword(reworded);
         }
         for place in self.on.iter_mut().chain(&mut self.out) {
-            if let Place::Given(text) = place {
+            if let Place::Given(text) | Place::Quoted(text) = place {
                 *text = reworded(text);
             }
         }

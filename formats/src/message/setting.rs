@@ -79,7 +79,7 @@ impl From<Name> for Setting {
 impl Setting {
     pub(super) fn reword(&mut self, reworded: &impl Fn(&str) -> String) {
         match &mut self.value {
-            Value::Text(text) => *text = reworded(text),
+            Value::Text(text) | Value::Quoted(text) => *text = reworded(text),
             Value::AnyOf(texts) | Value::Either(texts) => {
                 for text in texts {
                     *text = reworded(text);

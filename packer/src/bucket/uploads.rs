@@ -1,12 +1,12 @@
 //! Uploads in parts: each is noted in the bucket before it begins, because a killed process leaves
 //! parts that cost money and appear in no list of objects.
 
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use serde::{Deserialize, Serialize};
 

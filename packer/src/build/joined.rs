@@ -178,9 +178,7 @@ impl Join {
             "none" if !is_given => return Ok(Join::Nothing),
             "auto" | "none" if self.word() == word => return Ok(self),
             "auto" | "none" => {
-                return Err(
-                    self.differs(Name::Join.is(word))
-                );
+                return Err(self.differs(Name::Join.is(word)));
             }
             _ => JoinOptions::parse(text, flag_of(word))?,
         };
@@ -213,7 +211,9 @@ impl Join {
         };
         let remedy = "an append joins what the first build joined; pack the new samples into another \
                       folder to join something else, and read both data sets";
-        Failure::usage(message!("{given}: the data set was packed with {packed}; {remedy}"; given = given, packed = packed))
+        Failure::usage(
+            message!("{given}: the data set was packed with {packed}; {remedy}"; given = given, packed = packed),
+        )
     }
 
     fn options_mut(&mut self) -> Option<&mut JoinOptions> {

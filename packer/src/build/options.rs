@@ -161,9 +161,8 @@ impl BuildOptions {
         for ext in &mut self.keep_empty {
             *ext = ext.trim_start_matches('.').to_ascii_lowercase();
         }
-        let mut names = NameRules::parse(&self.names)
-            .map_err(Message::from)
-            .map_err(flag(Name::Names))?;
+        let mut names =
+            NameRules::parse(&self.names).map_err(Message::from).map_err(flag(Name::Names))?;
         let exts = ExtMap::parse(&self.ext_map).map_err(flag(Name::ExtMap))?;
         let sources = self.sources()?;
         let by_last_dot = Some(KeyBy::LastDot.word());

@@ -324,7 +324,11 @@ fn no_samples(request: &Request, scanned: &Scanned) -> Failure {
             scanned.problems[0]
         )
     };
-    let advice = scanned.lacks_json.as_ref().map(|text| message!("; {text}"; text = text)).unwrap_or_default();
+    let advice = scanned
+        .lacks_json
+        .as_ref()
+        .map(|text| message!("; {text}"; text = text))
+        .unwrap_or_default();
     Failure::usage(message!("no samples in {}: {why}{advice}", roots.join(", "); advice = advice))
 }
 

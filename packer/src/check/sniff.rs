@@ -78,7 +78,10 @@ mod tests {
             assert_eq!(found.contains("--ext-by-content"), ext(bytes).is_some(), "{found}");
         }
         assert!(
-            other_than_jpeg(b"GIF89a").unwrap().text().starts_with("it is not a JPEG but a GIF: rename")
+            other_than_jpeg(b"GIF89a")
+                .unwrap()
+                .text()
+                .starts_with("it is not a JPEG but a GIF: rename")
         );
     }
 }

@@ -188,7 +188,10 @@ fn a_shard_without_samples_has_no_index_of_dali_and_all_others() {
     fs::write(dir.path().join("b.tar"), [0; 10_240]).unwrap();
     indexed(dir.path());
     let made = written(dir.path(), &ALL);
-    assert!(made.notes.iter().any(|note| note.text().contains("b.idx was not written")), "{made:?}");
+    assert!(
+        made.notes.iter().any(|note| note.text().contains("b.idx was not written")),
+        "{made:?}"
+    );
     assert!(dir.path().join("a.idx").try_exists().unwrap());
     assert!(!dir.path().join("b.idx").try_exists().unwrap());
     for name in ["b.tar.idx", "b.json", "shardindex.json"] {

@@ -57,8 +57,12 @@ impl SeenValues {
         };
         let what = message!("{columns}: no sample has a value of column '{}', which is {place}", spec.name; columns = Name::Columns);
         Err(Failure::bad_data(match &self.refused {
-            Some(first) => message!("{what}; the first value that it cannot hold: {first}"; what = what),
-            None => message!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"; what = what),
+            Some(first) => {
+                message!("{what}; the first value that it cannot hold: {first}"; what = what)
+            }
+            None => {
+                message!("{what}; name the field as it is there: NAME=EXT:/FIELD:TYPE"; what = what)
+            }
         }))
     }
 }

@@ -59,7 +59,11 @@ impl JoinOptions {
     /// # Errors
     /// Returns an error for an unknown option or value.
     pub(crate) fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
-        let refuse = |why: String| Err(Failure::usage(message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why)));
+        let refuse = |why: String| {
+            Err(Failure::usage(
+                message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why),
+            ))
+        };
         let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
         let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
         let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));

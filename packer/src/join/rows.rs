@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use tarflume_formats::message::Message;
 use tarflume_formats::Column;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
 use super::places::Place;

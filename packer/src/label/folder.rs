@@ -57,8 +57,10 @@ impl FolderRule {
                 message!("it is directly in the source folder, so no folder names its class; move it to a folder with the \
                      name of its class, or {exclude} it"; exclude = Name::Exclude)
             }
-            (FolderRule::Place(place) | FolderRule::From(place), n) => message!("it is in {n} of the {place} folders that {label} needs; move it to the folder of its class, or \
-                     {exclude} it"; label = Name::Label.is(self.to_string()), exclude = Name::Exclude),
+            (FolderRule::Place(place) | FolderRule::From(place), n) => {
+                message!("it is in {n} of the {place} folders that {label} needs; move it to the folder of its class, or \
+                     {exclude} it"; label = Name::Label.is(self.to_string()), exclude = Name::Exclude)
+            }
             (FolderRule::Last, _) => "no folder names its class".into(), // there is one
         }
     }

@@ -20,9 +20,9 @@ pub(super) fn merged(
     let class = serde_json::Value::from(class); // with escapes
     let fields = format!("\"class\":{id},\"class_name\":{class}");
     let Some(json) = json else { return Ok(format!("{{{fields}}}").into_bytes()) };
-    let names = names(json, rules).map_err(|fault| {
-        message!("its JSON has a fault: {why}"; why = crate::json_rules::sentence(&fault))
-    })?;
+    let names = names(json, rules).map_err(
+        |fault| message!("its JSON has a fault: {why}"; why = crate::json_rules::sentence(&fault)),
+    )?;
     if let Some(field) = FIELDS.iter().find(|field| names.iter().any(|name| name == *field)) {
         return Err(
             message!("its JSON has a field '{field}' already, which {label} would replace; remove the field, or pack \
@@ -71,7 +71,9 @@ mod tests {
     #[test]
     fn a_json_with_a_class_or_a_fault_is_refused() {
         assert!(text(r#"{"class": 1}"#).unwrap_err().text().contains("a field 'class' already"));
-        assert!(text(r#"{"class\u005fname": 1}"#).unwrap_err().text().contains("'class_name' already"));
+        assert!(
+            text(r#"{"class\u005fname": 1}"#).unwrap_err().text().contains("'class_name' already")
+        );
         assert!(text("[1]").unwrap_err().text().contains("an object"));
         assert!(text(r#"{"a": 1,}"#).unwrap_err().text().contains("byte 8"));
     }

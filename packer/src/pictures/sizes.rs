@@ -1,8 +1,8 @@
 //! `ImageSizes`: the sizes of an image before and after preparation, as fields of a JSON object.
 
-use tarflume_formats::message::Message;
-use tarflume_formats::message;
 use tarflume_formats::json::{JsonRules, Value, parse};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 /// The sizes of an image before and after preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,7 @@ impl ImageSizes {
     /// Returns the reason if `json` is not an object.
     pub fn added_to(&self, json: Option<&[u8]>, rules: JsonRules) -> Result<Vec<u8>, Message> {
         let json = json.unwrap_or(b"{}");
-        let wrong =
-            |why: Message| message!("bad JSON: sizes of images are noted in objects only: {why}"; why = why);
+        let wrong = |why: Message| message!("bad JSON: sizes of images are noted in objects only: {why}"; why = why);
         let object = match parse(json, rules) {
             Ok(Value::Object(object)) => object,
             Ok(_) => return Err(wrong(Message::words("it is none"))),

@@ -93,7 +93,9 @@ impl SplitRule {
 /// Parses `train=0.9,val=0.1` to names with the end of each share.
 fn parse_shares(text: &str) -> Result<Vec<(String, u64)>, Failure> {
     let usage = |why: Message| {
-        Failure::usage(message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())))
+        Failure::usage(
+            message!("{split}: {why}"; why = why, split = Name::Split.is(text.to_string())),
+        )
     };
     let (mut shares, mut end): (Vec<(String, u64)>, u64) = (Vec::new(), 0);
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
@@ -138,9 +140,9 @@ fn billionths(text: &str) -> Option<u64> {
 
 fn parse_pointer(flag: Name, text: &str) -> Result<String, Failure> {
     match text {
-        "" | "/" => {
-            Err(Failure::usage(message!("{flag}: name a field of the JSON: /class"; flag = flag.quoted(text))))
-        }
+        "" | "/" => Err(Failure::usage(
+            message!("{flag}: name a field of the JSON: /class"; flag = flag.quoted(text)),
+        )),
         text if text.starts_with('/') => Ok(text.into()),
         field => Ok(format!("/{}", field.replace('~', "~0").replace('/', "~1"))),
     }
@@ -205,8 +207,10 @@ pub(super) fn divide(
             match value.and_then(|value| gather.push(&sample.key, value)) {
                 Ok(()) => {}
                 Err(reason) => {
-                    refused
-                        .push((spot, scan.problem(ProblemKind::NoSplit, &sample, roots, reason.into())));
+                    refused.push((
+                        spot,
+                        scan.problem(ProblemKind::NoSplit, &sample, roots, reason.into()),
+                    ));
                 }
             }
         }
@@ -279,8 +283,9 @@ fn split_of_source(scan: &Scan, sample: &FoundSample) -> Valued {
 }
 
 fn at_pointer(json: &[u8], pointer: &str, rules: JsonRules) -> Valued {
-    let json = parse(json, rules)
-        .map_err(|fault| message!("its JSON can't be read: {why}"; why = json_rules::sentence(&fault)))?;
+    let json = parse(json, rules).map_err(
+        |fault| message!("its JSON can't be read: {why}"; why = json_rules::sentence(&fault)),
+    )?;
     match json.pointer(pointer) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),

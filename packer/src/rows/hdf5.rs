@@ -286,14 +286,20 @@ impl Table {
                 Role::Field(field) => match field_of(kind, value, rules) {
                     Ok(found) => drop(json.insert(field.clone(), found)),
                     Err(why) => {
-                        fault = Some((ProblemKind::BadJson, message!("{}: {why}", array.name; why = why)))
+                        fault = Some((
+                            ProblemKind::BadJson,
+                            message!("{}: {why}", array.name; why = why),
+                        ))
                     }
                 },
                 Role::Key => match field_of(kind, value, rules) {
                     Ok(Value::String(text)) => key = text,
                     Ok(other) => key = other.to_string(),
                     Err(why) => {
-                        fault = Some((ProblemKind::BadName, message!("{}: {why}", array.name; why = why)))
+                        fault = Some((
+                            ProblemKind::BadName,
+                            message!("{}: {why}", array.name; why = why),
+                        ))
                     }
                 },
             }

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, Header, needed};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};

@@ -1,7 +1,7 @@
 //! Numbers of arrays and columns as JSON. Pure.
 
-use tarflume_formats::message::Message;
 use tarflume_formats::json::{JsonRules, Value};
+use tarflume_formats::message::Message;
 
 use crate::json_float::{double, single};
 

@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
 use tarflume_formats::foreign::mds::any_array;
 use tarflume_formats::foreign::samples::{Count, Layout};
 use tarflume_formats::json::{self, JsonRules, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::npy::{Dtype, write_header};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -222,8 +222,9 @@ fn parts(
             }
             let length = (range.end - range.start) as usize;
             if *reading == Reading::Whole && *role == Role::Field {
-                check_whole(column, number, store.get(range.start, length)?)
-                    .map_err(|why| Failure::usage(message!("{}: {why}", file.path.shown(); why = why)))?;
+                check_whole(column, number, store.get(range.start, length)?).map_err(|why| {
+                    Failure::usage(message!("{}: {why}", file.path.shown(); why = why))
+                })?;
             }
             let value = match value(reading, store.get(range.start, length)?, rules) {
                 Ok(value) => value,

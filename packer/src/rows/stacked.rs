@@ -13,8 +13,10 @@ use crate::scan::described::Stacked;
 /// each sample all columns.
 pub(super) fn refused(found: &Stacked, sources: &[SourceUrl]) -> Failure {
     let Stacked { column, with, without } = found;
-    Failure::usage(message!("the samples of {with} have '{column}', and those of {without} have not: sources follow one another, sample after \
-         sample; {why}"; why = remedy(sources)))
+    Failure::usage(
+        message!("the samples of {with} have '{column}', and those of {without} have not: sources follow one another, sample after \
+         sample; {why}"; why = remedy(sources)),
+    )
 }
 
 fn remedy(sources: &[SourceUrl]) -> Message {

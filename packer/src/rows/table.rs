@@ -10,9 +10,9 @@ mod named_files;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
@@ -245,7 +245,8 @@ impl Parts {
             match file_path(folder, row, *column) {
                 Ok(path) => pending.files.push((at, path)),
                 Err(why) => {
-                    pending.fault = Some((ProblemKind::MissingPart, message!("{ext}: {why}"; why = why)));
+                    pending.fault =
+                        Some((ProblemKind::MissingPart, message!("{ext}: {why}"; why = why)));
                 }
             }
         }

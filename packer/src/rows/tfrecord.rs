@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
-use tarflume_formats::message;
-use tarflume_formats::message::Message;
 use tarflume_formats::Error;
 use tarflume_formats::foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
 use tarflume_formats::json::{JsonRules, Object, Value};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 

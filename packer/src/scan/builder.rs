@@ -365,7 +365,9 @@ impl<'a> ScanBuilder<'a> {
                 Action::Replace if MAX_NAME > longest + 18 => {
                     out = shortened(&out, &out, MAX_NAME - longest - 1);
                 }
-                action => return Err((ProblemKind::BadName, refusal::long(action, key, longest).into())),
+                action => {
+                    return Err((ProblemKind::BadName, refusal::long(action, key, longest).into()));
+                }
             }
         }
         self.renamed += u64::from(out != given);

@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tarflume_formats::KeyList;
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 
 use super::exclude_list::Listed;
 use crate::failure::Failure;
@@ -34,9 +34,9 @@ pub(crate) fn globs(words: &[String]) -> Result<GlobSet, Failure> {
 pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
     let mut lists = Vec::new();
     for path in words.iter().filter_map(|word| file(word)) {
-        let refused = |text: String| {
+        let refused = |text: Message| {
             Failure::usage(
-                message!("{exclude}: {text}"; exclude = Name::Exclude.is(format!("@{path}"))),
+                message!("{exclude}: {text}"; text = text, exclude = Name::Exclude.is(format!("@{path}"))),
             )
         };
         if path.is_empty() {
@@ -46,7 +46,7 @@ pub(crate) fn listed(words: &[String]) -> Result<Listed, Failure> {
         }
         let list = KeyList::read(path).map_err(|e| match e.blame().is_machine() {
             true => Failure::from(e),
-            false => refused(Failure::from(e).text()),
+            false => refused(Failure::from(e).message()),
         })?;
         lists.push(list);
     }

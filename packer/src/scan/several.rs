@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, name};
 
 use super::Scan;
@@ -75,14 +75,14 @@ pub(crate) fn refuse(
         |scan, sample| Ok(pictures.are_unasked(sample).then(|| reason(scan, &pictures, sample))),
         |_, reason, _| {
             Ok(match reason {
-                Some(reason) => Attached::Refused(ProblemKind::SeveralPictures, reason.into()),
+                Some(reason) => Attached::Refused(ProblemKind::SeveralPictures, reason),
                 None => Attached::Nothing,
             })
         },
     )
 }
 
-fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> String {
+fn reason(scan: &Scan, pictures: &Pictures, sample: &FoundSample) -> Message {
     let ext = |part: &FoundPart| &scan.exts[part.ext as usize];
     let base = sample.source.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     let names = pictures

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use tarflume_formats::message::Message;
-use tarflume_formats::message;
 use tarflume_formats::json::{JsonRules, Number};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use super::types::{Inferred, Kind};
 use super::{Cell, Row};

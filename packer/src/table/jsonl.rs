@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, unescaped};
 use tarflume_formats::message;
+use tarflume_formats::message::Message;
 
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
@@ -83,7 +84,7 @@ impl JsonLines {
         }
     }
 
-    fn bad(&self, start: u64, reason: &str) -> Failure {
+    fn bad(&self, start: u64, reason: impl Into<Message>) -> Failure {
         bad_row(&self.origin.path, self.rows + 1, self.origin.byte(start), reason)
     }
 }

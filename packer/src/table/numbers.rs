@@ -199,7 +199,10 @@ mod tests {
         assert!(told.text().starts_with("column 'id' is text"), "{told:?}");
         assert!(told.text().contains("9007199254740993 in row 2, and 2.5 in row 3"), "{told:?}");
         let told = numbers(&["1", "18446744073709551616"]).told("id").unwrap();
-        assert!(told.text().ends_with("18446744073709551616 in row 2 has more than 64 bits"), "{told:?}");
+        assert!(
+            told.text().ends_with("18446744073709551616 in row 2 has more than 64 bits"),
+            "{told:?}"
+        );
         let told = numbers(&["18446744073709551615", "-1"]).told("id").unwrap();
         assert!(told.text().ends_with("and 18446744073709551615 in row 1"), "{told:?}");
     }

@@ -16,9 +16,9 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_schema::DataType;
+use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::file::{Pages, ParquetFile, failure, guarded};

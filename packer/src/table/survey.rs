@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use tarflume_formats::message;
 use tarflume_formats::files;
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 
@@ -90,7 +90,8 @@ impl Survey {
         let whole = types.whole(names.len());
         let numbers = types.numbers(names.len());
         let notes = types.notes(&names);
-        let notes = notes.iter().map(|note| message!("{}: {note}", path.shown(); note = note)).collect();
+        let notes =
+            notes.iter().map(|note| message!("{}: {note}", path.shown(); note = note)).collect();
         let mut types = types.finish(names.len());
         for (name, inferred) in names.iter().zip(&mut types) {
             inferred.kind = recorded.kind(name).unwrap_or(inferred.kind);

@@ -5,8 +5,8 @@
 //! text. Values with types must agree: a column of numbers and texts is an error that names both rows.
 //! Numbers that no type of 64 bits holds with all their digits are text.
 
-use tarflume_formats::message::Message;
 use tarflume_formats::Column;
+use tarflume_formats::message::Message;
 
 pub(crate) use super::kind::Kind;
 use super::numbers::Numbers;

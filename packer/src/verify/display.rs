@@ -20,7 +20,10 @@ impl fmt::Display for Report {
         self.unchecked.iter().try_for_each(|what| writeln!(f, "not checked: {what}"))?;
         f.write_str(&self.summary())?;
         let irregular = irregular_note(&self.irregular_jpegs);
-        self.notes.iter().chain(&irregular).try_for_each(|note| write!(f, "\nnote: {}", note.text()))
+        self.notes
+            .iter()
+            .chain(&irregular)
+            .try_for_each(|note| write!(f, "\nnote: {}", note.text()))
     }
 }
 

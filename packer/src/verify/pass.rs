@@ -10,9 +10,9 @@ mod undecoded;
 
 use std::path::Path;
 
-use tarflume_formats::message::Message;
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
+use tarflume_formats::message::Message;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,

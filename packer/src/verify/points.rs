@@ -242,7 +242,9 @@ mod tests {
             found.extend(jpegs.take((&jpeg, header.clone()), (512, b"wrong"), Some(&wrong)));
             found.extend(jpegs.settle());
             assert_eq!(found.len(), 1, "step {step}: {found:?}");
-            assert!(found[0].key == b"wrong" && found[0].reason.text().contains("lead to wrong places"));
+            assert!(
+                found[0].key == b"wrong" && found[0].reason.text().contains("lead to wrong places")
+            );
         }
     }
 
@@ -256,6 +258,10 @@ mod tests {
         let mut found = jpegs.take((&jpeg, header), (512, b"near"), Some(&near));
         found.extend(jpegs.settle());
         assert_eq!(found.len(), 1);
-        assert!(found[0].reason.text().contains("fewer than 8 MCUs apart"), "{:?}", found[0].reason);
+        assert!(
+            found[0].reason.text().contains("fewer than 8 MCUs apart"),
+            "{:?}",
+            found[0].reason
+        );
     }
 }

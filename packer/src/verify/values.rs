@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use tarflume_formats::message::Message;
 use tarflume_formats::index::Value;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::{Index, Result};
 
 use crate::columns::Columns;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use tarflume_formats::message::Message;
-use tarflume_formats::message;
 use tarflume_formats::Digest;
 use tarflume_formats::digest_of;
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::{Failure, units};
@@ -192,14 +192,17 @@ fn bad_notice(
     };
     let line = |bad: &BadDocument| {
         let source = sources.get(bad.source as usize).map_or("", Source::name);
-        let problem = json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
+        let problem =
+            json!({"source": source, "document": bad.number, "reason": bad.reason.text()});
         shown::json(&problem) + "\n"
     };
     create_folders(request.folder())?;
     write_whole(&path, bad.iter().map(line).collect::<String>().as_bytes())?;
     let count = units::counted(bad.len() as u64, "document", "documents");
     let reason = &first.reason;
-    Ok(Some(message!("{count} left out, listed in {}; the first: {reason}", path.shown(); reason = reason)))
+    Ok(Some(
+        message!("{count} left out, listed in {}; the first: {reason}", path.shown(); reason = reason),
+    ))
 }
 
 fn opened(prefix: &Path) -> Result<(Reader, [Digest; 2]), Failure> {

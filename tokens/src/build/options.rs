@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tarflume_formats::Durability;
+use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_packer::build::SHARD_SIZE;
 use tarflume_packer::{Failure, Stop};
@@ -147,8 +148,10 @@ impl Request {
             (Name::Unit, self.unit, LARGEST_UNIT),
         ] {
             if !(1..=most).contains(&value) {
-                let text = format!("{what} {value}: expected a number from 1 to {most}");
-                return Err(Failure::usage(text));
+                return Err(Failure::usage(message!(
+                    "{setting}: expected a number from 1 to {most}";
+                    setting = what.is(value)
+                )));
             }
         }
         Ok(())

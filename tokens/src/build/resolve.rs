@@ -1,13 +1,13 @@
 //! `Resolved`: what a request means once the ids are known: special tokens, the type of ids, and the
 //! digest of everything that the samples depend on.
 
-use tarflume_formats::message;
-use tarflume_formats::message::Name;
 use tarflume_packer::{Failure, units};
 
 use super::feed::Feed;
 use super::options::{Input, Request, Special};
 use crate::sample::{Layout, Width};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
 
 /// The layout of samples, and the token behind documents.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl Resolved {
 }
 
 /// Checks that ids are in the vocabulary; it is unknown for ids of Megatron files and of functions.
-fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Result<(), Failure> {
+fn inside(request: &Request, feed: &Feed, given: &[(Name, Option<u32>)]) -> Result<(), Failure> {
     let own = match &request.input {
         Input::Text(_, encoder) => encoder.vocabulary(),
         Input::Megatron(_) => None,
@@ -72,33 +72,37 @@ fn inside(request: &Request, feed: &Feed, given: &[(&str, Option<u32>)]) -> Resu
     let whose = if request.vocabulary.is_some() {
         message!("{vocabulary} has"; vocabulary = Name::Vocabulary)
     } else {
-        "the tokenizer has"
+        Message::words("the tokenizer has")
     };
-    let has = format!("{whose} {} ids, from 0", units::count(size));
+    let has = message!("{whose} {} ids, from 0", units::count(size); whose = whose);
     for (what, id) in given {
         if let Some(id) = id.filter(|&id| u64::from(id) >= size) {
             return Err(Failure::usage(
-                message!("{what} {id}: {has}; give the token's text, or {vocabulary} if the model has more ids"; vocabulary = Name::Vocabulary.stand("N")),
+                message!("{token}: {has}; give the token's text, or {vocabulary} if the model has more ids"; token = what.is(u64::from(id)), has = &has, vocabulary = Name::Vocabulary.stand("N")),
             ));
         }
     }
     let most = feed.most();
     if u64::from(most) >= size && most > 0 {
         return Err(Failure::usage(
-            message!("the tokenizer gave the id {most}: {has}; give {vocabulary}, the number of the model's ids"; vocabulary = Name::Vocabulary.stand("N")),
+            message!("the tokenizer gave the id {most}: {has}; give {vocabulary}, the number of the model's ids"; has = has, vocabulary = Name::Vocabulary.stand("N")),
         ));
     }
     Ok(())
 }
 
-fn id(request: &Request, what: &str, special: &Special) -> Result<u32, Failure> {
+fn id(request: &Request, what: Name, special: &Special) -> Result<u32, Failure> {
     match (special, &request.input) {
         (Special::Id(id), _) => Ok(*id),
         (Special::Text(text), Input::Text(_, encoder)) => encoder.token(text).ok_or_else(|| {
-            Failure::usage(format!("{what} '{text}': the tokenizer has no such token; give its id"))
+            Failure::usage(message!(
+                "{token}: the tokenizer has no such token; give its id";
+                token = what.quoted(&**text)
+            ))
         }),
-        (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(format!(
-            "{what} '{text}': Megatron files have no texts of tokens; give the id"
+        (Special::Text(text), Input::Megatron(_)) => Err(Failure::usage(message!(
+            "{token}: Megatron files have no texts of tokens; give the id";
+            token = what.quoted(&**text)
         ))),
     }
 }

@@ -37,10 +37,12 @@ impl Documents for Jsonl {
             return Ok(match field(line, "line", &self.field, text) {
                 Ok(()) => Next::Text,
                 Err(_) if is_open(line) => Next::Bad { reason: self.lines.fault(SEVERAL) },
-                Err(FieldFault { reason, is_cut: true }) => {
-                    Next::Bad { reason: self.lines.fault(&(reason + CUT)) }
+                Err(FieldFault { mut reason, is_cut }) => {
+                    if is_cut {
+                        reason.push(CUT);
+                    }
+                    Next::Bad { reason: self.lines.fault(reason) }
                 }
-                Err(FieldFault { reason, .. }) => Next::Bad { reason: self.lines.fault(&reason) },
             });
         }
     }
@@ -78,7 +80,7 @@ pub(super) fn field(
     let mut found = false;
     let length = json.trim_ascii_end().len();
     let read = |fault: JsonFault| FieldFault {
-        reason: format!("{fault} of the {whole}"),
+        reason: message!("{fault} of the {whole}"),
         is_cut: fault.byte >= length,
     };
     let mut scan = Scan::new(json, JsonRules::Strict).map_err(read)?.with_repeats();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::files::{self, Kind, patiently};
+use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
@@ -121,11 +122,15 @@ fn nothing(paths: &[PathBuf], left_out: &LeftOut) -> Failure {
     let shown: Vec<String> = paths.iter().map(|path| path.shown().to_string()).collect();
     let others =
         left_out.others().map_or_else(String::new, |others| format!("; there are {others}"));
-    let links = left_out.links().map_or_else(String::new, |links| format!("; {links}"));
-    Failure::usage(format!(
-        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}{links}",
+    let mut text = message!(
+        "{}: no file of text found: .jsonl, .txt (also with .gz or .zst), .parquet or .tar{others}",
         shown.join(", ")
-    ))
+    );
+    if let Some(links) = left_out.links() {
+        text += "; ";
+        text += links;
+    }
+    Failure::usage(text)
 }
 
 /// Returns the files of a folder, without those that describe the others.

@@ -42,7 +42,7 @@ impl Documents for Whole {
                 Next::Text
             }
             Err(reason) => {
-                Next::Bad { reason: format!("{shown}: {reason}; convert the file to UTF-8") }
+                Next::Bad { reason: message!("{shown}: {reason}; convert the file to UTF-8") }
             }
         })
     }

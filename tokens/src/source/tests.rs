@@ -1,9 +1,9 @@
 //! Files of each kind: their documents in order, and the errors of damaged ones.
 
-use tarflume_formats::message::Message;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use tarflume_formats::message::Message;
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn documents(source: &Source) -> Result<Vec<String>, String> {
         match opened.next(&mut text) {
             Ok(Next::Text) => all.push(text),
             Ok(Next::End) => return Ok(all),
-            Ok(Next::Bad { reason }) => return Err(reason),
+            Ok(Next::Bad { reason }) => return Err(reason.text()),
             Err(e) => return Err(e.text()),
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use tarflume_formats::files;
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::Failure;
 use tokenizers::tokenizer::{
@@ -39,7 +39,7 @@ pub(super) fn differences(
     tokenizer: &Path,
     inner: &GuardedTokenizer,
     options: TokenizerOptions,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<Message>, Failure> {
     let path = tokenizer.with_file_name("tokenizer_config.json");
     let bytes = match files::read_whole(&path, "read the settings of the tokenizer") {
         Ok(bytes) => bytes,
@@ -49,7 +49,7 @@ pub(super) fn differences(
     let shown = path.shown();
     let settings = match serde_json::from_slice(&bytes) {
         Ok(settings) => Settings(settings),
-        Err(error) => return Ok(vec![format!("{shown} is not read: it is no JSON: {error}")]),
+        Err(error) => return Ok(vec![message!("{shown} is not read: it is no JSON: {error}")]),
     };
     let mut notices = Vec::new();
     let found = settings.differences(inner);
@@ -60,7 +60,7 @@ pub(super) fn differences(
     }
     let ends = if options.add_special_tokens { settings.ends(inner) } else { Vec::new() };
     if !ends.is_empty() {
-        notices.push(format!(
+        notices.push(message!(
             "{shown}: {}, and the post processor of {} adds other tokens; it is followed here and by version 5 \
              of transformers, and the settings by version 4",
             ends.join(", "),

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat, statat};
-use tarflume_formats::message::Message;
 use tarflume_formats::message;
+use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 

@@ -18,9 +18,9 @@ use arrow_schema::{DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
+use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
-use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{ParquetFile, failure, guarded};
@@ -93,7 +93,9 @@ impl JsonRows {
                     Ok(value) => {
                         found.values.insert(field.name().clone(), value);
                     }
-                    Err(why) => found.fault = Some(message!("column '{}': {why}", field.name(); why = why)),
+                    Err(why) => {
+                        found.fault = Some(message!("column '{}': {why}", field.name(); why = why))
+                    }
                 }
             }
         }
@@ -144,7 +146,7 @@ pub(crate) struct JsonRow {
     /// The values by column.
     pub(crate) values: Object,
     /// Why a value has no JSON, if one has none.
-    pub(crate) fault: Option<String>,
+    pub(crate) fault: Option<Message>,
 }
 
 /// Returns the type in a column's type whose values have no JSON; `None` if all have some.
@@ -166,7 +168,11 @@ fn without_json(kind: &DataType) -> Option<&DataType> {
 }
 
 /// Returns the JSON of one value.
-pub(super) fn value(array: &Arc<dyn Array>, row: usize, rules: JsonRules) -> Result<Value, Message> {
+pub(super) fn value(
+    array: &Arc<dyn Array>,
+    row: usize,
+    rules: JsonRules,
+) -> Result<Value, Message> {
     let lacking = |number: NotFinite| number.message();
     macro_rules! primitive {
         ($kind:ty) => {
