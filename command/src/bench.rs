@@ -17,16 +17,7 @@ use tarflume_formats::url::without_secrets;
 use tarflume_packer::{Failure, FailureKind, units};
 
 use self::options::Options;
-use self::report::{Report, as_flags};
-
-/// Measures the parts in turn: raw, decoded, accelerator.
-///
-/// # Errors
-/// Returns an error if the loader refuses the options (nothing was read then), or if shards or
-/// samples are damaged.
-pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
-    measured(options).map_err(|failure| failure.reworded(as_flags))
-}
+use self::report::Report;
 
 /// Opens the data set again: its time counts toward the first batch.
 fn open(options: &Options) -> Result<Dataset, Failure> {
@@ -44,7 +35,12 @@ fn open(options: &Options) -> Result<Dataset, Failure> {
     })
 }
 
-fn measured(options: &Options) -> Result<Report, Failure> {
+/// Measures the parts in turn: raw, decoded, accelerator.
+///
+/// # Errors
+/// Returns an error if the loader refuses the options (nothing was read then), or if shards or
+/// samples are damaged.
+pub(crate) fn bench(options: &Options) -> Result<Report, Failure> {
     let opened = Instant::now();
     let dataset = open(options)?;
     let loader = measurement::builder(dataset.clone(), options).build()?;

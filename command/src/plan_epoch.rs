@@ -24,7 +24,6 @@ use self::report::{
     Bound, Epoch, JobReport, Judged, LookedUp, NodeCache, Opening, Rate, Readahead, Report,
 };
 use self::suggestion::Search;
-use crate::bench::report::as_flags;
 
 /// Bytes of a slot of a cache.
 const SLOT: u64 = 1 << 20;
@@ -34,10 +33,6 @@ const SLOT: u64 = 1 << 20;
 /// # Errors
 /// Returns an error if the data set cannot be opened, or the loader refuses the options.
 pub(crate) fn plan(options: &Options) -> Result<Report, Failure> {
-    planned(options).map_err(|failure| failure.reworded(as_flags))
-}
-
-fn planned(options: &Options) -> Result<Report, Failure> {
     let dataset = open(options)?;
     let forecast = forecast(&dataset, &options.job, options.samples)?;
     // Another server with the protocol of a store has another price, and other limits.

@@ -11,6 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::index::Index;
 use crate::manifest::{FILE_NAME, Manifest, ShardEntry};
+use crate::message;
+use crate::message::{Call, Task};
 use crate::shard::index_path;
 
 pub use search::KeySearch;
@@ -114,10 +116,16 @@ pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
         // A failed check must not be reported as an unfinished build.
         let working = crate::publish::folder_of(path).join(WORKING);
         let text = if matches!(files::is_folder(&working), Ok(true)) {
-            "there is no manifest here: this folder holds an unfinished build; run the same \
-             `pack build` again to continue it, or run `pack status DIR`"
+            message!(
+                "there is no manifest here: this folder holds an unfinished build; run the same \
+                 `{build}` again to continue it, or run `{status}`";
+                build = Call::of(Task::Build), status = Call::of(Task::Status).on_stand("DIR")
+            )
         } else {
-            "there is no manifest here; make one for existing tars with `pack index DIR`"
+            message!(
+                "there is no manifest here; make one for existing tars with `{index}`";
+                index = Call::of(Task::Index).on_stand("DIR")
+            )
         };
         let error = Error::new(ErrorKind::Io, text).with_path(path);
         error.with_cause(cause.unwrap_or_else(|| missing.into()))

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::u32_at;
+use crate::message;
+use crate::message::{Call, Task};
 use crate::zstd_codec::decompress_into;
 
 /// Limit on the decompressed bytes of one frame, and so on the memory that reading a byte takes.
@@ -113,8 +115,11 @@ pub(crate) fn encode_table(frames: &[(u64, u64)]) -> Result<Vec<u8>> {
 /// Returns [`ErrorKind::WrongFormat`] if the file ends with no table.
 pub fn table_length(last: [u8; FOOTER]) -> Result<u64> {
     if u32_at(&last, 5) != FOOTER_MAGIC || last[4] & 0x7c != 0 {
-        let text = "this zstd file has no table of frames, so none of its bytes can be found without \
-                    decompressing all before them; `pack reshard` packs its samples into other shards";
+        let text = message!(
+            "this zstd file has no table of frames, so none of its bytes can be found without \
+             decompressing all before them; `{reshard}` packs its samples into other shards";
+            reshard = Call::of(Task::Reshard)
+        );
         return Err(Error::new(ErrorKind::WrongFormat, text));
     }
     Ok(u64::from(u32_at(&last, 0)) * entry_length(last[4]) + FOOTER as u64 + 8)

@@ -6,6 +6,7 @@
 
 mod call;
 mod names;
+mod phrase;
 mod quote;
 mod setting;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use call::{Call, Task};
 pub use names::Name;
+pub use phrase::Phrase;
 pub use quote::{python_text, shell_text};
 pub use setting::{Setting, Value};
 
@@ -44,6 +46,8 @@ pub enum Piece {
     Setting(Setting),
     /// A task of the program, with its arguments.
     Call(Call),
+    /// Words that each face writes its own way.
+    Phrase(Phrase),
 }
 
 /// A sentence about what happened and what to do.
@@ -75,7 +79,7 @@ impl Message {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|piece| match piece {
             Piece::Words(text) => text.is_empty(),
-            Piece::Setting(_) | Piece::Call(_) => false,
+            Piece::Setting(_) | Piece::Call(_) | Piece::Phrase(_) => false,
         })
     }
 
@@ -102,6 +106,7 @@ impl Message {
             Piece::Words(text) => text.clone(),
             Piece::Setting(setting) => setting.in_face(face),
             Piece::Call(call) => call.in_face(face),
+            Piece::Phrase(phrase) => phrase.in_face(face).into(),
         });
         written.collect()
     }
@@ -119,6 +124,7 @@ impl Message {
                 Piece::Words(text) => *text = reworded(text),
                 Piece::Setting(setting) => setting.reword(&reworded),
                 Piece::Call(call) => call.reword(&reworded),
+                Piece::Phrase(_) => {}
             }
         }
     }
@@ -190,6 +196,12 @@ impl From<Name> for Message {
 impl From<Call> for Message {
     fn from(call: Call) -> Message {
         Message(vec![Piece::Call(call)])
+    }
+}
+
+impl From<Phrase> for Message {
+    fn from(phrase: Phrase) -> Message {
+        Message(vec![Piece::Phrase(phrase)])
     }
 }
 

@@ -9,6 +9,8 @@ mod text;
 mod write;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::message;
+use crate::message::{Call, Message, Task};
 pub use layout::{Dtype, MAGIC, MAX_DIMS, MAX_HEAD, Shape};
 pub use write::write_header;
 
@@ -78,11 +80,12 @@ impl Header {
 pub fn needed(bytes: &[u8]) -> Result<usize> {
     if let Some(at) = bytes.iter().zip(MAGIC).position(|(&found, magic)| found != magic) {
         let text = match bytes {
-            [b'P', b'K', 3 | 5, ..] => {
-                "this is not an npy file but a zip of arrays (npz); `pack build npz:FILE` packs \
-                                        its rows, and numpy.load reads its arrays"
-            }
-            _ => "this is not an npy file: it does not begin with \\x93NUMPY",
+            [b'P', b'K', 3 | 5, ..] => message!(
+                "this is not an npy file but a zip of arrays (npz); `{build}` packs its rows, and numpy.load \
+                 reads its arrays";
+                build = Call::of(Task::Build).on_stand("npz:FILE")
+            ),
+            _ => Message::words("this is not an npy file: it does not begin with \\x93NUMPY"),
         };
         return Err(Error::new(ErrorKind::WrongFormat, text).with_byte(at as u64));
     }

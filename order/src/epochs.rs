@@ -15,7 +15,7 @@ use super::schedule::{Schedule, Weights, gcd};
 use super::selection::Selection;
 use super::shuffle::Shuffle;
 use super::stream::Stream;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 
 /// The sample at each position of each epoch. Clones share everything.
 ///
@@ -175,9 +175,9 @@ impl Order {
         shuffle: Shuffle,
     ) -> Result<Order> {
         if !matches!(shuffle, Shuffle::Full { .. } | Shuffle::None) {
-            let text = "weights of samples need Shuffle::Full: other shuffles mix neighbors, and \
-                        copies of a sample are no neighbors";
-            return Err(Error::usage(text));
+            return Err(Error::usage("weights of samples need ")
+                .advise(Advice::FullShuffle)
+                .and(": other shuffles mix neighbors, and copies of a sample are no neighbors"));
         }
         let grouped = grouped(selection, weights, "weight")?;
         if let Some((weight, _)) = grouped.groups.first().filter(|(weight, _)| *weight < 0) {

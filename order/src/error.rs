@@ -1,6 +1,7 @@
 //! The error of this crate: what kind, one line of text, and its cause.
 //!
-//! It has no place: an order knows no file.
+//! It has no place: an order knows no file. What a caller writes otherwise, such as the name of a shuffle, is an
+//! [`Advice`] in its text.
 
 use std::error;
 use std::fmt;
@@ -20,6 +21,61 @@ pub enum ErrorKind {
     Limit,
 }
 
+/// A part of the text of an [`Error`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Words.
+    Text(String),
+    /// What to set.
+    Advice(Advice),
+}
+
+/// What the text of an [`Error`] advises to set. Exhaustive: a caller with words of another language needs all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Advice {
+    /// [`Shuffle::Full`](crate::Shuffle::Full).
+    FullShuffle,
+    /// [`Shuffle::Blocks`](crate::Shuffle::Blocks).
+    BlockShuffle,
+    /// [`Shuffle::Shards`](crate::Shuffle::Shards).
+    ShardShuffle,
+    /// [`Shuffle::Blocks`](crate::Shuffle::Blocks) of a usual size.
+    UsualBlocks,
+    /// A split by position, which is the default.
+    SplitByPosition,
+    /// [`Split::by_shard`](crate::Split::by_shard).
+    SplitByShard,
+    /// No [`Split::by_shard`](crate::Split::by_shard).
+    NoSplitByShard,
+    /// A rank alone, without the number of ranks.
+    Rank,
+    /// A rank and the number of ranks.
+    Ranks,
+    /// The same, as an example: rank 0 of 8.
+    RanksExample,
+    /// The number of ranks alone.
+    WorldSize,
+}
+
+impl Advice {
+    /// Returns the words of Rust.
+    fn rust(self) -> &'static str {
+        match self {
+            Advice::FullShuffle => "Shuffle::Full",
+            Advice::BlockShuffle => "Shuffle::Blocks",
+            Advice::ShardShuffle => "Shuffle::Shards",
+            Advice::UsualBlocks => "Blocks { block: 64, window: 16, .. }",
+            Advice::SplitByPosition => "split by position",
+            Advice::SplitByShard => "add by_shard() to the split",
+            Advice::NoSplitByShard => "leave out by_shard()",
+            Advice::Rank => "a rank",
+            Advice::Ranks => "Split::new(rank, world)",
+            Advice::RanksExample => "Split::new(0, 8)",
+            Advice::WorldSize => "a world size",
+        }
+    }
+}
+
 /// An error of an order, a selection, a split or a state. Clones share its cause.
 ///
 /// ```
@@ -32,6 +88,8 @@ pub enum ErrorKind {
 #[derive(Debug, Clone)]
 pub struct Error {
     kind: ErrorKind,
+    parts: Vec<Part>,
+    /// The parts in the words of Rust.
     text: String,
     cause: Option<Arc<dyn error::Error + Send + Sync>>,
 }
@@ -41,7 +99,22 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Error {
-        Error { kind, text: text.into(), cause: None }
+        let text = text.into();
+        Error { kind, parts: vec![Part::Text(text.clone())], text, cause: None }
+    }
+
+    /// Appends an advice to the text.
+    pub(crate) fn advise(mut self, advice: Advice) -> Error {
+        self.text.push_str(advice.rust());
+        self.parts.push(Part::Advice(advice));
+        self
+    }
+
+    /// Appends words to the text.
+    pub(crate) fn and(mut self, text: &str) -> Error {
+        self.text.push_str(text);
+        self.parts.push(Part::Text(text.into()));
+        self
     }
 
     pub(crate) fn usage(text: impl Into<String>) -> Error {
@@ -60,6 +133,11 @@ impl Error {
     /// The message without its cause, as it was written: it may contain control characters of a damaged state.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The message in parts, for a caller that has other words for an [`Advice`].
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// The cause, to attach to an error of another type.

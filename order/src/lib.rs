@@ -74,7 +74,7 @@ mod words;
 
 pub use contents::{Contents, MAX_SAMPLES};
 pub use epochs::Order;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Advice, Error, ErrorKind, Part, Result};
 pub use fingerprint::Fingerprint;
 pub use ledger::{Ledger, Tally};
 pub use mix::{Key, ORDER_VERSION, below, mix};

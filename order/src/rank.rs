@@ -1,41 +1,21 @@
 //! The rank of this process and the number of ranks, from explicit flags or from a launcher's environment.
 //!
-//! Pure: the caller passes the environment and the wording of remedies. Launchers that disagree are an
-//! error, never a guess.
+//! Pure: the caller passes the environment. Launchers that disagree are an error, never a guess.
 //!
 //! ```
-//! use tarflume_order::rank::{LIBRARY, find};
+//! use tarflume_order::rank::find;
 //!
 //! let torchrun = |name: &str| match name {
 //!     "RANK" => Some("3".to_string()),
 //!     "WORLD_SIZE" => Some("8".to_string()),
 //!     _ => None,
 //! };
-//! let rank = find(None, None, &LIBRARY, &torchrun)?.unwrap();
+//! let rank = find(None, None, &torchrun)?.unwrap();
 //! assert_eq!((rank.rank, rank.world), (3, 8));
-//! # Ok::<(), String>(())
+//! # Ok::<(), tarflume_order::Error>(())
 //! ```
 
-/// How a user can set the rank; used in error messages.
-#[derive(Debug, Clone, Copy)]
-pub struct Remedy {
-    /// Sets rank and world size.
-    pub both: &'static str,
-    /// Sets the world size for a launcher that provides the rank only.
-    pub world: &'static str,
-}
-
-/// Remedies of a command with the flags `--rank` and `--of`.
-pub const COMMAND: Remedy = Remedy {
-    both: "--rank R --of N",
-    world: "--of with the number of jobs (Kubernetes: the job's completions)",
-};
-
-/// Remedies of a program that uses this library.
-pub const LIBRARY: Remedy = Remedy {
-    both: "rank and world size (Rust: Split::new(rank, world); Python: rank= and world_size=)",
-    world: "rank and world size (Rust: Split::new(rank, world); Python: rank= and world_size=), the number of jobs",
-};
+use crate::error::{Advice, Error, Result};
 
 /// The rank of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +24,8 @@ pub struct Rank {
     pub rank: u64,
     /// The number of ranks.
     pub world: u64,
-    /// The flag or variables that provided it.
-    pub source: String,
+    /// The variables that provided it; `None` if the caller gave it.
+    pub source: Option<String>,
 }
 
 /// Pairs of variables that provide rank and world size.
@@ -57,22 +37,23 @@ const PAIRS: [(&str, &str); 4] = [
 ];
 
 /// Finds the rank: from `rank` and `of` if given, otherwise from the environment; `None` if neither
-/// provides one. Errors name `remedy`.
+/// provides one.
 ///
 /// # Errors
-/// Returns a message if one half of a pair is missing, if a value is not a number, if the rank is not
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage): one half of a pair is missing, if a value is not a number, if the rank is not
 /// below the world size, or if launchers disagree.
 pub fn find(
     rank: Option<u64>,
     of: Option<u64>,
-    remedy: &Remedy,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Rank>, String> {
+) -> Result<Option<Rank>> {
     if let Some(rank) = rank {
         let Some(world) = of else {
-            return Err("--rank needs --of; pass both, such as --rank 0 --of 8".into());
+            let error = Error::usage("").advise(Advice::Rank).and(" needs ");
+            let error = error.advise(Advice::WorldSize).and("; pass both, such as ");
+            return Err(error.advise(Advice::RanksExample));
         };
-        return checked(rank, world, "--rank".into()).map(Some);
+        return checked(rank, world, None).map(Some);
     }
     let mut found = Vec::new();
     for (rank_name, world_name) in PAIRS {
@@ -82,60 +63,81 @@ pub fn find(
     if env("SLURM_STEP_ID").is_some() && number("SLURM_NTASKS", env)?.is_some_and(|n| n > 1) {
         found.extend(pair("SLURM_PROCID", "SLURM_NTASKS", env)?);
     }
-    found.extend(slurm_array(remedy, env)?);
+    found.extend(slurm_array(env)?);
     for scheduler in &ARRAYS {
-        found.extend(array(scheduler, of, remedy, env)?);
+        found.extend(array(scheduler, of, env)?);
     }
     for pair in found.windows(2) {
         if (pair[0].rank, pair[0].world) != (pair[1].rank, pair[1].world) {
-            let describe = |r: &Rank| format!("{} gives rank {} of {}", r.source, r.rank, r.world);
-            let (a, b) = (describe(&pair[0]), describe(&pair[1]));
-            return Err(format!("{a}, but {b}; choose with {}", remedy.both));
+            let text =
+                format!("{}, but {}; choose with ", described(&pair[0]), described(&pair[1]));
+            return Err(Error::usage(text).advise(Advice::Ranks));
         }
     }
     let found = found.into_iter().next();
     if found.is_none()
         && let Some((present, missing)) = half(env)
     {
-        let both = remedy.both;
-        return Err(format!(
-            "the environment has {present}, but not {missing}; set both or none, or pass {both}"
-        ));
+        let text =
+            format!("the environment has {present}, but not {missing}; set both or none, or pass ");
+        return Err(Error::usage(text).advise(Advice::Ranks));
     }
     match (of, &found) {
         (Some(of), None) => {
-            Err(format!("--of {of} needs --rank: nothing in the environment gives one"))
+            let error = Error::usage("").advise(Advice::WorldSize).and(&format!(" {of} needs "));
+            Err(error.advise(Advice::Rank).and(": nothing in the environment gives one"))
         }
         (Some(of), Some(found)) if of != found.world => {
-            Err(format!("--of {of}, but {} gives {}; pass --rank, too", found.source, found.world))
+            let text = format!(" {of}, but {} gives {}; pass ", found.name(), found.world);
+            let error = Error::usage("").advise(Advice::WorldSize).and(&text);
+            Err(error.advise(Advice::Rank).and(", too"))
         }
         _ => Ok(found),
     }
 }
 
-fn checked(rank: u64, world: u64, source: String) -> Result<Rank, String> {
+impl Rank {
+    /// Returns the variables that provided the rank.
+    fn name(&self) -> &str {
+        self.source.as_deref().unwrap_or("the caller")
+    }
+}
+
+fn described(rank: &Rank) -> String {
+    format!("{} gives rank {} of {}", rank.name(), rank.rank, rank.world)
+}
+
+fn checked(rank: u64, world: u64, source: Option<String>) -> Result<Rank> {
     if rank >= world {
-        return Err(format!("{source}: rank {rank} of {world} does not exist; ranks begin with 0"));
+        let error = match &source {
+            Some(names) => Error::usage(names.clone()),
+            None => Error::usage("").advise(Advice::Rank),
+        };
+        let text = format!(": rank {rank} of {world} does not exist; ranks begin with 0");
+        return Err(error.and(&text));
     }
     Ok(Rank { rank, world, source })
 }
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-fn number(name: &str, env: Env<'_>) -> Result<Option<u64>, String> {
+fn number(name: &str, env: Env<'_>) -> Result<Option<u64>> {
     match env(name).filter(|text| !text.is_empty()) {
         None => Ok(None),
         Some(text) => match text.parse() {
             Ok(n) => Ok(Some(n)),
-            Err(_) => Err(format!("the environment's {name} is '{text}', which is not a number")),
+            Err(_) => {
+                let text = format!("the environment's {name} is '{text}', which is not a number");
+                Err(Error::usage(text))
+            }
         },
     }
 }
 
-fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>, String> {
+fn pair(rank_name: &str, world_name: &str, env: Env<'_>) -> Result<Option<Rank>> {
     match (number(rank_name, env)?, number(world_name, env)?) {
         (Some(rank), Some(world)) => {
-            checked(rank, world, format!("{rank_name}/{world_name}")).map(Some)
+            checked(rank, world, Some(format!("{rank_name}/{world_name}"))).map(Some)
         }
         _ => Ok(None),
     }
@@ -151,20 +153,23 @@ fn half(env: Env<'_>) -> Option<(&'static str, &'static str)> {
     })
 }
 
-fn slurm_array(remedy: &Remedy, env: Env<'_>) -> Result<Option<Rank>, String> {
+fn slurm_array(env: Env<'_>) -> Result<Option<Rank>> {
     let Some(id) = number("SLURM_ARRAY_TASK_ID", env)? else { return Ok(None) };
     let Some(count) = number("SLURM_ARRAY_TASK_COUNT", env)? else { return Ok(None) };
     let min = number("SLURM_ARRAY_TASK_MIN", env)?.unwrap_or(0);
     let step = number("SLURM_ARRAY_TASK_STEP", env)?.unwrap_or(1).max(1);
-    let offset = id.checked_sub(min).ok_or("SLURM_ARRAY_TASK_ID is below its minimum")?;
+    let Some(offset) = id.checked_sub(min) else {
+        return Err(Error::usage("SLURM_ARRAY_TASK_ID is below its minimum"));
+    };
     if offset % step != 0 || offset / step >= count {
-        return Err(format!(
+        let text = format!(
             "task {id} of a Slurm array of {count} is outside its range: a part of the array was \
-             submitted again; pass {} with the numbers of the first submission",
-            remedy.both
-        ));
+             submitted again; pass "
+        );
+        let error = Error::usage(text).advise(Advice::Ranks);
+        return Err(error.and(" with the numbers of the first submission"));
     }
-    checked(offset / step, count, "SLURM_ARRAY_TASK_ID".into()).map(Some)
+    checked(offset / step, count, Some("SLURM_ARRAY_TASK_ID".into())).map(Some)
 }
 
 /// A scheduler of arrays of jobs that numbers them in the environment.
@@ -190,34 +195,32 @@ const ARRAYS: [Array; 4] = [
     Array { scheduler: "LSF", index: "LSB_JOBINDEX", first: 1, size: Some("LSB_JOBINDEX_END") },
 ];
 
-fn array(
-    array: &Array,
-    of: Option<u64>,
-    remedy: &Remedy,
-    env: Env<'_>,
-) -> Result<Option<Rank>, String> {
+fn array(array: &Array, of: Option<u64>, env: Env<'_>) -> Result<Option<Rank>> {
     let Array { scheduler, index, first, size } = array;
     let Some(rank) = number(index, env)?.and_then(|number| number.checked_sub(*first)) else {
         return Ok(None);
     };
     let told = size.map(|size| number(size, env)).transpose()?.flatten();
     let Some(world) = of.or(told) else {
-        return Err(format!(
-            "{index} gives the rank, but {scheduler} does not provide the world size; pass {}",
-            remedy.world
-        ));
+        let text = format!(
+            "{index} gives the rank, but {scheduler} does not provide the world size; pass "
+        );
+        let error = Error::usage(text).advise(Advice::WorldSize);
+        return Err(error.and(" with the number of jobs (Kubernetes: the job's completions)"));
     };
-    checked(rank, world, (*index).into()).map(Some)
+    checked(rank, world, Some((*index).into())).map(Some)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Part;
 
     fn with(vars: &[(&str, &str)], of: Option<u64>) -> Result<Option<(u64, u64)>, String> {
         let env =
             |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| value.to_string());
-        find(None, of, &COMMAND, &env).map(|r| r.map(|r| (r.rank, r.world)))
+        let found = find(None, of, &env).map_err(|error| error.to_string())?;
+        Ok(found.map(|found| (found.rank, found.world)))
     }
 
     #[test]
@@ -260,8 +263,8 @@ mod tests {
         assert!(
             with(&[("RANK", "x"), ("WORLD_SIZE", "4")], None).unwrap_err().contains("not a number")
         );
-        assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("--of"));
-        assert!(with(&[], Some(4)).unwrap_err().contains("--rank"));
+        assert!(with(&[("JOB_COMPLETION_INDEX", "7")], None).unwrap_err().contains("a world size"));
+        assert!(with(&[], Some(4)).unwrap_err().contains("needs a rank"));
         let cut = [
             ("SLURM_ARRAY_TASK_ID", "9"),
             ("SLURM_ARRAY_TASK_MIN", "3"),
@@ -272,11 +275,16 @@ mod tests {
             for (present, missing) in [(rank, world), (world, rank)] {
                 let text = with(&[(present, "1")], None).unwrap_err();
                 let words = format!("has {present}, but not {missing}");
-                assert!(text.contains(&words) && text.contains("--rank R --of N"), "{text}");
+                assert!(
+                    text.contains(&words) && text.ends_with("Split::new(rank, world)"),
+                    "{text}"
+                );
             }
         }
         let none = |_: &str| None;
-        assert!(find(Some(2), None, &COMMAND, &none).unwrap_err().contains("--of"));
-        assert!(find(Some(2), Some(2), &COMMAND, &none).is_err());
+        let alone = find(Some(2), None, &none).unwrap_err();
+        assert_eq!(alone.text(), "a rank needs a world size; pass both, such as Split::new(0, 8)");
+        let outside = find(Some(2), Some(2), &none).unwrap_err();
+        assert_eq!(outside.parts()[1], Part::Advice(Advice::Rank));
     }
 }

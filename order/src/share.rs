@@ -5,7 +5,7 @@ use super::selection::Selection;
 use super::split::{By, Split};
 use super::steps::{Remainder, Steps};
 use super::stream::Stream;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 
 /// A rank's share of an order.
 ///
@@ -46,9 +46,8 @@ impl Share {
         let world = split.world();
         let streams = order.parts().streams();
         if streams.iter().any(|stream| stream.selection.repeats()) {
-            let text =
-                "with weights of samples, ranks can't have shards of their own; split by position";
-            return Err(Error::usage(text));
+            let text = "with weights of samples, ranks can't have shards of their own; ";
+            return Err(Error::usage(text).advise(Advice::SplitByPosition));
         }
         let owned = streams.iter().map(|stream| owned(stream, world));
         let owned = owned.collect::<Result<Vec<_>>>()?;
@@ -86,10 +85,11 @@ impl Share {
         }
         let world = split.world();
         if !position.is_multiple_of(world) {
-            return Err(Error::usage(format!(
+            let text = format!(
                 "position {position} is no multiple of {world} ranks: by shard, a job goes on with \
-                 the number of ranks it had; split by position to change it"
-            )));
+                 the number of ranks it had; "
+            );
+            return Err(Error::usage(text).advise(Advice::SplitByPosition).and(" to change it"));
         }
         Steps::by_shard(&self.epochs, position / world, batch, split, remainder)
     }
@@ -99,9 +99,8 @@ impl Share {
 fn owned(stream: &Stream, world: u64) -> Result<Vec<u64>> {
     let shards = stream.contents.shards();
     if (shards as u64) < world {
-        return Err(Error::usage(format!(
-            "{shards} shards can't be dealt to {world} ranks; split by position"
-        )));
+        let text = format!("{shards} shards can't be dealt to {world} ranks; ");
+        return Err(Error::usage(text).advise(Advice::SplitByPosition));
     }
     let mut owned = vec![0; world as usize];
     let indexes =
@@ -111,9 +110,10 @@ fn owned(stream: &Stream, world: u64) -> Result<Vec<u64>> {
         owned[shard % world as usize] += ends[1] - ends[0];
     }
     match owned.iter().position(|&samples| samples == 0) {
-        Some(rank) => Err(Error::usage(format!(
-            "the shards of rank {rank} of {world} have no selected sample; split by position"
-        ))),
+        Some(rank) => {
+            let text = format!("the shards of rank {rank} of {world} have no selected sample; ");
+            Err(Error::usage(text).advise(Advice::SplitByPosition))
+        }
         None => Ok(owned),
     }
 }

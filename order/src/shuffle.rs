@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 
 /// Samples of a buffer whose text names no number, as the Python package has it.
 const BUFFER: u64 = 10_000;
@@ -196,29 +196,34 @@ pub(super) fn digits(text: &str) -> Option<u64> {
 fn check_buffer(size: u64) -> Result<()> {
     let max = Shuffle::MAX_BUFFER;
     match size {
-        0 => Err(Error::usage(
-            "a shuffle buffer of 0 samples: ask for 1000 or more, or for Shuffle::Shards",
-        )),
-        _ if size > max => Err(Error::usage(format!(
-            "a shuffle buffer of {size} samples is above the limit of {max}: \
-             ask for Shuffle::Full, or for Shuffle::Blocks where reads must stay near each other"
-        ))),
+        0 => Err(Error::usage("a shuffle buffer of 0 samples: ask for 1000 or more, or for ")
+            .advise(Advice::ShardShuffle)),
+        _ if size > max => {
+            let text =
+                format!("a shuffle buffer of {size} samples is above the limit of {max}: ask for ");
+            let error = Error::usage(text).advise(Advice::FullShuffle).and(", or for ");
+            let error = error.advise(Advice::BlockShuffle);
+            Err(error.and(" where reads must stay near each other"))
+        }
         _ => Ok(()),
     }
 }
 
 fn check_blocks(block: u64, window: u64) -> Result<()> {
     if block == 0 || window == 0 {
-        return Err(Error::usage(format!(
-            "blocks of {block} samples, {window} in a window: both must be 1 or more, \
-             as in Blocks {{ block: 64, window: 16, .. }}"
-        )));
+        let text = format!(
+            "blocks of {block} samples, {window} in a window: both must be 1 or more, as in "
+        );
+        return Err(Error::usage(text).advise(Advice::UsualBlocks));
     }
     match block.checked_mul(window) {
         Some(samples) if samples <= 1 << 62 => Ok(()),
-        _ => Err(Error::usage(format!(
-            "a window of {window} blocks of {block} samples holds more than 2^62: ask for Shuffle::Full"
-        ))),
+        _ => {
+            let text = format!(
+                "a window of {window} blocks of {block} samples holds more than 2^62: ask for "
+            );
+            Err(Error::usage(text).advise(Advice::FullShuffle))
+        }
     }
 }
 

@@ -142,7 +142,7 @@ impl Split {
     }
 
     fn from_variables(env: &dyn Fn(&str) -> Option<String>) -> Result<Split> {
-        match rank::find(None, None, &rank::LIBRARY, env).map_err(Error::usage)? {
+        match rank::find(None, None, env)? {
             Some(Rank { rank, world, .. }) => Split::new(rank, world),
             None => Ok(Split::alone()),
         }

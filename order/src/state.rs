@@ -15,7 +15,7 @@ use super::fingerprint::Fingerprint;
 use super::mix::ORDER_VERSION;
 use super::schedule::Weights;
 use super::split::{By, Split};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Advice, Error, ErrorKind, Result};
 
 /// The value of the field `format`.
 pub(crate) const FORMAT: &str = "tarflume-state";
@@ -178,17 +178,17 @@ impl LoaderState {
         let by_shard = (split.by() == By::Shard).then_some(split.world());
         match (self.world, by_shard) {
             (a, b) if a == b => Ok(()),
-            (Some(then), Some(now)) => Err(stale(format!(
-                "the state was saved by {then} ranks that split by shard, now there are {now}; by \
-                 shard their number must stay: start {then}, or split by position from the next \
-                 epoch on"
-            ))),
-            (Some(_), _) => Err(stale(
-                "the state was saved by ranks that split by shard; add by_shard() to the split",
-            )),
-            _ => Err(stale(
-                "the state was saved by ranks that split by position; leave out by_shard()",
-            )),
+            (Some(then), Some(now)) => {
+                let text = format!(
+                    "the state was saved by {then} ranks that split by shard, now there are {now}; by \
+                     shard their number must stay: start {then}, or "
+                );
+                Err(stale(text).advise(Advice::SplitByPosition).and(" from the next epoch on"))
+            }
+            (Some(_), _) => Err(stale("the state was saved by ranks that split by shard; ")
+                .advise(Advice::SplitByShard)),
+            _ => Err(stale("the state was saved by ranks that split by position; ")
+                .advise(Advice::NoSplitByShard)),
         }
     }
 

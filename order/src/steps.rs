@@ -7,7 +7,7 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::split::{By, Split};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::words;
 
 /// What happens to the samples that do not fill the last batch of the whole job. As text: `drop`, `pad`, `even`, `uneven`.
@@ -130,17 +130,18 @@ impl Steps {
             return Ok(self);
         }
         let (batch, world) = (self.batch, self.split.world());
-        Err(Error::usage(match self.split.by() {
-            By::Position => format!(
+        Err(match self.split.by() {
+            By::Position => Error::usage(format!(
                 "an epoch of {samples} samples is less than one batch of the whole job, {needed} \
                  ({world} ranks of {batch}), and all would be dropped; make the batch smaller, or \
                  pad"
-            ),
-            By::Shard => format!(
+            )),
+            By::Shard => Error::usage(format!(
                 "one rank's shards have {samples} samples, less than its batch of {needed}, and \
-                 all would be dropped; make the batch smaller, pad, or split by position"
-            ),
-        }))
+                 all would be dropped; make the batch smaller, pad, or "
+            ))
+            .advise(Advice::SplitByPosition),
+        })
     }
 
     /// Number of steps of this rank.

@@ -7,9 +7,10 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tarflume::{Error, ErrorKind};
+use tarflume_formats::message::Face;
 use tarflume_formats::url::without_secrets;
 
-use crate::{keywords, url};
+use crate::url;
 
 /// "No such file or directory" in Linux.
 const ENOENT: i32 = 2;
@@ -41,13 +42,15 @@ fn is_a_kind_alone(error: &io::Error) -> bool {
 
 /// The whole chain in one line: place, text, causes.
 fn told(error: &Error) -> String {
-    let mut text = error.to_string();
+    let mut text = error.in_face(Face::Python);
     let mut cause = error.source();
     while let Some(next) = cause {
         if next.downcast_ref::<io::Error>().is_some_and(is_a_kind_alone) {
             break; // the text contains it
         }
-        text = format!("{text}: {next}");
+        let own = next.downcast_ref::<Error>().map(|below| below.in_face(Face::Python));
+        let next_text = own.unwrap_or_else(|| next.to_string());
+        text = format!("{text}: {next_text}");
         cause = next.source();
     }
     text
@@ -91,7 +94,7 @@ fn of_user(py: Python<'_>, error: &Error) -> PyResult<Option<PyErr>> {
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     let Some(cause) = cause.filter(|_| error.kind() == ErrorKind::Machine) else { return Ok(None) };
     let cause = cause.clone_ref(py);
-    cause.value(py).call_method1("add_note", (error.to_string(),))?;
+    cause.value(py).call_method1("add_note", (error.in_face(Face::Python),))?;
     Ok(Some(cause))
 }
 
@@ -116,9 +119,8 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         None => class(error.kind()),
     };
     let class = py.import("tarflume.errors")?.getattr(class)?;
-    let made = PyErr::from_value(
-        class.call((keywords::of_setters(&without_secrets(&told(error))),), Some(&known))?,
-    );
+    let made =
+        PyErr::from_value(class.call((without_secrets(&told(error)).into_owned(),), Some(&known))?);
     let cause = error.source().and_then(|source| source.downcast_ref::<PyErr>());
     made.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
     Ok(made)

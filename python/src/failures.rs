@@ -41,7 +41,7 @@ impl JobFailure {
         let exit = [Exit::BadData, Exit::Barred].into_iter().find(|&exit| any(exit));
         let shown = refused.iter().take(SHOWN).map(|(_, failure)| failure.message());
         let foot = message!("{others} other tars were indexed");
-        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": failure.text()});
+        let problem = |(path, failure): &(PathBuf, Failure)| json!({"path": path.display().to_string(), "reason": in_python(&failure.message())});
         JobFailure {
             exit: exit.unwrap_or(Exit::TryAgain),
             message: lines(shown, refused.len(), foot),

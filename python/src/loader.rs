@@ -18,6 +18,7 @@ use crate::settings::Settings;
 use crate::shards::class_names;
 use crate::{fetch_stats, keywords, resident};
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::message::Face;
 
 /// Batches of a data set, epoch after epoch, made by threads in Rust.
 ///
@@ -281,7 +282,7 @@ impl Loader {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = self.inner(py)?.stats();
         let class = py.import("tarflume.statistics")?.getattr("Stats")?;
-        class.call1((facts(py, &stats)?, keywords::of_setters(&stats.to_string())))
+        class.call1((facts(py, &stats)?, stats.in_face(Face::Python).to_string()))
     }
 
     /// All bad samples so far: dicts of path, byte, key, reason, ordinal.
@@ -381,7 +382,7 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     facts.set_item("running_s", stats.running.as_secs_f64())?;
     facts.set_item("starved", stats.starved())?;
     facts.set_item("bottleneck", format!("{:?}", stats.bottleneck()).to_lowercase())?;
-    facts.set_item("verdict", keywords::of_setters(&stats.verdict()))?;
+    facts.set_item("verdict", stats.verdict_message().in_face(Face::Python))?;
     facts.set_item("hidden", stats.hidden())?;
     facts.set_item("device", stats.device.as_ref())?;
     let slots = stats.ring.map(|ring| {
@@ -442,7 +443,10 @@ fn facts<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     )?;
     facts.set_item("reread", stats.reread)?;
     facts.set_item("reread_texts", &stats.reread_texts)?;
-    facts.set_item("warning", stats.warning.as_deref().map(keywords::of_setters))?;
+    facts.set_item(
+        "warning",
+        stats.warning.as_ref().map(|warning| warning.message().in_face(Face::Python)),
+    )?;
     facts.set_item("jpeg_blocks_skipped", stats.blocks.skipped())?;
     facts.set_item("jpegs_irregular", stats.blocks.irregular)?;
     facts.set_item("jpegs_damaged", stats.blocks.damaged)?;

@@ -30,7 +30,7 @@ fn checked(error: tarflume_formats::Error) -> Error {
     if !is_refused(&error) {
         return Error::from(error);
     }
-    let usage = Error::usage(error.text());
+    let usage = Error::usage(error.message());
     match &error.place().path {
         Some(path) => usage.with_path(path),
         None => usage,

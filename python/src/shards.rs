@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString};
 use tarflume::{ClassTable, Shards};
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::message;
 
 use crate::batch::{key_bytes, key_text};
 use crate::column::{Column, own};
@@ -67,9 +68,9 @@ impl DataPart {
         };
         match &self.split {
             Some(split) => dataset.split(split).map_err(|error| match split.as_str() {
-                "sample" | "shard" => tarflume::Error::usage(format!(
-                    "{}; divide=\"{split}\" is how ranks divide the data set",
-                    error.text()
+                "sample" | "shard" => tarflume::Error::usage(message!(
+                    "{told}; divide=\"{split}\" is how ranks divide the data set";
+                    told = error.message()
                 )),
                 _ => error,
             }),

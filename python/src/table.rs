@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use tarflume::{Batch, DType, TableBatch, TableColumn, TableValues, ValueType};
+use tarflume_formats::message::Face;
 
 use crate::arrow::{Field, Rows, array_capsule, schema_capsule, stream_capsule};
 use crate::errors::{OrRaise, usage};
@@ -77,7 +78,7 @@ impl Table {
         let mut table = py.detach(|| self.dataset.table()).or_raise(py)?;
         let next = move || match table.next() {
             Some(Ok(batch)) => Ok(Some(rows_of(batch))),
-            Some(Err(error)) => Err(error.to_string()),
+            Some(Err(error)) => Err(error.in_face(Face::Python)),
             None => Ok(None),
         };
         stream_capsule(py, self.field.clone(), Box::new(next))

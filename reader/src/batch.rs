@@ -13,6 +13,9 @@ pub use self::padded::{Padded, PaddedPictures};
 pub use self::row_facts::{RowFacts, RowState};
 
 use self::padded::filled;
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
+
 use crate::column::{DType, Element, PictureShape, RowShape};
 use crate::error::{Error, Result};
 use crate::slab::{PictureCell, Slab};
@@ -365,8 +368,9 @@ impl<'a> Column<'a> {
         let shapes = (0..self.rows).map(|row| {
             let no_picture = || {
                 let name = self.name;
-                Error::usage(format!(
-                    "row {row} of column '{name}' is not a picture: use .padded()"
+                Error::usage(message!(
+                    "row {row} of column '{name}' is not a picture: use {padded}";
+                    padded = Phrase::Padded
                 ))
             };
             self.picture(row).ok_or_else(no_picture)

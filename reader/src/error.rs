@@ -10,9 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use tarflume_formats::Place;
-use tarflume_formats::message::{Face, Message};
+use tarflume_formats::message::{Face, Message, Phrase};
 use tarflume_formats::{self as formats, Blame, message};
 use tarflume_order as order;
+use tarflume_order::{Advice, Part};
 
 /// The kind of an error, for callers that handle kinds differently.
 ///
@@ -235,6 +236,14 @@ impl Error {
         &self.0.message
     }
 
+    /// The place and the message as one face writes them, without the causes.
+    #[doc(hidden)]
+    pub fn in_face(&self, face: Face) -> String {
+        let text = self.0.message.in_face(face);
+        let text = formats::shown::message(&text);
+        if self.0.place.is_empty() { text.to_string() } else { format!("{}: {text}", self.0.place) }
+    }
+
     /// The message without the place.
     pub fn text(&self) -> &str {
         &self.0.text
@@ -275,11 +284,39 @@ impl From<order::Error> for Error {
             O::Limit => ErrorKind::Limit,
             _ => ErrorKind::Usage,
         };
-        let made = Error::new(kind, error.text());
+        let made = Error::new(kind, of_order(&error));
         match error.cause() {
             Some(cause) => made.with_source(cause),
             None => made,
         }
+    }
+}
+
+/// Returns the message of an error of an order.
+fn of_order(error: &order::Error) -> Message {
+    let mut message = Message::default();
+    for part in error.parts() {
+        match part {
+            Part::Text(text) => message.push(text),
+            Part::Advice(advice) => message.push(phrase(*advice)),
+        }
+    }
+    message
+}
+
+fn phrase(advice: Advice) -> Phrase {
+    match advice {
+        Advice::FullShuffle => Phrase::FullShuffle,
+        Advice::BlockShuffle => Phrase::BlockShuffle,
+        Advice::ShardShuffle => Phrase::ShardShuffle,
+        Advice::UsualBlocks => Phrase::UsualBlocks,
+        Advice::SplitByPosition => Phrase::SplitByPosition,
+        Advice::SplitByShard => Phrase::SplitByShard,
+        Advice::NoSplitByShard => Phrase::NoSplitByShard,
+        Advice::Rank => Phrase::Rank,
+        Advice::Ranks => Phrase::Ranks,
+        Advice::RanksExample => Phrase::RanksExample,
+        Advice::WorldSize => Phrase::WorldSize,
     }
 }
 

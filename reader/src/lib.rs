@@ -131,7 +131,7 @@ pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
     Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
     ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
-    StreamLoaderBuilder, Weights,
+    StreamLoaderBuilder, Warning, Weights,
 };
 pub use crate::picture::from_fn::{TransformFn, transform_fn};
 pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};

@@ -9,6 +9,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex as StdMutex, RwLock, Weak};
 use std::thread::JoinHandle;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::ForkGuard;
 use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
@@ -141,10 +144,11 @@ impl Threads {
             let name = format!("tarflume-{}", running.len());
             let thread = std::thread::Builder::new().name(name).spawn(move || shared.run());
             let thread = thread.map_err(|e| {
-                let text = format!(
-                    "thread {} of {threads} can't be started; ask for fewer with .threads(), or raise the limits \
+                let text = message!(
+                    "thread {} of {threads} can't be started; ask for fewer with {fewer}, or raise the limits \
                      of processes and memory (`ulimit -u`, `ulimit -v`)",
-                    running.len() + 1
+                    running.len() + 1;
+                    fewer = Name::Threads
                 );
                 Error::new(ErrorKind::Machine, text).with_source(e)
             });

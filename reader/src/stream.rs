@@ -44,6 +44,9 @@ use std::iter::FusedIterator;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Phrase, Task};
+
 use self::list::{FindRemote, StreamShard};
 use self::memory_limits::MemoryLimits;
 pub(crate) use self::queue::Item;
@@ -319,9 +322,10 @@ impl Stream {
         }
         let count = self.shards.len();
         if (count as u64) < world {
-            let text = format!(
+            let text = message!(
                 "{count} shards cannot be split among {world} ranks, because each needs at least one \
-                 shard: make more shards, or run `pack index` and split by position"
+                 shard: make more shards, or run `{index}` and {split}";
+                index = Call::of(Task::Index), split = Phrase::SplitByPosition
             );
             return Err(Error::usage(text));
         }

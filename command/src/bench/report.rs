@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tarflume::Stats;
+use tarflume_formats::message::Face;
 
 /// The measurements of a data set.
 #[derive(Debug, Serialize)]
@@ -123,24 +124,8 @@ impl Account {
         Account {
             stages: stats.stages.iter().map(stage).collect(),
             jpegs_irregular: stats.blocks.irregular,
-            verdict: as_flags(&stats.verdict()),
-            table: as_flags(&stats.to_string()),
+            verdict: stats.verdict_message().in_face(Face::Command),
+            table: stats.in_face(Face::Command).to_string(),
         }
     }
-}
-
-/// Replaces setters of the library by flags of the command: `.memory_limit()` is `--memory`, `.threads()`
-/// is `--jobs`.
-pub(crate) fn as_flags(text: &str) -> String {
-    let mut text = text.to_string();
-    let flags = [
-        ("memory_limit", "memory"),
-        ("prefetch", "prefetch"),
-        ("threads", "jobs"),
-        ("batch", "batch"),
-    ];
-    for (setter, flag) in flags {
-        text = text.replace(&format!(".{setter}()"), &format!("--{flag}"));
-    }
-    text
 }

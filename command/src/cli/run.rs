@@ -125,7 +125,7 @@ impl Args {
             return Ok((from..to.min(total)).collect());
         }
         let env = |name: &str| std::env::var(name).ok();
-        match rank::find(self.rank, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
+        match rank::find(self.rank, self.of, &env).map_err(tarflume::Error::from)? {
             None => Ok((0..total).collect()),
             Some(rank) => {
                 summary::chosen_rank(&rank, self.show);

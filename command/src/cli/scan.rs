@@ -66,7 +66,7 @@ impl Args {
             return Ok(Subtree { part, count });
         }
         let env = |name: &str| std::env::var(name).ok();
-        match rank::find(None, self.of, &rank::COMMAND, &env).map_err(Failure::usage)? {
+        match rank::find(None, self.of, &env).map_err(tarflume::Error::from)? {
             Some(rank) => {
                 summary::chosen_rank(&rank, self.source.show);
                 Ok(Subtree { part: rank.rank, count: rank.world })

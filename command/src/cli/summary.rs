@@ -289,7 +289,8 @@ pub(super) fn planned(out: &Path, stored: &StoredBuild, show: ShowArgs) {
 
 pub(super) fn chosen_rank(rank: &Rank, show: ShowArgs) {
     if !show.quiet && !show.is_json() {
-        print_message!("rank {} of {} ({})", rank.rank, rank.world, rank.source);
+        let source = rank.source.as_deref().unwrap_or("--rank");
+        print_message!("rank {} of {} ({source})", rank.rank, rank.world);
     }
 }
 

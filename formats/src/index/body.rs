@@ -17,7 +17,8 @@ use crate::checksum::crc32c;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
 use crate::map::Mapped;
-use crate::message::Message;
+use crate::message;
+use crate::message::{Call, Message, Name, Task};
 
 /// One part of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,9 +329,10 @@ impl Body {
             return Ok(());
         }
         let Range { start, end } = self.block(block);
-        let text = format!(
+        let text = message!(
             "the sidecar is damaged: the block at bytes {start}..{end} has checksum {found:08x}, \
-             not {want:08x}; make it again with `pack index --force DIR`"
+             not {want:08x}; make it again with `{index}`";
+            index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR")
         );
         Err(self.error(ErrorKind::Damaged, text).with_byte(start as u64))
     }
@@ -355,9 +357,11 @@ impl Body {
 }
 
 fn overwritten() -> Error {
-    let text = "the sidecar was overwritten or zeroed while it was in use; open the data set again when the file is \
-                right (`pack index --force DIR` writes a new one). To replace a file in use, rename another to its \
-                name";
+    let text = message!(
+        "the sidecar was overwritten or zeroed while it was in use; open the data set again when the file is \
+         right (`{index}` writes a new one). To replace a file in use, rename another to its name";
+        index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR")
+    );
     Error::new(ErrorKind::Damaged, text)
 }
 

@@ -11,6 +11,8 @@ use crate::checksum::Digest;
 use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
 use crate::le::{u32_at, u64_at};
+use crate::message;
+use crate::message::{Call, Name, Task};
 use crate::name;
 
 /// The byte ranges of the known sections in the file.
@@ -225,8 +227,9 @@ fn check_head_sum(bytes: &[u8], body: usize) -> Result<()> {
 }
 
 fn damaged_head(what: &str) -> Error {
-    let text = format!(
-        "the head of the sidecar is damaged: {what}; make it again with `pack index --force DIR`"
+    let text = message!(
+        "the head of the sidecar is damaged: {what}; make it again with `{index}`";
+        index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR")
     );
     Error::new(ErrorKind::Damaged, text).with_byte(0)
 }

@@ -2,6 +2,8 @@
 
 use crate::content::Content;
 use crate::error::{Error, ErrorKind};
+use crate::message;
+use crate::message::Name;
 use crate::tar::header::{BLOCK, Header};
 
 /// Returns the error for bytes behind the end marker at `end`. `at` is the first byte that is not
@@ -11,21 +13,21 @@ use crate::tar::header::{BLOCK, Header};
 pub fn behind_end(end: u64, at: u64, block: &[u8]) -> Error {
     let place = at / BLOCK * BLOCK;
     if block.first_chunk().is_some_and(|block| Header::parse(block).is_ok()) {
-        let text = format!(
+        let text = message!(
             "another tar begins here, behind the end marker at byte {end}, where readers of tars stop: \
-             read on with --ignore-zeros (in Python and Rust: ignore_zeros), or keep joined tars as \
-             separate files"
+             read on with {ignore_zeros}, or keep joined tars as separate files";
+            ignore_zeros = Name::IgnoreZeros.on()
         );
         return Error::new(ErrorKind::AfterEnd, text).with_byte(place);
     }
     let zeros = block.iter().take_while(|&&byte| byte == 0).count();
     let what =
         Content::of(&block[zeros..]).map_or(String::new(), |found| format!(" ({})", found.name));
-    let text = format!(
+    let text = message!(
         "bytes of no tar{what} follow the end marker at byte {end}, where readers of tars stop, and \
-         --ignore-zeros (in Python and Rust: ignore_zeros) cannot read them on; the tar is whole in its \
-         first {} bytes, which `head -c {0}` copies",
-        end + 2 * BLOCK
+         {ignore_zeros} cannot read them on; the tar is whole in its first {} bytes, which `head -c {0}` copies",
+        end + 2 * BLOCK;
+        ignore_zeros = Name::IgnoreZeros.on()
     );
     Error::new(ErrorKind::AfterEnd, text).with_byte(at)
 }

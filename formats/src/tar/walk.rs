@@ -6,6 +6,8 @@
 
 use crate::content::Content;
 use crate::error::{Error, ErrorKind, Result};
+use crate::message;
+use crate::message::Name;
 use crate::tar::header::{
     BLOCK, Header, MemberKind, check_sum, has_no_data, is_zero_block, padded, shown, stored_name,
     stored_size,
@@ -241,8 +243,11 @@ impl Walk {
                 self.state = State::Header;
                 return self.header(block);
             }
-            let text = "a lone block of zeros is not an end marker, and readers disagree about what \
-                        follows it: read on with --ignore-zeros (in Python and Rust: ignore_zeros)";
+            let text = message!(
+                "a lone block of zeros is not an end marker, and readers disagree about what follows it: read on \
+                 with {ignore_zeros}";
+                ignore_zeros = Name::IgnoreZeros.on()
+            );
             return Err(Error::new(ErrorKind::BadHeader, text).with_byte(end));
         }
         self.at = self.checked_end(self.at, 0)?;

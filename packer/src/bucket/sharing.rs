@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::{Manifest, Plan, files};
 
 use super::objects::Put;
@@ -79,9 +79,10 @@ impl Bucket {
         // Another command may have published between the two questions.
         match self.published()? {
             Some(manifest) => Ok(OutputState::Published(manifest)),
-            None => Err(Failure::usage(format!(
-                "there is no plan in {0}; make one with `pack plan SRC -o {0}`",
-                self.url()
+            None => Err(Failure::usage(message!(
+                "there is no plan in {}; make one with `{plan}`",
+                self.url();
+                plan = Call::of(Task::Plan).on_stand("SRC").out(self.url())
             ))),
         }
     }

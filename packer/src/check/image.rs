@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use tarflume::internal::formats;
 use tarflume::{ErrorKind, ImageSize};
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
@@ -40,12 +42,13 @@ pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<Dimensions, Faul
 fn dimensions(found: tarflume::Result<ImageSize>) -> Result<Dimensions, Fault> {
     found.map(|size| (size.width, size.height)).map_err(|error| {
         let reason = match error.kind() {
-            ErrorKind::Unsupported => format!(
-                "{}: convert it to JPEG or PNG; or pack it with `--check none`, and read it with \
+            ErrorKind::Unsupported => message!(
+                "{}: convert it to JPEG or PNG; or pack it with `{unchecked}`, and read it with \
                  Image(..., fallback=\"pillow\")",
-                error.text()
+                error.text();
+                unchecked = Name::Check.is("none")
             ),
-            _ => error.text().to_string(),
+            _ => error.message().clone(),
         };
         // The decoders return no position.
         Fault { kind: ProblemKind::BadImage, byte: 0, reason: reason.into() }

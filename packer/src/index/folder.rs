@@ -181,8 +181,8 @@ impl MadeManifest {
         }
         let splits = split_names::of_files(shards.iter().map(|shard| Path::new(&shard.name)))?;
         Some(
-            message!("the names of the shards state splits ({}), and the manifest has none; pack index {split_by} \
-                 writes them", split_names::counted(&splits); split_by = Name::SplitBy.is("source")),
+            message!("the names of the shards state splits ({}), and the manifest has none; `{index}` \
+                 writes them", split_names::counted(&splits); index = Call::of(Task::Index).with(Name::SplitBy.is("source"))),
         )
     }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
 use self::options::TarOptions;
@@ -128,7 +128,7 @@ fn describe(source: &SourceUrl, about: &mut About) -> Result<(), Failure> {
             (Some(one), Some(other)) if one == other => {}
             (Some(_), Some(_)) => {
                 let text = message!("the classes of two sources differ, and a class id would have two meanings; make them equal \
-                     first (pack build {classes}), or reshard each source by itself"; classes = Name::Classes);
+                     first (`{build}`), or reshard each source by itself"; build = Call::of(Task::Build).with(Name::Classes.stand("FILE")));
                 return Err(Failure::usage(text));
             }
         }

@@ -15,7 +15,7 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::message;
-use tarflume_formats::message::Name;
+use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 
 use self::file::each_line;
@@ -104,10 +104,14 @@ fn sorted(
     }
     if inside == 0 {
         let shown: Vec<String> = roots.iter().map(|root| root.shown().to_string()).collect();
-        return Err(Failure::usage(format!(
-            "no line of {} names a file below {}; SRC is the folder that the paths are under",
-            lists.first().map_or(Path::new("--files"), PathBuf::as_path).shown(),
-            shown.join(", ")
+        let list = match lists.first() {
+            Some(list) => Message::words(list.shown().to_string()),
+            None => Name::Files.into(),
+        };
+        return Err(Failure::usage(message!(
+            "no line of {list} names a file below {}; SRC is the folder that the paths are under",
+            shown.join(", ");
+            list = list
         )));
     }
     Ok((sorter.finish()?, outside))

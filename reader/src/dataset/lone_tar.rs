@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use tarflume_formats::Content as FileContent;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Index, files, index_path};
 
@@ -20,8 +22,11 @@ pub(super) fn open_alone(tar: &Path) -> Result<Index> {
             let text = format!("not a tar{what}; name a tar, or a folder of tars");
             return Err(Error::usage(text).with_path(tar));
         }
-        let text = "this tar has no sidecar, so its samples cannot be counted or found; \
-                    `pack index DIR` makes one, and a plain stream needs none";
+        let text = message!(
+            "this tar has no sidecar, so its samples cannot be counted or found; `{index}` makes one, and a plain \
+             stream needs none";
+            index = Call::of(Task::Index).on_stand("DIR")
+        );
         return Err(Error::usage(text).with_path(tar));
     }
     let index = Index::open(&path)?;

@@ -12,6 +12,8 @@ use glob::{MatchOptions, glob_with};
 use serde::{Deserialize, Serialize};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::{index_path, name};
 
 use crate::dataset::braces;
@@ -196,9 +198,12 @@ fn listed(path: &Path, kind: Kind) -> Result<Vec<ShardPath>> {
     }
     let has_sidecar = ends(".tar.zst") && files::exists(&index_path(path))?;
     if [".gz", ".tgz", ".zst", ".bz2", ".xz"].iter().any(|end| ends(end)) && !has_sidecar {
-        let text = "a compressed tar without sidecar does not allow random access; `pack reshard` packs its samples \
-                    into shards that do; or unpack it and make a sidecar with \
-                    `pack index`, or read it from front to back as a plain stream";
+        let text = message!(
+            "a compressed tar without sidecar does not allow random access; `{reshard}` packs its samples into \
+             shards that do; or unpack it and make a sidecar with `{index}`, or read it from front to back as a \
+             plain stream";
+            reshard = Call::of(Task::Reshard), index = Call::of(Task::Index)
+        );
         return Err(Error::new(ErrorKind::WrongFormat, text).with_path(path));
     }
     if ends(".index") {
@@ -226,17 +231,19 @@ fn folder(path: &Path) -> Result<Vec<ShardPath>> {
     }
     if tars.is_empty() {
         let text = if files::is_folder(&path.join(".pack"))? {
-            format!(
-                "no {FILE_NAME} here: the build is not finished; `pack status` shows what is left"
+            message!(
+                "no {FILE_NAME} here: the build is not finished; `{status}` shows what is left";
+                status = Call::of(Task::Status)
             )
         } else if compressed > 0 {
-            format!(
+            message!(
                 "the tars of this folder are compressed ({compressed} of them) and do not allow random \
-                 access: decompress them (gunzip, zstd -d) and run `pack index`, or read them from front \
-                 to back as a stream"
+                 access: decompress them (gunzip, zstd -d) and run `{index}`, or read them from front \
+                 to back as a stream";
+                index = Call::of(Task::Index)
             )
         } else {
-            format!("the folder contains neither {FILE_NAME} nor a tar")
+            message!("the folder contains neither {FILE_NAME} nor a tar")
         };
         return Err(Error::usage(text).with_path(path));
     }

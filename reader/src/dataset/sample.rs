@@ -7,6 +7,8 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
 use tarflume_formats::shown::Quoted;
 use tarflume_formats::{crc32c, name};
 
@@ -164,10 +166,11 @@ pub(crate) fn match_checksum(
         return Ok(());
     }
     check()?;
-    let text = format!(
+    let text = message!(
         "the part '{}' has checksum {found:08x}, not {want:08x} as in the sidecar: its bytes are \
-         damaged, or the sidecar belongs to another tar; `pack verify` tells which",
-        name::shown(ext)
+         damaged, or the sidecar belongs to another tar; `{verify}` tells which",
+        name::shown(ext);
+        verify = Call::of(Task::Verify)
     );
     Err(Error::new(ErrorKind::Damaged, text))
 }

@@ -222,10 +222,11 @@ impl Shard {
 
 /// The error of a sidecar without the column that others have.
 fn lacks(spec: &ColumnSpec) -> Error {
-    let text = format!(
-        "the sidecar has no column '{}' of type {}, which other shards have; make it with `pack index --columns {spec}`",
+    let text = message!(
+        "the sidecar has no column '{}' of type {}, which other shards have; make it with `{index}`",
         spec.name,
-        spec.kind.word()
+        spec.kind.word();
+        index = Call::of(Task::Index).with(Name::Columns.is(spec.to_string()))
     );
     Error::new(ErrorKind::Stale, text)
 }

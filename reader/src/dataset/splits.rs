@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tarflume_formats::ClassTable;
 use tarflume_formats::Manifest;
 use tarflume_formats::index::ColumnSpec;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::name;
 
 use crate::dataset::{Dataset, DatasetFacts};
@@ -102,12 +104,14 @@ impl Dataset {
             self.shards().iter().map(|shard| shard.facts().split() == Some(split)).collect();
         if !keep.contains(&true) {
             let splits = self.splits();
-            let have = match splits.is_empty() {
-                true => "the data set has no splits; `pack build --split` makes them".to_string(),
-                false => format!("the splits are: {}", splits.join(", ")),
+            let have = if splits.is_empty() {
+                let build = Call::of(Task::Build).with(Name::Split);
+                message!("the data set has no splits; `{build}` makes them"; build = build)
+            } else {
+                message!("the splits are: {}", splits.join(", "))
             };
             let name = name::shown(split.as_bytes());
-            return Err(Error::usage(format!("there is no split '{name}'; {have}")));
+            return Err(Error::usage(message!("there is no split '{name}'; {have}"; have = have)));
         }
         self.some(&keep, self.0.about.builds.len())
     }

@@ -7,3 +7,4 @@ pub(crate) mod counters;
 pub(crate) mod idle;
 pub(crate) mod stats;
 mod stats_record;
+pub(crate) mod warning;

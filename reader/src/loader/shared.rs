@@ -12,6 +12,7 @@ use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
+use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, Steps};
@@ -40,7 +41,7 @@ pub(crate) struct LoaderShared {
     pub(crate) shuffle: Shuffle,
     pub(crate) budget: MemoryBudget,
     /// What the memory limit costs.
-    pub(crate) warning: Option<String>,
+    pub(crate) warning: Option<Warning>,
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,

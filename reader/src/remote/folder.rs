@@ -11,6 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep, write_at};
 use tarflume_formats::{files, index_path};
 use tarflume_store::Store;
@@ -65,7 +67,10 @@ impl RemoteDataset {
 pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
     let folder = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
     if folder.ends_with(".tar") {
-        let text = "name the folder of the shards, which has dataset.json; `pack index` makes one";
+        let text = message!(
+            "name the folder of the shards, which has dataset.json; `{index}` makes one";
+            index = Call::of(Task::Index)
+        );
         return Err(Error::usage(text).with_path(url));
     }
     let store = storage.open(folder)?;
@@ -82,14 +87,22 @@ pub(crate) fn find(url: &str, storage: &Storage) -> Result<(Store, Manifest)> {
 fn no_manifest(store: &Store) -> Error {
     let url = store.url();
     let remedy = if is_url_list(url) {
-        "the list must have its URL, and those of the sidecars (.index)"
+        Message::words("the list must have its URL, and those of the sidecars (.index)")
     } else if ["hf:", "http:", "https:"].iter().any(|scheme| url.starts_with(scheme)) {
-        "`pack index` makes it and the sidecars from a copy of the tars; upload them beside the tars"
+        message!(
+            "`{index}` makes it and the sidecars from a copy of the tars; upload them beside the tars";
+            index = Call::of(Task::Index)
+        )
     } else {
-        "`pack build -o URL` and `pack index` write one"
+        message!(
+            "`{build}` and `{index}` write one";
+            build = Call::of(Task::Build).on_stand("SRC").out_stand("URL"), index = Call::of(Task::Index)
+        )
     };
-    let text =
-        format!("there is no dataset.json, so its samples cannot be counted or found; {remedy}");
+    let text = message!(
+        "there is no dataset.json, so its samples cannot be counted or found; {remedy}";
+        remedy = remedy
+    );
     let cause = io::Error::from(io::ErrorKind::NotFound);
     Error::new(ErrorKind::Io, text).with_path(store.place(FILE_NAME)).with_source(cause)
 }
@@ -134,10 +147,10 @@ impl SidecarFolder for RemoteFolder {
         let (bytes, modified) = self.sidecar(&name, entry)?;
         let digest = blake3::hash(&bytes).to_hex();
         if digest.as_str() != entry.index_blake3 || bytes.len() as u64 != entry.index_bytes {
-            let text = format!(
+            let text = message!(
                 "the sidecar is not the one that dataset.json lists; if the tars are right, make new sidecars with \
-                 `pack index --force {}`",
-                self.store.url()
+                 `{index}`";
+                index = Call::of(Task::Index).with(Name::Force.on()).on(self.store.url())
             );
             return Err(Error::new(ErrorKind::Stale, text).with_path(self.store.place(&name)));
         }

@@ -4,6 +4,9 @@
 
 use std::path::Path;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
+
 use crate::error::Error;
 
 /// An operation that a stream does not support.
@@ -99,17 +102,18 @@ impl Refusal {
     pub fn error(self, remedy: RefusalRemedy<'_>) -> Error {
         let reason = self.reason();
         let text = match remedy {
-            RefusalRemedy::Index(dir) => {
-                format!("{reason}: run `pack index {}` and open the data set", shown(dir))
-            }
-            RefusalRemedy::Unpack(dir) => format!(
-                "{reason}: decompress the shards in {0} (gunzip, zstd -d), run `pack index {0}` \
-                 and open the data set",
-                shown(dir)
+            RefusalRemedy::Index(dir) => message!(
+                "{reason}: run `{index}` and open the data set";
+                index = Call::of(Task::Index).on(shown(dir))
             ),
-            RefusalRemedy::Save => format!(
-                "{reason}: save the stream as tars in a folder, run `pack index` on it and open \
-                 the data set"
+            RefusalRemedy::Unpack(dir) => message!(
+                "{reason}: decompress the shards in {} (gunzip, zstd -d), run `{index}` and open the data set",
+                shown(dir);
+                index = Call::of(Task::Index).on(shown(dir))
+            ),
+            RefusalRemedy::Save => message!(
+                "{reason}: save the stream as tars in a folder, run `{index}` on it and open the data set";
+                index = Call::of(Task::Index)
             ),
         };
         Error::usage(text)

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use tarflume_formats::json::JsonRules;
 
+use tarflume_formats::message::Message;
+
 use crate::batch::BatchPool;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
@@ -17,6 +19,7 @@ use crate::loader::config::sampler::Sampler;
 use crate::loader::gpu::placement::without_device;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::Setting;
+use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{
     MemoryBudget, MemoryShare, SPARE_SLABS, default_memory, fewer_batches,
@@ -71,7 +74,7 @@ impl LoaderBuilder {
         mut self,
         opened: OpenedDataset,
         slabs: u64,
-        warning: Option<String>,
+        warning: Option<Message>,
     ) -> Result<LoaderShared> {
         let rows = opened.rows();
         let OpenedDataset { dataset, batch } = opened;
@@ -98,7 +101,7 @@ impl LoaderBuilder {
             batch,
             shuffle: self.of.shuffle,
             budget,
-            warning: [fewer, warning].into_iter().flatten().reduce(|a, b| format!("{a}; {b}")),
+            warning: Warning::of([fewer, warning].into_iter().flatten()),
             pool: ThreadPool::of_process(threads)?,
             batch_pool: Arc::new(BatchPool::new(spare_slabs(slabs, &budget) as usize)),
             bad: Arc::new(BadList::new(self.common.bad_budget)),

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
 use crate::decode::Decode;
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
@@ -110,7 +113,9 @@ impl CommonOptions {
     pub(crate) fn threads(&self) -> Result<usize> {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self.threads.unwrap_or_else(cores) {
-            0 => Err(Error::usage("a loader needs a thread: leave .threads() out for one a core")),
+            0 => Err(Error::usage(
+                message!("a loader needs a thread: leave {threads} out for one a core"; threads = Name::Threads),
+            )),
             threads @ 1..=4096 => Ok(threads),
             threads => Err(Error::usage(format!("{threads} threads; 4,096 at most"))),
         }

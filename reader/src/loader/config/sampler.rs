@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
+
 use crate::dataset::Dataset;
 use crate::dataset::subset::Subset;
 use crate::error::{Error, Result};
@@ -51,7 +54,10 @@ impl Sampler<'_> {
                 return Err(Error::usage(text));
             }
             _ if self.range != (0, None) => {
-                let text = "take and skip don't say of which data set of a mixture; use .select()";
+                let text = message!(
+                    "take and skip don't say of which data set of a mixture; use {select}";
+                    select = Phrase::Select
+                );
                 return Err(Error::usage(text));
             }
             mixed => {

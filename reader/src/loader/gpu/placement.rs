@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Phrase};
+
 use crate::decode::ForDevice;
 use crate::device::Device;
 use crate::device::upload::post_copy::{ColumnWork, PostCopy};
@@ -33,13 +36,13 @@ pub(crate) struct ColumnPlacement {
     /// Why the host converts pictures.
     unconverted: Option<String>,
     /// Why the host decodes JPEGs that the device was meant to decode.
-    undecoded: Option<String>,
+    undecoded: Option<Message>,
     hybrid: HybridColumns,
 }
 
 /// The warning of a loader whose host decodes all JPEGs.
-fn undecoded(why: &str) -> String {
-    format!("JPEGs are decoded by the CPU: {why}")
+fn undecoded(why: impl Into<Message>) -> Message {
+    message!("JPEGs are decoded by the CPU: {why}"; why = why)
 }
 
 /// True if a column is to share its JPEGs with a device.
@@ -49,8 +52,10 @@ fn shares_jpegs(columns: &Columns) -> bool {
 }
 
 /// The warning of a loader without a device whose columns are to share JPEGs with one.
-pub(crate) fn without_device(columns: &Columns) -> Option<String> {
-    shares_jpegs(columns).then(|| undecoded("the loader has no device: build it with .device(..)"))
+pub(crate) fn without_device(columns: &Columns) -> Option<Message> {
+    let why =
+        message!("the loader has no device: build it with {device}"; device = Phrase::OnDevice);
+    shares_jpegs(columns).then(|| undecoded(why))
 }
 
 impl ColumnPlacement {
@@ -173,5 +178,5 @@ pub(crate) struct Placed {
     pub(crate) slots: Arc<Slots>,
     pub(crate) decode: DeviceDecode,
     pub(crate) counters: DecoderCounters,
-    pub(crate) warning: Option<String>,
+    pub(crate) warning: Option<Message>,
 }

@@ -5,6 +5,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tarflume_formats::message::Message;
+
 use crate::device::upload::slot::Slots;
 use crate::error::Result;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
@@ -12,6 +14,7 @@ use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::metrics::stats::{DecoderStats, Stats};
+use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
@@ -38,7 +41,7 @@ pub(crate) struct DeviceShared {
     pub(crate) decode: DeviceDecode,
     pub(crate) counters: DecoderCounters,
     /// Why the host does work that the device was to do.
-    pub(crate) warning: Option<String>,
+    pub(crate) warning: Option<Message>,
     /// The resident data set's size, and how it is preloaded.
     pub(crate) resident: Option<(ResidentSize, PreloadFn)>,
     /// True once the slabs for uploads were allocated.
@@ -76,8 +79,9 @@ impl DeviceShared {
     pub(crate) fn stats(&self) -> Stats {
         let _ = self.slots.driver.reap();
         let mut host = self.host.stats();
-        let warnings = [host.warning.take(), self.slots.warning(), self.warning.clone()];
-        let warning = warnings.into_iter().flatten().reduce(|one, other| format!("{one}; {other}"));
+        let of_host = host.warning.take().map(|warning| warning.message().clone());
+        let of_slots = self.slots.warning().map(Message::words);
+        let warning = Warning::of([of_host, of_slots, self.warning.clone()].into_iter().flatten());
         let device = Some(self.slots.device().to_string());
         Stats { warning, device, decoder: self.decoder_stats(), ..host }
     }

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use tarflume_formats::message::Face;
+
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
+use crate::loader::metrics::warning::Warning;
 use crate::seconds::seconds;
 use crate::source::fetch_stats::FetchStats;
 
@@ -179,7 +182,7 @@ pub struct Stats {
     pub decoder: Option<DecoderStats>,
     /// What slows batches down: a memory limit that has no room for all batches of `prefetch`, memory
     /// that could not be pinned, work that the host does in place of a device.
-    pub warning: Option<String>,
+    pub warning: Option<Warning>,
     /// Counters of the requests to stores since the data set was opened, if it is in one.
     pub fetch: Option<FetchStats>,
     /// Samples whose bytes differed from their checksums and were right when they were read again: a network changed
@@ -258,8 +261,36 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
+/// Statistics in the words of one face.
+struct Written<'s> {
+    stats: &'s Stats,
+    face: Face,
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stats.write_table(f)?;
+        if let Some(warning) = &self.stats.warning {
+            writeln!(f, "Warning: {}", warning.message().in_face(self.face))?;
+        }
+        write!(f, "{}", self.stats.verdict_message().in_face(self.face))
+    }
+}
+
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Written { stats: self, face: Face::Rust }.fmt(f)
+    }
+}
+
+impl Stats {
+    /// The table and the verdict as one face writes them.
+    #[doc(hidden)]
+    pub fn in_face(&self, face: Face) -> impl fmt::Display {
+        Written { stats: self, face }
+    }
+
+    fn write_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |d: Duration| format!("{:.3}", d.as_secs_f64());
         writeln!(f, "stage      busy s  wait input s  wait output s       items         bytes")?;
         for s in &self.stages {
@@ -337,9 +368,6 @@ impl fmt::Display for Stats {
         if let Some(idle) = self.idle_line() {
             writeln!(f, "{idle}")?;
         }
-        if let Some(warning) = &self.warning {
-            writeln!(f, "Warning: {warning}")?;
-        }
-        write!(f, "{}", self.verdict())
+        Ok(())
     }
 }

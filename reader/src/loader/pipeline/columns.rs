@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use tarflume_jpeg::Excerpt;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
+
 use crate::column::RowShape;
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::error::{Error, Result};
@@ -110,8 +113,9 @@ impl ColumnSet {
         let mut names = vec!["key".to_string()];
         for (name, decode) in columns {
             if name.is_empty() || names.contains(&name) {
-                let text = format!(
-                    "there are two columns '{name}': give one another name with .column(name, ..)"
+                let text = message!(
+                    "there are two columns '{name}': give one another name with {column}";
+                    column = Phrase::NamedColumn
                 );
                 return Err(Error::usage(text));
             }

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+
 use crate::decode::{Memory, Scratch};
 use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
@@ -64,15 +67,19 @@ fn comfortable(fixed: u64, depth: usize, slabs: u64, threads: usize) -> u64 {
 }
 
 /// The warning for a memory limit that has room for fewer batches than `requested`.
-pub(crate) fn fewer_batches(requested: usize, budget: &MemoryBudget, fixed: u64) -> Option<String> {
+pub(crate) fn fewer_batches(
+    requested: usize,
+    budget: &MemoryBudget,
+    fixed: u64,
+) -> Option<Message> {
     (budget.depth < requested.max(1)).then(|| {
         let missing = (requested - budget.depth) as u64;
-        format!(
+        message!(
             "the memory limit has room to prepare {} of the {requested} batches of prefetch at once; give \
-             .memory_limit() about {} more, or take smaller batches",
+             {limit} about {} more, or take smaller batches",
             budget.depth,
-            Size::new(fixed.saturating_mul(2 * missing))
-        )
+            Size::new(fixed.saturating_mul(2 * missing));
+ limit = Name::MemoryLimit)
     })
 }
 
@@ -114,13 +121,13 @@ impl MemoryBudget {
         let held = slabs.checked_div(fixed).unwrap_or(u64::MAX);
         if held < 1 + SPARE_SLABS || memory <= kept {
             let least = MemoryBudget::least(kept, fixed);
-            let text = format!(
-                "{} are too little for {threads} threads and batches of {}: give .memory_limit() at least {}, \
+            let text = message!(
+                "{} are too little for {threads} threads and batches of {}: give {limit} at least {}, \
                  or take smaller batches",
                 Size::new(memory),
                 Size::new(fixed).about(),
-                Size::new(least).at_least()
-            );
+                Size::new(least).at_least();
+ limit = Name::MemoryLimit);
             return Err(Error::new(ErrorKind::Limit, text));
         }
         let depth = (depth as u64).clamp(1, held - SPARE_SLABS);
@@ -158,13 +165,13 @@ impl MemoryBudget {
         if bytes <= self.variable {
             return Ok(bytes);
         }
-        let text = format!(
+        let text = message!(
             "the parts of batch {step} of epoch {epoch} take {}, and the memory limit leaves {} for \
-             them: give .memory_limit() about {} more, or take smaller batches",
+             them: give {limit} about {} more, or take smaller batches",
             Size::new(bytes).about(),
             Size::new(self.variable).about(),
-            Size::new((bytes - self.variable).saturating_mul(times)).at_least()
-        );
+            Size::new((bytes - self.variable).saturating_mul(times)).at_least();
+ limit = Name::MemoryLimit);
         Err(Error::new(ErrorKind::Limit, text))
     }
 
@@ -173,13 +180,13 @@ impl MemoryBudget {
     pub(crate) fn oversize(&self, bytes: u64, times: u64) -> Error {
         // A sample that alone would fit is left out because its batch does not; then half of the memory is too little.
         let missing = bytes.saturating_sub(self.variable).max(bytes / 2);
-        let text = format!(
+        let text = message!(
             "the variable columns of this sample take {}, and the memory limit leaves {} for those of a batch: give \
-             .memory_limit() about {} more, or take smaller batches",
+             {limit} about {} more, or take smaller batches",
             Size::new(bytes).about(),
             Size::new(self.variable).about(),
-            Size::new(missing.saturating_mul(times)).at_least()
-        );
+            Size::new(missing.saturating_mul(times)).at_least();
+ limit = Name::MemoryLimit);
         Error::new(ErrorKind::Limit, text)
     }
 
@@ -204,13 +211,13 @@ impl MemoryBudget {
             return budget;
         }
         let least = MemoryBudget::least(threads as u64 * (RUN + 2 * Scratch::KEEP as u64), fixed);
-        let text = format!(
+        let text = message!(
             "{} are too little for {threads} threads and batches of {}, {slabs} of them for a device: give \
-             .memory_limit() at least {}, or take smaller batches",
+             {limit} at least {}, or take smaller batches",
             Size::new(memory),
             Size::new(fixed).about(),
-            Size::new(least.saturating_add(taken)).at_least()
-        );
+            Size::new(least.saturating_add(taken)).at_least();
+ limit = Name::MemoryLimit);
         Err(Error::new(ErrorKind::Limit, text))
     }
 
@@ -235,14 +242,14 @@ impl MemoryBudget {
             Some(stream) => least.saturating_add(stream.max(STREAM_LEAST)),
             None => least.max(STREAM_LEAST).saturating_mul(2),
         };
-        let text = format!(
-            "{} are too little for a stream of {}, {threads} threads and batches of {}: give .memory_limit() at \
+        let text = message!(
+            "{} are too little for a stream of {}, {threads} threads and batches of {}: give {limit} at \
              least {}, or take smaller batches",
             Size::new(memory),
             Size::new(stream).about(),
             Size::new(fixed).about(),
-            Size::new(least).at_least()
-        );
+            Size::new(least).at_least();
+ limit = Name::MemoryLimit);
         Err(Error::new(ErrorKind::Limit, text))
     }
 }
@@ -275,14 +282,14 @@ impl Memory for MemoryShare {
             return Err(Error::usage(text).with_fault(DecodeFault::Decoder));
         }
         if bytes > self.share {
-            let text = format!(
-                "{} this sample takes {}, and the memory limit leaves {} for it: give .memory_limit() about \
+            let text = message!(
+                "{} this sample takes {}, and the memory limit leaves {} for it: give {limit} about \
                  {} more",
                 self.purpose,
                 Size::new(bytes).about(),
                 Size::new(self.share).about(),
-                Size::new((bytes - self.share).saturating_mul(8)).at_least()
-            );
+                Size::new((bytes - self.share).saturating_mul(8)).at_least();
+ limit = Name::MemoryLimit);
             return Err(Error::new(ErrorKind::Limit, text));
         }
         // Holders release after one sample, so this wait is bounded.
@@ -362,7 +369,11 @@ mod tests {
         let shares = MemoryBudget::of(300 << 20, fixed, 4, 2).unwrap();
         assert!(shares.depth < 4);
         let warning = fewer_batches(4, &shares, fixed).unwrap();
-        let more = warning.split("about ").nth(1).and_then(|rest| rest.split(" more").next());
+        let more = warning
+            .in_face(Face::Rust)
+            .split("about ")
+            .nth(1)
+            .and_then(|rest| rest.split(" more").next());
         let more: Size = more.unwrap().parse().unwrap();
         assert_eq!(MemoryBudget::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
     }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
+
 use crate::batch::BatchPool;
 use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::metrics::stats::Setting;
+use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::columns::ColumnSet;
 use crate::loader::pipeline::memory_budget::{
     MemoryBudget, SPARE_SLABS, default_beside_stream, fewer_batches,
@@ -101,7 +105,7 @@ impl LoaderBuilder<Streamed> {
         let writer = self.common.writer(columns, threads, &budget, setting);
         let shared = StreamShared {
             budget,
-            warning: fewer_batches(prefetch, &budget, fixed),
+            warning: Warning::of(fewer_batches(prefetch, &budget, fixed)),
             pool: ThreadPool::of_process(threads)?,
             counters: writer.counters.clone(),
             batch_pool: Arc::new(BatchPool::new(SPARE_SLABS as usize)),
@@ -123,8 +127,10 @@ impl LoaderBuilder<Streamed> {
             return Err(Error::usage("a batch has at least one row"));
         }
         if self.common.columns.is_empty() {
-            let text = "a stream does not say beforehand which parts its samples have: name the \
-                        columns, as with .bytes(\"jpg\")";
+            let text = message!(
+                "a stream does not say beforehand which parts its samples have: name the columns, as with {bytes}";
+                bytes = Phrase::BytesColumn
+            );
             return Err(Error::usage(text));
         }
         Ok(())

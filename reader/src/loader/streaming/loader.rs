@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::loader::bad_samples::{BadList, BadSample};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
+use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::loader::pipeline::receiver::BatchReceiver;
@@ -24,7 +25,7 @@ pub(crate) struct StreamShared {
     pub(crate) source: Arc<StreamSource>,
     pub(crate) budget: MemoryBudget,
     /// Warning if the memory limit reduces the number of batches in preparation.
-    pub(crate) warning: Option<String>,
+    pub(crate) warning: Option<Warning>,
     pub(crate) pool: Arc<ThreadPool>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) batch_pool: Arc<BatchPool>,

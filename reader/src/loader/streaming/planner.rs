@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+
 use crate::decode::image::room_pixels;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::plan::UnreadableSample;
@@ -234,26 +237,27 @@ impl StreamPlanner {
     fn make_room(&mut self, room: u64) -> Result<()> {
         let charged = |row| self.gathered.sample(row).map_or(0, StreamSample::charged);
         let claims: Vec<u64> = (0..self.gathered.rows()).map(charged).collect();
-        let limits = "raise .memory_limit(), that of the stream if it has its own limit, by about";
         let Some(row) = exception(&claims, self.rows, room) else {
             let each = self.charged / self.gathered.rows().max(1) as u64;
-            let text = format!(
+            let text = message!(
                 "{} samples take {}, and a batch of {} has no room in the {} that the stream's memory has for samples in \
-                 preparation: {limits} {}, or take smaller batches",
+                 preparation: {raise} {}, or take smaller batches",
                 self.gathered.rows(),
                 Size::new(self.charged).about(),
                 self.rows,
                 Size::new(room).about(),
-                Size::new(each.saturating_mul(self.rows as u64).saturating_mul(TIMES)).at_least()
+                Size::new(each.saturating_mul(self.rows as u64).saturating_mul(TIMES)).at_least();
+                raise = raise()
             );
             return Err(Error::new(ErrorKind::Limit, text));
         };
-        let text = format!(
-            "this sample takes {} of the {} that the stream's memory has for the samples of a batch: {limits} {}, or take \
+        let text = message!(
+            "this sample takes {} of the {} that the stream's memory has for the samples of a batch: {raise} {}, or take \
              smaller batches",
             Size::new(claims[row]).about(),
             Size::new(room).about(),
-            Size::new(claims[row].saturating_mul(TIMES)).at_least()
+            Size::new(claims[row].saturating_mul(TIMES)).at_least();
+            raise = raise()
         );
         self.charged -= claims[row];
         let rejected = self.gathered.reject(row, Error::new(ErrorKind::Limit, text));
@@ -292,4 +296,12 @@ fn measure(source: &StreamSource, workspace: &mut BatchWorkspace<StreamSamples>)
             *room = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
     })
+}
+
+/// Returns what to raise if samples have no room; an amount follows it.
+fn raise() -> Message {
+    message!(
+        "raise {limit}, that of the stream if it has its own limit, by about";
+        limit = Name::MemoryLimit
+    )
 }
