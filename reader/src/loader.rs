@@ -30,6 +30,7 @@ pub use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 pub use crate::loader::metrics::bottleneck::Bottleneck;
 pub use crate::loader::metrics::idle::{IdleStats, SampledTime};
 pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
+pub use crate::loader::metrics::warning::Warning;
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;

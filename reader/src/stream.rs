@@ -45,7 +45,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use tarflume_formats::message;
-use tarflume_formats::message::{Call, Phrase, Task};
+use tarflume_formats::message::{Call, Phrase};
 
 use self::list::{FindRemote, StreamShard};
 use self::memory_limits::MemoryLimits;
@@ -325,7 +325,7 @@ impl Stream {
             let text = message!(
                 "{count} shards cannot be split among {world} ranks, because each needs at least one \
                  shard: make more shards, or run `{index}` and {split}";
-                index = Call::of(Task::Index), split = Phrase::SplitByPosition
+                index = Call::of(message::Task::Index), split = Phrase::SplitByPosition
             );
             return Err(Error::usage(text));
         }

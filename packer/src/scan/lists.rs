@@ -12,7 +12,7 @@ mod line;
 mod order;
 mod place;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};

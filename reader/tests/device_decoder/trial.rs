@@ -141,7 +141,8 @@ fn child_has_two_libraries() {
         }
     } else {
         // The report names the problem of the best one.
-        let (warning, error) = (ours.stats().warning.unwrap(), stays.unwrap_err().to_string());
+        let warning = ours.stats().warning.unwrap().to_string();
+        let error = stays.unwrap_err().to_string();
         for text in [warning, error] {
             assert!(text.contains(newest.to_str().unwrap()), "{text}");
             assert!(!text.contains(other.to_str().unwrap()), "{text}");

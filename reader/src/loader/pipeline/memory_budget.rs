@@ -368,12 +368,8 @@ mod tests {
         let fixed = 38 << 20;
         let shares = MemoryBudget::of(300 << 20, fixed, 4, 2).unwrap();
         assert!(shares.depth < 4);
-        let warning = fewer_batches(4, &shares, fixed).unwrap();
-        let more = warning
-            .in_face(Face::Rust)
-            .split("about ")
-            .nth(1)
-            .and_then(|rest| rest.split(" more").next());
+        let warning = fewer_batches(4, &shares, fixed).unwrap().text();
+        let more = warning.split("about ").nth(1).and_then(|rest| rest.split(" more").next());
         let more: Size = more.unwrap().parse().unwrap();
         assert_eq!(MemoryBudget::of((300 << 20) + more.bytes(), fixed, 4, 2).unwrap().depth, 4);
     }
