@@ -8,13 +8,12 @@ mod row_facts;
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{DType, Element, Error, PictureShape, Result, RowShape};
 
 pub use self::padded::{Padded, PaddedPictures};
 pub use self::row_facts::{RowFacts, RowState};
 
 use self::padded::filled;
-use crate::column::{DType, Element, PictureShape, RowShape};
-use crate::error::{Error, Result};
 use crate::slab::{PictureCell, Slab};
 
 /// The storage of a batch. Moves between threads and is reused.

@@ -35,12 +35,12 @@ use tarflume_formats::ClassTable;
 use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{IgnorePoison, KeySearch, name, read_manifest};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::access::FileAccess;
 use crate::dataset::pattern::{ShardPath, Shards};
 use crate::dataset::shard::{Shard, ShardFacts};
 use crate::dataset::sidecars::to_be_read;
-use crate::error::{Error, ErrorKind, Result};
 use crate::order::Fingerprint;
 use crate::remote::RemoteDataset;
 #[cfg(feature = "remote")]

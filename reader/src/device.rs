@@ -25,10 +25,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use self::driver::Driver;
 #[cfg(not(feature = "cuda"))]
-use crate::error::ErrorKind;
-use crate::error::{Error, Result};
+use tarflume_types::ErrorKind;
+use tarflume_types::{Error, Result};
+
+use self::driver::Driver;
 use crate::libraries::Libraries;
 
 pub use self::driver::DeviceStream;

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use tarflume_formats::Manifest;
 use tarflume_formats::manifest::ShardEntry;
+use tarflume_types::{Error, Result};
 
-use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::source::open::Open;
 

@@ -23,12 +23,12 @@ mod picture_cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShape};
+
 pub(crate) use self::block::{ExternalMemory, HostMemory};
 pub(crate) use self::picture_cell::PictureCell;
 
 use self::block::Block;
-use crate::column::{DType, PictureShape, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// Columns begin on a cache line.
 const COLUMN_ALIGN: usize = 64;

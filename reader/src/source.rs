@@ -19,7 +19,7 @@ pub(crate) mod price;
 use std::fmt;
 use std::time::SystemTime;
 
-use crate::error::Result;
+use tarflume_types::Result;
 
 /// Bytes that many threads can read concurrently at any offset.
 ///

@@ -44,6 +44,8 @@ use std::iter::FusedIterator;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use tarflume_types::{Error, Result, Size};
+
 use self::list::{FindRemote, StreamShard};
 use self::memory_limits::MemoryLimits;
 pub(crate) use self::queue::Item;
@@ -56,13 +58,11 @@ use self::refusal::RefusalRemedy;
 pub use self::sample::StreamSample;
 #[cfg(feature = "remote")]
 pub use self::stores::Stores;
-use crate::error::{Error, Result};
 use crate::order::Key;
 use crate::order::Permutation;
 use crate::order::Shuffle;
 #[cfg(feature = "remote")]
 use crate::remote::Storage;
-use crate::size::Size;
 
 /// Shards without an index, and the options for reading them.
 ///

@@ -14,20 +14,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the project that a crate may use; `dev` crates only in its tests.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("cache", &["tarflume-formats"]),
     ("formats", &[]),
     ("jpeg", &[]),
     ("order", &[]),
     ("store", &[]),
+    ("types", &["tarflume-formats", "tarflume-order"]),
+    ("image", &["tarflume-formats", "tarflume-jpeg", "tarflume-order", "tarflume-types"]),
     (
         "reader",
         &[
             "tarflume-cache",
             "tarflume-formats",
+            "tarflume-image",
             "tarflume-jpeg",
             "tarflume-order",
             "tarflume-store",
+            "tarflume-types",
         ],
     ),
     ("packer", &["tarflume-formats", "tarflume-jpeg", "tarflume", "tarflume-store"]),
@@ -327,11 +331,13 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
     for folder in [
         "cache",
         "formats",
+        "image",
         "jpeg",
         "reader",
         "store",
         "packer",
         "tokens",
+        "types",
         "command",
         "python/src",
         "fixtures",

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use super::dataset::ArrayDataset;
-use crate::error::{Error, ErrorKind, Result};
 use crate::order::{Key, Permutation};
 
 /// Batches that a thread reads ahead.
@@ -174,8 +175,9 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_types::DType;
+
     use super::*;
-    use crate::column::DType;
 
     #[test]
     fn a_thread_that_dies_is_an_error_and_not_the_end_of_the_epoch() {

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use tarflume_formats::npy::{self, Header};
 use tarflume_formats::{Access, Mapped, files};
+use tarflume_types::{DType, Error, Result};
 
 use super::layout::{ArrayLayout, ArrayPlace};
 use super::view::RowView;
-use crate::column::DType;
-use crate::error::{Error, Result};
 
 /// Reads of at least this many bytes are requested with one `madvise`, which is cheaper than one page
 /// fault for each page.

@@ -6,9 +6,7 @@
 use std::ops::Range;
 
 use tarflume_formats::npy::{Dtype, Header};
-
-use crate::column::DType;
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{DType, Error, ErrorKind, Result};
 
 /// Rows of equal size, stored without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use tarflume_formats::Mapped;
+use tarflume_types::{DType, Element, Error, Result};
 
 use super::layout::ArrayLayout;
-use crate::column::{DType, Element};
-use crate::error::{Error, Result};
 
 /// One or more consecutive rows, in the memory of the mapped file. Creating a view copies nothing; a
 /// page is read when it is first accessed.

@@ -1,7 +1,6 @@
 //! Padded copies of variable columns: rows of different lengths or sizes in one array. Plain data.
 
-use crate::column::PictureShape;
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, PictureShape, Result};
 
 /// A variable column, padded to equal rows.
 ///

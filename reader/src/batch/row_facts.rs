@@ -1,9 +1,9 @@
 //! `RowFacts`: where a row of a batch comes from. Plain data.
 
 use serde::Serialize;
+use tarflume_types::Error;
 
-use crate::error::Error;
-use crate::order::words;
+use tarflume_order::words;
 
 /// Provenance of one row of a batch.
 ///

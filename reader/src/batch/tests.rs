@@ -1,7 +1,8 @@
 //! Arrays of rows that are unlike each other.
 
+use tarflume_types::ErrorKind;
+
 use super::*;
-use crate::error::ErrorKind;
 
 #[test]
 fn rows_that_no_array_holds_are_refused() {

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{Column, read_manifest};
+use tarflume_types::{DType, Error, ErrorKind, Result};
 
-use crate::column::DType;
 use crate::dataset::Dataset;
-use crate::error::{Error, ErrorKind, Result};
 
 /// The types of arrays that a manifest can name.
 const TYPES: [DType; 13] = [

@@ -4,7 +4,7 @@
 //! unmatched closing brace is always an error, and the number of names is limited. Pure: accesses no
 //! files.
 
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Maximum number of names that a pattern may expand to.
 pub(crate) const MAX_NAMES: usize = 1 << 22;

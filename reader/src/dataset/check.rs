@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::dataset::Dataset;
-use crate::error::{Error, Result};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
 
 impl Dataset {
     /// Opens every sidecar, in several threads, and compares it with the length of its tar and with

@@ -5,8 +5,7 @@
 use std::path::Path;
 
 use tarflume_formats::KeyList;
-
-use crate::error::Result;
+use tarflume_types::Result;
 
 /// A list of samples to leave out, by key and optionally by shard.
 ///

@@ -1,7 +1,8 @@
 //! The identity of a data set's content, independent of names and paths.
 
+use tarflume_types::Result;
+
 use crate::dataset::shard::{ShardContent, ShardFacts};
-use crate::error::Result;
 use crate::order::Fingerprint;
 
 /// Domain separation: no other hash of this project has this context.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{Index, Manifest, index_path};
+use tarflume_types::{Error, Result};
 
 use crate::dataset::access::FileAccess;
 use crate::dataset::shard::ShardFacts;
 use crate::dataset::{Dataset, DatasetFacts};
-use crate::error::{Error, Result};
 use crate::source::open::Open;
 
 impl Dataset {

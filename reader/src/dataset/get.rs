@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use tarflume_formats::index::{self, SampleRow};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
 use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 impl Dataset {

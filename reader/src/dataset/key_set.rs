@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Keys, each once. Takes their bytes and 8 bytes more for each; 40 more for each if keys do not ascend.
 ///

@@ -5,8 +5,7 @@ use std::path::Path;
 use tarflume_formats::Content as FileContent;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Index, files, index_path};
-
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
 
 /// Opens the sidecar of a tar that no manifest lists.
 ///

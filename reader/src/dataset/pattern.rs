@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{index_path, name};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::braces;
-use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
 use tarflume_formats::url::is_url;
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tarflume_formats::shown::Quoted;
 use tarflume_formats::{crc32c, name};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 /// Shared bytes. Cloning copies no bytes.

@@ -6,12 +6,12 @@ use std::fmt;
 use serde::Serialize;
 use tarflume_formats::shown::Quoted;
 use tarflume_formats::{KeyList, index};
+use tarflume_types::{Error, Result};
 
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
 use crate::dataset::shard::Shard;
 use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
-use crate::error::{Error, Result};
 
 /// The facts about a sample that its sidecar contains.
 ///

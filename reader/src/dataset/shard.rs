@@ -15,11 +15,11 @@ use tarflume_formats::Index;
 use tarflume_formats::index::{ColumnSpec, SampleRow, Value};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
+use tarflume_types::{Error, ErrorKind, Result};
 
 pub(crate) use self::facts::{ShardContent, ShardFacts};
 
 use self::trust::Trust;
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 use crate::source::cache::SourceCache;
 use crate::source::framed::FramedSource;
@@ -230,9 +230,9 @@ mod tests {
     use std::time::Duration;
 
     use tarflume_formats::{Durability, ShardWriter, index_path};
+    use tarflume_types::ErrorKind;
 
     use crate::dataset::Dataset;
-    use crate::error::ErrorKind;
 
     #[test]
     fn every_reader_notices_a_write_to_a_sidecar() {

@@ -7,9 +7,9 @@ use tarflume_formats::ClassTable;
 use tarflume_formats::Manifest;
 use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::name;
+use tarflume_types::{Error, Result};
 
 use crate::dataset::{Dataset, DatasetFacts};
-use crate::error::{Error, Result};
 
 impl DatasetFacts {
     pub(super) fn of(manifest: &Manifest) -> DatasetFacts {

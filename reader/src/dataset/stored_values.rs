@@ -4,10 +4,10 @@
 
 use tarflume_formats::index::{ColumnSpec, Value};
 use tarflume_formats::name;
+use tarflume_types::Result;
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
-use crate::error::Result;
 
 /// A typed column of all sidecars.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 //! Reads sidecars only. Does not decide the order of samples.
 
 use tarflume_formats::name;
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
 use crate::dataset::key_set::KeySet;
-use crate::error::{Error, ErrorKind, Result};
 
 /// Some samples of a data set: one bit of memory for each sample of the whole.
 ///

@@ -4,11 +4,11 @@
 use std::iter::FusedIterator;
 
 use tarflume_formats::index::ColumnSpec;
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
 use crate::dataset::table_values::TableColumn;
-use crate::error::{Error, ErrorKind, Result};
 
 /// Rows of a batch.
 const ROWS: usize = 1 << 16;

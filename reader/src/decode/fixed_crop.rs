@@ -2,9 +2,8 @@
 //!
 //! Pure arithmetic on sizes, with torchvision's rounding (`transforms/functional.py`).
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
-use crate::picture::random::Random;
+use tarflume_image::{Area, Cut, Extent, ImageSize, Placement, Random, Transform};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Resizes the whole picture.
 ///

@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{DriverError, result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use self::context::{DriverMessage, Primary, why_refused};
 use self::flights::{Flight, Flights};
@@ -43,7 +44,6 @@ use super::driver::{
 };
 use crate::batch::Batch;
 use crate::device::presence::is_driver_there;
-use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 use crate::slab::{ExternalMemory, HostMemory};
 use tarflume_formats::IgnorePoison;

@@ -7,10 +7,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_types::Result;
+
 use crate::batch::Batch;
 use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::device::kernels::launch::Launch;
-use crate::error::Result;
 use crate::slab::HostMemory;
 
 /// A stream of the consumer on a device. Work in a stream runs in order.

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tarflume_jpeg::Header;
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::batch::Batch;
 use crate::decode::hybrid::jpeg_decoder::{
@@ -19,7 +20,6 @@ use crate::device::driver::{
     UploadReport, Uploads, WorkStream,
 };
 use crate::device::kernels::launch::Launch;
-use crate::error::{Error, ErrorKind, Result};
 use crate::slab::{ExternalMemory, HostMemory};
 
 type FakeTask = Box<dyn FnOnce() + Send>;

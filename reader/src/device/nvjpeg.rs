@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 use tarflume_formats::IgnorePoison;
 use tarflume_jpeg::Header;
 pub use tarflume_jpeg::Scale;
+use tarflume_types::{Error, ErrorKind, Result};
 
 pub use self::library::{FoundLibrary, Library};
 pub use self::offer::Offer;
@@ -36,7 +37,6 @@ use self::decoder_states::{DecoderParts, DecoderStates, Piece};
 use self::handle::{DecodeParams, Handle, Parser};
 use self::params::ParamsTable;
 use self::status::{OutputFormat, Status};
-use crate::error::{Error, ErrorKind, Result};
 
 /// Backends in order of preference.
 const HOST: [Backend; 3] = [Backend::Hardware, Backend::GpuHybrid, Backend::Default];

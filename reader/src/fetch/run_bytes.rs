@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use crate::dataset::Dataset;
 use crate::dataset::sample::match_checksum;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::parts::PartRef;
 use crate::fetch::plan::UnreadableSample;

@@ -1,15 +1,14 @@
 //! `Forecast`: what an epoch will ask of a store, before anything is read. From the manifest and the sidecars.
 
 use serde::{Deserialize, Serialize};
+use tarflume_types::{Result, Size};
 
-use crate::error::Result;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
 use crate::loader::shared::LoaderShared;
 use crate::order::{By, Share, Shuffle, Split, Steps};
-use crate::size::Size;
 use crate::source::ahead::pieces::AT_ONCE;
 
 /// How a forecast is made.

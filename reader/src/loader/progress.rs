@@ -6,8 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_types::{Error, Result};
+
 use crate::batch::{Batch, RowFacts, RowState};
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::BadSample;
 use crate::loader::shared::LoaderShared;
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::batch::{BatchPool, Names};
-use crate::error::Result;
 use crate::loader::bad_samples::BadList;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::reach::Reach;
@@ -18,6 +17,7 @@ use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, St
 use crate::pool::ThreadPool;
 use crate::slab::HostMemory;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// The position of the whole job, all ranks together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

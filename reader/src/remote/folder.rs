@@ -14,8 +14,8 @@ use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::publish::{create_folders, sweep, write_at};
 use tarflume_formats::{files, index_path};
 use tarflume_store::Store;
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
 use crate::remote::opener::RemoteOpener;
 use crate::remote::place::{Storage, of_store};

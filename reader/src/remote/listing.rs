@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Index, Manifest};
+use tarflume_types::Result;
 
-use crate::error::Result;
 use crate::remote::{RemoteDataset, SidecarFolder, Storage};
 use crate::source::{Source, behind};
 

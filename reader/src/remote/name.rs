@@ -1,9 +1,8 @@
 //! Which names of data sets are URLs or lists of URLs. Looks at text alone.
 
 use tarflume_formats::url::is_url;
-
 #[cfg(not(feature = "remote"))]
-use crate::error::Error;
+use tarflume_types::Error;
 
 /// True if a path or a URL names a list of URLs.
 pub(crate) fn is_url_list(name: &str) -> bool {

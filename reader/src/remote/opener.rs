@@ -10,8 +10,8 @@ use tarflume_cache::Cache;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_store::{Object, Store};
+use tarflume_types::Result;
 
-use crate::error::Result;
 use crate::remote::cached::{BlockCache, CachedShard};
 use crate::remote::place::{Storage, fetch_stats, of_store};
 use crate::remote::source::RemoteSource;

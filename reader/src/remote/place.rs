@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use tarflume_cache::{Cache, Settings};
 use tarflume_store::{Options, Store, UrlList};
+use tarflume_types::{Error, ErrorKind, Result, Size};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
-use crate::size::Size;
 use crate::source::fetch_stats::FetchStats;
 use crate::source::price::Price;
 

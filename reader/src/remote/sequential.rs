@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tarflume_formats::url::is_url;
 use tarflume_store::{Bytes, Object, Store};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::remote::place::of_store;
 
 /// Bytes of a range. One connection brings some 90 MB a second and answers after some 30 ms: a range of this

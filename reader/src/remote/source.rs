@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use tarflume_store::Object;
+use tarflume_types::Result;
 
-use crate::error::Result;
 use crate::remote::cached::CachedShard;
 use crate::remote::place::of_store;
 use crate::source::Source;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use tarflume_cache::{BLOCK, Begun, Cache, Fill, Key, Share};
 use tarflume_formats::IgnorePoison;
 use tarflume_store::Object;
+use tarflume_types::{Error, Result};
 
-use crate::error::{Error, Result};
 use crate::remote::folder;
 use crate::remote::place::{Storage, of_cache, of_store};
 

@@ -9,7 +9,7 @@ use std::alloc::{self, Layout as Shape};
 use std::fmt;
 use std::ptr::NonNull;
 
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Blocks begin on a page, which copies to devices prefer.
 const ALIGN: usize = 4096;

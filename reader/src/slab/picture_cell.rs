@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::column::PictureShape;
+use tarflume_types::PictureShape;
 
 /// Height, width, channels and layout: 0 no picture, 1 channels last, 2 channels first.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! The rules of a slab, and the rows that sealing keeps.
 
+use tarflume_types::DType;
+
 use super::*;
-use crate::column::DType;
 
 fn slab(rows: usize) -> Slab {
     let shapes = vec![

@@ -15,8 +15,7 @@ use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
-
-use crate::error::Result;
+use tarflume_types::Result;
 
 /// Is called once with the bytes of a range, or with `None` if they could not be read. Dropping it is the same as
 /// `None`.

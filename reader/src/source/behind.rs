@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use tarflume_formats::{
     ErrorKind as Found, IgnorePoison, Index, ReadAt, Reading, TarReader, probe,
 };
+use tarflume_types::{Error, Result};
 
-use crate::error::{Error, Result};
 use crate::source::Source;
 
 /// Bytes of the first request: more than the padding of GNU tar (10,240 bytes at most), so that it is the only one.
@@ -117,9 +117,9 @@ mod tests {
 
     use tarflume_fixtures::TarBytes;
     use tarflume_formats::index::{IndexBuilder, TarFacts};
+    use tarflume_types::ErrorKind;
 
     use super::*;
-    use crate::error::ErrorKind;
 
     /// A tar in memory that counts its reads. The first of them may have a wrong byte.
     #[derive(Debug)]

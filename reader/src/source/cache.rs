@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
-use crate::error::Result;
 use crate::source::Source;
 use crate::source::identity::Identity;
 use crate::source::limit::open_files;
 use crate::source::open::Open;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// Open sources by shard number.
 #[derive(Debug)]

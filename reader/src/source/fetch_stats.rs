@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
+use tarflume_types::seconds;
 
-use crate::seconds::seconds;
 use crate::source::price::Price;
 
 /// Counters of a data set in a store, since it was opened.

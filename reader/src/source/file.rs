@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 use tarflume_formats::{files, is_resident};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 use crate::source::identity::{Identity, named_folder, refused};
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use tarflume_formats::Index;
 use tarflume_formats::frames::{Frame, decompress};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 /// Buffers of a thread.

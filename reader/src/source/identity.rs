@@ -8,8 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use tarflume_formats::files;
-
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Identifies one state of one file: device, inode, length, modification time. [`Identity::of_object`] makes one of bytes
 /// that are no file.

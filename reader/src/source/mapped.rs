@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tarflume_formats::Mapped;
+use tarflume_types::{Error, Result};
 
-use crate::error::{Error, Result};
 use crate::source::Source;
 use crate::source::file::{FileSource, past_the_end, will_need};
 use crate::source::identity::Identity;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::Result;
+use tarflume_types::Result;
+
 use crate::source::Source;
 use crate::source::file::past_the_end;
 

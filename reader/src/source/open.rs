@@ -4,13 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::order::words;
 use crate::source::Source;
 use crate::source::fetch_stats::FetchStats;
 use crate::source::file::FileSource;
 use crate::source::identity::Identity;
 use crate::source::mapped::MappedSource;
+use tarflume_order::words;
+use tarflume_types::{Error, Result};
 
 /// Opens shards. Implement it to read a data set from a custom source.
 ///

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tarflume_formats::files::{self, Kind};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::raw::Origin;
-use crate::error::{Error, ErrorKind, Result};
 use crate::remote::name::is_url_list;
 #[cfg(feature = "remote")]
 use crate::remote::sequential::RemoteTar;

@@ -1,6 +1,6 @@
 //! Divides the memory limit of a stream among its parts. Arithmetic only; allocates nothing.
 
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
 
 /// Default memory of a stream in bytes.
 pub(super) const DEFAULT: u64 = 1 << 30;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::buffers::BufferPool;
 use super::sample::StreamSample;
-use crate::error::{Error, Result};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
 
 /// Cost of an error in the queue in bytes, so that errors are bounded, too.
 const ERROR_COST: u64 = 1024;

@@ -17,8 +17,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, OFlags, fadvise};
 use tarflume_formats::files::{self, Patient};
+use tarflume_types::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 #[cfg(feature = "remote")]
 use crate::remote::sequential::SequentialReader;
 

@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tarflume_types::{Error, ErrorKind, Result, seconds};
 
 use super::buffers::BufferPool;
 use super::list::StreamShard;
@@ -21,9 +22,7 @@ use super::sample::StreamSample;
 use super::samples::{Entry, Grouping};
 use super::tar::Tar;
 use super::unpack::Unpack;
-use crate::error::{Error, ErrorKind, Result};
 use crate::order::Key;
-use crate::seconds::seconds;
 use tarflume_formats::IgnorePoison;
 
 /// How long a drop waits for a thread that may be blocked in a user's `Read`.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::error::Error;
+use tarflume_types::Error;
 
 /// An operation that a stream does not support.
 ///
@@ -122,8 +122,9 @@ fn shown(dir: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tarflume_types::ErrorKind;
+
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn each_refusal_is_one_sentence_with_its_remedy() {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Repeat, name};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::buffers::{Body, BufferPool, Span};
 use super::memory_limits::MemoryLimits;
 use super::sample::StreamSample;
 use super::tar::Tar;
-use crate::error::{Error, ErrorKind, Result};
 
 /// The next entry of a shard.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tarflume_store::{Store, UrlList};
+use tarflume_types::{Error, Result};
 
 use super::list::{FindRemote, StreamShard, is_shard};
-use crate::error::{Error, Result};
 use crate::remote::Storage;
 use crate::remote::name::is_url_list;
 use crate::remote::place::of_store;

@@ -4,9 +4,9 @@
 //! Never seeks. Uses one window of memory, whatever sizes the headers declare. Knows nothing of samples.
 
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
+use tarflume_types::{Error, Result};
 
 use super::unpack::Unpack;
-use crate::error::{Error, Result};
 
 /// Size of the window in bytes. Longer parts are read directly into the caller's buffer.
 const WINDOW: usize = 64 * 1024;

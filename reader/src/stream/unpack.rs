@@ -6,12 +6,12 @@
 use std::io::{self, BufRead, Read};
 
 use tarflume_formats::frames::large_window;
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::members::GzipMembers;
 use super::raw::RawReader;
 #[cfg(feature = "zstd")]
 use super::zstd_frames::ZstdFrames;
-use crate::error::{Error, ErrorKind, Result};
 
 /// Packed bytes read at a time.
 const PIECE: usize = 128 * 1024;
@@ -115,7 +115,7 @@ fn zstd(front: PeekReader, most_window: u64) -> Result<Compression> {
 #[cfg(not(feature = "zstd"))]
 fn zstd(_front: PeekReader, _most_window: u64) -> Result<Compression> {
     let what = "zstd, which compressed this tar";
-    Err(crate::features::left_out(ErrorKind::Usage, what, "zstd"))
+    Err(tarflume_types::left_out(ErrorKind::Usage, what, "zstd"))
 }
 
 fn unreadable(cause: io::Error) -> Error {

@@ -8,11 +8,10 @@ use std::sync::{Arc, OnceLock};
 use tarflume_formats::index::ColumnSpec;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::{Digest, Index, RecheckTimer, check_index, index_path, open_index};
+use tarflume_types::{Error, ErrorKind, Result, left_out};
 
 use super::trust::Trust;
 use crate::dataset::lone_tar::open_alone;
-use crate::error::{Error, ErrorKind, Result};
-use crate::features::left_out;
 use crate::remote::SidecarFolder;
 use crate::source::cache::CacheFile;
 use crate::source::framed::Sidecar;

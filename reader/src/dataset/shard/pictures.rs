@@ -1,9 +1,9 @@
 //! What a sidecar has of pictures: dimensions, entry points, checksums of strips.
 
 use tarflume_formats::{IMAGE_EXTS, Index};
+use tarflume_types::Result;
 
 use super::Shard;
-use crate::error::Result;
 use crate::source::Source;
 use crate::source::cache::SourceCache;
 use crate::source::identity::Identity;

@@ -5,11 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use tarflume_formats::index::{Part, SampleRow};
 use tarflume_formats::name;
 use tarflume_formats::tar::{BLOCK, Header};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::Shard;
 use super::trust::{Trust, stale};
 use crate::dataset::sample::match_checksum;
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 impl Shard {

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use tarflume_formats::index::{Part, SampleRow};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::Shard;
 use super::pictures::is_image;
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
 /// So many rows of a shard in a store are announced before they are read.

@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 use tarflume_formats::freshness::may_be_newer;
 use tarflume_formats::{Index, Reading, TarReader, files, probe};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 use crate::source::behind;
 use crate::source::identity::Identity;

@@ -4,8 +4,7 @@
 //! which pictures go there.
 
 use tarflume_jpeg::{Header, Scale};
-
-use crate::error::Result;
+use tarflume_types::Result;
 
 /// Decodes JPEGs on a device, asynchronously, in the decode stream.
 pub(crate) trait JpegDecoder: Send + Sync {

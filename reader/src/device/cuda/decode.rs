@@ -4,13 +4,13 @@
 #![allow(unsafe_code)]
 
 use tarflume_jpeg::Header;
+use tarflume_types::Result;
 
 use super::Cuda;
 use crate::decode::hybrid::jpeg_decoder::{
     Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg,
 };
 use crate::device::driver::WorkStream;
-use crate::error::Result;
 
 impl JpegDecoder for Cuda {
     fn prepare_decoder(&self, stored: bool) -> Result<Abilities> {

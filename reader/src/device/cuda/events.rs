@@ -6,11 +6,11 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::streams::is_captured;
 use super::{Cuda, held};
 use crate::device::driver::{Event, Events, WorkStream};
-use crate::error::{Error, ErrorKind, Result};
 
 fn raw(handle: u64) -> sys::CUevent {
     handle as usize as sys::CUevent

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::device::driver::{OnUploaded, UploadReport};
-use crate::error::Result;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// A pending copy.
 pub(super) struct Flight {

@@ -6,10 +6,11 @@
 
 use std::sync::OnceLock;
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use crate::decode::hybrid::jpeg_decoder::Abilities;
 use crate::device::nvjpeg::trial::trial;
 use crate::device::nvjpeg::{Library, Nvjpeg};
-use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
 /// The decoders, which belong to the context in which they were created.

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{DriverError, result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use super::cache::Cache;
 use super::context::{DriverMessage, Primary};
 use super::nvrtc::{Nvrtc, Target};
 use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
 use crate::device::kernels::launch::{Argument, Launch};
-use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
 /// Maximum number of parameters of an entry.

@@ -2,12 +2,13 @@
 //!
 //! `kernels` compiles and loads the code.
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use super::kernels::Kernels;
 use super::{Cuda, held};
 use crate::device::driver::{KernelLauncher, WorkStream};
 use crate::device::kernels::args;
 use crate::device::kernels::launch::Launch;
-use crate::error::{Error, ErrorKind, Result};
 
 impl KernelLauncher for Cuda {
     fn prepare_kernels(&self) -> Result<()> {

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::{fs, ptr};
 
 use libloading::Library;
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
 type Program = *mut c_void;

@@ -9,9 +9,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cudarc::driver::{DriverError, result, sys};
+use tarflume_types::Error;
 
 use super::context::Primary;
-use crate::error::Error;
 use crate::slab::ExternalMemory;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`: visible to all contexts. Not write-combined, because the host reads the memory, too.

@@ -2,11 +2,12 @@
 //!
 //! Pure: a driver compiles and launches. Addresses are plain numbers here; their owner ensures that they are valid.
 
+use tarflume_image::Layout;
+use tarflume_image::convert::{Finish, Pictures, PixelElement};
+use tarflume_image::resample::check_stride;
+use tarflume_types::{Error, Result};
+
 use crate::device::kernels::launch::{Argument, Launch};
-use crate::error::{Error, Result};
-use crate::picture::convert::{Finish, Pictures, PixelElement};
-use crate::picture::output::Layout;
-use crate::picture::resample::check_stride;
 
 /// CUDA C++ without includes, for NVRTC. Explicit intrinsics prevent fused multiply-add where it would change results,
 /// so the architecture is the only option needed.
@@ -153,9 +154,10 @@ fn output_arguments(finish: &Finish, channels: usize) -> impl Iterator<Item = Ar
 
 #[cfg(test)]
 mod tests {
+    use tarflume_image::ImageSize;
+    use tarflume_image::row_header::{Format, PixelSource};
+
     use super::*;
-    use crate::picture::geometry::ImageSize;
-    use crate::picture::row_header::{Format, PixelSource};
 
     #[test]
     fn arguments_stand_in_the_order_of_the_parameters() {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::device::driver::{Driver, Event, WorkStream};
-use crate::error::Result;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// Number of batches that use the memory at the same time.
 pub(crate) const HALVES: u64 = 2;

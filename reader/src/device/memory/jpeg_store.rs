@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::device::driver::Driver;
 use crate::device::memory::row_store::RowStore;
-use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Rows begin at multiples of this many bytes.
 pub(crate) const ALIGNED: u64 = 64;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use crate::device::driver::{DevicePtr, Driver, WorkStream};
 use crate::device::kernels::args::Store;
-use crate::error::{Error, ErrorKind, Result};
 
 /// Device memory, freed when no work in our stream uses it.
 struct HeldMemory {

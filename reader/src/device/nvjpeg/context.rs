@@ -6,10 +6,10 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::{result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::device::call_scope::CallScope;
 use crate::device::presence::is_driver_there;
-use crate::error::{Error, ErrorKind, Result};
 
 /// A context handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::fmt;
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use super::symbols::Functions;
-use crate::error::{Error, ErrorKind, Result};
 use crate::libraries::Libraries;
 
 /// The library's base name.

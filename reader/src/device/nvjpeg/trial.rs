@@ -10,12 +10,12 @@
 
 use cudarc::driver::{DriverError, result, sys};
 use tarflume_jpeg::{Color, Decoder, Header, Job};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::device::memory::jpeg_store;
 use crate::device::nvjpeg::{
     Compressed, Nvjpeg, Offer, PixelTarget, Sampling, Scale, Stored, Verdict, checked,
 };
-use crate::error::{Error, ErrorKind, Result};
 
 /// What a wrong picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
 use crate::batch::Batch;
-use crate::column::DType;
 use crate::device::driver::DeviceStream;
 use crate::device::upload::queue::UploadShared;
 use crate::device::upload::slot::{DeviceSlot, Slots};
 use crate::device::upload::{queue, ring};
-use crate::error::{Error, Result};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{DType, Error, Result};
 
 /// A batch whose fixed columns are in device memory, or being copied there.
 ///

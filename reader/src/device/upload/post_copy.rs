@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::column::{DType, RowShape};
+use tarflume_image::ImageSize;
+use tarflume_image::convert::{Finish, Pictures, PixelElement};
+use tarflume_image::row_header::RowHeader;
+use tarflume_types::{DType, Error, Result, RowShape};
+
 use crate::device::kernels::args;
 use crate::device::kernels::launch::Launch;
 use crate::device::memory::row_store::RowStore;
-use crate::error::{Error, Result};
-use crate::picture::convert::{Finish, Pictures, PixelElement};
-use crate::picture::geometry::ImageSize;
-use crate::picture::row_header::RowHeader;
 use crate::slab::SlabLayout;
 
 /// Alignment of outputs in a slot in bytes, equal to that of device allocations.

@@ -11,9 +11,9 @@ use crate::device::driver::{DeviceStream, OnUploaded};
 use crate::device::upload::ring;
 use crate::device::upload::ring::{NextSlot, Ring};
 use crate::device::upload::slot::{DeviceSlot, Slots};
-use crate::error::{Error, ErrorKind, Result};
 use crate::range::{self, Range};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Maximum number of pending copies before another one starts. Otherwise a consumer that submits work far ahead of the
 /// device would keep pinned host memory for each batch.

@@ -8,9 +8,9 @@ use crate::batch::Batch;
 use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnUploaded, WorkStream};
 use crate::device::upload::post_copy::PostCopy;
 use crate::device::upload::ring::Queue;
-use crate::error::{Error, Result};
 use crate::slab::{ExternalMemory, HostMemory};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
 
 /// Device memory for one batch. A drop waits for the last use and frees the memory.
 pub(crate) struct DeviceSlot {

@@ -10,8 +10,8 @@ use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::{HostBatch, UploadShared};
 use crate::device::upload::ring::Take;
 use crate::device::upload::slot::Slots;
-use crate::error::{Error, ErrorKind, Result};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Returns the next batch, blocking; `None` after the last.
 pub(crate) type HostBatches = Box<dyn FnMut() -> Option<Result<HostBatch>> + Send>;

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use tarflume_formats::json::JsonRules;
+use tarflume_types::{Error, Result};
 
 use crate::batch::BatchPool;
 use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::json_advice::fields;
 use crate::decode::raw::Raw;
-use crate::error::{Error, Result};
 use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use tarflume_types::Result;
+
 use crate::dataset::Dataset;
 use crate::dataset::subset::Subset;
-use crate::error::Result;
 use crate::fetch::verify::Verify;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;

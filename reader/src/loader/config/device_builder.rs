@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tarflume_types::Result;
+
 use crate::dataset::Dataset;
 use crate::device::Device;
 use crate::device::memory::jpeg_store::ALIGNED;
-use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::build::OpenedDataset;
 use crate::loader::config::builder::{BatchSize, Indexed, LoaderBuilder};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tarflume_formats::index::Value;
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
 use crate::decode::class::Class;
 use crate::decode::json::Json;
-use crate::error::{Error, ErrorKind, Result};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::epoch::Epoch;
 use crate::order::Remainder;

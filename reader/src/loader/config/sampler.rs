@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tarflume_types::{Error, Result};
+
 use crate::dataset::Dataset;
 use crate::dataset::subset::Subset;
-use crate::error::{Error, Result};
 use crate::loader::config::weights::Weights;
 use crate::order::{Contents, Order, Selection, Shuffle};
 

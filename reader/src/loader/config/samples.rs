@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use tarflume_types::{Error, Result};
+
 use crate::dataset::Dataset;
 use crate::dataset::exclude::Exclude;
 use crate::dataset::select::SampleFacts;
 use crate::dataset::subset::Subset;
-use crate::error::{Error, Result};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::weights::Weights;
 use crate::loader::pipeline::panics::catch_panic;

@@ -3,9 +3,9 @@
 //! Knows batches and the policy; calls no device.
 
 use tarflume_formats::name;
+use tarflume_types::{Error, Result};
 
 use crate::batch::{Content, RowState};
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::shared::LoaderShared;
 use crate::slab::Slab;

@@ -10,7 +10,6 @@ use crate::device::driver::OnUploaded;
 use crate::device::upload::batch::DeviceBatch;
 use crate::device::upload::queue::HostBatch;
 use crate::device::upload::thread::{Feeder, HostBatches, NextUpload, UploadThread};
-use crate::error::Result;
 use crate::fork::ForkGuard;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
@@ -20,6 +19,7 @@ use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// The timeout of a wait that is repeated until a batch is ready.
 const LONG: Duration = Duration::from_secs(3600);

@@ -5,6 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_image::convert::Finish;
+use tarflume_types::Result;
+
 use crate::decode::hybrid::balance::WaitTimes;
 use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
@@ -14,9 +17,7 @@ use crate::device::driver::Driver;
 use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
 use crate::device::memory::row_store::RowStore;
 use crate::device::upload::post_copy::ColumnWork;
-use crate::error::Result;
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
-use crate::picture::convert::Finish;
 
 /// A column whose JPEGs host and device share.
 pub(crate) struct HybridColumn {

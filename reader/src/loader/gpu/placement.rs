@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use tarflume_image::convert::Finish;
+use tarflume_types::Result;
+
 use crate::decode::ForDevice;
 use crate::device::Device;
 use crate::device::upload::post_copy::{ColumnWork, PostCopy};
 use crate::device::upload::slot::Slots;
-use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
 use crate::loader::gpu::hybrid_columns::HybridColumns;
@@ -17,7 +19,6 @@ use crate::loader::gpu::resident_config::Residency;
 use crate::loader::gpu::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
-use crate::picture::convert::Finish;
 
 /// A device, and how many of its slots hold batches.
 pub(crate) struct DeviceSlots {

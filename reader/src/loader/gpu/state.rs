@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::device::upload::slot::Slots;
-use crate::error::Result;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
@@ -16,6 +15,7 @@ use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// Fills the resident stores, unless they are filled. Returns false if the callback, which gets the number of samples
 /// between batches, returned false.

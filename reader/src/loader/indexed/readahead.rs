@@ -184,9 +184,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use tarflume_formats::{Durability, ShardWriter};
+    use tarflume_types::Result;
 
     use super::*;
-    use crate::error::Result;
     use crate::order::{Contents, Order, Remainder, Selection, Share, Shuffle, Split};
     use crate::source::Source;
     use crate::source::identity::Identity;

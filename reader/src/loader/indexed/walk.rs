@@ -5,8 +5,9 @@
 //! what only time decides is not seen: requests that are repeated because they are late or failed, and pieces that are
 //! evicted before a slow reader has come to them.
 
+use tarflume_types::Result;
+
 use crate::dataset::Dataset;
-use crate::error::Result;
 use crate::fetch::draw::RowDraw;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::ReadPlan;

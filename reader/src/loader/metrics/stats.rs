@@ -4,11 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use tarflume_types::seconds;
 
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
-use crate::seconds::seconds;
 use crate::source::fetch_stats::FetchStats;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.

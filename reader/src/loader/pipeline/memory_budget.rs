@@ -9,12 +9,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use crate::decode::{Memory, Scratch};
-use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
-use crate::size::Size;
 use crate::slab::{HostMemory, SlabLayout};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Size};
 
 /// Slabs beside those in preparation: one that the consumer holds, and one that it just released.
 pub(crate) const SPARE_SLABS: u64 = 2;

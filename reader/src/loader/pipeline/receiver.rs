@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tarflume_types::{Error, Result};
+
 use crate::batch::Content;
-use crate::error::{Error, Result};
 use crate::fork::ForkGuard;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::queue::BatchQueue;

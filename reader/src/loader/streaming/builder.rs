@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tarflume_types::{Error, Result};
+
 use crate::batch::BatchPool;
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::options::CommonOptions;

@@ -5,8 +5,9 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_types::Result;
+
 use crate::batch::{Batch, BatchPool, Content};
-use crate::error::Result;
 use crate::loader::bad_samples::{BadList, BadSample};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::decode::image::room_pixels;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
@@ -18,9 +17,9 @@ use crate::loader::pipeline::source::Planned;
 use crate::loader::streaming::samples::StreamSamples;
 use crate::loader::streaming::source::{StreamSource, number};
 use crate::pool::Notifier;
-use crate::size::Size;
 use crate::stream::{Item, Next, Samples, Stream, StreamSample};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, ErrorKind, Result, Size};
 
 /// About one of so many bytes of the memory limit is for variable columns.
 const TIMES: u64 = 8;

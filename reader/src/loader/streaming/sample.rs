@@ -1,6 +1,7 @@
 //! `ArrivedSample`: a sample of a stream, with the parts that were chosen for the columns.
 
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
+
 use crate::loader::pipeline::columns::{PartBytes, SampleFacts, SampleView};
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::streaming::samples::{StreamSamples, located};

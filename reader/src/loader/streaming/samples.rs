@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
+
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::pending_batch::SourceWorkspace;
 use crate::stream::StreamSample;

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
+use tarflume_types::sync::{Condvar, Mutex};
 
-use crate::error::Result;
 use crate::source::ahead::depth::Depth;
 use crate::source::ahead::latency::Latencies;
 use crate::source::ahead::offers::{Offer, PieceId};
 use crate::source::ahead::pieces::{PieceState, Pieces};
 use crate::source::ahead::{Background, Blocks, Kept};
-use crate::sync::{Condvar, Mutex};
 
 /// The least requests at the same time, however slow the answers are.
 const LEAST: usize = 8;

@@ -11,9 +11,8 @@ use std::thread;
 
 use bytes::Bytes;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Result, Size};
 
-use crate::error::Result;
-use crate::size::Size;
 use crate::source::Source;
 use crate::source::ahead::fetcher::{AheadFile, Fetcher, Limits};
 use crate::source::ahead::{Background, Done};

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner, thread};
+use tarflume_types::{DType, Error, RowShape};
 
-use crate::column::{DType, RowShape};
-use crate::error::Error;
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tarflume_types::Result;
+
 use crate::batch::Content;
-use crate::error::Result;
 use crate::loader::metrics::idle::IdleCause;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch};
 use crate::loader::pipeline::source::BatchSource;

@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::column::{DType, RowShape};
-use crate::error::{Error, ErrorKind};
+use tarflume_types::{DType, Error, ErrorKind, RowShape};
+
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 

@@ -1,6 +1,7 @@
 //! Claims of blocks, by a store that fails at once.
 
-use crate::error::{Error, ErrorKind};
+use tarflume_types::{Error, ErrorKind};
+
 use crate::source::ahead::fetcher::*;
 use crate::source::ahead::{Done, Keep};
 
