@@ -31,6 +31,7 @@ pub(crate) mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_dataset::StoredValues;
 use tarflume_formats::ClassTable;
 use tarflume_image::convert::Finish;
 use tarflume_image::row_header::Format;
@@ -38,7 +39,6 @@ use tarflume_image::{ImageSize, StoredPicture, StoredRegion, Transform};
 use tarflume_jpeg::{Excerpt, Scale};
 use tarflume_types::{Result, Row, RowShape};
 
-use crate::dataset::stored_values::StoredValues;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
 

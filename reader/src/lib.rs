@@ -66,7 +66,6 @@
 mod array;
 mod batch;
 pub mod cookbook;
-mod dataset;
 mod decode;
 mod device;
 mod fetch;
@@ -77,26 +76,13 @@ mod libraries;
 mod loader;
 mod pool;
 mod range;
-mod remote;
 mod rounding;
 mod slab;
-mod source;
-mod stream;
 
 use tarflume_order as order;
 
 pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
-pub use crate::dataset::Dataset;
-pub use crate::dataset::exclude::Exclude;
-pub use crate::dataset::key_set::KeySet;
-pub use crate::dataset::pattern::Shards;
-pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
-pub use crate::dataset::select::{Excluded, SampleFacts};
-pub use crate::dataset::shard::Shard;
-pub use crate::dataset::subset::Subset;
-pub use crate::dataset::table::{SampleTable, TableBatch};
-pub use crate::dataset::table_values::{TableColumn, TableValues};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -125,18 +111,16 @@ pub use crate::loader::{
     StreamLoaderBuilder, Weights,
 };
 pub use crate::range::tell_profilers_by;
+#[doc(inline)]
+pub use tarflume_dataset::{
+    CacheStats, Cost, Dataset, DatasetSample, Exclude, Excluded, FetchStats, Identity, KeySet,
+    MemorySource, Open, Price, Readahead, Refusal, SampleBytes, SampleFacts, SamplePart,
+    SampleTable, Samples, Shard, Shards, Source, SourceKind, Stream, StreamSample, StreamStats,
+    Subset, TableBatch, TableColumn, TableValues,
+};
 #[cfg(feature = "remote")]
-pub use crate::remote::Storage;
-#[cfg(feature = "remote")]
-pub use crate::remote::warm::{Warmed, warm_cache};
-pub use crate::source::Source;
-pub use crate::source::ahead::threads::Readahead;
-pub use crate::source::fetch_stats::{CacheStats, FetchStats};
-pub use crate::source::identity::Identity;
-pub use crate::source::memory::MemorySource;
-pub use crate::source::open::{Open, SourceKind};
-pub use crate::source::price::{Cost, Price};
-pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
+#[doc(inline)]
+pub use tarflume_dataset::{Storage, Warmed, warm_cache};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;
 pub use tarflume_formats::index::{ColumnSpec, ValueType};

@@ -33,15 +33,13 @@ pub use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Sta
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
+use tarflume_dataset::{Dataset, Shards, Stream};
 use tarflume_types::Result;
 
 use crate::batch::Batch;
-use crate::dataset::Dataset;
-use crate::dataset::pattern::Shards;
 use crate::loader::forecast::Forecaster;
 use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
-use crate::stream::Stream;
 
 /// Batches of a data set, epoch after epoch.
 ///

@@ -3,9 +3,10 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "cache/src",
     "command/src",
+    "dataset/src",
     "formats/src",
     "image/src",
     "jpeg/src",

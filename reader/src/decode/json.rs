@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_dataset::StoredValues;
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
@@ -16,7 +17,6 @@ use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::stored_number::StoredNumber;
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::dataset::stored_values::StoredValues;
 
 /// A column of numbers, labels or texts from a JSON part.
 ///

@@ -2,12 +2,12 @@
 //!
 //! Arithmetic on entry points; reads no part.
 
+use tarflume_dataset::Shard;
 use tarflume_formats::index::Part;
 use tarflume_image::{ImageSize, StoredRegion};
 use tarflume_jpeg::{EntryPoints, Excerpt, orientation_of};
 use tarflume_types::Result;
 
-use crate::dataset::shard::Shard;
 use crate::fetch::draw::{Limits, RowDraw};
 
 /// An excerpt that saves fewer bytes than this is not worth its look-ups: a page.

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use tarflume_dataset::{Dataset, SourceKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_types::{Error, Result};
 
 use crate::batch::BatchPool;
-use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::json_advice::fields;
 use crate::decode::raw::Raw;
@@ -24,7 +24,6 @@ use crate::loader::pipeline::memory_budget::{
 use crate::loader::shared::{JobPosition, LoaderShared};
 use crate::order::{Ledger, Order, Share};
 use crate::pool::ThreadPool;
-use crate::source::open::SourceKind;
 
 /// The data set of a builder, and the rows of its batches.
 pub(crate) struct OpenedDataset {

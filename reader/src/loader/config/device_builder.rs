@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tarflume_dataset::Dataset;
 use tarflume_types::Result;
 
-use crate::dataset::Dataset;
 use crate::device::Device;
 use crate::device::memory::jpeg_store::ALIGNED;
 use crate::loader::bad_samples::OnBad;

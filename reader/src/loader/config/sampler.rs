@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use tarflume_dataset::{Dataset, Subset};
 use tarflume_types::{Error, Result};
 
-use crate::dataset::Dataset;
-use crate::dataset::subset::Subset;
 use crate::loader::config::weights::Weights;
 use crate::order::{Contents, Order, Selection, Shuffle};
 

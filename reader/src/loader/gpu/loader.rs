@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use tarflume_dataset::Dataset;
 use tarflume_types::Result;
 
-use crate::dataset::Dataset;
 use crate::device::upload::batch::DeviceBatch;
 use crate::loader::bad_samples::BadSample;
 use crate::loader::gpu::epoch::DeviceEpoch;

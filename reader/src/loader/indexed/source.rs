@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::dataset::Dataset;
 use crate::decode::Memory;
 use crate::fetch::draw::RowDraw;
 use crate::fetch::excerpt::PictureNeeds;
@@ -20,6 +19,7 @@ use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
 use crate::order::{Key, Order};
 use crate::range;
+use tarflume_dataset::Dataset;
 use tarflume_formats::IgnorePoison;
 use tarflume_image::{ImageSize, StoredPicture, StoredRegion};
 use tarflume_types::{Error, ErrorKind, Result};

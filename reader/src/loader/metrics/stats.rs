@@ -4,12 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use tarflume_dataset::FetchStats;
 use tarflume_types::seconds;
 
 use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
-use crate::source::fetch_stats::FetchStats;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
 ///

@@ -5,6 +5,7 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_dataset::Stream;
 use tarflume_types::Result;
 
 use crate::batch::{Batch, BatchPool, Content};
@@ -17,7 +18,6 @@ use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
 use crate::loader::streaming::source::StreamSource;
 use crate::pool::ThreadPool;
-use crate::stream::Stream;
 
 /// What a stream loader and its epochs share.
 pub(crate) struct StreamShared {

@@ -17,7 +17,7 @@ use crate::loader::pipeline::source::Planned;
 use crate::loader::streaming::samples::StreamSamples;
 use crate::loader::streaming::source::{StreamSource, number};
 use crate::pool::Notifier;
-use crate::stream::{Item, Next, Samples, Stream, StreamSample};
+use tarflume_dataset::{Item, Next, Samples, Stream, StreamSample};
 use tarflume_formats::IgnorePoison;
 use tarflume_types::{Error, ErrorKind, Result, Size};
 

@@ -1,5 +1,6 @@
 //! `ArrivedSample`: a sample of a stream, with the parts that were chosen for the columns.
 
+use tarflume_dataset::StreamSample;
 use tarflume_types::{Error, Result};
 
 use crate::loader::pipeline::columns::{PartBytes, SampleFacts, SampleView};
@@ -7,7 +8,6 @@ use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::streaming::samples::{StreamSamples, located};
 use crate::loader::streaming::source::StreamSource;
 use crate::order::Key;
-use crate::stream::StreamSample;
 
 /// A row of a batch, and the sample in it.
 #[derive(Clone, Copy)]
