@@ -6,11 +6,13 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod array;
 mod dataset;
 mod remote;
 mod source;
 mod stream;
 
+pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
 pub use crate::dataset::Dataset;
 pub use crate::dataset::braces::expand as expand_braces;
 pub use crate::dataset::exclude::Exclude;

@@ -4,13 +4,8 @@
 mod example;
 
 pub use self::example::ExampleShards;
-pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
-pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 pub use crate::decode::image::room_pixels;
 pub use crate::decode::json_advice::Language;
-pub use crate::device::kernels::args;
-#[cfg(feature = "cuda")]
-pub use crate::device::nvjpeg;
 pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
 pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
@@ -22,4 +17,9 @@ pub use tarflume_dataset::ZstdFrames;
 pub use tarflume_dataset::{GzipMembers, MemberDecoder, Members, Next, SourceCache, expand_braces};
 #[cfg(feature = "remote")]
 pub use tarflume_dataset::{RemoteShard, Stores, remote_shards};
+pub use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
+pub use tarflume_device::jpeg_support::{Sampling, checked, supported};
+pub use tarflume_device::kernels::args;
+#[cfg(feature = "cuda")]
+pub use tarflume_device::nvjpeg;
 pub use tarflume_image::{convert, crop, formats, resample, row_header};

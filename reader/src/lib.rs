@@ -63,26 +63,18 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-mod array;
-mod batch;
 pub mod cookbook;
 mod decode;
-mod device;
 mod fetch;
 mod fork;
 #[doc(hidden)]
 pub mod internal;
-mod libraries;
 mod loader;
 mod pool;
-mod range;
 mod rounding;
-mod slab;
 
 use tarflume_order as order;
 
-pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
-pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -100,27 +92,32 @@ pub use crate::decode::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::text::Text;
 pub use crate::decode::tokens::{TokenColumn, Tokens};
 pub use crate::decode::{Decode, Sample, Scratch};
-pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
-pub use crate::device::{Device, DeviceStream};
 pub use crate::fetch::verify::Verify;
-pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
     Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
     ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
     StreamLoaderBuilder, Weights,
 };
-pub use crate::range::tell_profilers_by;
 #[doc(inline)]
 pub use tarflume_dataset::{
-    CacheStats, Cost, Dataset, DatasetSample, Exclude, Excluded, FetchStats, Identity, KeySet,
-    MemorySource, Open, Price, Readahead, Refusal, SampleBytes, SampleFacts, SamplePart,
-    SampleTable, Samples, Shard, Shards, Source, SourceKind, Stream, StreamSample, StreamStats,
-    Subset, TableBatch, TableColumn, TableValues,
+    ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,
+    DatasetSample, Exclude, Excluded, FetchStats, Identity, KeySet, MemorySource, Open, Price,
+    Readahead, Refusal, RowView, SampleBytes, SampleFacts, SamplePart, SampleTable, Samples, Shard,
+    Shards, Source, SourceKind, Stream, StreamSample, StreamStats, Subset, TableBatch, TableColumn,
+    TableValues,
 };
 #[cfg(feature = "remote")]
 #[doc(inline)]
 pub use tarflume_dataset::{Storage, Warmed, warm_cache};
+#[doc(inline)]
+pub use tarflume_device::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
+#[doc(inline)]
+pub use tarflume_device::range::tell_profilers_by;
+#[doc(inline)]
+pub use tarflume_device::upload::batch::{DeviceBatch, DeviceColumn};
+#[doc(inline)]
+pub use tarflume_device::{Device, DeviceStream, Libraries};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;
 pub use tarflume_formats::index::{ColumnSpec, ValueType};

@@ -34,9 +34,9 @@ pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
 use tarflume_dataset::{Dataset, Shards, Stream};
+use tarflume_device::batch::Batch;
 use tarflume_types::Result;
 
-use crate::batch::Batch;
 use crate::loader::forecast::Forecaster;
 use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};

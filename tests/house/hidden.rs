@@ -3,10 +3,11 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 14] = [
     "cache/src",
     "command/src",
     "dataset/src",
+    "device/src",
     "formats/src",
     "image/src",
     "jpeg/src",

@@ -175,7 +175,7 @@ impl Transform for ResizeCenterCrop {
 }
 
 /// The whole picture, not resized. The column is variable and each row has its own shape, see
-/// [`crate::batch::Column::picture`].
+/// [`tarflume_device::batch::Column::picture`].
 ///
 /// ```
 /// use tarflume::{Image, Whole};

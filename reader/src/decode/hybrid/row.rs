@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tarflume_device::jpeg_decoder::{JpegDecoder, WantedJpeg};
+use tarflume_device::jpeg_support::checked;
 use tarflume_image::crop::CropBox;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{Cut, ImageSize};
@@ -12,9 +14,7 @@ use tarflume_jpeg::{Header, Scale, Scanner};
 use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
-use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::hybrid::support::checked;
 use crate::decode::{Decode, DecodeRequests, Sample, Scratch, SharedJpegs};
 use tarflume_formats::IgnorePoison;
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::row::Verifier;
-use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::request;
 use crate::decode::resident::row::StoreCrops;
 use crate::decode::{Decode, DecodeRequests, Sample, Scratch};
+use tarflume_device::jpeg_support::checked;
 use tarflume_image::row_header::{Format, RowHeader, RowPicture};
 use tarflume_image::{Cut, ImageSize};
 use tarflume_jpeg::{Header, Scale};

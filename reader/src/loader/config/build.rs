@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use tarflume_dataset::{Dataset, SourceKind};
+use tarflume_device::batch::BatchPool;
 use tarflume_formats::json::JsonRules;
 use tarflume_types::{Error, Result};
 
-use crate::batch::BatchPool;
 use crate::decode::Decode;
 use crate::decode::json_advice::fields;
 use crate::decode::raw::Raw;

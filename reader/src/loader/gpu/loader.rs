@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tarflume_dataset::Dataset;
+use tarflume_device::upload::batch::DeviceBatch;
 use tarflume_types::Result;
 
-use crate::device::upload::batch::DeviceBatch;
 use crate::loader::bad_samples::BadSample;
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_config::ResidentSize;

@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::device::upload::slot::Slots;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
@@ -14,6 +13,7 @@ use crate::loader::metrics::stats::{DecoderStats, Stats};
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
+use tarflume_device::upload::slot::Slots;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::Result;
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use tarflume_device::slab::{RowWriter, SlabLayout};
 use tarflume_image::{StoredPicture, StoredRegion};
 use tarflume_jpeg::Excerpt;
 use tarflume_types::{Error, Result, RowShape};
@@ -11,7 +12,6 @@ use tarflume_types::{Error, Result, RowShape};
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;
-use crate::slab::{RowWriter, SlabLayout};
 
 /// Columns by name, in the order in which they were added to the builder.
 pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;

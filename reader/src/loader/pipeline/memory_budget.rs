@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::decode::{Memory, Scratch};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
-use crate::slab::{HostMemory, SlabLayout};
+use tarflume_device::slab::{HostMemory, SlabLayout};
 use tarflume_formats::IgnorePoison;
 use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Size};
 

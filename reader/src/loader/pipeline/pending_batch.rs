@@ -5,8 +5,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{Content, RowFacts, RowState};
 use crate::loader::pipeline::columns::ColumnSet;
+use tarflume_device::batch::{Content, RowFacts, RowState};
 use tarflume_formats::IgnorePoison;
 use tarflume_types::{Error, Result};
 

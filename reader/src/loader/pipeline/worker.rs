@@ -12,7 +12,7 @@ use crate::loader::metrics::clocks::Clocks;
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::{ColumnSet, MAX_GROUP, SampleView};
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
-use crate::range;
+use tarflume_device::range;
 use tarflume_formats::IgnorePoison;
 use tarflume_types::{DecodeFault, Result};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tarflume_dataset::{Refusal, Stream};
+use tarflume_device::batch::BatchPool;
 use tarflume_types::{Error, Result};
 
-use crate::batch::BatchPool;
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::options::CommonOptions;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tarflume_dataset::Stream;
+use tarflume_device::batch::{Batch, BatchPool, Content};
 use tarflume_types::Result;
 
-use crate::batch::{Batch, BatchPool, Content};
 use crate::loader::bad_samples::{BadList, BadSample};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;

@@ -1,5 +1,6 @@
 //! The kind of row of each sample, and its content.
 
+use tarflume_device::fake::FakeDevice;
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_image::row_header::PixelSource;
 
@@ -7,7 +8,6 @@ use crate::decode::DecodeHooks;
 use crate::decode::hybrid::row::*;
 use crate::decode::image::Image;
 use crate::decode::random_crop::RandomResizedCrop;
-use crate::device::fake::FakeDevice;
 
 fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let crop = RandomResizedCrop::new(16).flip(0.5);
