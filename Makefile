@@ -89,7 +89,7 @@ faults:
 
 # shuttle picks the schedule at each lock of the batch queue and the fetcher; tests/models runs all schedules of the map table.
 explore:
-	$(CARGO) test -p tarflume --locked --features shuttle --lib explored
+	$(CARGO) test -p tarflume -p tarflume-dataset --locked --features shuttle --lib explored
 	cd tests/models && $(CARGO) test --locked
 
 # Miri interprets every access to memory. It maps no files, calls no C library and has few instructions of AVX-512: tests of

@@ -19,7 +19,7 @@ pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if url_of(path).is_none() && files::exists(path)? {
         return Ok(vec![path.to_path_buf()]);
     }
-    let names = tarflume::internal::expand_braces(text)?;
+    let names = tarflume_dataset::expand_braces(text)?;
     Ok(names.into_iter().map(PathBuf::from).collect())
 }
 

@@ -258,9 +258,9 @@ impl From<tarflume_store::Error> for Failure {
     }
 }
 
-impl From<tarflume::Error> for Failure {
-    fn from(error: tarflume::Error) -> Failure {
-        use tarflume::ErrorKind as K;
+impl From<tarflume_types::Error> for Failure {
+    fn from(error: tarflume_types::Error) -> Failure {
+        use tarflume_types::ErrorKind as K;
         let kind = match error.kind() {
             // The given memory limit is too small, unless one sample exceeds the limit by itself.
             K::Limit if error.place().key.is_none() => FailureKind::Usage,

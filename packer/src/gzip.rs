@@ -1,4 +1,4 @@
 //! Decompression of files of several members, as the streams of the reader do it: zeros behind a member are padding.
 
-pub use tarflume::internal::GzipMembers;
-pub(crate) use tarflume::internal::{MemberDecoder, Members, ZstdFrames};
+pub use tarflume_dataset::GzipMembers;
+pub(crate) use tarflume_dataset::{MemberDecoder, Members, ZstdFrames};

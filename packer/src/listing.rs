@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tarflume::Source;
+use tarflume_dataset::Source;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
@@ -166,11 +166,11 @@ fn open_local(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
 #[cfg(feature = "remote")]
 pub fn open_at(path: &Path, access: Access<'_>) -> Result<Listing, Failure> {
     let Some(url) = url_of(path) else { return open_local(path, access) };
-    let mut storage = tarflume::Storage::new();
+    let mut storage = tarflume_dataset::Storage::new();
     for (name, value) in access.storage {
         storage = storage.option(name, value)?;
     }
-    let (manifest, remote) = tarflume::internal::remote_shards(url, &storage)?;
+    let (manifest, remote) = tarflume_dataset::remote_shards(url, &storage)?;
     let opened = in_parallel(OPENED, remote, |shard| {
         let index = Index::open(&shard.sidecar()?)?;
         let index = tarflume_formats::check_index(index, &shard.entry);

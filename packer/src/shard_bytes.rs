@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::path::Path;
 
-use tarflume::Source;
+use tarflume_dataset::Source;
 use tarflume_formats::{Error, Index, files};
 
 use crate::failure::Failure;

@@ -9,18 +9,6 @@ pub(crate) mod class;
 pub(crate) mod fallback;
 pub(crate) mod fixed_crop;
 pub(crate) mod from_fn;
-// Without some of the formats, some of what they share is not used.
-#[cfg_attr(
-    not(all(
-        feature = "bmp",
-        feature = "gif",
-        feature = "png",
-        feature = "tiff",
-        feature = "webp"
-    )),
-    allow(dead_code, unused_imports, unused_variables)
-)]
-pub mod formats;
 pub(crate) mod hybrid;
 pub(crate) mod image;
 mod jpeg;
@@ -43,18 +31,16 @@ pub(crate) mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_dataset::StoredValues;
 use tarflume_formats::ClassTable;
+use tarflume_image::convert::Finish;
+use tarflume_image::row_header::Format;
+use tarflume_image::{ImageSize, StoredPicture, StoredRegion, Transform};
 use tarflume_jpeg::{Excerpt, Scale};
+use tarflume_types::{Result, Row, RowShape};
 
-use crate::column::{Row, RowShape};
-use crate::dataset::stored_values::StoredValues;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::error::Result;
-use crate::picture::convert::Finish;
-use crate::picture::geometry::{ImageSize, Transform};
-use crate::picture::row_header::Format;
-use crate::picture::stored::{StoredPicture, StoredRegion};
 
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;

@@ -5,7 +5,7 @@
 
 use std::mem;
 
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
 
 /// A process, by its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +84,9 @@ impl<T> Drop for ForkGuard<T> {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use tarflume_types::ErrorKind;
+
     use super::*;
-    use crate::error::ErrorKind;
 
     struct CountsDrops<'a>(&'a AtomicU32);
 

@@ -4,28 +4,22 @@
 mod example;
 
 pub use self::example::ExampleShards;
-pub use crate::dataset::braces::expand as expand_braces;
-pub use crate::decode::formats;
-pub use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
-pub use crate::decode::hybrid::support::{Sampling, checked, supported};
 pub use crate::decode::image::room_pixels;
 pub use crate::decode::json_advice::Language;
-pub use crate::device::kernels::args;
-#[cfg(feature = "cuda")]
-pub use crate::device::nvjpeg;
 pub use crate::fetch::draw::{Limits, RowDraw};
 pub use crate::fetch::part_needs::PartNeeds;
 pub use crate::fetch::plan::{ReadPlan, UnreadableSample};
 pub use crate::fetch::run_bytes::RunBytes;
 pub use crate::loader::{Indexed, Streamed, end_device_epochs};
-pub use crate::picture::{convert, crop, resample, row_header};
-#[cfg(feature = "remote")]
-pub use crate::remote::listing::{RemoteShard, remote_shards};
 pub use crate::rounding::{nearest_bf16, nearest_f16};
-pub use crate::source::cache::SourceCache;
-pub use crate::stream::Next;
-#[cfg(feature = "remote")]
-pub use crate::stream::Stores;
-pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
 #[cfg(feature = "zstd")]
-pub use crate::stream::zstd_frames::ZstdFrames;
+pub use tarflume_dataset::ZstdFrames;
+pub use tarflume_dataset::{GzipMembers, MemberDecoder, Members, Next, SourceCache, expand_braces};
+#[cfg(feature = "remote")]
+pub use tarflume_dataset::{RemoteShard, Stores, remote_shards};
+pub use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Stored, Verdict};
+pub use tarflume_device::jpeg_support::{Sampling, checked, supported};
+pub use tarflume_device::kernels::args;
+#[cfg(feature = "cuda")]
+pub use tarflume_device::nvjpeg;
+pub use tarflume_image::{convert, crop, formats, resample, row_header};

@@ -63,48 +63,18 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-mod array;
-mod batch;
-mod column;
 pub mod cookbook;
-mod dataset;
 mod decode;
-mod device;
-mod error;
-mod features;
 mod fetch;
 mod fork;
 #[doc(hidden)]
 pub mod internal;
-mod libraries;
 mod loader;
-mod picture;
 mod pool;
-mod range;
-mod remote;
 mod rounding;
-mod seconds;
-mod size;
-mod slab;
-mod source;
-mod stream;
-mod sync;
 
 use tarflume_order as order;
 
-pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
-pub use crate::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
-pub use crate::column::{DType, Element, PictureShape, Row, RowShape};
-pub use crate::dataset::Dataset;
-pub use crate::dataset::exclude::Exclude;
-pub use crate::dataset::key_set::KeySet;
-pub use crate::dataset::pattern::Shards;
-pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart};
-pub use crate::dataset::select::{Excluded, SampleFacts};
-pub use crate::dataset::shard::Shard;
-pub use crate::dataset::subset::Subset;
-pub use crate::dataset::table::{SampleTable, TableBatch};
-pub use crate::dataset::table_values::{TableColumn, TableValues};
 pub use crate::decode::blocks::Blocks;
 pub use crate::decode::calls::Calls;
 pub use crate::decode::class::Class;
@@ -122,42 +92,46 @@ pub use crate::decode::sequence::{Sequence, SequenceLengths};
 pub use crate::decode::text::Text;
 pub use crate::decode::tokens::{TokenColumn, Tokens};
 pub use crate::decode::{Decode, Sample, Scratch};
-pub use crate::device::upload::batch::{DeviceBatch, DeviceColumn};
-pub use crate::device::{Device, DeviceStream};
-pub use crate::error::{Error, ErrorKind, Place, Result};
 pub use crate::fetch::verify::Verify;
-pub use crate::libraries::Libraries;
 pub use crate::loader::{
     BadSample, Bottleneck, DecoderStats, DeviceEpoch, DeviceLoader, DeviceLoaderBuilder, Epoch,
     Forecast, ForecastOptions, IdleStats, Loader, LoaderBuilder, Numbers, OnBad, Residency,
     ResidentSize, RingStats, SampledTime, StageStats, Stats, StreamEpoch, StreamLoader,
     StreamLoaderBuilder, Warning, Weights,
 };
-pub use crate::picture::from_fn::{TransformFn, transform_fn};
-pub use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
-pub use crate::picture::output::{Layout, Normalize};
-pub use crate::picture::pixels::Channels;
-pub use crate::picture::random::Random;
-pub use crate::picture::resize::Filter;
-pub use crate::range::tell_profilers_by;
+#[doc(inline)]
+pub use tarflume_dataset::{
+    ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, CacheStats, Cost, Dataset,
+    DatasetSample, Exclude, Excluded, FetchStats, Identity, KeySet, MemorySource, Open, Price,
+    Readahead, Refusal, RowView, SampleBytes, SampleFacts, SamplePart, SampleTable, Samples, Shard,
+    Shards, Source, SourceKind, Stream, StreamSample, StreamStats, Subset, TableBatch, TableColumn,
+    TableValues,
+};
 #[cfg(feature = "remote")]
-pub use crate::remote::Storage;
-#[cfg(feature = "remote")]
-pub use crate::remote::warm::{Warmed, warm_cache};
-pub use crate::size::Size;
-pub use crate::source::Source;
-pub use crate::source::ahead::threads::Readahead;
-pub use crate::source::fetch_stats::{CacheStats, FetchStats};
-pub use crate::source::identity::Identity;
-pub use crate::source::memory::MemorySource;
-pub use crate::source::open::{Open, SourceKind};
-pub use crate::source::price::{Cost, Price};
-pub use crate::stream::{Refusal, Samples, Stream, StreamSample, StreamStats};
+#[doc(inline)]
+pub use tarflume_dataset::{Storage, Warmed, warm_cache};
+#[doc(inline)]
+pub use tarflume_device::batch::{Batch, Column, Padded, PaddedPictures, RowFacts, RowState};
+#[doc(inline)]
+pub use tarflume_device::range::tell_profilers_by;
+#[doc(inline)]
+pub use tarflume_device::upload::batch::{DeviceBatch, DeviceColumn};
+#[doc(inline)]
+pub use tarflume_device::{Device, DeviceStream, Libraries};
 pub use tarflume_formats::Access;
 pub use tarflume_formats::ClassTable;
 pub use tarflume_formats::index::{ColumnSpec, ValueType};
 pub use tarflume_formats::json::JsonRules;
+#[doc(inline)]
+pub use tarflume_image::{
+    Area, Channels, Cut, Extent, Filter, ImageSize, Layout, Normalize, Placement, Random,
+    Transform, TransformFn, transform_fn,
+};
 pub use tarflume_order::{Fingerprint, Ledger, LoaderState, Order, Remainder, Shuffle, Split};
+#[doc(inline)]
+pub use tarflume_types::{
+    DType, Element, Error, ErrorKind, PictureShape, Place, Result, Row, RowShape, Size,
+};
 
 /// The examples of the README, as tests of the documentation.
 #[cfg(doctest)]

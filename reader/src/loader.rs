@@ -34,15 +34,13 @@ pub use crate::loader::metrics::warning::Warning;
 pub use crate::loader::streaming::builder::{StreamLoaderBuilder, Streamed};
 pub use crate::loader::streaming::loader::{StreamEpoch, StreamLoader};
 pub use epoch::Epoch;
+use tarflume_dataset::{Dataset, Shards, Stream};
+use tarflume_device::batch::Batch;
+use tarflume_types::Result;
 
-use crate::batch::Batch;
-use crate::dataset::Dataset;
-use crate::dataset::pattern::Shards;
-use crate::error::Result;
 use crate::loader::forecast::Forecaster;
 use crate::loader::shared::LoaderShared;
 use crate::order::{Ledger, LoaderState, Order};
-use crate::stream::Stream;
 
 /// Batches of a data set, epoch after epoch.
 ///

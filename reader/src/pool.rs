@@ -9,13 +9,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex as StdMutex, RwLock, Weak};
 use std::thread::JoinHandle;
 
+use crate::fork::ForkGuard;
+use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-
-use crate::error::{Error, ErrorKind, Result};
-use crate::fork::ForkGuard;
-use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
-use tarflume_formats::IgnorePoison;
+use tarflume_types::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Work that any thread of the pool may do, in steps.
 pub(crate) trait Work: Send + Sync {

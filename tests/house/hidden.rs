@@ -3,10 +3,13 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 14] = [
     "cache/src",
     "command/src",
+    "dataset/src",
+    "device/src",
     "formats/src",
+    "image/src",
     "jpeg/src",
     "order/src",
     "packer/src",
@@ -14,6 +17,7 @@ const FOLDERS: [&str; 10] = [
     "reader/src",
     "store/src",
     "tokens/src",
+    "types/src",
 ];
 
 /// What hides an error behind another value.

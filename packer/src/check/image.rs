@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 
-use tarflume::internal::formats;
-use tarflume::{ErrorKind, ImageSize};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
+use tarflume_image::{ImageSize, formats};
+use tarflume_types::{Error, ErrorKind, Result as ImageResult};
 
 use super::fault::{CheckLevel, Dimensions, Fault, MAX_PIXELS};
 use crate::problem::ProblemKind;
@@ -27,7 +27,7 @@ pub(super) fn header(bytes: &[u8]) -> Result<Dimensions, Fault> {
 /// # Errors
 /// Returns the fault of a damaged image, or of one of a kind that is not decoded.
 pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<Dimensions, Fault> {
-    let is_limit = |error: &tarflume::Error| error.kind() == ErrorKind::Limit;
+    let is_limit = |error: &Error| error.kind() == ErrorKind::Limit;
     match formats::check(bytes, SHARED) {
         Err(error) if is_limit(&error) => {}
         decoded => return dimensions(decoded),
@@ -39,7 +39,7 @@ pub(super) fn decode(bytes: &[u8], level: CheckLevel) -> Result<Dimensions, Faul
     }
 }
 
-fn dimensions(found: tarflume::Result<ImageSize>) -> Result<Dimensions, Fault> {
+fn dimensions(found: ImageResult<ImageSize>) -> Result<Dimensions, Fault> {
     found.map(|size| (size.width, size.height)).map_err(|error| {
         let reason = match error.kind() {
             ErrorKind::Unsupported => message!(
@@ -51,7 +51,7 @@ fn dimensions(found: tarflume::Result<ImageSize>) -> Result<Dimensions, Fault> {
             _ => error.message().clone(),
         };
         // The decoders return no position.
-        Fault { kind: ProblemKind::BadImage, byte: 0, reason: reason.into() }
+        Fault { kind: ProblemKind::BadImage, byte: 0, reason }
     })
 }
 

@@ -35,7 +35,7 @@ fn the_exit_code_shows_whether_a_retry_may_succeed() {
         assert!(failure.text().contains("a/b: cannot write: "), "{failure}");
         assert!(failure.text().contains(remedy), "{failure}");
         let read = Error::io(refused(), "write", "a/b");
-        let failure = Failure::from(tarflume::Error::from(read));
+        let failure = Failure::from(tarflume_types::Error::from(read));
         assert_eq!(failure.exit(), exit, "{code}: {failure}");
     }
     for code in [5, 11, 24, 28, 122, 4000] {
@@ -44,7 +44,8 @@ fn the_exit_code_shows_whether_a_retry_may_succeed() {
         assert!(failure.text().ends_with("; remove a"), "{failure}");
         assert!(!failure.text().contains("same command"), "{failure}");
     }
-    let refused = tarflume::Error::new(tarflume::ErrorKind::Refused, "the store refuses");
+    let refused =
+        tarflume_types::Error::new(tarflume_types::ErrorKind::Refused, "the store refuses");
     let failure =
         Failure::from(refused.with_source(io::Error::from(io::ErrorKind::PermissionDenied)));
     assert_eq!((failure.exit(), &*failure.text()), (Exit::Barred, "the store refuses"));

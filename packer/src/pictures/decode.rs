@@ -1,7 +1,8 @@
 //! Decodes images to pixels, and recognizes those that are left as they are.
 
-use tarflume::internal::formats;
+use tarflume_image::formats;
 use tarflume_jpeg::{Color, Decoder, Header, Job, Scale};
+use tarflume_types::Error;
 
 use super::fault::PictureFault;
 use super::pixels::Raster;
@@ -71,7 +72,7 @@ pub(super) fn discard(bytes: &[u8]) -> Option<()> {
     formats::check(bytes, MEMORY).ok().map(drop)
 }
 
-fn fault(error: &tarflume::Error) -> PictureFault {
+fn fault(error: &Error) -> PictureFault {
     match error.is_machine() {
         true => PictureFault::Machine(error.text().into()),
         false => PictureFault::Data { byte: 0, reason: error.text().into() },

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
-use tarflume::internal::expand_braces;
+use tarflume_dataset::expand_braces;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::shown::ShowPath;
 

@@ -7,11 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
-use tarflume::internal::formats;
-use tarflume::{
-    Cut, Decode, Extent, Filter, Image, ImageSize, PictureShape, Placement, Random, Row, Sample,
-    Scratch, Transform,
-};
+use tarflume::{Decode, Image, Sample, Scratch};
+use tarflume_image::{Cut, Extent, Filter, ImageSize, Placement, Random, Transform, formats};
+use tarflume_types::{PictureShape, Row};
 
 /// Quality of thumbnails, 1 to 100.
 const QUALITY: u8 = 68;
@@ -122,7 +120,7 @@ impl Transform for Fit {
         Extent::UpTo(u64::from(self.side) * u64::from(self.side))
     }
 
-    fn place(&self, source: ImageSize, _: &mut Random) -> tarflume::Result<Placement> {
+    fn place(&self, source: ImageSize, _: &mut Random) -> tarflume_types::Result<Placement> {
         let seen = u64::from(source.width) << 32 | u64::from(source.height);
         self.seen.store(seen, Ordering::Relaxed);
         let longer = u64::from(source.width.max(source.height).max(self.side));

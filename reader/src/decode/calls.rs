@@ -6,8 +6,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use serde::Serialize;
-
-use crate::seconds::seconds;
+use tarflume_types::seconds;
 
 /// Calls of user functions, summed over all threads.
 ///

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use tarflume_dataset::StoredValues;
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
 use super::number::Number;
 use super::stored_number::StoredNumber;
 use super::text::packed;
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::dataset::stored_values::StoredValues;
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of integers: ASCII digits with an optional sign and optional white space around them.
 ///

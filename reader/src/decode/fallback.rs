@@ -4,10 +4,10 @@
 
 use std::fmt;
 
+use tarflume_image::{Channels, ImageSize};
+use tarflume_types::Result;
+
 use super::calls::Calls;
-use crate::error::Result;
-use crate::picture::geometry::ImageSize;
-use crate::picture::pixels::Channels;
 
 /// Opens pictures of kinds that [`Image`](crate::Image) does not decode: AVIF, HEIC, JPEG XL, JPEG 2000, arithmetic and
 /// lossless JPEG, rare TIFF, and others. [`Image::fallback`](crate::Image::fallback) takes it.

@@ -2,9 +2,8 @@
 //!
 //! Pure arithmetic on sizes, with torchvision's rounding (`transforms/functional.py`).
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Area, Cut, Extent, ImageSize, Placement, Transform};
-use crate::picture::random::Random;
+use tarflume_image::{Area, Cut, Extent, ImageSize, Placement, Random, Transform};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Resizes the whole picture.
 ///
@@ -176,7 +175,7 @@ impl Transform for ResizeCenterCrop {
 }
 
 /// The whole picture, not resized. The column is variable and each row has its own shape, see
-/// [`crate::batch::Column::picture`].
+/// [`tarflume_device::batch::Column::picture`].
 ///
 /// ```
 /// use tarflume::{Image, Whole};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::column::{Row, RowShape};
+use tarflume_types::{Result, Row, RowShape};
+
 use crate::decode::{Decode, Sample, Scratch};
-use crate::error::Result;
 
 /// A decoder that is a closure; made by [`decode_fn`].
 #[derive(Clone)]

@@ -12,21 +12,18 @@ mod settings;
 
 use std::mem;
 
+use tarflume_image::resize::{Resizer, memory, mirrors};
+use tarflume_image::{
+    Depth, Elements, Extent, ImageSize, Layout, Picture, Pixels, Placement, Random, StoredPicture,
+    StoredRegion, Turn, make_room,
+};
 use tarflume_jpeg::Scale;
+use tarflume_types::{DType, DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
 
 use super::jpeg::{View, view};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
 use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
-use crate::column::{DType, PictureShape, Row, RowShape};
-use crate::error::{DecodeFault, Error, ErrorKind, Result};
-use crate::picture::geometry::{Extent, ImageSize, Placement};
-use crate::picture::orientation::Turn;
-use crate::picture::output::{Elements, Layout, Picture};
-use crate::picture::pixels::{Depth, Pixels, make_room};
-use crate::picture::random::Random;
-use crate::picture::resize::{Resizer, memory, mirrors};
-use crate::picture::stored::{StoredPicture, StoredRegion};
 
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;

@@ -2,13 +2,11 @@
 //!
 //! `tarflume-jpeg` decodes.
 
+use tarflume_image::{Area, Channels, Cut, ImageSize, Pixels, Placement, Turn};
 use tarflume_jpeg::{Color, Excerpt, Header, Job, OnDamage, Region, Scale};
+use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{Area, Cut, ImageSize, Placement};
-use crate::picture::orientation::Turn;
-use crate::picture::pixels::{Channels, Pixels};
 
 /// A JPEG whose header was read.
 #[derive(Debug)]

@@ -7,17 +7,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use tarflume_dataset::StoredValues;
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::{JsonFault, JsonRules, Pointer, find};
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use super::json_advice::{Language, fields, no_value};
 use super::json_value::{JsonResult, Sink, read};
 use super::number::Number;
 use super::stored_number::StoredNumber;
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::dataset::stored_values::StoredValues;
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of numbers, labels or texts from a JSON part.
 ///

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use tarflume_formats::json::{self, JsonFault, JsonRules, Scan, Token};
+use tarflume_types::DType;
 
 use super::json_advice::{Language, no_such_label, shown};
 use super::number::Number;
-use crate::column::DType;
 
 /// The result of reading a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

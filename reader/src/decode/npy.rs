@@ -4,10 +4,9 @@
 //! order.
 
 use tarflume_formats::npy::Header;
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use super::{Decode, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of arrays. Type and shape must be those of the files; nothing is cast. Arrays in Fortran order are
 /// rejected unless the order makes no difference.

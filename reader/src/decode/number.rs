@@ -1,7 +1,8 @@
 //! `Number`: converts one number into an element of a given type. Never rounds to a different integer, wraps, or
 //! becomes infinite silently.
 
-use crate::column::DType;
+use tarflume_types::DType;
+
 use crate::rounding::{nearest_bf16, nearest_f16};
 
 /// A number as read from a file.
@@ -76,6 +77,8 @@ impl Number {
                 let value = Some(nearest_bf16(self.real()));
                 put!(value.filter(|x| self.fits(x.is_finite()) && self.is_same((*x).into()))?);
             }
+            // `DType` is `#[non_exhaustive]`: a type without an arm cannot represent the number.
+            _ => return None,
         }
         Some((bytes, size))
     }

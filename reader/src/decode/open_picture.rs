@@ -2,15 +2,12 @@
 //!
 //! Decodes no pixels.
 
+use tarflume_image::{Depth, ImageSize, OtherPicture, Placement, Turn};
 use tarflume_jpeg::Excerpt;
+use tarflume_types::Result;
 
 use super::fallback::FallbackPicture;
-use super::formats::OtherPicture;
 use super::jpeg::{Jpeg, View};
-use crate::error::Result;
-use crate::picture::geometry::{ImageSize, Placement};
-use crate::picture::orientation::Turn;
-use crate::picture::pixels::Depth;
 
 /// A picture whose header was read.
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample

@@ -3,17 +3,15 @@
 //! Decoding several JPEGs at once takes much less time than one by one: see `tarflume-jpeg`. Resizing and writing
 //! follow in `image`.
 
+use tarflume_image::{Channels, Pixels, Placement, Turn, Wanted};
 use tarflume_jpeg::Decoder;
+use tarflume_types::{ErrorKind, Result};
 
 use super::blocks::Blocks;
 use super::calls::Calls;
 use super::jpeg::convert_error;
 use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
-use crate::error::{ErrorKind, Result};
-use crate::picture::geometry::Placement;
-use crate::picture::orientation::Turn;
-use crate::picture::pixels::{Channels, Pixels, Wanted};
 
 /// Maximum number of pictures that are decoded at once.
 pub(super) const GROUP: usize = 8;

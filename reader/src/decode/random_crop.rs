@@ -5,9 +5,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::error::{Error, Result};
-use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
-use crate::picture::random::Random;
+use tarflume_image::{Cut, Extent, ImageSize, Placement, Random, Transform};
+use tarflume_types::{Error, Result};
 
 /// A crop of random area and aspect ratio at a random position, resized and optionally mirrored.
 ///

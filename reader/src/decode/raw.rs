@@ -1,8 +1,8 @@
 //! `Raw`: the unchanged bytes of a part. Validates only their length.
 
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of bytes, or of elements that the file stores in the machine's representation (little-endian).
 ///

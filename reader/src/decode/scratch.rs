@@ -7,9 +7,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_types::Result;
+
 use super::blocks::Blocks;
 use super::calls::Calls;
-use crate::error::Result;
 
 /// Grants memory to decoders, so that their total stays within the loader's limit.
 pub(crate) trait Memory: Send + Sync {

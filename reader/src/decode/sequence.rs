@@ -5,10 +5,10 @@
 use std::mem;
 use std::sync::Arc;
 
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
 use super::number::Number;
 use super::{Decode, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of sequences of equal length.
 ///

@@ -4,15 +4,14 @@
 
 use std::collections::HashMap;
 
+use tarflume_dataset::StoredValues;
 use tarflume_formats::index::{Value, ValueType};
 use tarflume_formats::json::JsonRules;
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use super::json_advice::{Language, no_such_label, no_value, shown};
 use super::number::Number;
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::dataset::stored_values::StoredValues;
-use crate::error::{Error, ErrorKind, Result};
 
 /// The text of the newest label.
 #[derive(Default)]

@@ -1,10 +1,9 @@
 //! `Text`: a UTF-8 part as a variable column of bytes. Copies the text unchanged.
 
 use tarflume_formats::Content;
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
 use super::{Decode, DecodeHooks, Sample, Scratch};
-use crate::column::{DType, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// A column of text. Invalid UTF-8 is an error; [`Raw`](super::raw::Raw) accepts any bytes.
 ///

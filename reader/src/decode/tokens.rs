@@ -4,10 +4,9 @@
 //! Each column is computed from the parts into its row, without memory of its own.
 
 use tarflume_formats::npy::{Header, MAX_DIMS};
+use tarflume_types::{DType, Element, Error, ErrorKind, Result, Row, RowShape};
 
 use super::{Decode, Sample, Scratch};
-use crate::column::{DType, Element, Row, RowShape};
-use crate::error::{Error, ErrorKind, Result};
 
 /// The label that losses leave out.
 const IGNORED: i64 = -100;

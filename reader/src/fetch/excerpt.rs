@@ -2,14 +2,13 @@
 //!
 //! Arithmetic on entry points; reads no part.
 
+use tarflume_dataset::Shard;
 use tarflume_formats::index::Part;
+use tarflume_image::{ImageSize, StoredRegion};
 use tarflume_jpeg::{EntryPoints, Excerpt, orientation_of};
+use tarflume_types::Result;
 
-use crate::dataset::shard::Shard;
-use crate::error::Result;
 use crate::fetch::draw::{Limits, RowDraw};
-use crate::picture::geometry::ImageSize;
-use crate::picture::stored::StoredRegion;
 
 /// An excerpt that saves fewer bytes than this is not worth its look-ups: a page.
 const LEAST: u64 = 4096;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tarflume_formats::index::{Part, SampleRow};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::draw::RowDraw;
 use crate::fetch::verify::Verify;
 

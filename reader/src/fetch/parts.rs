@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use tarflume_dataset::proof::{ExpectedHeader, HEADER, header_before};
 use tarflume_formats::index::Part;
 
-use crate::dataset::shard::proof::{ExpectedHeader, HEADER, header_before};
 use crate::fetch::excerpt::PartExcerpt;
 
 /// Neighboring samples of one shard that are read together.

@@ -5,13 +5,11 @@
 
 use std::ops::Range;
 
+use tarflume_dataset::{Dataset, Shard, is_image};
 use tarflume_formats::index::SampleRow;
 use tarflume_jpeg::Excerpt;
+use tarflume_types::{Error, Result};
 
-use crate::dataset::Dataset;
-use crate::dataset::shard::Shard;
-use crate::dataset::shard::pictures::is_image;
-use crate::error::{Error, Result};
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::{Candidate, PartExcerpt, PictureNeeds};
 use crate::fetch::part_needs::PartNeeds;

@@ -1,8 +1,9 @@
 //! What is read of a sample beside the parts that columns need, to be compared with its sidecar: the headers of parts, and
 //! the parts that typed columns of the sidecar were made from. Reads nothing.
 
-use crate::dataset::shard::Shard;
-use crate::dataset::shard::proof::ExpectedHeader;
+use tarflume_dataset::Shard;
+use tarflume_dataset::proof::ExpectedHeader;
+
 use crate::fetch::draw::RowDraw;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::parts::PartRef;

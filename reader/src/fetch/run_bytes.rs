@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
-use crate::dataset::sample::match_checksum;
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_dataset::{Dataset, Source, match_checksum};
+use tarflume_types::{Error, ErrorKind, Result};
+
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::parts::PartRef;
 use crate::fetch::plan::UnreadableSample;
 use crate::fetch::verify::Verify;
 use crate::fetch::view::{ItemView, RunView};
-use crate::source::Source;
 
 /// Bytes that differ from their checksums are read again so often.
 const REREADS: usize = 3;

@@ -1,7 +1,7 @@
 //! `Verify`: selects the samples whose parts are compared with their checksums. Compares nothing.
 
-use crate::error::Error;
-use crate::order::words;
+use tarflume_order::words;
+use tarflume_types::Error;
 
 /// The share of parts whose checksums are compared. From a store, only the bytes that a crop needs of a JPEG are fetched
 /// and compared; from files, selected parts are read and compared whole. So are the parts that values of typed columns were

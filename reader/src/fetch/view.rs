@@ -2,11 +2,11 @@
 //!
 //! Borrowed and copied; look-ups alone.
 
+use tarflume_dataset::Dataset;
 use tarflume_formats::name;
 use tarflume_jpeg::Excerpt;
+use tarflume_types::Error;
 
-use crate::dataset::Dataset;
-use crate::error::Error;
 use crate::fetch::excerpt::PartExcerpt;
 use crate::fetch::parts::{PartRef, Read, Run};
 use crate::fetch::plan::{Item, ReadPlan};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize, Serializer};
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::order::words;
 use tarflume_formats::output::{OutputFile, OutputKind, is_json_line, is_refused};
 use tarflume_formats::{Durability, IgnorePoison};
+use tarflume_order::words;
 
 /// A list of bad samples.
 const LIST: OutputKind = OutputKind {

@@ -5,8 +5,9 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::batch::{Batch, Content};
-use crate::error::Result;
+use tarflume_device::batch::{Batch, Content};
+use tarflume_types::Result;
+
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;

@@ -1,16 +1,15 @@
 //! `Forecast`: what an epoch will ask of a store, before anything is read. From the manifest and the sidecars.
 
 use serde::{Deserialize, Serialize};
+use tarflume_dataset::pieces::AT_ONCE;
+use tarflume_types::{Result, Size};
 
-use crate::error::Result;
 use crate::loader::indexed::new_shards::NewShards;
 use crate::loader::indexed::reach::Reach;
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::indexed::walk::{RankWalk, ShardSubset, Tally, WalkRules};
 use crate::loader::shared::LoaderShared;
 use crate::order::{By, Share, Shuffle, Split, Steps};
-use crate::size::Size;
-use crate::source::ahead::pieces::AT_ONCE;
 
 /// How a forecast is made.
 ///
@@ -277,7 +276,7 @@ fn rows_of(steps: &Steps) -> u64 {
 fn subset(shared: &LoaderShared, most: u64) -> Option<ShardSubset> {
     let dataset = &shared.source.dataset;
     let shards = dataset.shards();
-    let bytes: u64 = shards.iter().map(|shard| shard.facts().sidecar_bytes()).sum();
+    let bytes: u64 = shards.iter().map(|shard| shard.sidecar_bytes()).sum();
     let by_bytes = if dataset.is_remote() { bytes.div_ceil(most.max(1)) } else { 1 };
     let every = by_bytes.max((shards.len() as u64).div_ceil(SHARDS)) as usize;
     if every <= 1 {

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::batch::{Batch, RowFacts, RowState};
-use crate::error::{Error, Result};
+use tarflume_device::batch::{Batch, RowFacts, RowState};
+use tarflume_types::{Error, Result};
+
 use crate::loader::bad_samples::BadSample;
 use crate::loader::shared::LoaderShared;
 
@@ -60,7 +61,8 @@ impl EpochProgress {
             for row in batch.planned().iter().filter(|row| !row.padding) {
                 match row.state {
                     RowState::Whole => ledger.add(row.planned),
-                    RowState::Replaced | RowState::Skipped => ledger.add_bad(row.planned),
+                    // Replaced or skipped: the row does not hold the planned sample.
+                    _ => ledger.add_bad(row.planned),
                 }
             }
         }

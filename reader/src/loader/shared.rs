@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::batch::{BatchPool, Names};
-use crate::error::Result;
 use crate::loader::bad_samples::BadList;
 use crate::loader::indexed::planner::IndexedPlanner;
 use crate::loader::indexed::reach::Reach;
@@ -17,8 +15,10 @@ use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::loader::pipeline::queue::{BatchQueue, QueueContext};
 use crate::order::{By, Ledger, LoaderState, Order, Remainder, Share, Shuffle, Steps};
 use crate::pool::ThreadPool;
-use crate::slab::HostMemory;
+use tarflume_device::batch::{BatchPool, Names};
+use tarflume_device::slab::HostMemory;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// The position of the whole job, all ranks together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::error::{Error, Result};
-use crate::picture::random::Random;
+use tarflume_image::Random;
+use tarflume_types::{Error, Result};
 
 /// The stream of a sample's random numbers that assigns its decoder. Far from the streams of columns, which are small.
 const STREAM: u64 = 0x6a70_6567_7368_6172;

@@ -1,8 +1,7 @@
 //! `DecodeRequest`: what a column needs of a JPEG that a device decodes. Plain data.
 
+use tarflume_image::{Area, ImageSize};
 use tarflume_jpeg::Scale;
-
-use crate::picture::geometry::{Area, ImageSize};
 
 /// A request to decode one JPEG.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,18 +5,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tarflume_device::jpeg_decoder::{JpegDecoder, WantedJpeg};
+use tarflume_device::jpeg_support::checked;
+use tarflume_image::crop::CropBox;
+use tarflume_image::row_header::{Format, RowHeader, RowPicture};
+use tarflume_image::{Cut, ImageSize};
 use tarflume_jpeg::{Header, Scale, Scanner};
+use tarflume_types::{DType, Error, Result, Row, RowShape};
 
-use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::balance::{DeviceShare, WaitTimes};
-use crate::decode::hybrid::jpeg_decoder::{JpegDecoder, WantedJpeg};
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::hybrid::support::checked;
 use crate::decode::{Decode, DecodeRequests, Sample, Scratch, SharedJpegs};
-use crate::error::{Error, Result};
-use crate::picture::crop::CropBox;
-use crate::picture::geometry::{Cut, ImageSize};
-use crate::picture::row_header::{Format, RowHeader, RowPicture};
 use tarflume_formats::IgnorePoison;
 
 /// Bytes of a row for a JPEG. Photographs of 500 x 375 pixels have 110 kB and rarely more than this.

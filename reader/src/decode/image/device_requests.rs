@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
+use tarflume_image::{Channels, Elements, Extent, Filter, Turn};
 use tarflume_jpeg::Scale;
+use tarflume_types::{Error, Result};
 
 use super::settings::Image;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::open_picture::PictureSource;
 use crate::decode::{DecodeRequests, Sample, SharedJpegs};
-use crate::error::{Error, Result};
-use crate::picture::geometry::Extent;
-use crate::picture::orientation::Turn;
-use crate::picture::output::Elements;
-use crate::picture::pixels::Channels;
-use crate::picture::resize::Filter;
 
 impl Image {
     /// Lets the device's JPEG decoder (NVIDIA's nvJPEG) decode a share of the pictures; the CPU decodes the rest of

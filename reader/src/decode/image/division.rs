@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use tarflume_image::convert::Finish;
+use tarflume_image::row_header::Format;
+use tarflume_image::{Extent, Filter};
+use tarflume_types::{Error, Result};
+
 use super::settings::Image;
 use crate::decode::resident::picture::{FitWithin, PreloadImage};
 use crate::decode::{AsJpeg, ForDevice, ForResident, PictureStorage};
-use crate::error::{Error, Result};
-use crate::picture::convert::Finish;
-use crate::picture::geometry::Extent;
-use crate::picture::resize::Filter;
-use crate::picture::row_header::Format;
 
 /// Splits the work: the host decodes bytes, the device converts. `None` if there is nothing to convert.
 pub(super) fn for_device(image: &Image) -> Option<ForDevice> {

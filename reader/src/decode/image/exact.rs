@@ -1,18 +1,16 @@
 //! Pictures whose values are not bytes of colors: samples of more than 8 bits, and the numbers of masks.
 
 use bytemuck::Pod;
+use tarflume_image::resize::{Filter, Resizer};
+use tarflume_image::{
+    Channels, Depth, Elements, Layout, Pixels, Wanted, WidePicture, WideValue, index, make_room,
+};
+use tarflume_types::{Error, ErrorKind, Result, Row};
 
-use super::super::formats::index;
 use super::super::open_picture::PictureSource;
 use super::super::picture_decoder::Decoded;
 use super::FinishBuffers;
 use super::settings::Image;
-use crate::column::Row;
-use crate::error::{Error, ErrorKind, Result};
-use crate::picture::output::{Elements, Layout};
-use crate::picture::pixels::{Channels, Depth, Pixels, Wanted, make_room};
-use crate::picture::resize::{Filter, Resizer};
-use crate::picture::wide::{WidePicture, WideValue};
 
 impl Image {
     /// Returns an error if the options do not fit the numbers of masks.

@@ -1,11 +1,11 @@
 //! Rows that begin with a `RowHeader`, for a device that crops and resizes. The decoded pixels follow unchanged. Does
 //! not resize.
 
+use tarflume_image::row_header::{Format, RowHeader, RowPicture};
+use tarflume_image::{Cut, ImageSize, Pixels};
+use tarflume_types::Result;
+
 use super::super::picture_decoder::Decoded;
-use crate::error::Result;
-use crate::picture::geometry::{Cut, ImageSize};
-use crate::picture::pixels::Pixels;
-use crate::picture::row_header::{Format, RowHeader, RowPicture};
 
 /// The length of a row is a multiple of this many bytes.
 const ALIGNED: usize = 64;

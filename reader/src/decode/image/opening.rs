@@ -1,10 +1,11 @@
 //! Opens the pictures of an [`Image`] column: those that are decoded here, and those of a user's decoder. Decodes no
 //! pixels.
 
+use tarflume_types::{Error, ErrorKind, Result};
+
 use super::settings::Image;
 use crate::decode::Sample;
 use crate::decode::open_picture::{OpenPicture, PictureSource};
-use crate::error::{Error, ErrorKind, Result};
 
 /// What to do about a picture of a kind that is not decoded.
 const WAYS_ON: &str = "convert it to JPEG or PNG, or let another library decode it with Image's `fallback` (in Python \

@@ -4,14 +4,12 @@
 
 use std::sync::Arc;
 
+use tarflume_image::convert::{Finish, PixelElement};
+use tarflume_image::{Channels, Elements, Filter, Layout, Normalize, Transform};
+use tarflume_types::{Error, Result};
+
 use crate::decode::fallback::Fallback;
 use crate::decode::hybrid::balance::DeviceShare;
-use crate::error::{Error, Result};
-use crate::picture::convert::{Finish, PixelElement};
-use crate::picture::geometry::Transform;
-use crate::picture::output::{Elements, Layout, Normalize};
-use crate::picture::pixels::Channels;
-use crate::picture::resize::Filter;
 
 /// A column of pictures.
 ///

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind};
+use tarflume_image::{Area, Channels, Cut, Filter, Layout, Normalize, Placement, Transform};
 
 use super::super::fixed_crop::{CenterCrop, Resize, ResizeCenterCrop, Whole};
 use super::super::random_crop::RandomResizedCrop;
 use super::*;
-use crate::picture::geometry::{Area, Cut, Placement, Transform};
-use crate::picture::output::{Layout, Normalize};
-use crate::picture::pixels::Channels;
-use crate::picture::resize::Filter;
 
 fn decode_with(
     image: &(impl Decode + ?Sized),
@@ -347,7 +344,7 @@ fn a_device_that_converts_bytes_is_not_given_pictures_of_16_bits() {
     assert!(image().to_u16().for_device().is_none());
     let planes = image().layout(Layout::Chw).for_device().unwrap();
     assert_eq!(decode(&*planes.decode, &png).unwrap(), [1; 18]);
-    let storage = PictureStorage { side: 64, format: crate::picture::row_header::Format::Pixels };
+    let storage = PictureStorage { side: 64, format: tarflume_image::row_header::Format::Pixels };
     for image in [image().to_u16(), image().channels(Channels::Index)] {
         let error = image.for_resident(storage).map(drop).unwrap_err();
         assert!(error.text().contains("Resident"), "{error}");

@@ -1,11 +1,11 @@
 //! JPEGs beside what the `image` crate makes of them, and damaged ones.
 
 use tarflume_fixtures::{PHOTOS, Photo, PhotoKind, SplitMix64};
+use tarflume_image::luma;
 
 use tarflume_jpeg::Decoder;
 
 use super::*;
-use crate::picture::pixels::luma;
 
 /// A region at full scale, after another picture was decoded to the same buffer.
 fn decode(bytes: &[u8], wanted: Channels, cut: Option<Cut>) -> Result<Pixels> {

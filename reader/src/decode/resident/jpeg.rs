@@ -5,17 +5,16 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::column::{DType, Row, RowShape};
 use crate::decode::hybrid::request::DecodeRequest;
 use crate::decode::hybrid::row::Verifier;
-use crate::decode::hybrid::support::checked;
 use crate::decode::jpeg::request;
 use crate::decode::resident::row::StoreCrops;
 use crate::decode::{Decode, DecodeRequests, Sample, Scratch};
-use crate::error::{Error, Result};
-use crate::picture::geometry::{Cut, ImageSize};
-use crate::picture::row_header::{Format, RowHeader, RowPicture};
+use tarflume_device::jpeg_support::checked;
+use tarflume_image::row_header::{Format, RowHeader, RowPicture};
+use tarflume_image::{Cut, ImageSize};
 use tarflume_jpeg::{Header, Scale};
+use tarflume_types::{DType, Error, Result, Row, RowShape};
 
 /// Maximum bytes of a JPEG in a row. Longer ones are stored as pixels.
 const JPEG_ROOM: usize = 256 << 10;

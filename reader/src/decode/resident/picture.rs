@@ -4,14 +4,14 @@
 use std::mem;
 use std::sync::Arc;
 
-use crate::column::{DType, Row, RowShape};
+use tarflume_image::convert::Pictures;
+use tarflume_image::row_header::{Format, RowHeader, RowPicture};
+use tarflume_image::{
+    Cut, Extent, ImageSize, Placement, Random, Transform, planes_on_host, yuv420_bytes,
+};
+use tarflume_types::{DType, Result, Row, RowShape};
+
 use crate::decode::{Decode, Sample, Scratch};
-use crate::error::Result;
-use crate::picture::convert::Pictures;
-use crate::picture::geometry::{Cut, Extent, ImageSize, Placement, Transform};
-use crate::picture::random::Random;
-use crate::picture::row_header::{Format, RowHeader, RowPicture};
-use crate::picture::yuv420::{planes_on_host, yuv420_bytes};
 
 /// Rows of a store begin at multiples of this many bytes.
 const ALIGNED: usize = 64;

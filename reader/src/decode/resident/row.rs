@@ -4,12 +4,11 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::column::{DType, Row, RowShape};
+use tarflume_image::row_header::{Format, RowHeader, RowPicture};
+use tarflume_image::{ImageSize, Placement, Random, Transform};
+use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
+
 use crate::decode::{Decode, Sample, Scratch};
-use crate::error::{Error, ErrorKind, Result};
-use crate::picture::geometry::{ImageSize, Placement, Transform};
-use crate::picture::random::Random;
-use crate::picture::row_header::{Format, RowHeader, RowPicture};
 
 /// The sample has no row.
 const ABSENT: u32 = u32::MAX;

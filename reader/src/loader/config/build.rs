@@ -2,16 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use tarflume_dataset::{Dataset, SourceKind};
+use tarflume_device::batch::BatchPool;
 use tarflume_formats::json::JsonRules;
+use tarflume_types::{Error, Result};
 
-use tarflume_formats::message::Message;
-
-use crate::batch::BatchPool;
-use crate::dataset::Dataset;
 use crate::decode::Decode;
 use crate::decode::json_advice::fields;
 use crate::decode::raw::Raw;
-use crate::error::{Error, Result};
 use crate::fetch::verify::Verify;
 use crate::loader::bad_samples::BadList;
 use crate::loader::config::builder::{BatchSize, LoaderBuilder};
@@ -27,7 +25,7 @@ use crate::loader::pipeline::memory_budget::{
 use crate::loader::shared::{JobPosition, LoaderShared};
 use crate::order::{Ledger, Order, Share};
 use crate::pool::ThreadPool;
-use crate::source::open::SourceKind;
+use tarflume_formats::message::Message;
 
 /// The data set of a builder, and the rows of its batches.
 pub(crate) struct OpenedDataset {

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
-use crate::dataset::subset::Subset;
-use crate::error::Result;
+use tarflume_dataset::{Dataset, Open, SourceKind, Subset};
+use tarflume_types::Result;
+
 use crate::fetch::verify::Verify;
 use crate::loader::config::options::CommonOptions;
 use crate::loader::config::sampler::EpochLength;
 use crate::loader::config::weights::Weights;
 use crate::order::{LoaderState, Remainder, Shuffle, Split};
-use crate::source::open::{Open, SourceKind};
 
 /// The rows of a batch.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,13 @@
 //! The columns of a loader: setters of all loaders, with an index or without. What a column holds is decided by its decoder.
 
+use tarflume_image::Transform;
+
 use crate::decode::Decode;
 use crate::decode::image::Image;
 use crate::decode::json::Json;
 use crate::decode::raw::Raw;
 use crate::decode::text::Text;
 use crate::loader::config::builder::LoaderBuilder;
-use crate::picture::geometry::Transform;
 
 impl<Of> LoaderBuilder<Of> {
     /// Column `image`: the image in the part `ext`, cut and resized by `transform`; rows of u8, `[height, width, 3]`. For

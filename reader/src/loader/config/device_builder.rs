@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::dataset::Dataset;
-use crate::device::Device;
-use crate::device::memory::jpeg_store::ALIGNED;
-use crate::error::Result;
+use tarflume_dataset::Dataset;
+use tarflume_device::Device;
+use tarflume_device::memory::jpeg_store::ALIGNED;
+use tarflume_types::Result;
+
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::build::OpenedDataset;
 use crate::loader::config::builder::{BatchSize, Indexed, LoaderBuilder};
@@ -171,7 +172,7 @@ impl DeviceLoaderBuilder {
             ColumnPlacement::resident(target, columns, &residency, &extent)?;
         let (size, jpegs) = (plan.size, plan.jpegs.take());
         once.host.common.columns = std::mem::take(&mut plan.keep);
-        let driver = self.device.0.clone();
+        let driver = self.device.driver().clone();
         let preload = Preload::new(plan, driver, dataset.len(), once.shared()?);
         let preload: PreloadFn = Box::new(move |goes_on| preload.fill(goes_on));
         Ok((placement, Some((size, preload, jpegs))))

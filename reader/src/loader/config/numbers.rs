@@ -1,13 +1,11 @@
 //! A whole number of each sample of a data set, read once by a loader of that part alone.
 
-use std::sync::Arc;
-
+use tarflume_dataset::{Dataset, ReadNumbers};
 use tarflume_formats::index::Value;
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::dataset::Dataset;
 use crate::decode::class::Class;
 use crate::decode::json::Json;
-use crate::error::{Error, ErrorKind, Result};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::epoch::Epoch;
 use crate::order::Remainder;
@@ -15,32 +13,9 @@ use crate::order::Remainder;
 /// Rows of a batch that reads numbers.
 const ROWS: u64 = 1024;
 
-impl Dataset {
-    /// The whole number of each sample in `part`: a pointer into the part `json` if it begins with `/`, otherwise a
-    /// part that contains the number. The first call reads these parts of all samples, with one thread for each core and
-    /// the memory of a loader; the numbers, 8 bytes for each sample, then stay with the data set.
-    ///
-    /// ```
-    /// use tarflume::Dataset;
-    ///
-    /// # fn main() -> tarflume::Result<()> {
-    /// # let made = tarflume::internal::ExampleShards::new(tarflume_fixtures::PHOTOS[0].jpeg);
-    /// # let shards = made.path();
-    /// let classes = Dataset::open(shards)?.numbers("/class")?;
-    /// assert_eq!((classes.len(), classes[3]), (16, 3));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Returns an error if a sample has no such number, or a part cannot be read.
-    pub fn numbers(&self, part: &str) -> Result<Arc<[i64]>> {
-        if let Some(known) = self.known_numbers(part) {
-            return Ok(known);
-        }
-        let numbers: Arc<[i64]> = read(self, part)?.into();
-        self.keep_numbers(part, &numbers);
-        Ok(numbers)
+impl ReadNumbers<LoaderBuilder> for Dataset {
+    fn read_numbers(&self, part: &str) -> Result<Vec<i64>> {
+        read(self, part)
     }
 }
 

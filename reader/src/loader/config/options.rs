@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
+use tarflume_types::{Error, Result, Size};
 
 use crate::decode::Decode;
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Setting;
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
 use crate::loader::pipeline::memory_budget::{MemoryBudget, MemoryShare};
 use crate::loader::pipeline::worker::SampleWriter;
-use crate::size::Size;
 
 /// Batches in preparation at once, by default.
 const PREFETCH: usize = 4;

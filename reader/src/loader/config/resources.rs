@@ -1,8 +1,9 @@
 //! What a loader may use, and what it does with bad samples: setters of all loaders, with an index or without.
 
+use tarflume_types::Size;
+
 use crate::loader::bad_samples::OnBad;
 use crate::loader::config::builder::LoaderBuilder;
-use crate::size::Size;
 
 impl<Of> LoaderBuilder<Of> {
     /// What happens with bad samples; by default the first one is an error. [`OnBad::Substitute`] needs an index: a stream

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use tarflume_dataset::{Dataset, Subset};
 use tarflume_formats::message;
 use tarflume_formats::message::Phrase;
+use tarflume_types::{Error, Result};
 
-use crate::dataset::Dataset;
-use crate::dataset::subset::Subset;
-use crate::error::{Error, Result};
 use crate::loader::config::weights::Weights;
 use crate::order::{Contents, Order, Selection, Shuffle};
 

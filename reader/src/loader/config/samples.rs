@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use crate::dataset::Dataset;
-use crate::dataset::exclude::Exclude;
-use crate::dataset::select::SampleFacts;
-use crate::dataset::subset::Subset;
-use crate::error::{Error, Result};
+use tarflume_dataset::{Dataset, Exclude, SampleFacts, Subset};
+use tarflume_types::{Error, Result};
+
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::weights::Weights;
 use crate::loader::pipeline::panics::catch_panic;

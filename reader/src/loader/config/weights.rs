@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
-use crate::error::Result;
+use tarflume_dataset::Dataset;
+use tarflume_types::Result;
+
 use crate::order::{Contents, Order, Selection, Shuffle};
 
 /// A whole number for each sample of a data set, such as its class: where it is found.

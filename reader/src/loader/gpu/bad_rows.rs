@@ -2,13 +2,13 @@
 //!
 //! Knows batches and the policy; calls no device.
 
+use tarflume_device::batch::{Content, RowState};
+use tarflume_device::slab::Slab;
 use tarflume_formats::name;
+use tarflume_types::{Error, Result};
 
-use crate::batch::{Content, RowState};
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::shared::LoaderShared;
-use crate::slab::Slab;
 
 /// Bad rows of one batch, by their number in the slab, and why each is bad.
 #[derive(Debug, Default)]

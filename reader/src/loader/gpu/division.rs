@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tarflume_device::upload::post_copy::ColumnWork;
+
 use crate::decode::Decode;
-use crate::device::upload::post_copy::ColumnWork;
 
 /// A column before its work is divided.
 #[derive(Clone, Copy)]

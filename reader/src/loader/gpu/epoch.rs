@@ -5,12 +5,6 @@ use std::iter::FusedIterator;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::Duration;
 
-use crate::batch::{Batch, Content};
-use crate::device::driver::OnUploaded;
-use crate::device::upload::batch::DeviceBatch;
-use crate::device::upload::queue::HostBatch;
-use crate::device::upload::thread::{Feeder, HostBatches, NextUpload, UploadThread};
-use crate::error::Result;
 use crate::fork::ForkGuard;
 use crate::loader::gpu::hybrid_decode::HybridDecoder;
 use crate::loader::gpu::resident_decode::ResidentDecoder;
@@ -19,7 +13,13 @@ use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::progress::EpochProgress;
+use tarflume_device::batch::{Batch, Content};
+use tarflume_device::driver::OnUploaded;
+use tarflume_device::upload::batch::DeviceBatch;
+use tarflume_device::upload::queue::HostBatch;
+use tarflume_device::upload::thread::{Feeder, HostBatches, NextUpload, UploadThread};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 /// The timeout of a wait that is repeated until a batch is ready.
 const LONG: Duration = Duration::from_secs(3600);

@@ -5,18 +5,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_device::Device;
+use tarflume_device::driver::Driver;
+use tarflume_device::jpeg_decoder::JpegDecoder;
+use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use tarflume_device::memory::row_store::RowStore;
+use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_image::convert::Finish;
+use tarflume_types::Result;
+
 use crate::decode::hybrid::balance::WaitTimes;
-use crate::decode::hybrid::jpeg_decoder::JpegDecoder;
 use crate::decode::hybrid::row::HybridRows;
 use crate::decode::{Decode, SharedJpegs};
-use crate::device::Device;
-use crate::device::driver::Driver;
-use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
-use crate::device::memory::row_store::RowStore;
-use crate::device::upload::post_copy::ColumnWork;
-use crate::error::Result;
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
-use crate::picture::convert::Finish;
 
 /// A column whose JPEGs host and device share.
 pub(crate) struct HybridColumn {
@@ -51,16 +52,16 @@ impl HybridColumns {
         finish: Finish,
         rules: BatchRules,
     ) -> Result<DividedColumn> {
-        let abilities = device.0.prepare_decoder(false)?;
-        let decoder: Arc<dyn JpegDecoder> = device.0.clone();
+        let abilities = device.driver().prepare_decoder(false)?;
+        let decoder: Arc<dyn JpegDecoder> = device.driver().clone();
         let decode = HybridRows::new(host, shared, decoder, abilities.least, rules.verifies)?;
         let decode = Arc::new(decode);
         let rows = HALVES.saturating_mul(rules.rows as u64);
         let store = Arc::new(RowStore::new(decode.picture_stride() as u64, rows, 0));
-        store.allocate(&device.0)?;
+        store.allocate(device.driver())?;
         if self.device.is_none() {
-            let buffers = Arc::new(DecodeBuffers::new(device.0.clone())?);
-            self.device = Some((device.0.clone(), buffers));
+            let buffers = Arc::new(DecodeBuffers::new(device.driver().clone())?);
+            self.device = Some((device.driver().clone(), buffers));
         }
         let (size, channels) = decode.output();
         let make = ColumnWork::Drawn { finish, size, channels, store: Some(store.clone()) };

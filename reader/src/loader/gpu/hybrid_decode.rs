@@ -8,16 +8,18 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tarflume_device::batch::{Batch, Content};
+use tarflume_device::driver::Driver;
+use tarflume_device::jpeg_decoder::{Compressed, PixelTarget, Verdict};
+use tarflume_device::memory::decode_buffers::Lease;
+use tarflume_device::slab::Slab;
+use tarflume_image::row_header::{PixelSource, RowHeader};
 use tarflume_jpeg::Scale;
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result};
 
-use crate::batch::{Batch, Content};
 use crate::decode::hybrid::balance::WaitTimes;
-use crate::decode::hybrid::jpeg_decoder::{Compressed, PixelTarget, Verdict};
 use crate::decode::hybrid::row::{head_of, jpeg_of};
 use crate::decode::{Sample, Scratch};
-use crate::device::driver::Driver;
-use crate::device::memory::decode_buffers::Lease;
-use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::bad_rows::{BadRows, key, ordinal, placed};
 use crate::loader::gpu::hybrid_columns::{HybridColumn, HybridColumns};
@@ -25,8 +27,6 @@ use crate::loader::gpu::state::DeviceShared;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::queue::BatchQueue;
-use crate::picture::row_header::{PixelSource, RowHeader};
-use crate::slab::Slab;
 
 /// A picture that the device is to decode.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
-use crate::device::upload::batch::DeviceBatch;
-use crate::error::Result;
+use tarflume_dataset::Dataset;
+use tarflume_device::upload::batch::DeviceBatch;
+use tarflume_types::Result;
+
 use crate::loader::bad_samples::BadSample;
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_config::ResidentSize;

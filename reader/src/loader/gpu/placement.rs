@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
+use tarflume_device::Device;
+use tarflume_device::upload::post_copy::{ColumnWork, PostCopy};
+use tarflume_device::upload::slot::Slots;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Phrase};
+use tarflume_image::convert::Finish;
+use tarflume_types::Result;
 
 use crate::decode::ForDevice;
-use crate::device::Device;
-use crate::device::upload::post_copy::{ColumnWork, PostCopy};
-use crate::device::upload::slot::Slots;
-use crate::error::Result;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::gpu::division::{BatchRules, DividedColumn, NamedColumn};
 use crate::loader::gpu::hybrid_columns::HybridColumns;
@@ -20,7 +21,6 @@ use crate::loader::gpu::resident_config::Residency;
 use crate::loader::gpu::resident_plan::{ResidentExtent, ResidentPlan};
 use crate::loader::gpu::state::{DecoderCounters, DeviceDecode};
 use crate::loader::pipeline::columns::{ColumnSet, Columns};
-use crate::picture::convert::Finish;
 
 /// A device, and how many of its slots hold batches.
 pub(crate) struct DeviceSlots {
@@ -79,7 +79,7 @@ impl ColumnPlacement {
         if parts.iter().all(Option::is_none) {
             return placement;
         }
-        if let Err(error) = placement.target.device.0.prepare_kernels() {
+        if let Err(error) = placement.target.device.driver().prepare_kernels() {
             let name = placement.target.device.name();
             placement.unconverted = Some(format!(
                 "pictures are finished on the host, and more bytes cross to {name}: {error}"
@@ -137,7 +137,7 @@ impl ColumnPlacement {
         residency: &Residency,
         extent: &ResidentExtent<'_>,
     ) -> Result<(ColumnPlacement, ResidentPlan)> {
-        let driver = &target.device.0;
+        let driver = target.device.driver();
         driver.prepare_kernels()?;
         let undecoded = shares_jpegs(columns)
             .then(|| undecoded("the data set stays on the device, and is decoded once"));
@@ -163,7 +163,7 @@ impl ColumnPlacement {
         let makes = makes.map(|(number, make)| (number + 1, name(number), make));
         let work = PostCopy::new(&columns.layout, makes)?;
         let DeviceSlots { device, count } = self.target;
-        let slots = Slots::new(device.0.clone(), work, count.max(1), self.unconverted);
+        let slots = Slots::new(device.driver().clone(), work, count.max(1), self.unconverted);
         Ok(Placed {
             slots: Arc::new(slots.because(device.why())),
             counters: DecoderCounters::of(self.hybrid.about.clone()),

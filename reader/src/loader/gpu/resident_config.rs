@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::Serialize;
+use tarflume_image::row_header::Format;
+use tarflume_types::Size;
 
 use crate::decode::PictureStorage;
-use crate::picture::row_header::Format;
-use crate::size::Size;
 
 /// How a data set stays in the memory of a device; see [`DeviceLoaderBuilder::resident`](crate::DeviceLoaderBuilder::resident).
 ///

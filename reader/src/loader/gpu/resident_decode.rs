@@ -6,20 +6,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use tarflume_device::batch::Content;
+use tarflume_device::driver::DevicePtr;
+use tarflume_device::jpeg_decoder::{PixelTarget, Stored, Verdict};
+use tarflume_device::memory::decode_buffers::Lease;
+use tarflume_image::row_header::{PixelSource, RowHeader};
 use tarflume_jpeg::Scale;
+use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::batch::Content;
-use crate::decode::hybrid::jpeg_decoder::{PixelTarget, Stored, Verdict};
 use crate::decode::hybrid::row::head_of;
-use crate::device::driver::DevicePtr;
-use crate::device::memory::decode_buffers::Lease;
-use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::bad_rows::{BadRows, placed};
 use crate::loader::gpu::resident_jpegs::{ResidentJpegColumn, ResidentJpegs};
 use crate::loader::gpu::state::DeviceShared;
 use crate::loader::indexed::source::IndexedSource;
 use crate::loader::pipeline::queue::BatchQueue;
-use crate::picture::row_header::{PixelSource, RowHeader};
 
 /// Decodes the pictures of the batches of one epoch.
 pub(crate) struct ResidentDecoder {

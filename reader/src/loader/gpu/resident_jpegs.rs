@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use tarflume_device::driver::Driver;
+use tarflume_device::memory::decode_buffers::{DecodeBuffers, HALVES};
+use tarflume_device::memory::row_store::RowStore;
 use tarflume_jpeg::Scale;
+use tarflume_types::{Error, Result};
 
 use crate::decode::resident::jpeg::Entries;
-use crate::device::driver::Driver;
-use crate::device::memory::decode_buffers::{DecodeBuffers, HALVES};
-use crate::device::memory::row_store::RowStore;
-use crate::error::{Error, Result};
 use crate::loader::gpu::division::NamedColumn;
 
 /// One of these columns.

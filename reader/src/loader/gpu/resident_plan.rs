@@ -7,24 +7,23 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use tarflume_device::driver::Driver;
+use tarflume_device::jpeg_decoder::WantedJpeg;
+use tarflume_device::memory::jpeg_store::JpegStore;
+use tarflume_device::memory::row_store::RowStore;
+use tarflume_device::upload::post_copy::ColumnWork;
+use tarflume_image::row_header::{Format, RowHeader};
 use tarflume_jpeg::Scale;
+use tarflume_types::{DType, Error, ErrorKind, Result, RowShape};
 
-use crate::column::{DType, RowShape};
-use crate::decode::hybrid::jpeg_decoder::WantedJpeg;
 use crate::decode::hybrid::row::PICTURE_ROOM;
 use crate::decode::resident::jpeg::{Admits, Entries, PreloadJpeg, StoredJpeg};
 use crate::decode::resident::row::{RowNumber, StoreCrops, StoreRows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
-use crate::device::driver::Driver;
-use crate::device::memory::jpeg_store::JpegStore;
-use crate::device::memory::row_store::RowStore;
-use crate::device::upload::post_copy::ColumnWork;
-use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::division::NamedColumn;
 use crate::loader::gpu::resident_config::{Residency, ResidentSize};
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::pipeline::columns::Columns;
-use crate::picture::row_header::{Format, RowHeader};
 
 /// A resident column: what fills it, and what an epoch makes of it.
 pub(crate) struct ResidentColumn {

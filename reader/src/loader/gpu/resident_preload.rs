@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use crate::decode::hybrid::row::head_of;
 use crate::decode::resident::jpeg::Entry;
 use crate::decode::resident::row::StoreRows;
-use crate::device::driver::{Driver, WorkStream};
-use crate::device::upload::batch::DeviceBatch;
-use crate::error::{Error, ErrorKind, Result};
 use crate::loader::gpu::epoch::DeviceEpoch;
 use crate::loader::gpu::resident_plan::{ResidentColumn, ResidentPlan};
 use crate::loader::gpu::state::DeviceShared;
-use crate::picture::row_header::RowHeader;
+use tarflume_device::driver::{Driver, WorkStream};
+use tarflume_device::upload::batch::DeviceBatch;
 use tarflume_formats::IgnorePoison;
+use tarflume_image::row_header::RowHeader;
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// The stores, and the loader that fills them.
 pub(crate) struct Preload {

@@ -5,10 +5,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tarflume_formats::message::Message;
-
-use crate::device::upload::slot::Slots;
-use crate::error::Result;
 use crate::loader::gpu::hybrid_columns::HybridColumns;
 use crate::loader::gpu::resident_config::ResidentSize;
 use crate::loader::gpu::resident_jpegs::ResidentJpegs;
@@ -18,7 +14,10 @@ use crate::loader::metrics::warning::Warning;
 use crate::loader::pipeline::memory_budget::SPARE_SLABS;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::shared::LoaderShared;
+use tarflume_device::upload::slot::Slots;
 use tarflume_formats::IgnorePoison;
+use tarflume_formats::message::Message;
+use tarflume_types::Result;
 
 /// Fills the resident stores, unless they are filled. Returns false if the callback, which gets the number of samples
 /// between batches, returned false.

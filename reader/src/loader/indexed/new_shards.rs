@@ -1,6 +1,7 @@
 //! `NewShards`: the shards that an epoch has not opened yet. They are opened at the same time.
 
-use crate::dataset::Dataset;
+use tarflume_dataset::Dataset;
+
 use crate::fetch::draw::RowDraw;
 
 /// The shards of a data set from which no sample was drawn yet.
@@ -39,8 +40,7 @@ impl NewShards {
     /// The number of shards that were opened, and the bytes of their sidecars.
     pub(crate) fn opened(&self, dataset: &Dataset) -> (usize, u64) {
         let opened = dataset.shards().iter().zip(&self.seen).filter(|(_, seen)| **seen);
-        opened.fold((0, 0), |(shards, bytes), (shard, _)| {
-            (shards + 1, bytes + shard.facts().sidecar_bytes())
-        })
+        opened
+            .fold((0, 0), |(shards, bytes), (shard, _)| (shards + 1, bytes + shard.sidecar_bytes()))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::plan::UnreadableSample;
@@ -20,6 +19,7 @@ use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch, Plann
 use crate::loader::pipeline::source::Planned;
 use crate::order::{Cursor, Draw, Steps};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
 
 /// Parts with at most so many bytes between them are read together: a read costs as much as copying some thousand bytes.
 /// With a much larger gap, a loader of JSON alone would read small images, too.

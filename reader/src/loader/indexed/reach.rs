@@ -1,6 +1,7 @@
 //! `Reach`: how many samples of an order are looked up together before their batches are planned. Arithmetic alone.
 
-use crate::dataset::Dataset;
+use tarflume_dataset::Dataset;
+
 use crate::order::Shuffle;
 
 /// The most samples that are looked up together.

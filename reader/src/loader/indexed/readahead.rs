@@ -6,7 +6,8 @@
 //! fetches them as soon as it has room, in the order of the stretches. Reads nothing: errors occur when the batches
 //! are read.
 
-use crate::dataset::Dataset;
+use tarflume_dataset::Dataset;
+
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::part_needs::PartNeeds;
@@ -181,17 +182,15 @@ impl Readahead {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::time::Duration;
 
+    use tarflume_dataset::{Identity, Open, Source, SourceKind};
     use tarflume_formats::{Durability, ShardWriter};
+    use tarflume_types::Result;
 
     use super::*;
-    use crate::error::Result;
     use crate::order::{Contents, Order, Remainder, Selection, Share, Shuffle, Split};
-    use crate::source::Source;
-    use crate::source::identity::Identity;
-    use crate::source::open::concurrent::ConcurrentOpen;
-    use crate::source::open::{Open, SourceKind};
 
     type Advice = Arc<Mutex<Vec<(u64, u64)>>>;
 
@@ -220,6 +219,30 @@ mod tests {
         fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
             let (source, identity) = SourceKind::File.open(path)?;
             Ok((Arc::new(RecordingSource(source, self.0.clone())), identity))
+        }
+    }
+
+    /// What has not happened by then never will, however busy the machine is.
+    const PATIENCE: Duration = Duration::from_secs(600);
+
+    /// Delays each opening until another one is in progress; openings one after the other end after [`PATIENCE`].
+    #[derive(Debug, Default)]
+    struct ConcurrentOpen {
+        /// Openings in progress, and the most that there were.
+        state: Mutex<(usize, usize)>,
+        changed: Condvar,
+    }
+
+    impl Open for ConcurrentOpen {
+        fn open(&self, path: &Path) -> Result<(Arc<dyn Source>, Identity)> {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            state.1 = state.1.max(state.0);
+            self.changed.notify_all();
+            drop(self.changed.wait_timeout_while(state, PATIENCE, |state| state.1 < 2).unwrap());
+            let opened = SourceKind::File.open(path);
+            self.state.lock().unwrap().0 -= 1;
+            opened
         }
     }
 
@@ -264,7 +287,8 @@ mod tests {
         let dataset = Dataset::open(folder.path()).unwrap().with_opener(opener.clone());
         let mut readahead = readahead(&dataset, Shuffle::Blocks { block: 4, window: 100, seed: 1 });
         readahead.before(0, &dataset, (&wanted(), None), &mut NewShards::new(16));
-        assert!(opener.most() >= 2, "one shard was opened after the other");
+        let most = opener.state.lock().unwrap().1;
+        assert!(most >= 2, "one shard was opened after the other");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `FetchedSample`: a sample of an indexed shard whose bytes were read.
 
-use crate::error::{Error, Result};
+use tarflume_types::{Error, Result};
+
 use crate::fetch::run_bytes::RunBytes;
 use crate::fetch::view::ItemView;
 use crate::loader::indexed::source::IndexedSource;

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::dataset::Dataset;
 use crate::decode::Memory;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::draw::RowDraw;
 use crate::fetch::excerpt::PictureNeeds;
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
@@ -20,10 +18,11 @@ use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 use crate::loader::pipeline::worker::{SampleWriter, WorkerState};
 use crate::order::{Key, Order};
-use crate::picture::geometry::ImageSize;
-use crate::picture::stored::{StoredPicture, StoredRegion};
-use crate::range;
+use tarflume_dataset::Dataset;
+use tarflume_device::range;
 use tarflume_formats::IgnorePoison;
+use tarflume_image::{ImageSize, StoredPicture, StoredRegion};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// What a batch of indexed shards is planned in.
 #[derive(Debug, Default)]

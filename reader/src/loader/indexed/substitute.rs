@@ -2,7 +2,8 @@
 //!
 //! It depends on (seed, pass, ordinal) and the data alone, never on the batch or the threads.
 
-use crate::error::{DecodeFault, Error, Result};
+use tarflume_types::{DecodeFault, Error, Result};
+
 use crate::fetch::draw::{Limits, RowDraw};
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::loader::indexed::sample::{FetchedSample, item_bytes};

@@ -5,8 +5,10 @@
 //! what only time decides is not seen: requests that are repeated because they are late or failed, and pieces that are
 //! evicted before a slow reader has come to them.
 
-use crate::dataset::Dataset;
-use crate::error::Result;
+use tarflume_dataset::pieces::{AT_ONCE, Pieces};
+use tarflume_dataset::{Dataset, Offer};
+use tarflume_types::Result;
+
 use crate::fetch::draw::RowDraw;
 use crate::fetch::part_needs::PartNeeds;
 use crate::fetch::plan::ReadPlan;
@@ -16,8 +18,6 @@ use crate::loader::indexed::planner::{draw_step, read_limits};
 use crate::loader::indexed::readahead::Readahead;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
 use crate::order::{Cursor, Draw, Steps};
-use crate::source::ahead::offers::Offer;
-use crate::source::ahead::pieces::{AT_ONCE, Pieces};
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

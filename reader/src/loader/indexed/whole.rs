@@ -3,7 +3,8 @@
 //! That happens if bytes of the excerpt have changed, or its entry points are wrong. The whole parts then decide whether
 //! the sample is bad.
 
-use crate::error::{DecodeFault, Error, Result};
+use tarflume_types::{DecodeFault, Error, Result};
+
 use crate::fetch::draw::RowDraw;
 use crate::fetch::plan::{ReadPlan, UnreadableSample};
 use crate::fetch::run_bytes::RunBytes;

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
 use crate::fetch::plan::UnreadableSample;
 use crate::fetch::run_bytes::RunBytes;
 use crate::loader::indexed::planner::IndexedPlanner;
@@ -14,6 +13,7 @@ use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
 use crate::loader::pipeline::worker::WorkerState;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
 
 impl IndexedSource {
     /// Reads the runs of a chunk and writes their samples.

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use crate::error::Error;
 use crate::loader::metrics::stats::{Stats, share};
-use crate::order::words;
+use tarflume_order::words;
+use tarflume_types::Error;
 
 /// What limits the rate of batches.
 ///

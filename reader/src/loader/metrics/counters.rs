@@ -12,7 +12,7 @@ use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleCause, IdleStats, SampledTime};
 use crate::loader::metrics::stats::{RingStats, Setting, StageStats, Stats};
-use crate::range::Range;
+use tarflume_device::range::Range;
 use tarflume_formats::IgnorePoison;
 
 /// One stage's counters.
@@ -218,7 +218,7 @@ pub(crate) struct StageTimer {
 }
 
 impl StageTimer {
-    /// `name` is one of [`crate::range`].
+    /// `name` is one of [`tarflume_device::range`].
     pub(crate) fn start(name: &'static CStr) -> StageTimer {
         StageTimer { _range: Range::begin(name), since: Instant::now() }
     }

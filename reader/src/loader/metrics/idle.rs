@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-
-use crate::seconds::seconds;
+use tarflume_types::seconds;
 
 /// What an idle thread lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

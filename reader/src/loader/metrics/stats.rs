@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
+use tarflume_dataset::FetchStats;
+use tarflume_types::seconds;
 
 use tarflume_formats::message::Face;
 
@@ -11,8 +13,6 @@ use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::warning::Warning;
-use crate::seconds::seconds;
-use crate::source::fetch_stats::FetchStats;
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.
 ///

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use tarflume_dataset::FetchStats;
+use tarflume_types::{all_seconds, seconds};
 
 use crate::decode::calls::Calls;
 use crate::loader::metrics::bottleneck::Bottleneck;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 use crate::loader::metrics::stats::{DecoderStats, RingStats, StageStats, Stats};
-use crate::seconds::{all_seconds, seconds};
-use crate::source::fetch_stats::FetchStats;
 
 #[derive(Serialize)]
 struct StatsRecord<'a> {

@@ -4,18 +4,16 @@
 
 use std::sync::Arc;
 
+use tarflume_device::slab::{RowWriter, SlabLayout};
+use tarflume_image::{StoredPicture, StoredRegion};
 use tarflume_jpeg::Excerpt;
+use tarflume_types::{Error, Result, RowShape};
 
-use tarflume_formats::message;
-use tarflume_formats::message::Phrase;
-
-use crate::column::RowShape;
 use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
-use crate::error::{Error, Result};
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::panics::catch_panic;
-use crate::picture::stored::{StoredPicture, StoredRegion};
-use crate::slab::{RowWriter, SlabLayout};
+use tarflume_formats::message;
+use tarflume_formats::message::Phrase;
 
 /// Columns by name, in the order in which they were added to the builder.
 pub(crate) type Columns = Vec<(String, Arc<dyn Decode>)>;
@@ -142,7 +140,7 @@ impl ColumnSet {
             let entry_points = decode.wants_entry_points();
             decoders.push(ColumnDecoder { name, decode, needs, entry_points });
         }
-        let key = RowShape::Variable(crate::column::DType::U8);
+        let key = RowShape::Variable(tarflume_types::DType::U8);
         let shapes = [key].into_iter().chain(decoders.iter().map(|column| column.decode.shape()));
         let layout = Arc::new(SlabLayout::new(shapes.collect(), rows)?);
         let mut wanted = PartNeeds::new();

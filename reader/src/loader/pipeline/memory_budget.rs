@@ -12,12 +12,11 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
 use crate::decode::{Memory, Scratch};
-use crate::error::{DecodeFault, Error, ErrorKind, Result};
 use crate::loader::pipeline::machine::memory as machine_memory;
 use crate::loader::pipeline::queue::QueueLimits;
-use crate::size::Size;
-use crate::slab::{HostMemory, SlabLayout};
+use tarflume_device::slab::{HostMemory, SlabLayout};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{DecodeFault, Error, ErrorKind, Result, Size};
 
 /// Slabs beside those in preparation: one that the consumer holds, and one that it just released.
 pub(crate) const SPARE_SLABS: u64 = 2;

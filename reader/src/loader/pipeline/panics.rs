@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::{Error, ErrorKind, Result};
+use tarflume_types::{Error, ErrorKind, Result};
 
 /// Runs `call`. A panic becomes an error that names `whose` code panicked.
 pub(crate) fn catch_panic<T>(whose: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -5,10 +5,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{Content, RowFacts, RowState};
-use crate::error::{Error, Result};
 use crate::loader::pipeline::columns::ColumnSet;
+use tarflume_device::batch::{Content, RowFacts, RowState};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
 
 /// Lists that a source plans a batch in. They are reused for later batches, so that planning allocates nothing.
 pub(crate) trait SourceWorkspace: Default + Send + Sync {

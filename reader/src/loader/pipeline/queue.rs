@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 pub(crate) use self::state::QueueLimits;
 use self::state::{BoxedWorkspace, QueueState};
-use crate::batch::{BatchPool, Content};
-use crate::error::Result;
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::panics::catch_panic;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};
 use crate::pool::{Notifier, Work};
-use crate::range;
-use crate::slab::Slab;
-use crate::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
+use tarflume_device::batch::{BatchPool, Content};
+use tarflume_device::range;
+use tarflume_device::slab::Slab;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::Result;
+use tarflume_types::sync::{AtomicBool, Condvar, Mutex, MutexGuard};
 
 /// What a queue shares with the other queues of its loader.
 #[derive(Clone)]

@@ -5,14 +5,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::batch::Content;
-use crate::error::{Error, Result};
+use tarflume_device::batch::Content;
+use tarflume_device::range;
+use tarflume_device::range::Range;
+use tarflume_types::{Error, Result};
+
 use crate::fork::ForkGuard;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::queue::BatchQueue;
 use crate::loader::pipeline::source::BatchSource;
 use crate::pool::{ThreadPool, Work, check_outside_pool};
-use crate::range::{self, Range};
 
 /// Takes the batches of a queue. Dropping it ends the work for the queue.
 pub(crate) struct BatchReceiver<S: BatchSource> {

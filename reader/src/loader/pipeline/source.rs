@@ -2,7 +2,8 @@
 //!
 //! The only thing that the pipeline knows of a source.
 
-use crate::error::Result;
+use tarflume_types::Result;
+
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
 
 /// What [`BatchSource::plan`] did.

@@ -6,15 +6,15 @@
 use std::sync::{Arc, Mutex};
 
 use crate::decode::{Memory, Scratch};
-use crate::error::{DecodeFault, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::bad_samples::OnBad;
 use crate::loader::metrics::clocks::Clocks;
 use crate::loader::metrics::counters::{Counters, StageTimer};
 use crate::loader::pipeline::columns::{ColumnSet, MAX_GROUP, SampleView};
 use crate::loader::pipeline::pending_batch::{PendingBatch, SourceWorkspace};
-use crate::range;
+use tarflume_device::range;
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{DecodeFault, Result};
 
 /// What a thread needs for a task. It is kept from task to task; `B` are the buffers of a source.
 pub(crate) struct WorkerState<B> {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use tarflume_dataset::{Refusal, Stream};
+use tarflume_device::batch::BatchPool;
 use tarflume_formats::message;
 use tarflume_formats::message::Phrase;
+use tarflume_types::{Error, Result};
 
-use crate::batch::BatchPool;
-use crate::error::{Error, Result};
 use crate::loader::bad_samples::{BadList, OnBad};
 use crate::loader::config::builder::LoaderBuilder;
 use crate::loader::config::options::CommonOptions;
@@ -19,7 +20,6 @@ use crate::loader::pipeline::memory_budget::{
 use crate::loader::streaming::loader::{StreamLoader, StreamShared};
 use crate::loader::streaming::source::StreamSource;
 use crate::pool::ThreadPool;
-use crate::stream::{Refusal, Stream};
 
 /// The options of a [`StreamLoader`]; made by [`Loader::stream`](crate::Loader::stream). Shuffle and ranks are options of
 /// the [`Stream`]. Options that need an index, such as `resume`, do not exist here: see [`Refusal`].

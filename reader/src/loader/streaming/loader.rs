@@ -5,8 +5,10 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::batch::{Batch, BatchPool, Content};
-use crate::error::Result;
+use tarflume_dataset::Stream;
+use tarflume_device::batch::{Batch, BatchPool, Content};
+use tarflume_types::Result;
+
 use crate::loader::bad_samples::{BadList, BadSample};
 use crate::loader::metrics::counters::Counters;
 use crate::loader::metrics::stats::Stats;
@@ -17,7 +19,6 @@ use crate::loader::pipeline::receiver::BatchReceiver;
 use crate::loader::streaming::planner::{Notes, StreamPlanner};
 use crate::loader::streaming::source::StreamSource;
 use crate::pool::ThreadPool;
-use crate::stream::Stream;
 
 /// What a stream loader and its epochs share.
 pub(crate) struct StreamShared {

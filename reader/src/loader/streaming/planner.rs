@@ -10,7 +10,6 @@ use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 
 use crate::decode::image::room_pixels;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;
@@ -21,9 +20,9 @@ use crate::loader::pipeline::source::Planned;
 use crate::loader::streaming::samples::StreamSamples;
 use crate::loader::streaming::source::{StreamSource, number};
 use crate::pool::Notifier;
-use crate::size::Size;
-use crate::stream::{Item, Next, Samples, Stream, StreamSample};
+use tarflume_dataset::{Item, Next, Samples, Stream, StreamSample};
 use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, ErrorKind, Result, Size};
 
 /// About one of so many bytes of the memory limit is for variable columns.
 const TIMES: u64 = 8;

@@ -1,12 +1,13 @@
 //! `ArrivedSample`: a sample of a stream, with the parts that were chosen for the columns.
 
-use crate::error::{Error, Result};
+use tarflume_dataset::StreamSample;
+use tarflume_types::{Error, Result};
+
 use crate::loader::pipeline::columns::{PartBytes, SampleFacts, SampleView};
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::streaming::samples::{StreamSamples, located};
 use crate::loader::streaming::source::StreamSource;
 use crate::order::Key;
-use crate::stream::StreamSample;
 
 /// A row of a batch, and the sample in it.
 #[derive(Clone, Copy)]

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use tarflume_dataset::StreamSample;
+use tarflume_types::{Error, Result};
+
 use crate::fetch::part_needs::PartNeeds;
 use crate::loader::pipeline::pending_batch::SourceWorkspace;
-use crate::stream::StreamSample;
 
 /// No task is cut shorter than this many bytes to give every thread one.
 const SHORT: u64 = 64 << 10;

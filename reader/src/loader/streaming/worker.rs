@@ -1,6 +1,7 @@
 //! The worker of streams: a task decodes samples, which are in memory already, into their rows.
 
-use crate::error::Result;
+use tarflume_types::Result;
+
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::pipeline::pending_batch::PendingBatch;
 use crate::loader::pipeline::source::{BatchSource, Planned};

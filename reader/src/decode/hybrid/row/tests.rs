@@ -1,13 +1,13 @@
 //! The kind of row of each sample, and its content.
 
+use tarflume_device::fake::FakeDevice;
 use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_image::row_header::PixelSource;
 
 use crate::decode::DecodeHooks;
 use crate::decode::hybrid::row::*;
 use crate::decode::image::Image;
 use crate::decode::random_crop::RandomResizedCrop;
-use crate::device::fake::FakeDevice;
-use crate::picture::row_header::PixelSource;
 
 fn staged(share: DeviceShare, scales: bool, verifies: bool) -> HybridRows {
     let crop = RandomResizedCrop::new(16).flip(0.5);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tarflume_device::driver::DeviceStream;
+use tarflume_device::fake::FakeDevice;
 use tarflume_formats::{Durability, ShardWriter};
+use tarflume_types::{DType, ErrorKind};
 
-use crate::column::DType;
 use crate::decode::raw::Raw;
-use crate::device::driver::DeviceStream;
-use crate::device::fake::FakeDevice;
-use crate::error::ErrorKind;
 use crate::{Device, DeviceBatch, DeviceLoaderBuilder, Loader, LoaderBuilder, Shuffle};
 
 const SAMPLES: u64 = 40;

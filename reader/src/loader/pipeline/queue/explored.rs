@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner, thread};
+use tarflume_device::slab::SlabLayout;
+use tarflume_types::{DType, Error, RowShape};
 
-use crate::column::{DType, RowShape};
-use crate::error::Error;
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
 use crate::pool::PoolShared;
-use crate::slab::SlabLayout;
 
 const BATCHES: u64 = 5;
 const THREADS: usize = 2;

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::batch::Content;
-use crate::error::Result;
+use tarflume_device::batch::Content;
+use tarflume_device::slab::{HostMemory, SlabLayout};
+use tarflume_types::Result;
+
 use crate::loader::metrics::idle::IdleCause;
 use crate::loader::pipeline::pending_batch::{BatchWorkspace, PendingBatch};
 use crate::loader::pipeline::source::BatchSource;
-use crate::slab::{HostMemory, SlabLayout};
 
 /// How many batches are prepared at once, and how large they may be.
 #[derive(Debug, Clone)]

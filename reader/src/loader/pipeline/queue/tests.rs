@@ -3,13 +3,13 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::column::{DType, RowShape};
-use crate::error::{Error, ErrorKind};
+use tarflume_device::slab::SlabLayout;
+use tarflume_types::{DType, Error, ErrorKind, RowShape};
+
 use crate::loader::pipeline::pending_batch::{PlannedRow, SourceWorkspace};
 use crate::loader::pipeline::queue::*;
 
 use crate::pool::ThreadPool;
-use crate::slab::SlabLayout;
 
 /// What goes wrong, by number of the batch.
 #[derive(Default, Clone)]

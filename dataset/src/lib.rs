@@ -1,0 +1,52 @@
+//! Data sets of the data loader [tarflume](https://docs.rs/tarflume): shards with an index, opened together from a disk
+//! or an object store; single samples, tables and subsets; the samples of tars without an index in one pass.
+//!
+//! Nothing is decoded here, no order is decided and no batch made. Programs use the types through the crate `tarflume`,
+//! which exports them. What it does not export is for the crates of this project: no promise of semver holds for it.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+mod array;
+mod dataset;
+mod remote;
+mod source;
+mod stream;
+
+pub use crate::array::{ArrayBatch, ArrayBatches, ArrayDataset, ArrayOrder, ArrayPlace, RowView};
+pub use crate::dataset::Dataset;
+pub use crate::dataset::braces::expand as expand_braces;
+pub use crate::dataset::exclude::Exclude;
+pub use crate::dataset::key_set::KeySet;
+pub use crate::dataset::numbers::ReadNumbers;
+pub use crate::dataset::pattern::Shards;
+pub use crate::dataset::sample::{DatasetSample, SampleBytes, SamplePart, match_checksum};
+pub use crate::dataset::select::{Excluded, SampleFacts};
+pub use crate::dataset::shard::Shard;
+pub use crate::dataset::shard::pictures::is_image;
+pub use crate::dataset::shard::proof;
+pub use crate::dataset::stored_values::StoredValues;
+pub use crate::dataset::subset::Subset;
+pub use crate::dataset::table::{SampleTable, TableBatch};
+pub use crate::dataset::table_values::{TableColumn, TableValues};
+#[cfg(feature = "remote")]
+pub use crate::remote::Storage;
+#[cfg(feature = "remote")]
+pub use crate::remote::listing::{RemoteShard, remote_shards};
+#[cfg(feature = "remote")]
+pub use crate::remote::warm::{Warmed, warm_cache};
+pub use crate::source::Source;
+pub use crate::source::ahead::offers::Offer;
+pub use crate::source::ahead::pieces;
+pub use crate::source::ahead::threads::Readahead;
+pub use crate::source::cache::SourceCache;
+pub use crate::source::fetch_stats::{CacheStats, FetchStats};
+pub use crate::source::identity::Identity;
+pub use crate::source::memory::MemorySource;
+pub use crate::source::open::{Open, SourceKind};
+pub use crate::source::price::{Cost, Price};
+#[cfg(feature = "remote")]
+pub use crate::stream::Stores;
+pub use crate::stream::members::{GzipMembers, MemberDecoder, Members};
+#[cfg(feature = "zstd")]
+pub use crate::stream::zstd_frames::ZstdFrames;
+pub use crate::stream::{Item, Next, Refusal, Samples, Stream, StreamSample, StreamStats};

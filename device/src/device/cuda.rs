@@ -1,0 +1,303 @@
+//! `Cuda`: the driver for NVIDIA's GPUs. Loads the CUDA driver library on first use.
+//!
+//! Contains unsafe code: calls of the driver's C functions. What they rely on, and why it holds:
+//! - contexts, streams and events passed to the driver are alive: this value owns two streams and all events, which are
+//!   in tables that are emptied on drop; the consumer's streams are alive by the contract of `DeviceStream::raw`;
+//! - a batch is unchanged while a copy reads it: `flights` keeps the batch until the event after the copy is reached,
+//!   and forever if the device cannot tell;
+//! - device memory is only an address here.
+//!
+//! The context is the device's primary one, which other libraries of the process use, too. After each call the calling
+//! thread has its previous context and capture mode (see `call_scope`).
+#![allow(unsafe_code)]
+
+mod cache;
+mod context;
+mod decode;
+mod events;
+mod flights;
+mod jpegs;
+mod kernels;
+mod launch;
+mod numa;
+mod nvrtc;
+mod pinned;
+mod streams;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+use cudarc::driver::{DriverError, result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
+
+use self::context::{DriverMessage, Primary, why_refused};
+use self::flights::{Flight, Flights};
+use self::jpegs::Jpegs;
+use self::kernels::Kernels;
+use self::pinned::{Pinned, not_pinned};
+use self::streams::Streams;
+use super::driver::{
+    DeviceMemory, DevicePtr, Driver, Event, Events, OnUploaded, Uploads, WorkStream,
+};
+use crate::batch::Batch;
+use crate::device::presence::is_driver_there;
+use crate::libraries::Libraries;
+use crate::slab::{ExternalMemory, HostMemory};
+use tarflume_formats::IgnorePoison;
+
+/// `kDLCUDA` in dlpack.h.
+const DLPACK_CUDA: i32 = 2;
+
+/// A GPU.
+pub(super) struct Cuda {
+    ordinal: usize,
+    context: Arc<Primary>,
+    streams: Streams,
+    /// The handles of all events created here.
+    events: Mutex<HashSet<u64>>,
+    flights: Flights,
+    /// CPUs of the device's NUMA node.
+    near: Vec<usize>,
+    libraries: Libraries,
+    kernels: OnceLock<Kernels>,
+    jpegs: Jpegs,
+    warning: Mutex<Option<String>>,
+    process: u32,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().ignore_poison()
+}
+
+impl Cuda {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`]: no driver or no such device exists.
+    pub(super) fn open(ordinal: usize, libraries: Libraries) -> Result<Cuda> {
+        let refused = |what: &str| Error::new(ErrorKind::Device, format!("cuda:{ordinal}: {what}"));
+        if !is_driver_there() {
+            return Err(refused(
+                "this machine has no NVIDIA driver (libcuda.so was not found); remove the device option \
+                 to get batches in host memory",
+            ));
+        }
+        let context = Primary::retain(ordinal)
+            .map_err(|error| refused(&why_refused(error)).with_source(DriverMessage(error)))?;
+        let entered =
+            context.enter().map_err(|e| refused("no context").with_source(DriverMessage(e)))?;
+        let streams =
+            Streams::new().map_err(|e| refused("no stream").with_source(DriverMessage(e)))?;
+        drop(entered);
+        let near = numa::near(Path::new("/sys"), &context.bus().unwrap_or_default());
+        Ok(Cuda {
+            ordinal,
+            context: Arc::new(context),
+            streams,
+            events: Mutex::default(),
+            flights: Flights::default(),
+            near,
+            libraries,
+            kernels: OnceLock::new(),
+            jpegs: Jpegs::default(),
+            warning: Mutex::default(),
+            process: std::process::id(),
+        })
+    }
+
+    /// Number of devices that this process sees; 0 without a driver.
+    pub(super) fn visible() -> usize {
+        let count = || result::init().and_then(|()| result::device::get_count());
+        let there = is_driver_there().then(count);
+        there
+            .and_then(std::result::Result::ok)
+            .map_or(0, |count| usize::try_from(count).unwrap_or(0))
+    }
+
+    /// Calls the driver in the device's context.
+    fn call<T>(
+        &self,
+        what: &str,
+        call: impl FnOnce() -> std::result::Result<T, DriverError>,
+    ) -> Result<T> {
+        if self.is_forked_child() {
+            let text = format!(
+                "cuda:{} was opened before this process was forked, and CUDA does not work in a forked \
+                 child: open the device in this process, or start processes with spawn",
+                self.ordinal
+            );
+            return Err(Error::new(ErrorKind::Device, text));
+        }
+        let entered = self.context.enter();
+        let done = entered.and_then(|_entered| call());
+        done.map_err(|error| {
+            let text = format!("cuda:{}: {what} failed", self.ordinal);
+            Error::new(ErrorKind::Device, text).with_source(DriverMessage(error))
+        })
+    }
+
+    fn stream(&self, on: WorkStream) -> sys::CUstream {
+        self.streams.of(on)
+    }
+
+    fn times(&self) -> Result<[u64; 2]> {
+        if let Some(times) = self.flights.spare() {
+            return Ok(times);
+        }
+        let timed = sys::CUevent_flags::CU_EVENT_DEFAULT;
+        Ok([self.make(timed)?, self.make(timed)?])
+    }
+
+    /// The duration of a copy, if it is complete.
+    fn time(&self, flight: &Flight) -> Result<Option<Duration>> {
+        let [from, to] = [self.known(flight.times[0])?, self.known(flight.times[1])?];
+        let milliseconds = self.call("copying a batch", || {
+            // SAFETY: an event created here, alive.
+            match unsafe { result::event::query(to) } {
+                Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => return Ok(None),
+                result => result?,
+            }
+            // SAFETY: both are timed events created here, recorded, and the later one is reached.
+            unsafe { result::event::elapsed(from, to) }.map(Some)
+        })?;
+        Ok(milliseconds.map(|some| Duration::from_secs_f64(f64::from(some.max(0.0)) / 1e3)))
+    }
+}
+
+impl DeviceMemory for Cuda {
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
+        let what = format!("allocating {bytes} bytes of device memory");
+        let made = self.call(&what, || {
+            // SAFETY: returns an address.
+            unsafe { result::malloc_sync(bytes) }
+        });
+        made.map(DevicePtr)
+    }
+
+    fn free(&self, memory: DevicePtr) {
+        let _ = self.call("freeing device memory", || {
+            // SAFETY: allocated by `allocate` and freed by its only owner; the driver validates the address.
+            unsafe { result::free_sync(memory.0) }
+        });
+    }
+
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
+        self.call("copying on the device", || {
+            // SAFETY: addresses, which the driver validates; the memory belongs to this crate.
+            unsafe { result::memcpy_dtod_async(to.0, from.0, bytes, self.stream(WorkStream::Copy)) }
+        })
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.call("querying free memory", || Ok(result::mem_get_info()?.0 as u64))
+    }
+}
+
+impl Uploads for Cuda {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
+        let bytes = batch.fixed();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let times = self.times()?;
+        let put = || {
+            self.record_handle(times[0], WorkStream::Copy)?;
+            self.call("copying a batch", || {
+                // SAFETY: the bytes stay unchanged (the batch is sealed and kept in `flights`); the driver
+                // validates the device address.
+                unsafe { result::memcpy_htod_async(to.0, bytes, self.stream(WorkStream::Copy)) }
+            })?;
+            self.record_handle(times[1], WorkStream::Copy)
+        };
+        let done = put();
+        if done.is_ok() {
+            let (batch, on_uploaded) = (batch.clone(), on_uploaded.clone());
+            self.flights.begun(Flight { batch, times, on_uploaded });
+        } else {
+            // It is unknown whether the device still reads the batch, so the batch is leaked.
+            std::mem::forget(batch.clone());
+        }
+        done
+    }
+
+    fn reap(&self) -> Result<usize> {
+        self.flights.land(|flight| self.time(flight))
+    }
+
+    fn await_copy(&self) -> Result<()> {
+        // Another thread may reap the copy and reuse its events meanwhile: then this waits for a later copy, which
+        // is harmless.
+        self.flights.first().map_or(Ok(()), |[_, done]| self.synchronize(Event(done)))
+    }
+}
+
+impl Driver for Cuda {
+    fn name(&self) -> String {
+        format!("cuda:{}", self.ordinal)
+    }
+
+    fn dlpack_device(&self) -> (i32, i32) {
+        (DLPACK_CUDA, self.ordinal as i32)
+    }
+
+    fn is_forked_child(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    fn warning(&self) -> Option<String> {
+        held(&self.warning).clone()
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        if self.is_forked_child() {
+            // Locks may stay held forever, and what they guard belongs to the parent process.
+            self.flights.forget();
+            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
+            return;
+        }
+        let done = self.call("waiting for copies", || self.streams.wait());
+        if done.is_err() {
+            self.flights.forget();
+            std::mem::forget((self.kernels.take(), std::mem::take(&mut self.jpegs)));
+            return;
+        }
+        let made = (self.kernels.take(), std::mem::take(&mut self.jpegs));
+        let _ = self.call("unloading kernels and decoder", || {
+            drop(made);
+            Ok(())
+        });
+        let events: Vec<u64> = held(&self.events).iter().copied().collect();
+        events.into_iter().for_each(|event| self.destroy_event(Event(event)));
+        let _ = self.call("freeing streams", || {
+            // SAFETY: this value is being dropped, so the streams are not used again.
+            unsafe { self.streams.destroy() }
+        });
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuda:{}", self.ordinal)
+    }
+}
+
+impl HostMemory for Cuda {
+    fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>> {
+        // Linux places a page on the NUMA node of the thread that touches it first.
+        let pinned = numa::on(&self.near, || {
+            self.call("pinning memory", || Pinned::new(bytes, self.context.clone()))
+        });
+        match pinned {
+            Ok(pinned) => Some(Box::new(pinned)),
+            Err(error) => {
+                held(&self.warning).get_or_insert_with(|| not_pinned(bytes, &error, self.ordinal));
+                None
+            }
+        }
+    }
+}

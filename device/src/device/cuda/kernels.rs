@@ -1,0 +1,177 @@
+//! `Kernels`: the kernel's entries, compiled once for a device and cached on disk.
+//!
+//! Contains unsafe code: modules of the driver. What it relies on, and why it holds:
+//! - a module is unloaded once, after all work that uses it: the owner has waited for the streams;
+//! - parameters are read during the launch call, from an array that lives until it returns.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::env;
+use std::ffi::{CString, c_void};
+use std::path::PathBuf;
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{DriverError, result, sys};
+use tarflume_types::{Error, ErrorKind, Result};
+
+use super::cache::Cache;
+use super::context::{DriverMessage, Primary};
+use super::nvrtc::{Nvrtc, Target};
+use crate::device::kernels::args::{BLOCK, ENTRIES, SOURCE};
+use crate::device::kernels::launch::{Argument, Launch};
+use crate::libraries::Libraries;
+
+/// Maximum number of parameters of an entry.
+const MOST: usize = 32;
+
+/// The entries, ready to be launched.
+pub(super) struct Kernels {
+    /// A module's handle.
+    module: usize,
+    entries: HashMap<&'static str, usize>,
+}
+
+/// File name of the code compiled from this source.
+fn name(target: Target) -> String {
+    let source = blake3::hash(SOURCE.as_bytes()).to_hex();
+    match target {
+        Target::Machine(capability) => format!("kernel-{}-sm_{capability}.cubin", &source[..16]),
+        Target::Portable(capability) => {
+            format!("kernel-{}-compute_{capability}.ptx", &source[..16])
+        }
+    }
+}
+
+/// The compilation targets, best first. Older targets work if the compiler is older than the GPU.
+fn targets(capability: u32) -> Vec<Target> {
+    let older = [90, 80, 75].into_iter().filter(|&known| known < capability);
+    let portable = [capability].into_iter().chain(older).map(Target::Portable);
+    [Target::Machine(capability)].into_iter().chain(portable).collect()
+}
+
+impl Kernels {
+    /// Loads or compiles the kernels for the device of this context, which must be current. Also returns a warning if
+    /// the cache cannot be used.
+    ///
+    /// # Errors
+    /// Returns an error if no compiler is found, or if the driver rejects its output.
+    pub(super) fn new(
+        context: &Primary,
+        libraries: &Libraries,
+    ) -> Result<(Kernels, Option<String>)> {
+        let targets = targets(capability(context).map_err(refused("asking for its capability"))?);
+        let (cache, warning) = Cache::find(|name| env::var_os(name).map(PathBuf::from));
+        for &target in &targets {
+            let code = cache.kept(&name(target));
+            if let Some(kernels) = code.and_then(|code| Kernels::load(code).ok()) {
+                return Ok((kernels, warning));
+            }
+        }
+        let source = CString::new(SOURCE).expect("the source has no zero byte");
+        let mut last = Error::new(ErrorKind::Device, "no target");
+        // A compiler may be older than the GPU; a newer one may be installed, too.
+        for compiler in Nvrtc::find(libraries)? {
+            for &target in targets.iter().filter(|&&target| compiler.makes(target)) {
+                let made = compiler.compile(&source, target).and_then(|code| {
+                    let kernels =
+                        Kernels::load(code.clone()).map_err(refused("loading kernels"))?;
+                    Ok((kernels, code))
+                });
+                match made {
+                    Ok((kernels, code)) => {
+                        cache.keep(&name(target), &code);
+                        return Ok((kernels, warning));
+                    }
+                    Err(error) => last = error,
+                }
+            }
+        }
+        Err(last)
+    }
+
+    fn load(mut code: Vec<u8>) -> std::result::Result<Kernels, DriverError> {
+        code.push(0); // PTX is a text, which must end in a zero byte; ignored after machine code
+        // SAFETY: a text that ends in a zero byte, or machine code, which the driver validates.
+        let module = unsafe { result::module::load_data(code.as_ptr().cast()) }?;
+        let mut kernels = Kernels { module: module as usize, entries: HashMap::new() };
+        for entry in ENTRIES {
+            let name = CString::new(entry).expect("names have no zero byte");
+            // SAFETY: the module was loaded above.
+            let found = unsafe { result::module::get_function(module, name) }?;
+            kernels.entries.insert(entry, found as usize);
+        }
+        Ok(kernels)
+    }
+
+    /// Launches an entry on a stream of this context.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(super) fn launch(
+        &self,
+        launch: &Launch,
+        stream: sys::CUstream,
+    ) -> std::result::Result<(), DriverError> {
+        let entry = self.entries[launch.entry];
+        let mut values = [0u64; MOST];
+        let mut pointers = [std::ptr::null_mut::<c_void>(); MOST];
+        let slots = values.iter_mut().zip(&mut pointers);
+        for (argument, (value, pointer)) in launch.arguments.iter().zip(slots) {
+            // All hosts of CUDA devices are little-endian, so a shorter value is at the beginning of its slot.
+            *value = match *argument {
+                Argument::U64(number) => number,
+                Argument::U32(number) => number.into(),
+                Argument::F32(number) => number.to_bits().into(),
+            };
+            *pointer = std::ptr::from_mut(value).cast();
+        }
+        let count = launch.arguments.len().min(MOST);
+        let (grid, block) = ((launch.grid.0, launch.grid.1, 1), (BLOCK, 1, 1));
+        // SAFETY: an entry of a loaded module; parameters in the number and types that `args` declares for it, in
+        // variables that live until the call returns, and the call copies them.
+        unsafe {
+            result::launch_kernel(
+                entry as sys::CUfunction,
+                grid,
+                block,
+                0,
+                stream,
+                &mut pointers[..count],
+            )
+        }
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `load`, unloaded once; no stream uses it.
+        let _ = unsafe { result::module::unload(self.module as sys::CUmodule) };
+    }
+}
+
+/// 90 for compute capability 9.0.
+fn capability(context: &Primary) -> std::result::Result<u32, DriverError> {
+    let ask = |attribute| context.attribute(attribute);
+    let major = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok((major * 10 + minor).unsigned_abs())
+}
+
+fn refused(what: &'static str) -> impl Fn(DriverError) -> Error {
+    move |error| {
+        Error::new(ErrorKind::Device, format!("{what} failed")).with_source(DriverMessage(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_targets_follow_the_device_s_own() {
+        use Target::{Machine, Portable};
+        assert_eq!(targets(90), [Machine(90), Portable(90), Portable(80), Portable(75)]);
+        assert_eq!(targets(75), [Machine(75), Portable(75)]);
+        assert_eq!(targets(120)[..3], [Machine(120), Portable(120), Portable(90)]);
+    }
+}

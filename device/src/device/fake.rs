@@ -1,0 +1,323 @@
+//! `FakeDevice`: a device made of threads for streams and host memory for device memory, with delays and failures. For
+//! tests of everything above the driver.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tarflume_jpeg::Header;
+use tarflume_types::{Error, ErrorKind, Result};
+
+use crate::batch::Batch;
+use crate::device::driver::{
+    DeviceMemory, DevicePtr, DeviceStream, Driver, Event, Events, KernelLauncher, OnUploaded,
+    UploadReport, Uploads, WorkStream,
+};
+use crate::device::kernels::launch::Launch;
+use crate::jpeg_decoder::{Abilities, Compressed, JpegDecoder, Stored, Verdict, WantedJpeg};
+use crate::slab::{ExternalMemory, HostMemory};
+
+type FakeTask = Box<dyn FnOnce() + Send>;
+
+/// How often each event was recorded and reached.
+#[derive(Debug, Default)]
+struct Marks {
+    counts: Mutex<HashMap<u64, (u64, u64)>>,
+    reached: Condvar,
+}
+
+impl Marks {
+    fn set(&self, mark: Event) -> u64 {
+        let mut counts = self.counts.lock().unwrap();
+        let entry = counts.entry(mark.0).or_default();
+        entry.0 += 1;
+        entry.0
+    }
+
+    fn reach(&self, mark: Event, count: u64) {
+        let mut counts = self.counts.lock().unwrap();
+        let reached = &mut counts.entry(mark.0).or_default().1;
+        // Of two records in two streams, the earlier one may be reached last.
+        *reached = count.max(*reached);
+        drop(counts);
+        self.reached.notify_all();
+    }
+
+    fn count(&self, mark: Event) -> u64 {
+        self.counts.lock().unwrap().get(&mark.0).map_or(0, |(set, _)| *set)
+    }
+
+    fn wait(&self, mark: Event, count: u64) {
+        let counts = self.counts.lock().unwrap();
+        let below = |counts: &mut HashMap<u64, (u64, u64)>| {
+            counts.get(&mark.0).map_or(0, |(_, reached)| *reached) < count
+        };
+        drop(self.reached.wait_while(counts, below).unwrap());
+    }
+}
+
+/// The device.
+#[derive(Debug)]
+pub struct FakeDevice {
+    streams: Mutex<HashMap<WorkStream, Sender<FakeTask>>>,
+    marks: Arc<Marks>,
+    memory: Arc<Mutex<HashMap<u64, Vec<u8>>>>,
+    next: AtomicU64,
+    /// Number of recorded events by stream.
+    set: Mutex<HashMap<WorkStream, u64>>,
+    /// Duration of each copy.
+    delay: Duration,
+    /// Calls with these names fail, after this many successful ones.
+    refusals: Mutex<VecDeque<(&'static str, u64)>>,
+    /// Size of its memory in bytes.
+    room: u64,
+    /// Launched kernels. They have no effect here.
+    pub(crate) launched: Arc<Mutex<Vec<Launch>>>,
+}
+
+impl FakeDevice {
+    /// A device whose copies take `delay`.
+    pub fn new(delay: Duration) -> FakeDevice {
+        FakeDevice {
+            streams: Mutex::default(),
+            marks: Arc::default(),
+            memory: Arc::default(),
+            next: AtomicU64::new(1),
+            set: Mutex::default(),
+            delay,
+            refusals: Mutex::default(),
+            room: u64::MAX,
+            launched: Arc::default(),
+        }
+    }
+
+    /// Makes call number `after` (from 0) of this name fail.
+    pub fn refusing(self, name: &'static str, after: u64) -> FakeDevice {
+        self.refusals.lock().unwrap().push_back((name, after));
+        self
+    }
+
+    /// Sets the size of the memory.
+    pub fn with_room(self, room: u64) -> FakeDevice {
+        FakeDevice { room, ..self }
+    }
+
+    fn called(&self, name: &'static str) -> Result<()> {
+        for (refused, left) in self.refusals.lock().unwrap().iter_mut() {
+            if *refused == name {
+                if *left == 0 {
+                    return Err(Error::new(ErrorKind::Device, format!("{name} was refused")));
+                }
+                *left -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&self, on: WorkStream, task: FakeTask) {
+        let mut streams = self.streams.lock().unwrap();
+        let stream = streams.entry(on).or_insert_with(|| {
+            let (sender, tasks) = channel::<FakeTask>();
+            thread::spawn(move || tasks.into_iter().for_each(|task| task()));
+            sender
+        });
+        stream.send(task).unwrap();
+    }
+
+    /// Simulates the consumer's use of a batch: reads its memory, slowly, and passes it to `see`.
+    pub fn read(
+        &self,
+        stream: DeviceStream,
+        memory: u64,
+        see: impl FnOnce(&[u8]) + Send + 'static,
+    ) {
+        let (all, delay) = (self.memory.clone(), self.delay);
+        self.put(
+            WorkStream::Consumer(stream),
+            Box::new(move || {
+                let before = all.lock().unwrap()[&memory].clone();
+                thread::sleep(delay / 2);
+                let after = all.lock().unwrap()[&memory].clone();
+                assert!(before == after, "memory was written while it was read");
+                see(&after);
+            }),
+        );
+    }
+
+    /// Number of events recorded in a stream.
+    pub fn marked(&self, stream: DeviceStream) -> u64 {
+        self.set.lock().unwrap().get(&WorkStream::Consumer(stream)).copied().unwrap_or(0)
+    }
+
+    /// Bytes of its memory in use.
+    pub fn used(&self) -> u64 {
+        self.memory.lock().unwrap().values().map(|memory| memory.len() as u64).sum()
+    }
+
+    /// Waits until a stream has finished its work.
+    pub fn drain(&self, stream: DeviceStream) {
+        let mark = Event(self.next.fetch_add(1, Ordering::Relaxed));
+        self.record(mark, WorkStream::Consumer(stream)).unwrap();
+        self.marks.wait(mark, 1);
+    }
+}
+
+impl HostMemory for FakeDevice {
+    fn block(&self, _: usize) -> Option<Box<dyn ExternalMemory>> {
+        None
+    }
+}
+
+impl DeviceMemory for FakeDevice {
+    fn allocate(&self, bytes: usize) -> Result<DevicePtr> {
+        self.called("allocate")?;
+        if self.used() + bytes as u64 > self.room {
+            return Err(Error::new(ErrorKind::Device, "out of memory"));
+        }
+        let at = self.next.fetch_add(1, Ordering::Relaxed) << 32;
+        self.memory.lock().unwrap().insert(at, vec![0; bytes]);
+        Ok(DevicePtr(at))
+    }
+
+    fn free(&self, memory: DevicePtr) {
+        assert!(self.memory.lock().unwrap().remove(&memory.0).is_some());
+    }
+
+    fn copy_within(&self, from: DevicePtr, to: DevicePtr, bytes: usize) -> Result<()> {
+        self.called("copy_within")?;
+        let all = self.memory.clone();
+        let at = |memory: DevicePtr| (memory.0 >> 32 << 32, (memory.0 & 0xffff_ffff) as usize);
+        let ((from, at_from), (to, at_to)) = (at(from), at(to));
+        self.put(
+            WorkStream::Copy,
+            Box::new(move || {
+                let mut all = all.lock().unwrap();
+                let moved = all[&from][at_from..][..bytes].to_vec();
+                all.get_mut(&to).unwrap()[at_to..][..bytes].copy_from_slice(&moved);
+            }),
+        );
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> Result<u64> {
+        self.called("free_bytes")?;
+        Ok(self.room - self.used())
+    }
+}
+
+impl Events for FakeDevice {
+    fn create_event(&self) -> Result<Event> {
+        Ok(Event(self.next.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn destroy_event(&self, mark: Event) {
+        self.marks.counts.lock().unwrap().remove(&mark.0);
+    }
+
+    fn event_handle(&self, mark: Event) -> u64 {
+        mark.0
+    }
+
+    fn record(&self, mark: Event, on: WorkStream) -> Result<()> {
+        self.called("set")?;
+        *self.set.lock().unwrap().entry(on).or_default() += 1;
+        let (marks, count) = (self.marks.clone(), self.marks.set(mark));
+        self.put(on, Box::new(move || marks.reach(mark, count)));
+        Ok(())
+    }
+
+    fn wait_event(&self, mark: Event, on: WorkStream) -> Result<()> {
+        self.called("wait")?;
+        let (marks, count) = (self.marks.clone(), self.marks.count(mark));
+        self.put(on, Box::new(move || marks.wait(mark, count)));
+        Ok(())
+    }
+
+    fn synchronize(&self, mark: Event) -> Result<()> {
+        self.marks.wait(mark, self.marks.count(mark));
+        Ok(())
+    }
+}
+
+impl KernelLauncher for FakeDevice {
+    fn prepare_kernels(&self) -> Result<()> {
+        self.called("prepare")
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.called("launch")?;
+        let (launched, launch) = (self.launched.clone(), launch.clone());
+        self.put(WorkStream::Copy, Box::new(move || launched.lock().unwrap().push(launch)));
+        Ok(())
+    }
+}
+
+impl Uploads for FakeDevice {
+    fn upload(&self, batch: &Arc<Batch>, to: DevicePtr, on_uploaded: &OnUploaded) -> Result<()> {
+        self.called("copy")?;
+        let (batch, all, on_uploaded, delay) =
+            (batch.clone(), self.memory.clone(), on_uploaded.clone(), self.delay);
+        self.put(
+            WorkStream::Copy,
+            Box::new(move || {
+                // In two halves, so that a concurrent reader sees neither batch.
+                let half = batch.fixed().len() / 2;
+                all.lock().unwrap().get_mut(&to.0).unwrap()[..half]
+                    .copy_from_slice(&batch.fixed()[..half]);
+                thread::sleep(delay);
+                all.lock().unwrap().get_mut(&to.0).unwrap()[half..batch.fixed().len()]
+                    .copy_from_slice(&batch.fixed()[half..]);
+                let bytes = batch.fixed().len() as u64;
+                on_uploaded(UploadReport { time: delay, bytes });
+            }),
+        );
+        Ok(())
+    }
+
+    fn reap(&self) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn await_copy(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl JpegDecoder for FakeDevice {
+    fn prepare_decoder(&self, _: bool) -> Result<Abilities> {
+        Err(Error::new(ErrorKind::Device, "the fake device does not decode"))
+    }
+
+    fn admit(&self, _: (&[u8], &Header), _: WantedJpeg) -> Result<std::result::Result<(), String>> {
+        Ok(Ok(()))
+    }
+
+    fn decode(&self, _: &[Compressed<'_>]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(false).map(|_| Vec::new())
+    }
+
+    fn decode_stored(&self, _: &[Stored]) -> Result<Vec<Verdict>> {
+        self.prepare_decoder(true).map(|_| Vec::new())
+    }
+}
+
+impl Driver for FakeDevice {
+    fn name(&self) -> String {
+        "played:0".into()
+    }
+
+    fn dlpack_device(&self) -> (i32, i32) {
+        (2, 0)
+    }
+
+    fn is_forked_child(&self) -> bool {
+        false
+    }
+
+    fn warning(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,10 @@
+//! Uploads of batches to a device: the thread that copies them, the queue to the consumer, and the slots.
+//!
+//! Calls the device only through `driver`. Decodes nothing.
+
+pub mod batch;
+pub mod post_copy;
+pub mod queue;
+pub mod ring;
+pub mod slot;
+pub mod thread;

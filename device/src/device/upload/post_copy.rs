@@ -1,0 +1,192 @@
+//! `PostCopy`: the kernels that the device runs on a batch in its slot after the copy: columns, output positions and
+//! launches.
+//!
+//! Pure: computes addresses and launch parameters only; a driver launches them.
+
+use std::sync::Arc;
+
+use tarflume_image::ImageSize;
+use tarflume_image::convert::{Finish, Pictures, PixelElement};
+use tarflume_image::row_header::RowHeader;
+use tarflume_types::{DType, Error, Result, RowShape};
+
+use crate::device::kernels::args;
+use crate::device::kernels::launch::Launch;
+use crate::device::memory::row_store::RowStore;
+use crate::slab::SlabLayout;
+
+/// Alignment of outputs in a slot in bytes, equal to that of device allocations.
+const ALIGNED: usize = 256;
+
+/// The computation of a column on the device.
+#[derive(Debug, Clone)]
+pub enum ColumnWork {
+    /// Converts rows of u8 `[height, width, channels]`.
+    Finished(Finish),
+    /// Draws rows that begin with a [`RowHeader`], and the store that they may refer to, as pictures of this size.
+    Drawn {
+        /// The conversion of the drawn pixels.
+        finish: Finish,
+        /// The size of the output.
+        size: ImageSize,
+        /// Channels of the pixels: 1, 3 or 4.
+        channels: usize,
+        /// The rows that stay on the device, if there are any.
+        store: Option<Arc<RowStore>>,
+    },
+    /// Replaces rows of one u64 by the store's rows of these numbers.
+    Gathered {
+        /// The rows that stay on the device.
+        store: Arc<RowStore>,
+        /// The element type of a row.
+        dtype: DType,
+        /// The shape of a row.
+        shape: Vec<usize>,
+    },
+}
+
+/// A column as computed on the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OutputColumn {
+    /// Offset in a slot in bytes.
+    pub(crate) place: usize,
+    pub(crate) dtype: DType,
+    /// The shape of one row.
+    pub(crate) shape: Vec<usize>,
+}
+
+/// The computation of one column, with its input and output.
+#[derive(Debug, Clone)]
+struct ColumnPiece {
+    name: String,
+    /// Offset of its rows in the batch, and bytes of one row.
+    from: (usize, usize),
+    make: ColumnWork,
+    /// The shape of the output, if it is pictures.
+    pictures: Option<Pictures>,
+    made: OutputColumn,
+}
+
+/// The computations on every batch.
+#[derive(Debug, Clone)]
+pub struct PostCopy {
+    pieces: Vec<ColumnPiece>,
+    /// Bytes of a slot: the batch, followed by the outputs.
+    bytes: usize,
+}
+
+impl PostCopy {
+    /// The computations on these columns, given by their numbers in the slab.
+    ///
+    /// # Errors
+    /// Returns an error if a column's rows do not have the required shape, or the slot is too large to address.
+    pub fn new(
+        layout: &SlabLayout,
+        columns: impl IntoIterator<Item = (usize, String, ColumnWork)>,
+    ) -> Result<PostCopy> {
+        let mut work = PostCopy { pieces: Vec::new(), bytes: layout.fixed_bytes() };
+        for (number, name, make) in columns {
+            let place = work.bytes.next_multiple_of(ALIGNED);
+            let piece = piece(layout, number, name.clone(), make, place);
+            let (piece, bytes) = piece.map_err(|error| error.of_column(&name))?;
+            let all = bytes.and_then(|bytes| place.checked_add(bytes));
+            work.bytes = all.ok_or_else(|| Error::usage("the batch is too large for a device"))?;
+            work.pieces.push(piece);
+        }
+        Ok(work)
+    }
+
+    /// Bytes of a slot.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The computed column of this name, if there is one.
+    pub(crate) fn made(&self, name: &str) -> Option<&OutputColumn> {
+        self.pieces.iter().find(|piece| piece.name == name).map(|piece| &piece.made)
+    }
+
+    /// The launches after the copy of `rows` rows into the slot at address `slot`.
+    pub(crate) fn launches(
+        &self,
+        slot: u64,
+        rows: usize,
+    ) -> impl Iterator<Item = Result<Launch>> + '_ {
+        let pieces = self.pieces.iter().filter(move |_| rows > 0);
+        pieces.map(move |piece| piece.launch(slot, rows))
+    }
+}
+
+/// The computation of a column, and the bytes of its output.
+fn piece(
+    layout: &SlabLayout,
+    number: usize,
+    name: String,
+    make: ColumnWork,
+    place: usize,
+) -> Result<(ColumnPiece, Option<usize>)> {
+    let no_rows = || Error::usage("a device cannot process rows of this shape");
+    let (start, shape) = (layout.place(number).ok_or_else(no_rows)?, &layout.shapes()[number]);
+    let from = (start, shape.bytes().ok_or_else(no_rows)?);
+    let side = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let pictures = match (&make, shape) {
+        (ColumnWork::Finished(_), RowShape::Fixed(DType::U8, row)) => {
+            let &[height, width, channels] = &row[..] else { return Err(no_rows()) };
+            Some(Pictures::new(layout.rows(), ImageSize::new(side(width), side(height)), channels)?)
+        }
+        (ColumnWork::Drawn { size, channels, .. }, _)
+            if from.1 >= RowHeader::BYTES && from.1 % 16 == 0 =>
+        {
+            Some(Pictures::new(layout.rows(), *size, *channels)?)
+        }
+        (ColumnWork::Gathered { .. }, RowShape::Fixed(DType::U64, row)) if row.is_empty() => None,
+        _ => return Err(no_rows()),
+    };
+    let (dtype, shape, bytes) = match (&make, &pictures) {
+        (ColumnWork::Finished(finish) | ColumnWork::Drawn { finish, .. }, Some(pictures)) => {
+            let [_, shape @ ..] = finish.shape(pictures);
+            (dtype(finish.element()), shape.to_vec(), Some(finish.output_bytes(pictures)))
+        }
+        (ColumnWork::Gathered { dtype, shape, .. }, _) => {
+            let row = RowShape::Fixed(*dtype, shape.clone()).bytes();
+            (*dtype, shape.clone(), row.and_then(|row| row.checked_mul(layout.rows())))
+        }
+        _ => return Err(no_rows()),
+    };
+    let made = OutputColumn { place, dtype, shape };
+    Ok((ColumnPiece { name, from, make, pictures, made }, bytes))
+}
+
+impl ColumnPiece {
+    fn launch(&self, slot: u64, rows: usize) -> Result<Launch> {
+        let (from, out) = (slot + self.from.0 as u64, slot + self.made.place as u64);
+        let pictures = || match &self.pictures {
+            Some(pictures) => pictures.with_rows(rows),
+            None => Err(Error::usage("no pictures")),
+        };
+        match &self.make {
+            ColumnWork::Finished(finish) => {
+                Ok(args::finish_launch(finish, &pictures()?, from, None, out))
+            }
+            ColumnWork::Drawn { finish, store, .. } => {
+                let store = store.as_ref().map(|kept| kept.store());
+                let heads = (from, self.from.1 as u64);
+                args::draw_launch(finish, heads, store, &pictures()?, out)
+            }
+            ColumnWork::Gathered { store, .. } => {
+                let store = store.store();
+                let slab = (store.at, store.rows);
+                Ok(args::gather_launch(slab, from, rows, store.stride as usize, out))
+            }
+        }
+    }
+}
+
+fn dtype(element: PixelElement) -> DType {
+    match element {
+        PixelElement::U8 => DType::U8,
+        PixelElement::F16 => DType::F16,
+        PixelElement::Bf16 => DType::Bf16,
+        PixelElement::F32 => DType::F32,
+    }
+}

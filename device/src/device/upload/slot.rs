@@ -1,0 +1,202 @@
+//! `DeviceSlot`: device memory for one batch, and its events; `Slots`: the free slots of a loader. Decides no states:
+//! `ring` does.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::batch::Batch;
+use crate::device::driver::{DevicePtr, DeviceStream, Driver, Event, OnUploaded, WorkStream};
+use crate::device::upload::post_copy::PostCopy;
+use crate::device::upload::ring::Queue;
+use crate::slab::{ExternalMemory, HostMemory};
+use tarflume_formats::IgnorePoison;
+use tarflume_types::{Error, Result};
+
+/// Device memory for one batch. A drop waits for the last use and frees the memory.
+pub(crate) struct DeviceSlot {
+    driver: Arc<dyn Driver>,
+    pub(crate) memory: DevicePtr,
+    /// Recorded after each copy.
+    pub(crate) ready: Event,
+    /// Recorded where the consumer's streams have finished using the slot.
+    uses: Mutex<Vec<Event>>,
+}
+
+impl DeviceSlot {
+    fn new(driver: Arc<dyn Driver>, bytes: usize) -> Result<DeviceSlot> {
+        let ready = driver.create_event()?;
+        match driver.allocate(bytes) {
+            Ok(memory) => Ok(DeviceSlot { memory, ready, uses: Mutex::default(), driver }),
+            Err(error) => {
+                driver.destroy_event(ready);
+                Err(error)
+            }
+        }
+    }
+
+    fn uses(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.uses.lock().ignore_poison()
+    }
+
+    /// The event of the consumer's `n`th stream.
+    fn nth_use(&self, n: usize) -> Result<Event> {
+        let mut uses = self.uses();
+        // An event is recorded again for each batch, so a slot needs as many as the most streams of one batch.
+        while uses.len() <= n {
+            uses.push(self.driver.create_event()?);
+        }
+        Ok(uses[n])
+    }
+}
+
+impl Drop for DeviceSlot {
+    fn drop(&mut self) {
+        // The device does not exist in a forked child: memory and events are those of the parent.
+        if self.driver.is_forked_child() {
+            return;
+        }
+        let uses = std::mem::take(&mut *self.uses());
+        let marks = || uses.iter().chain([&self.ready]);
+        // After a device error the memory is leaked, because the device may still use it.
+        if marks().all(|mark| self.driver.synchronize(*mark).is_ok()) {
+            self.driver.free(self.memory);
+        }
+        marks().for_each(|mark| self.driver.destroy_event(*mark));
+    }
+}
+
+impl fmt::Debug for DeviceSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSlot({:#x} on {})", self.memory.0, self.driver.name())
+    }
+}
+
+/// The operations of a ring on one slot, executed by a driver. The slot number is ignored.
+pub(crate) struct SlotCalls<'a> {
+    driver: &'a dyn Driver,
+    slot: &'a DeviceSlot,
+    work: &'a PostCopy,
+    /// The batch to copy, and the callback for its completion.
+    batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
+}
+
+impl Queue for SlotCalls<'_> {
+    type Stream = DeviceStream;
+    type Error = Error;
+
+    fn await_use(&self, _: usize, n: usize) -> Result<()> {
+        self.driver.wait_event(self.slot.nth_use(n)?, WorkStream::Copy)
+    }
+
+    fn copy(&self, _: usize) -> Result<()> {
+        let Some((batch, on_uploaded)) = self.batch else { return Ok(()) };
+        self.driver.upload(batch, self.slot.memory, on_uploaded)?;
+        // In the same stream as the copy, and before `ready` is recorded, which therefore covers their output.
+        let mut launches = self.work.launches(self.slot.memory.0, batch.len());
+        launches.try_for_each(|launch| self.driver.launch(&launch?))
+    }
+
+    fn mark_ready(&self, _: usize) -> Result<()> {
+        self.driver.record(self.slot.ready, WorkStream::Copy)
+    }
+
+    fn await_ready(&self, _: usize, stream: DeviceStream) -> Result<()> {
+        self.driver.wait_event(self.slot.ready, WorkStream::Consumer(stream))
+    }
+
+    fn mark_use(&self, _: usize, n: usize, stream: DeviceStream) -> Result<()> {
+        self.driver.record(self.slot.nth_use(n)?, WorkStream::Consumer(stream))
+    }
+}
+
+/// The slots of a loader that no epoch uses. They move from one epoch to the next.
+#[derive(Debug)]
+pub struct Slots {
+    /// The device.
+    pub driver: Arc<dyn Driver>,
+    /// The computations on each batch after its copy.
+    pub(crate) work: PostCopy,
+    /// Initial number of slots of a ring.
+    pub(crate) count: usize,
+    /// The device's name, and why it was chosen.
+    device: String,
+    /// Limitations of the device for this loader.
+    warning: Option<String>,
+    /// Free slots with their numbers of events.
+    free: Mutex<Vec<(DeviceSlot, usize)>>,
+}
+
+impl Slots {
+    /// No slot yet; the first epoch allocates `count`. `warning` states what the device cannot do for this loader.
+    pub fn new(
+        driver: Arc<dyn Driver>,
+        work: PostCopy,
+        count: usize,
+        warning: Option<String>,
+    ) -> Slots {
+        let device = driver.name();
+        Slots { driver, work, count, device, warning, free: Mutex::default() }
+    }
+
+    /// Adds the reason for choosing the device.
+    pub fn because(mut self, why: Option<&str>) -> Slots {
+        self.device.extend(why.map(|why| format!(" ({why})")));
+        self
+    }
+
+    /// The device's name, and why it was chosen.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// The operations of a ring on one slot.
+    pub(crate) fn calls<'a>(
+        &'a self,
+        slot: &'a DeviceSlot,
+        batch: Option<(&'a Arc<Batch>, &'a OnUploaded)>,
+    ) -> SlotCalls<'a> {
+        SlotCalls { driver: &*self.driver, slot, work: &self.work, batch }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<(DeviceSlot, usize)>> {
+        self.free.lock().ignore_poison()
+    }
+
+    /// Problems of the setup.
+    pub fn warning(&self) -> Option<String> {
+        let both = self.driver.warning().into_iter().chain(self.warning.clone());
+        both.reduce(|one, other| format!("{one}; {other}"))
+    }
+
+    /// A slot, and the number of events to wait for.
+    ///
+    /// # Errors
+    /// Returns an error if the device has no memory for another slot.
+    pub(crate) fn take(&self) -> Result<(DeviceSlot, usize)> {
+        let kept = self.free().pop();
+        kept.map_or_else(
+            || {
+                let bytes = self.work.bytes().max(1);
+                Ok((DeviceSlot::new(self.driver.clone(), bytes)?, 0))
+            },
+            Ok,
+        )
+    }
+
+    /// Keeps a slot for the next epoch, up to the initial number of slots.
+    pub(crate) fn put(&self, slot: DeviceSlot, marks: usize) {
+        let mut free = self.free();
+        if free.len() < self.count {
+            free.push((slot, marks));
+            return;
+        }
+        drop(free);
+        drop(slot); // waits for the device, so not under the lock
+    }
+}
+
+impl HostMemory for Slots {
+    fn block(&self, bytes: usize) -> Option<Box<dyn ExternalMemory>> {
+        self.driver.block(bytes)
+    }
+}
