@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
-use crate::failure::Failure;
 use crate::rows;
 pub use crate::rows::FoundArray;
 

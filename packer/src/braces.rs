@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::url::url_of;
-
-use crate::failure::Failure;
 
 /// Returns the paths that `path` names, in the order of its braces; `path` alone if it has none, or if there is a file of
 /// this name.

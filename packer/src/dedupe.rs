@@ -14,14 +14,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tarflume::Dataset;
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{name, read_manifest};
 
-use crate::failure::Failure;
-use crate::stop::Stop;
 use tarflume_formats::IMAGE_EXTS;
 
 pub use self::near::MOST as MOST_DISTANCE;

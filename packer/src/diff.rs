@@ -7,13 +7,12 @@
 
 use std::cmp::Ordering;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
 
 use crate::expect::ExpectedTables;
-use crate::failure::Failure;
 use crate::listing::Listing;
-use crate::stop::Stop;
 
 /// Samples of one data set that are held at once.
 const HELD: u64 = 16 << 20;

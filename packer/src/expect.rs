@@ -10,9 +10,9 @@ mod tables;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::units;
 
 use crate::class_field::NO_CLASS;
-use crate::units;
 
 pub(crate) use content::ContentDigest;
 pub use tables::ExpectedClasses;
@@ -87,7 +87,7 @@ impl Expect {
     /// # Errors
     /// Returns a sentence that names the place.
     pub fn from_json(bytes: &[u8]) -> Result<Expect, String> {
-        crate::json_rules::check_names(bytes)?;
+        tarflume_base::json_rules::check_names(bytes)?;
         let expect: Expect = serde_json::from_slice(bytes)
             .map_err(|e| format!("it is not what `pack verify --write-expect` writes: {e}"))?;
         if expect.format != FORMAT {

@@ -35,10 +35,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::publish::{folder_of, sync_folder};
 
-use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::listing::Listing;
 use columns::Columns;

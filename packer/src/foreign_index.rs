@@ -27,14 +27,13 @@ mod wids;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::{create_folders, sweep, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
 
-use crate::failure::Failure;
 use crate::index::{in_parallel, is_folder};
-use crate::stop::Stop;
 use digests::Contents;
 use shard::ReadShard;
 

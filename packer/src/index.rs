@@ -24,15 +24,12 @@ pub(crate) mod values;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, json_rules, packed_shard};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::publish::{folder_of, sweep};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
-
-use crate::failure::Failure;
-use crate::json_rules;
-use crate::packed_shard;
 
 pub use expected::SeenValues;
 pub use options::Options;

@@ -3,15 +3,14 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
 use tarflume_formats::json::{JsonRules, check_object};
 
 use crate::annotations::{coco, voc, yolo};
-use crate::failure::Failure;
 pub use crate::gzip::GzipMembers;
 use crate::join::{JoinOptions, JoinRow, JoinRows};
 use crate::rows::SplitUrl;
-use crate::stop::Stop;
 use crate::table::json::RowWriter;
 use crate::table::survey::Survey;
 use crate::table::{self, Row, TableOptions};

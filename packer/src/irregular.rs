@@ -1,8 +1,7 @@
 //! The sentence about JPEGs that break rules of their format without losing a pixel.
 
+use tarflume_base::units;
 use tarflume_formats::{IrregularJpegs, shown};
-
-use crate::units;
 
 /// Returns a line about irregular JPEGs: their number, the first, and what is wrong with it; `None` if there is none.
 pub fn irregular_note(jpegs: &IrregularJpegs) -> Option<String> {

@@ -19,6 +19,7 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Choice, Failure, ProblemKind, Stop, units};
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
@@ -32,18 +33,13 @@ pub(crate) use self::options::On;
 pub(crate) use self::places::Place;
 use self::places::{Listed, again};
 pub(crate) use self::source::{JoinRow, JoinRows, Source};
-use crate::choice::Choice;
-use crate::failure::Failure;
 use crate::present::{Left, Met};
-use crate::problem::ProblemKind;
 use crate::scan::attach::Attached;
 use crate::scan::list::{FoundSample, Spot};
 use crate::scan::options::ScanProblem;
 use crate::scan::{Scan, ScanCounter};
 use crate::sorter::{Sorted, Sorter};
 use crate::source::shown_path;
-use crate::stop::Stop;
-use crate::units;
 
 /// Rows between two looks at the request to stop.
 const ROWS: u64 = 8192;

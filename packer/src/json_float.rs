@@ -3,9 +3,8 @@
 
 use std::fmt;
 
+use tarflume_base::json_rules::REMEDY;
 use tarflume_formats::json::{JsonRules, Value};
-
-use crate::json_rules::REMEDY;
 
 /// A number that JSON lacks: `NaN` or an infinite one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tarflume::Source;
+use tarflume_base::{Failure, json_rules, packed_shard};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
@@ -24,10 +25,7 @@ use tarflume_formats::{
 
 use self::similar::Similar;
 use crate::braces;
-use crate::failure::Failure;
 use crate::index::{Options, in_parallel, is_folder, proof, sidecar};
-use crate::json_rules;
-use crate::packed_shard;
 use crate::shard_bytes::ShardBytes;
 
 /// Bytes of a part read at a time.

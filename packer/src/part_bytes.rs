@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 
-use crate::failure::Failure;
 use crate::rows::{self, CellFault};
 use crate::scan::Scan;
 use crate::scan::list::{FoundAt, FoundPart, FoundSample};

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
+use tarflume_base::Failure;
+use tarflume_base::compress::{COMPRESSED, PLAIN};
 use tarflume_formats::About;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{
@@ -28,8 +30,6 @@ use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::duplicates::Decided;
 use self::naming::{Base, Namer};
 use self::split::{SplitRule, Splits};
-use crate::compress::{COMPRESSED, PLAIN};
-use crate::failure::Failure;
 use crate::pictures::Preparation;
 use crate::scan::Scan;
 use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};

@@ -5,20 +5,18 @@
 use std::path::PathBuf;
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::collide::{fold, hash};
+use tarflume_base::{Failure, Problem, ProblemKind, units};
 use tarflume_formats::crc32c;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Dataset, name};
 
-use crate::collide::{fold, hash};
-use crate::failure::Failure;
-use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
 use crate::scan::attach::Attached;
 use crate::scan::list::{FoundAt, FoundSample};
 use crate::scan::options::ScanProblem;
 use crate::scan::rules::{Action, NameRules, Rule, distinguished};
 use crate::source::shown_path;
-use crate::units;
 
 /// Number of samples that differ that are listed one by one.
 const LISTED: u64 = 10_000;

@@ -5,10 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
 #[cfg(not(feature = "remote"))]
-use crate::stop::Stop;
-use crate::work_folder::WorkFolder;
+use tarflume_base::Stop;
+use tarflume_base::{Failure, WorkFolder};
 
 /// A folder in a store, and the local folder for copies of its objects.
 #[derive(Debug)]
@@ -97,9 +96,9 @@ mod stored {
     use tarflume_store::{Options, Store};
 
     use super::{Copied, RemoteFolder};
-    use crate::failure::Failure;
-    use crate::stop::Stop;
-    use crate::work_folder::WorkFolder;
+    use tarflume_base::Failure;
+    use tarflume_base::Stop;
+    use tarflume_base::WorkFolder;
 
     impl RemoteFolder {
         /// Opens a folder by its URL, with options as names and values. Asks nothing.

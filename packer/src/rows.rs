@@ -38,17 +38,14 @@ mod zip;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop, split_names, units};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
-use crate::failure::Failure;
 use crate::scan::builder::ScanBuilder;
 use crate::scan::described::Columns;
 use crate::scan::options::ScanOptions;
 use crate::scan::{Scan, ScanCounter};
-use crate::split_names;
-use crate::stop::Stop;
-use crate::units;
 
 pub(crate) use self::reader::{CellFault, CellReader, SourceReader};
 pub use self::tar_words::KeyBy;

@@ -32,6 +32,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
 use tarflume_formats::shown::ShowPath;
@@ -45,9 +46,7 @@ use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
-use crate::failure::Failure;
 use crate::pictures::PictureTotals;
-use crate::problem::Problem;
 use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
 use crate::workdir::staging::Staging;
 use tarflume_formats::IgnorePoison;

@@ -32,6 +32,7 @@ mod walk;
 
 use std::path::PathBuf;
 
+use tarflume_base::{Failure, FailureKind, Stop};
 use tarflume_formats::About;
 use tarflume_formats::plan::{PlannedExt, PlannedSource};
 
@@ -47,8 +48,6 @@ pub use self::rules::NameRules;
 pub use self::walk::ScanCounter;
 
 use self::options::{ScanOptions, ScanProblem};
-use crate::failure::{Failure, FailureKind};
-use crate::stop::Stop;
 
 /// The result of a scan.
 #[derive(Debug)]

@@ -8,10 +8,8 @@ mod keywords;
 
 use std::path::Path;
 
+use tarflume_base::{Failure, json_rules};
 use tarflume_formats::json::{self, JsonRules};
-
-use crate::failure::Failure;
-use crate::json_rules;
 
 /// Errors of one part that a problem lists.
 #[cfg(feature = "schema")]

@@ -5,10 +5,9 @@ use std::fs::File;
 use std::path::Path;
 
 use tarflume::Source;
+use tarflume_base::Failure;
+use tarflume_base::packed_shard::FrameReader;
 use tarflume_formats::{Error, Index, files};
-
-use crate::failure::Failure;
-use crate::packed_shard::FrameReader;
 
 /// Bytes that are requested of a store before they are read, and that are added at a time. They are held in memory.
 const AHEAD: u64 = 16 << 20;

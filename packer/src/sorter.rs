@@ -10,9 +10,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::Failure;
 use tarflume_formats::files;
-
-use crate::failure::Failure;
 
 /// Bytes that are held before a run is written.
 const HELD: usize = 32 << 20;

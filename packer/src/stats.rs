@@ -16,6 +16,7 @@ mod tally;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{ClassTable, IgnorePoison};
@@ -29,11 +30,9 @@ pub(crate) use self::picture_kind::{is_mask, is_picture};
 pub use self::shard_parts::ShardParts;
 pub use self::summary::{AspectBar, ClassCount, Dimensions, ExtStats, Kind, Stats};
 use self::tally::Tally;
-use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::listing::{Listing, Shard};
 use crate::ordinals::Ordinals;
-use crate::stop::Stop;
 
 /// Limit on a part that is read for its class.
 pub(crate) const CLASS_PART: u64 = 4 << 20;

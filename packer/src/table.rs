@@ -22,11 +22,10 @@ pub(crate) mod types;
 
 use std::path::Path;
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::shown::ShowPath;
 
 pub(crate) use self::options::TableOptions;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Limit on the bytes of one row.
 pub(crate) const MAX_ROW: usize = 16 << 20;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::failure::Failure;
+use tarflume_base::Failure;
 
 /// Reads texts of a column.
 pub struct TextColumn {

@@ -12,16 +12,15 @@ mod unfinished;
 use std::fs::File;
 use std::path::Path;
 
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Digest, Error, ErrorKind, Reading, TarReader, name};
 
-use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::index::rows::part_of;
 use crate::listing::{Listing, Shard, copy_bytes};
-use crate::problem::{Problem, ProblemKind};
 use crate::verify::cursor::Cursor;
 use crate::verify::kinds;
 use settle::WriteCheck;

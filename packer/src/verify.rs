@@ -29,6 +29,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tarflume_base::{Exit, Failure, Problem, ProblemKind, Problems, counts, units};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
@@ -36,13 +37,9 @@ use tarflume_formats::{About, Index, IrregularJpegs};
 
 use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
-use crate::exit::Exit;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
-use crate::failure::Failure;
 use crate::foreign_index;
 use crate::index::{in_parallel, numbered};
-use crate::problem::{Problem, ProblemKind, Problems, counts};
-use crate::units;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_base::{Failure, Problem, Stop};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, Reading};
 use tarflume_packer::bucket::{Bucket, Leftovers};
@@ -20,7 +21,7 @@ use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::session::{
     Build, BuildCounter, DryRun, Finalized, Planned, PlannedBuild, PublishedBuild, StoreOutcome,
 };
-use tarflume_packer::{Failure, Problem, Stop, index, verify};
+use tarflume_packer::{index, verify};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 

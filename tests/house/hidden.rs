@@ -3,7 +3,8 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
+    "base/src",
     "cache/src",
     "command/src",
     "formats/src",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use crate::ids::Ids;
 

@@ -4,7 +4,7 @@
 //! what is appended to a source, and new sources, leave all units but the last of a source as they
 //! were.
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use crate::encoder::Encode;
 use crate::source::{Documents, Next, Source};

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
+use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, is_json_line};
 use tarflume_formats::shown;
 use tarflume_packer::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
-use tarflume_packer::{Exit, Failure, Outcome, units};
 
 use super::args::{Format, Jobs};
 use super::out;

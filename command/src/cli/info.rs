@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
 use tarflume_packer::survey::{self, Spread, Survey};
-use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
 use super::{out, storage};

@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
 use tarflume_packer::listing::Shard;
-use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Format;
 use super::{out, storage};

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use tarflume_base::{Problem, counts, units};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{IrregularJpegs, Manifest};
@@ -12,7 +13,7 @@ use tarflume_packer::bucket::Leftovers;
 use tarflume_packer::build::Scanned;
 use tarflume_packer::run::RunReport;
 use tarflume_packer::session::{PlannedBuild, PublishedBuild, StoredBuild};
-use tarflume_packer::{Problem, build, counts, irregular_note, units};
+use tarflume_packer::{build, irregular_note};
 
 use super::out;
 use super::pictures;

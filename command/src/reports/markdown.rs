@@ -1,6 +1,6 @@
 //! Markdown: totals and a table of problems.
 
-use tarflume_packer::Problem;
+use tarflume_base::Problem;
 use tarflume_packer::verify::Report;
 
 use super::texts::{left_out, place_and_reason, unchecked};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tarflume_base::{Problem, ProblemKind, counts, units};
 use tarflume_packer::verify::{Level, Report};
-use tarflume_packer::{Problem, ProblemKind, counts, units};
 
 use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{IgnorePoison, name};
-use tarflume_packer::Failure;
 use tarflume_packer::listing::{FoundPart, Listing, Shard, read_part};
 use tarflume_packer::ordinals::Ordinals;
 use tarflume_packer::stats::Measured;

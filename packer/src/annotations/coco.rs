@@ -12,13 +12,12 @@ mod unique;
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::About;
 
 use self::contents::{Gathered, POINTER};
 pub(crate) use self::grouped::CocoRows;
 use super::classes;
-use crate::failure::Failure;
-use crate::stop::Stop;
 use crate::table::recorded::Recorded;
 
 /// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON. The

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
-use crate::failure::Failure;
 use crate::links::{self, Links};
 use crate::scan::exts::Require;
 use crate::scan::list::{FoundSample, SampleList, Spot};
@@ -13,7 +13,6 @@ use crate::scan::options::{ScanOptions, ScanProblem};
 use crate::scan::rules::NameRules;
 use crate::scan::{ScanCounter, scan};
 use crate::source::part_path;
-use crate::stop::Stop;
 
 /// Limit on the bytes of one file.
 const MAX_FILE: u64 = 16 << 20;

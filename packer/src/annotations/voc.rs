@@ -9,20 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tarflume_base::{Failure, Stop, units};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column, name, panics};
 
 use self::xml::{Annotation, Object};
 use super::files::{Annotations, text};
-use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
 use crate::links::Links;
 use crate::scan::ScanCounter;
-use crate::stop::Stop;
 use crate::table::json::put_value;
 use crate::table::recorded::{Recorded, misfits};
 use crate::table::types::{Inferred, Kind, described};
-use crate::units;
 
 /// The pointer of the class table.
 const POINTER: &str = "/class";

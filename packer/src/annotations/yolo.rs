@@ -9,6 +9,7 @@ mod names;
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable, Column};
 
@@ -16,11 +17,9 @@ use self::line::{Object, Points};
 use self::names::Names;
 use super::classes;
 use super::files::{Annotations, text};
-use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
 use crate::links::Links;
 use crate::scan::ScanCounter;
-use crate::stop::Stop;
 use crate::table::recorded::Recorded;
 use crate::table::types::{Inferred, Kind, described};
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use tarflume_base::{Columns, Failure};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, manifest, shown};
 
@@ -10,8 +11,6 @@ use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
-use crate::columns::Columns;
-use crate::failure::Failure;
 use crate::workdir::state::Progress;
 
 /// A data set that was published.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::{Manifest, Plan, files};
 
 use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
-use crate::failure::Failure;
 use crate::workdir::OutputState;
 
 /// Result of `Bucket::offer`.

@@ -7,12 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::{Exit, Failure, Stop};
 
 use super::objects::{Facts, UploadHooks};
 use super::{Bucket, layout};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]

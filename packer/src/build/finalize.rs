@@ -6,14 +6,13 @@ mod transfer;
 
 use std::collections::BTreeMap;
 
+use tarflume_base::{Columns, Failure};
 use tarflume_formats::manifest::Appended;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, ShardRecord};
 
-use crate::columns::Columns;
-use crate::failure::Failure;
 use crate::plan::TOOL;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::{Progress, manifest_digest, progress, published, write_problems};

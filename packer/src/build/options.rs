@@ -4,18 +4,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Choice, Columns, Failure, Stop, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::joined::{Given, Join};
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
-use crate::check::CheckLevel;
-use crate::choice::Choice;
-use crate::columns::Columns;
-use crate::compress::Compress;
-use crate::failure::Failure;
-use crate::json_rules;
 use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
@@ -28,7 +25,6 @@ use crate::scan::exts::{ExtMap, Require};
 use crate::scan::options::{KeepEmpty, ScanOptions};
 use crate::scan::pair::Side;
 use crate::scan::rules::NameRules;
-use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
 /// Default for the largest size of a shard.

@@ -1,6 +1,7 @@
 //! From a request to a plan in place: scans, decides, plans, and compares with an earlier attempt
 //! in the output folder. Writes only the plan, the policy and the list of problems.
 
+use tarflume_base::{Choice, Failure, Problem, ProblemKind};
 use tarflume_formats::files;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
@@ -12,15 +13,12 @@ use super::joined::{Join, Reading};
 use super::replan::difference;
 use super::request::Request;
 use super::sources::{check_files, check_folders, check_in_the_way};
-use crate::choice::Choice;
-use crate::failure::Failure;
 use crate::join::{self, Known};
 use crate::label::label;
 use crate::links::Links;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Terms, encode_plan, write_plan};
 use crate::present::Left;
-use crate::problem::{Problem, ProblemKind};
 use crate::rows::{self, SourceKind};
 use crate::scan::exclude_list::Absent;
 use crate::scan::exts::{NO_JSON, Require};

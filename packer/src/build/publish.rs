@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::{Manifest, Plan, open_index};
 
 use super::prepare::Scanned;
 use super::request::Request;
-use crate::check::CheckLevel;
-use crate::failure::Failure;
 use crate::index::values;
-use crate::problem::Problem;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
 use crate::run::{RunCounter, RunReport};
@@ -86,6 +85,10 @@ pub fn kept(ran: &RunReport) -> String {
     format!(
         "nothing was published; {} kept. To leave the bad samples out, run the same command with \
          --on-problem skip|quarantine; after fixing the files, with --fresh",
-        crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are")
+        tarflume_base::units::counted(
+            ran.packed + ran.skipped,
+            "finished shard is",
+            "finished shards are"
+        )
     )
 }

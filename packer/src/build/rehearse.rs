@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
+
 use super::options::BuildOptions;
-use crate::failure::Failure;
 use crate::rows::{self, CellFault};
 use crate::scan::ScanCounter;
 use crate::scan::list::FoundAt;

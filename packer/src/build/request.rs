@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Stop, split_names};
 use tarflume_formats::{IMAGE_EXTS, Manifest};
 
 use super::joined::Join;
@@ -13,8 +14,6 @@ use crate::present::Present;
 use crate::rows::SourceUrl;
 use crate::scan::options::ScanOptions;
 use crate::scan::pair::Side;
-use crate::split_names;
-use crate::stop::Stop;
 use crate::workdir::quarantine::Policy;
 
 /// The sources, target and options of a build.

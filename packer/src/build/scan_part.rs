@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
 use tarflume_formats::publish::{create_folders, sweep};
 
 use super::request::Request;
 use super::sources::check_folders;
-use crate::failure::Failure;
 use crate::scan::ScanCounter;
 use crate::scan::lists::scan_lists;
 use crate::scan::stored::write::write;

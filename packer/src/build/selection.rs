@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::{Columns, Failure, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
 
-use crate::columns::Columns;
-use crate::failure::Failure;
 use crate::filter::Filter;
-use crate::json_rules;
 use crate::rows::SourceUrl;
 use crate::scan::exclude_list::Listed;
 use crate::scan::exts::PartChoice;

@@ -4,9 +4,7 @@ use image::GrayImage;
 use image_hasher::{HashAlg, Hasher, HasherConfig};
 use rayon::prelude::*;
 use tarflume::{Channels, Dataset, Image, Loader, OnBad, Remainder, Resize};
-
-use crate::failure::Failure;
-use crate::stop::Stop;
+use tarflume_base::{Failure, Stop};
 
 /// Width and height to which images are decoded: those of the transform, so that the library does not resize.
 const SIDE: u32 = 16;

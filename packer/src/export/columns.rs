@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tarflume_base::array_note::ArrayNote;
+use tarflume_base::{Choice, Failure};
 use tarflume_formats::Column as Described;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::name;
@@ -9,9 +11,6 @@ use tarflume_formats::{Error, ErrorKind};
 
 use super::encoding::Encoding;
 use super::options::{ExportOptions, Format, JsonAs};
-use crate::array_note::ArrayNote;
-use crate::choice::Choice;
-use crate::failure::Failure;
 use crate::listing::{Listing, Shard};
 
 /// The column of keys in every format, as in webdataset.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::json::Value;
 use tarflume_formats::publish::{create_folders, folder_of, sweep, sync_folder};
@@ -13,7 +14,6 @@ use super::job::{Exported, Job, from_the_start};
 use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
-use crate::failure::Failure;
 
 /// The columns before those of the data.
 pub(super) const HEAD: [&str; 5] = [KEY, "__shard__", "__row__", "__width__", "__height__"];

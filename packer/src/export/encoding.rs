@@ -1,7 +1,7 @@
 //! `Encoding`: how the output declares the bytes of a part. Changes no byte, except that integers
 //! are stored as 64 bits.
 
-use crate::choice::Choice;
+use tarflume_base::Choice;
 
 /// How the bytes of a part are declared in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

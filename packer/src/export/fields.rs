@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tarflume_base::Failure;
 use tarflume_formats::json::{Object, Value};
 
 use super::job::{Job, whole};
@@ -12,7 +13,6 @@ pub(super) use super::kind::{Item, Kind};
 use super::options::{Format, Numbers};
 use super::row::Rows;
 use super::spans::Span;
-use crate::failure::Failure;
 use crate::index::in_parallel;
 
 /// Limit on fields: JSON with more of them uses data as names.

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Part;
@@ -16,7 +17,6 @@ use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
 use super::staging::Staging;
-use crate::failure::Failure;
 use crate::index::in_parallel;
 use crate::unpack::settle::WriteCheck;
 use crate::unpack::tree::{Created, Tree};

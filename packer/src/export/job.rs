@@ -2,12 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::json::JsonRules;
 
 use super::columns::Columns;
 use super::options::ExportOptions;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::listing::Listing;
 
 /// The result of an export.

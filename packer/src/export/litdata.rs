@@ -5,6 +5,7 @@
 //! sidecars, so the offsets are written before the items.
 
 use serde_json::{Value, json};
+use tarflume_base::{Failure, array_note};
 use tarflume_formats::index::Sample;
 use tarflume_formats::publish::write_as;
 
@@ -17,8 +18,6 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
-use crate::array_note;
-use crate::failure::Failure;
 use crate::listing::Shard;
 
 /// The usual size of a chunk, that of `litdata.optimize`.

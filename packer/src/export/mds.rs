@@ -5,6 +5,8 @@
 //! little-endian. All sizes are known from the sidecars, so the head is written before the samples.
 
 use serde_json::{Value, json};
+use tarflume_base::Failure;
+use tarflume_base::array_note::{self, array_bytes};
 use tarflume_formats::foreign::mds::Encoding as Stored;
 use tarflume_formats::index::Sample;
 use tarflume_formats::publish::write_as;
@@ -18,8 +20,6 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
-use crate::array_note::{self, array_bytes};
-use crate::failure::Failure;
 use crate::listing::Shard;
 
 /// The usual size of a shard, that of `MDSWriter`.

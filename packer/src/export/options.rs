@@ -1,11 +1,10 @@
 //! The options of an export and the words of its choices.
 
+use tarflume_base::{Choice, Stop};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 
 use super::encoding::Encoding;
-use crate::choice::Choice;
-use crate::stop::Stop;
 
 /// A format to export to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::publish::{Published, TempFile, folder_of};
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
 
 /// Bytes of one write.
 const PIECE: usize = 256 * 1024;

@@ -14,6 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
+use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 
 use super::fields::Fields;
@@ -23,7 +24,6 @@ use super::out_file::OutFile;
 use super::row::Row;
 use super::sink::Sink;
 use super::spans::{self, Span};
-use crate::failure::Failure;
 use crate::listing::Shard;
 use refused::failed;
 use schema::Leaf;

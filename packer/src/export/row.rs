@@ -1,6 +1,7 @@
 //! `Rows`: the samples of a span one after the other, each with its parts by column and the tar
 //! that they are read from.
 
+use tarflume_base::{Failure, json_rules};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, Object};
 use tarflume_formats::name;
@@ -13,8 +14,6 @@ use super::json;
 use super::out_file::OutFile;
 use super::spans::{self, Span};
 use super::window::TarWindow;
-use crate::failure::Failure;
-use crate::json_rules;
 use crate::listing::Shard;
 
 /// Limit on a part of text, JSON or a number, which is held whole.

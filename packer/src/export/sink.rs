@@ -6,8 +6,8 @@ use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
 use super::staging::Staging;
-use crate::failure::Failure;
 use crate::listing::Shard;
+use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 
 /// A complete output file.

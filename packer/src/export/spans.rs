@@ -1,9 +1,9 @@
 //! Divides the samples of a data set among output files by their sizes alone: runs of neighbors, in
 //! order. Reads no tar.
 
+use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 
-use crate::failure::Failure;
 use crate::listing::{Listing, Shard};
 
 /// Neighboring samples: those of one output file, or a part of them.

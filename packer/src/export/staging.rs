@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
+use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::files::patiently;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{Published, create_folders, folder_of, rename_new, sync_folder};
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
 
 /// End of the temporary name; it begins with a dot and the final name.
 const SUFFIX: &str = ".unfinished-export";

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
+use tarflume_base::{Choice, Stop};
 use tarflume_fixtures::TarBytes;
 use tarflume_formats::Reading;
 use tarflume_formats::crc32c;
 
 use super::*;
-use crate::choice::Choice;
 use crate::index;
 use crate::listing;
-use crate::stop::Stop;
 
 mod hostile;
 
@@ -44,7 +43,7 @@ impl Set {
             allow_missing_end: false,
             splits: false,
             ignore_zeros: false,
-            columns: crate::columns::Columns::default(),
+            columns: tarflume_base::Columns::default(),
             jobs: 1,
             stop: Stop::new(),
             storage: Vec::new(),

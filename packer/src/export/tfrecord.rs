@@ -1,6 +1,7 @@
 //! TFRecord files of `tf.train.Example`: the key and every part as bytes, the fields of JSON as
 //! lists of integers, floats or bytes. What a sample lacks is absent from its example.
 
+use tarflume_base::{Failure, array_note};
 use tarflume_formats::Crc;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Sample;
@@ -16,8 +17,6 @@ use super::out_file::OutFile;
 use super::row::Row;
 use super::sink::{Sink, WrittenFile};
 use super::staging::Staging;
-use crate::array_note;
-use crate::failure::Failure;
 use crate::listing::Shard;
 
 /// The usual size of a file.

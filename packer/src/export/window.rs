@@ -3,12 +3,12 @@
 
 use std::fs::File;
 
+use tarflume_base::Failure;
 use tarflume_formats::index::Part;
 use tarflume_formats::{Crc, crc32c};
 use tarflume_formats::{Error, ErrorKind};
 use tarflume_formats::{files, name};
 
-use crate::failure::Failure;
 use crate::listing::Shard;
 
 /// Bytes of one read.

@@ -7,15 +7,13 @@ mod wids;
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::files;
 use tarflume_formats::manifest::ShardEntry;
 
 use super::digests::Contents;
 use super::shard::{self, ReadShard};
 use super::{dali as dali_format, energon as energon_format, hfutils as hfutils_format};
-use crate::failure::Failure;
-use crate::problem::{Problem, ProblemKind, Problems};
-use crate::stop::Stop;
 
 /// A member's place as an index should state it, for messages.
 const REMEDY: &str = "make it again with `pack index --force --export";
@@ -45,7 +43,7 @@ pub(crate) fn of_shard(
     let shard = match shard::read(&path, tar, contents, stop, &|_| {}) {
         Ok(shard) => shard,
         // The verification of the tar itself has named what is wrong.
-        Err(failure) if failure.exit() == crate::exit::Exit::BadData => return Ok(problems),
+        Err(failure) if failure.exit() == tarflume_base::Exit::BadData => return Ok(problems),
         Err(failure) => return Err(failure),
     };
     if let Some(bytes) = dali {

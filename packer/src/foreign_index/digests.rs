@@ -6,12 +6,10 @@ use std::path::Path;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::Member;
-
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;

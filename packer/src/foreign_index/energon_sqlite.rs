@@ -4,13 +4,13 @@ use std::io::Read;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
+use tarflume_base::Failure;
 use tarflume_formats::publish::{TempFile, folder_of};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
 use super::exists;
 use super::shard::ReadShard;
-use crate::failure::Failure;
 
 /// Its name in `.nv-meta`.
 pub(super) const FILE_NAME: &str = "index.sqlite";

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, units};
 use tarflume_formats::manifest::Manifest;
 
 use super::python_json::string;
-use crate::failure::Failure;
-use crate::units;
 
 /// The split of shards without one.
 const SPLIT: &str = "train";

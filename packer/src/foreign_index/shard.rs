@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, ErrorKind, Reading, TarReader, name};
 
 use super::digests::{self, Contents, Digests};
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// A tar as the formats need it.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::Exit;
 use tarflume_fixtures::{GOLDEN, Golden};
 use tarflume_formats::Reading;
 
 use super::*;
-use crate::exit::Exit;
 
 const ALL: [IndexFormat; 5] = [
     IndexFormat::Dali,
@@ -46,7 +46,7 @@ fn indexed(folder: &Path) {
         allow_missing_end: false,
         splits: false,
         ignore_zeros: false,
-        columns: crate::columns::Columns::default(),
+        columns: tarflume_base::Columns::default(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),
@@ -272,7 +272,8 @@ fn found(folder: &Path) -> Vec<String> {
         storage: Vec::new(),
     };
     let report = crate::verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap();
-    let foreign = report.problems.iter().filter(|p| p.kind == crate::ProblemKind::ForeignIndex);
+    let foreign =
+        report.problems.iter().filter(|p| p.kind == tarflume_base::ProblemKind::ForeignIndex);
     foreign.map(|problem| problem.to_string()).collect()
 }
 

@@ -1,11 +1,10 @@
 //! `SeenValues`: whether tars have values of the typed columns that were asked for. Without any, the field has another name,
 //! or the type holds no value of it.
 
+use tarflume_base::{Columns, Failure, Problem, ProblemKind};
+
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo};
-use crate::columns::Columns;
-use crate::failure::Failure;
-use crate::problem::{Problem, ProblemKind};
 
 /// The columns without values of tars that are one data set.
 #[derive(Debug, Default)]

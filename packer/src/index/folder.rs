@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Columns, Exit, Failure, FailureKind, json_rules, split_names};
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::publish::write_whole;
@@ -13,11 +14,6 @@ use tarflume_formats::{files, read_manifest};
 
 use super::options::Options;
 use super::shard::Indexed;
-use crate::columns::Columns;
-use crate::exit::Exit;
-use crate::failure::{Failure, FailureKind};
-use crate::json_rules;
-use crate::split_names;
 
 /// The field `tool` of a manifest made here.
 const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));

@@ -1,8 +1,7 @@
 //! Finds parts such as `05.jpg`: of names such as `22.05.jpg`, whose samples every reader joins to one, `22`.
 
+use tarflume_base::units;
 use tarflume_formats::{Index, Result, name};
-
-use crate::units;
 
 /// Returns true for an extension that begins with a number and another dot.
 fn is_numbered(ext: &[u8]) -> bool {

@@ -1,9 +1,7 @@
 //! The options of indexing; data only.
 
+use tarflume_base::{Columns, Stop};
 use tarflume_formats::Reading;
-
-use crate::columns::Columns;
-use crate::stop::Stop;
 
 /// How tars are indexed.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::index_path;
 use tarflume_formats::manifest::FILE_NAME;
 
@@ -9,7 +10,6 @@ use super::folder::{self, MadeManifest};
 use super::options::Options;
 use super::shard::{Indexed, SidecarInfo, index_tar};
 use super::{IndexedPath, expected, in_parallel, with_recorded_rules};
-use crate::failure::Failure;
 use crate::remote_folder::RemoteFolder;
 
 /// Indexes the tar or the folder of tars at `url`.

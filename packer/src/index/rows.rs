@@ -7,12 +7,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use tarflume_base::Columns;
+use tarflume_base::check::strips_of;
 use tarflume_formats::Result;
 use tarflume_formats::index::{IndexBuilder, TarFacts, Value};
 use tarflume_formats::tar::{Member, MemberKind};
-
-use crate::check::strips_of;
-use crate::columns::Columns;
 
 /// Members that belong to no sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

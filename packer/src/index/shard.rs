@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Columns, Failure, Problems};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::{folder_of, write_whole};
 use tarflume_formats::shown::shell_word;
@@ -15,9 +16,6 @@ use super::rows::Skipped;
 use super::sidecar::read_tar;
 use super::unsorted;
 use super::values;
-use crate::columns::Columns;
-use crate::failure::Failure;
-use crate::problem::Problems;
 
 /// The result for one tar.
 #[derive(Debug)]

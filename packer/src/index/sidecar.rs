@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tarflume_base::check::{
+    CheckLevel, Content, Dimensions, Fault, LARGE, ReadJpeg, Tray, is_jpeg,
+};
+use tarflume_base::{Columns, Problem, ProblemKind, Problems};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::Member;
 use tarflume_formats::{
@@ -11,10 +15,7 @@ use tarflume_formats::{
 
 use super::options::Options;
 use super::rows::{Rows, Skipped, part_of};
-use crate::check::{CheckLevel, Content, Dimensions, Fault, LARGE, ReadJpeg, Tray, is_jpeg};
-use crate::columns::Columns;
 use crate::irregular::irregular_note;
-use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces. JPEGs that are to
 /// have entry points may be as long as packing allows.
@@ -295,7 +296,7 @@ mod tests {
     use tarflume_formats::{Durability, Index, ShardWriter};
 
     use super::*;
-    use crate::stop::Stop;
+    use tarflume_base::Stop;
 
     #[test]
     fn dimensions_are_those_of_the_first_image_or_of_none() {

@@ -3,15 +3,13 @@
 
 use std::fs;
 
+use tarflume_base::check::Content;
+use tarflume_base::{Columns, Exit, Stop};
 use tarflume_fixtures::{FalseClaim, Photo, PhotoKind, TarBytes, good_shard};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{Durability, Index, Reading, ShardWriter, files, index_path};
 
 use super::*;
-use crate::check::Content;
-use crate::columns::Columns;
-use crate::exit::Exit;
-use crate::stop::Stop;
 
 fn everything() -> Options {
     Options {

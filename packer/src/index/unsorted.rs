@@ -4,10 +4,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use tarflume_base::units;
 use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Index, Result, name};
-
-use crate::units;
 
 /// The keys that come back, and the first of them.
 #[derive(Debug, Default, PartialEq, Eq)]

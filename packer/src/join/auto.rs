@@ -3,16 +3,15 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::options::On;
 use super::rows::{TableFile, TableRows};
 use super::source::Source;
-use crate::failure::Failure;
 use crate::scan::Scan;
 use crate::source::part_path;
-use crate::stop::Stop;
 use crate::table::recorded::Recorded;
 use crate::table::{self, Row, TableOptions};
 

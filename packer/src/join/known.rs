@@ -5,12 +5,12 @@
 //! shortened because it is long is not found this way.
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::Failure;
+use tarflume_base::collide::{self, exact_hash};
 use tarflume_formats::index::Sample;
 
 use super::on::Habits;
 use super::options::On;
-use crate::collide::{self, exact_hash};
-use crate::failure::Failure;
 use crate::present::{Met, Present};
 use crate::scan::Scan;
 use crate::scan::list::FoundSample;

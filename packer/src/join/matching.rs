@@ -4,21 +4,16 @@ use std::collections::HashSet;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::{Choice, Failure, ProblemKind, Stop, collide, units};
 use tarflume_formats::varint;
 
 use super::known::{Known, Named};
 use super::options::On;
 use super::places::{Listed, Place, again, quoted};
 use super::source::JoinRow;
-use crate::choice::Choice;
-use crate::collide;
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::scan::Scan;
 use crate::scan::list::{FoundSample, Spot};
 use crate::sorter::{Sorted, Sorter};
-use crate::stop::Stop;
-use crate::units;
 
 /// Hashes of samples that a pass holds, 16 bytes each; more if there are very many samples.
 const PASS: u64 = 2 << 20;

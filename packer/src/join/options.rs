@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::choice::Choice;
-use crate::failure::Failure;
+use tarflume_base::{Choice, Failure};
+
 use crate::table::TableOptions;
 
 /// The name of a sample that a row is matched with.

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Problem, ProblemKind, units};
 use tarflume_formats::{name, varint};
 
-use crate::problem::{Problem, ProblemKind};
 use crate::scan::Scan;
 use crate::scan::attach::Attached;
 use crate::scan::options::ScanProblem;
 use crate::source::shown_path;
-use crate::units;
 
 /// Number of problems of one kind that are listed one by one.
 const LISTED: u64 = 10_000;

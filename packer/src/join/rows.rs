@@ -5,13 +5,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::Column;
 use tarflume_formats::shown::ShowPath;
 
 use super::places::Place;
 use super::source::{JoinRow, JoinRows};
-use crate::failure::Failure;
-use crate::stop::Stop;
 use crate::table::json::RowWriter;
 use crate::table::numbers::Numbers;
 use crate::table::recorded::Recorded;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
+
 use super::options::On;
 use super::places::Place;
-use crate::failure::Failure;
 
 /// A row as the JSON of a sample.
 #[derive(Debug, Default)]

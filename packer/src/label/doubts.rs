@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tarflume_base::{split_names, units};
 use tarflume_formats::name;
 
 use super::folder::FolderRule;
 use crate::scan::Scan;
 use crate::scan::list::FoundSample;
-use crate::split_names;
-use crate::units;
 
 /// The names of classes that a message lists for one rule.
 const SHOWN: usize = 3;

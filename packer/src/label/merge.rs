@@ -19,7 +19,7 @@ pub(super) fn merged(
     let fields = format!("\"class\":{id},\"class_name\":{class}");
     let Some(json) = json else { return Ok(format!("{{{fields}}}").into_bytes()) };
     let names = names(json, rules).map_err(|fault| {
-        format!("its JSON has a fault: {}", crate::json_rules::sentence(&fault))
+        format!("its JSON has a fault: {}", tarflume_base::json_rules::sentence(&fault))
     })?;
     if let Some(field) = FIELDS.iter().find(|field| names.iter().any(|name| name == *field)) {
         return Err(format!(

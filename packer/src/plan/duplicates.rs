@@ -8,13 +8,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_base::check::Content;
+use tarflume_base::collide::{self, Clash, Keys};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{Result, files, name};
 
-use crate::check::Content;
-use crate::collide::{self, Clash, Keys};
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::rows::{self, CellFault, SourceKind, SourceReader};
 use crate::scan::Scan;
 use crate::scan::exclude_list::Listed;

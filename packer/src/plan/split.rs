@@ -8,16 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, ProblemKind, json_rules};
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::name;
 
 use super::duplicates::Decided;
-use crate::failure::Failure;
 use crate::filter::absent::beside;
-use crate::json_rules;
 use crate::label::FolderRule;
 use crate::part_bytes::json_of;
-use crate::problem::ProblemKind;
 use crate::scan::Scan;
 use crate::scan::list::{FoundAt, FoundSample, Spot};
 

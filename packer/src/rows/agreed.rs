@@ -1,10 +1,10 @@
 //! The types of the columns of a source that is one table in several files.
 
+use tarflume_base::Failure;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
 use super::url::{SourceKind, SourceUrl};
-use crate::failure::Failure;
 use crate::table::numbers::Numbers;
 use crate::table::survey::Survey;
 use crate::table::types::{Inferred, Kind};

@@ -4,14 +4,14 @@
 //! Without options, images get the extension of their first bytes, other bytes `NAME.bin`, arrays
 //! `NAME.raw`, and all other values are fields of the sample's JSON. Pure.
 
+use tarflume_base::Failure;
+use tarflume_base::array_note::ArrayNote;
+use tarflume_base::check::sniff;
 use tarflume_formats::Column as Described;
 use tarflume_formats::name;
 
 use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
-use crate::array_note::ArrayNote;
-use crate::check::sniff;
-use crate::failure::Failure;
 use crate::scan::row_notes::RowNotes;
 use tarflume_formats::IMAGE_EXTS;
 

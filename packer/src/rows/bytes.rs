@@ -8,12 +8,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, units};
 use tarflume_formats::files;
 use tarflume_formats::frames::large_window;
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
-use crate::units;
 
 /// Limit on what one thread decompresses at once, of a file of any size.
 pub(super) const WHOLE_MAX: u64 = 1 << 30;

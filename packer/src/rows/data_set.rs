@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{About, files, read_manifest};
-
-use crate::failure::Failure;
 
 /// A tar that is a source, and what the manifest beside it says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Failure, check_of};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::{Index, files, read_manifest};
-
-use crate::check::CheckLevel;
-use crate::failure::Failure;
-use crate::unplanned::check_of;
 
 /// The tars of the folder that was asked for last: their digests, by name.
 #[derive(Debug, Default)]

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
 use tarflume::internal::expand_braces;
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
 
 /// The endings of a kind's files in a folder; `None` if the source is the folder itself.
 pub(super) type Endings = Option<&'static [&'static str]>;

@@ -14,6 +14,8 @@ mod number;
 
 use std::path::Path;
 
+use tarflume_base::check::sniff;
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
@@ -26,9 +28,6 @@ use super::part_names::{part_name, renamed};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
 use super::{FoundArray, Listing, assign, numbers};
-use crate::check::sniff;
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart};
 
 /// Rows between two looks at a request to stop.

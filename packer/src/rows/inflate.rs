@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, Patient};
 use tarflume_formats::frames::large_window;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 
-use crate::failure::Failure;
 use crate::gzip::{GzipMembers, MemberDecoder, Members, ZstdFrames};
 
 /// The kind of a compressed source, in plans.

@@ -1,6 +1,7 @@
 //! `json=` of a table: the columns that the JSON of a row is made of. Pure.
 
-use crate::failure::Failure;
+use tarflume_base::Failure;
+
 use crate::table::survey::Survey;
 use crate::table::types::Kind;
 

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::array_note::ArrayNote;
 use tarflume_formats::Error;
 use tarflume_formats::foreign::litdata::{Index, Leaf, LeafKind};
 use tarflume_formats::shown::ShowPath;
@@ -14,8 +16,6 @@ use super::bytes::Store;
 use super::mds::{INDEX, read_index};
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
-use crate::array_note::ArrayNote;
-use crate::failure::Failure;
 
 /// The last bytes of a chunk that has its samples as an Arrow table. LitData writes such chunks if
 /// samples have only numbers, text and bytes; the offsets of the samples are then all equal.

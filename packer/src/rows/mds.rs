@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::array_note::ArrayNote;
 use tarflume_formats::Error;
 use tarflume_formats::foreign::mds::{Column as Stored, Encoding, Index, Shard};
 use tarflume_formats::shown::ShowPath;
@@ -14,8 +16,6 @@ use super::bytes::Store;
 use super::samples::{self, CellOptions, File, Reading, Table};
 use super::url::SourceUrl;
 use super::{Listing, numbers};
-use crate::array_note::ArrayNote;
-use crate::failure::Failure;
 
 /// The name of the index.
 pub(super) const INDEX: &str = "index.json";

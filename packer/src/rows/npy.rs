@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, ProblemKind, Stop};
 use tarflume_formats::Column;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::npy::{Dtype, Header, needed};
@@ -16,11 +17,8 @@ use super::bytes::Store;
 use super::part_names::{Twins, renamed, twins};
 use super::url::SourceUrl;
 use super::{Listing, assign, numbers};
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::scan::ScanCounter;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
-use crate::stop::Stop;
 
 /// The first bytes of an array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
@@ -14,7 +15,6 @@ use super::npy::{self, Array};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
 use super::zip::{Found, Place, Unfit, Zip};
-use crate::failure::Failure;
 use crate::scan::described::Columns;
 
 /// Lists the rows of the arrays of each npz.

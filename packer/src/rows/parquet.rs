@@ -15,6 +15,9 @@ mod walk;
 
 use std::path::Path;
 
+use tarflume_base::array_note::{self, ArrayNote};
+use tarflume_base::check::sniff;
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::Column;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::shown::ShowPath;
@@ -28,10 +31,6 @@ use self::values::{ListPlace, path_alone, value_at, values, without_bytes};
 use self::walk::{Found, Walk};
 use super::Listing;
 use super::url::SourceUrl;
-use crate::array_note::{self, ArrayNote};
-use crate::check::sniff;
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart};
 use crate::table::parquet::{JsonRow, JsonRows, ParquetFile, failure, guarded};
 

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
+use tarflume_base::packed_shard::is_compressed;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
@@ -16,8 +18,6 @@ use super::bytes::whole_limit;
 use super::decoded::DecodedTars;
 use super::inflate::{Codec, Forward, STREAM};
 use super::sidecar::{PartFacts, SHARD, SidecarParts};
-use crate::failure::Failure;
-use crate::packed_shard::is_compressed;
 use crate::source::stamp;
 
 /// Limit on open files.

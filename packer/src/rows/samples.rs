@@ -8,6 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::check::sniff::ENOUGH;
+use tarflume_base::json_rules::sentence;
+use tarflume_base::{Failure, ProblemKind, Stop};
 use tarflume_formats::foreign::mds::any_array;
 use tarflume_formats::foreign::samples::{Count, Layout};
 use tarflume_formats::json::{self, JsonRules, Value};
@@ -19,13 +22,8 @@ use super::assign::{Column, Role, Roles, key_of};
 use super::bytes::Store;
 use super::numbers;
 use super::reader::{CellFault, CellReader};
-use crate::check::sniff::ENOUGH;
-use crate::failure::Failure;
-use crate::json_rules::sentence;
-use crate::problem::ProblemKind;
 use crate::scan::ScanCounter;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
-use crate::stop::Stop;
 
 /// Limit on a value that becomes a field of JSON.
 const FIELD_MAX: u64 = 1 << 20;

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::packed_shard::FrameReader;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, Result, files, index_path, name};
 
 use super::decoded::DecodedTars;
-use crate::failure::Failure;
 use crate::index::proof;
-use crate::packed_shard::FrameReader;
 
 /// The kind of a source with a sidecar, in plans.
 pub(super) const SHARD: &str = "shard";

@@ -1,10 +1,10 @@
 //! The error for sources whose samples have different columns: they were meant to be columns of the same samples, or
 //! are two data sets.
 
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
 use super::url::{SourceKind, SourceUrl};
-use crate::failure::Failure;
 use crate::scan::described::Stacked;
 
 /// Returns the error for a column that the samples of one source have and those of another have not, with what gives

@@ -10,6 +10,7 @@ mod named_files;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
@@ -20,9 +21,7 @@ use super::agreed::{Joint, agreed};
 use super::json_columns::JsonColumns;
 use super::part_names::renamed;
 use super::url::{SourceKind, SourceUrl};
-use crate::failure::Failure;
 use crate::links::Links;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::described::Columns;
 use crate::table::json::{RowWriter, put_plain};

@@ -13,6 +13,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use tarflume_base::Failure;
+use tarflume_base::packed_shard::is_compressed;
 use tarflume_formats::{About, Reading, TarReader, files, index_path};
 
 use self::options::TarOptions;
@@ -22,8 +24,6 @@ use super::Listing;
 use super::inflate::{Codec, STREAM};
 use super::sidecar::{SHARD, open_sidecar};
 use super::url::SourceUrl;
-use crate::failure::Failure;
-use crate::packed_shard::is_compressed;
 
 /// Lists the samples of tars.
 ///
@@ -91,7 +91,7 @@ fn headers(
     path: &Path,
     options: TarOptions<'_>,
     sink: &mut Sink<'_, '_>,
-    (counter, stop): (&crate::scan::ScanCounter, &crate::stop::Stop),
+    (counter, stop): (&crate::scan::ScanCounter, &tarflume_base::Stop),
 ) -> Result<(), Failure> {
     let mut tar = TarReader::open(path, Reading::Headers)?.ignore_zeros(options.ignore_zeros);
     let mut grouping = Grouping::new(options);

@@ -1,6 +1,6 @@
 //! The words of the options of `tar:` sources, and the choice `KeyBy`.
 
-use crate::choice::Choice;
+use tarflume_base::Choice;
 
 /// The option that reads on behind end markers: yes or no.
 pub(crate) const IGNORE_ZEROS: &str = "ignore-zeros";

@@ -6,6 +6,9 @@
 
 use std::path::Path;
 
+use tarflume_base::array_note::{self, ArrayNote};
+use tarflume_base::check::sniff;
+use tarflume_base::{Failure, ProblemKind, units};
 use tarflume_formats::Error;
 use tarflume_formats::foreign::tfrecord::{FOOT, Feature, HEAD, Values, example, head, is_whole};
 use tarflume_formats::json::{JsonRules, Object, Value};
@@ -16,13 +19,8 @@ use super::Listing;
 use super::assign::{Column, ColumnKind, Role, Roles, key_of, with_arrays};
 use super::bytes::{Store, WHOLE_MAX};
 use super::url::SourceUrl;
-use crate::array_note::{self, ArrayNote};
-use crate::check::sniff;
-use crate::failure::Failure;
 use crate::json_float::single;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
-use crate::units;
 
 /// Records that decide what the features are.
 const SURVEYED: usize = 1000;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{data_set, find};
-use crate::failure::Failure;
+use tarflume_base::Failure;
 use tarflume_formats::About;
 use tarflume_formats::shown::ShowPath;
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, ProblemKind, units};
 use tarflume_formats::foreign::zip::{self, Directory, END64, End, LOCAL, Member, RECORD, TAIL};
 use tarflume_formats::{Error, name, panics};
 
@@ -12,11 +13,8 @@ use super::Listing;
 use super::bytes::{Store, whole_limit};
 use super::reader::{CellFault, CellReader};
 use super::url::SourceUrl;
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::rules::{Action, NameRules, Rule, is_of_file_manager};
-use crate::units;
 
 /// The folder of the forks that macOS puts beside each file.
 const FORKS: &[u8] = b"__MACOSX";

@@ -4,16 +4,15 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::check::{CheckLevel, Content, Fault, Found};
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::{Blame, Crc, IrregularJpeg, IrregularJpegs, TarReader, crc32c, name};
 
 use super::folders::Folders;
 use super::options::Checks;
-use crate::check::{CheckLevel, Content, Fault, Found};
-use crate::failure::Failure;
 use crate::links;
-use crate::problem::{Problem, ProblemKind};
 use crate::rows::{self, CellFault, SourceReader};
 use crate::source::{PlannedFile, ReadFault, UNKNOWN_TIME, part_path, shown_path};
 

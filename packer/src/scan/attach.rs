@@ -6,14 +6,13 @@
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use super::Scan;
 use super::list::{FoundAt, FoundPart, FoundSample, Run, SampleList, Spot};
 use super::options::ScanProblem;
-use crate::failure::Failure;
-use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path};
 
 /// Samples that are read at a time.

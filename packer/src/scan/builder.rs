@@ -7,6 +7,7 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Problem, ProblemKind, units};
 use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Column};
@@ -22,11 +23,8 @@ use super::row_notes::RowNotes;
 use super::rules::{Action, MAX_NAME, Rule, Verdict, shortened};
 use super::texts::Texts;
 use super::{Scan, refusal};
-use crate::failure::Failure;
 use crate::filter::absent::Absent;
-use crate::problem::{Problem, ProblemKind};
 use crate::source::{shown_path, stamp};
-use crate::units;
 
 /// Limit on the texts of a sample: they are in the plan.
 const TEXTS_MAX: u64 = 6 << 20;

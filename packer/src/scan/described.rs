@@ -1,9 +1,8 @@
 //! `Described`: the columns that the samples of several sources have, as each source states them. Pure.
 
+use tarflume_base::Failure;
+use tarflume_base::array_note::array_bytes;
 use tarflume_formats::{About, Column};
-
-use crate::array_note::array_bytes;
-use crate::failure::Failure;
 
 /// Whether all samples of a source have its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Parses `--exclude`: globs of paths, and `@FILE`, a list of keys.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use tarflume_base::Failure;
 use tarflume_formats::KeyList;
 
 use super::exclude_list::Listed;
-use crate::failure::Failure;
 
 /// Returns the word's file, if it names one.
 fn file(word: &str) -> Option<&str> {

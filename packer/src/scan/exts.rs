@@ -5,13 +5,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
+use tarflume_base::Failure;
 use tarflume_formats::name;
 use tarflume_formats::plan::PlannedExt;
 
 use tarflume_formats::IMAGE_EXTS;
 use tarflume_formats::IgnorePoison;
-
-use crate::failure::Failure;
 
 /// The map from source extensions to shard extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]

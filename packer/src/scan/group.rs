@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::Stat;
+use tarflume_base::check::{Content, sniff};
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::{Blame, name};
 
 use super::exts::ExtTable;
@@ -13,10 +15,7 @@ use super::options::{ScanOptions, ScanProblem};
 use super::refusal::{Refusal, misread, too_long};
 use super::rules::{Action, MAX_NAME, Rule, Verdict, is_of_file_manager, shortened};
 use super::tables::{FoundTable, is_table};
-use crate::check::{Content, sniff};
-use crate::failure::Failure;
 use crate::links::{self, Links};
-use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path, stamp};
 
 /// A folder under a root, as a path of its files and as a prefix of its samples' keys.

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use rayon::slice::ParallelSliceMut;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
 use rustix::io::Errno;
+use tarflume_base::check::sniff;
 use tarflume_formats::{Blame, files};
-
-use crate::check::sniff;
 
 /// Bytes requested per system call.
 const READ: usize = 256 * 1024;

@@ -14,6 +14,7 @@ mod place;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::shown::ShowPath;
 
 use self::file::each_line;
@@ -26,8 +27,6 @@ use super::exts::ExtTable;
 use super::group::Grouper;
 use super::options::ScanOptions;
 use super::subtree::PartScan;
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// Scans the files that `lists` name below `roots`.
 ///

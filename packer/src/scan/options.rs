@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use globset::GlobSet;
+use tarflume_base::Problem;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 
@@ -11,7 +12,6 @@ use super::exclude_list::Listed;
 use super::exts::{ExtMap, PartChoice, Require};
 use super::rules::{Action, NameRules, Rule};
 use crate::filter::Filter;
-use crate::problem::Problem;
 
 /// The parts that may be empty: an empty caption or label file can have a meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]

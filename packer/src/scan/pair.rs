@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::{Failure, Problem, ProblemKind, Stop, collide};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, name};
 
@@ -13,12 +14,8 @@ use super::exts::{ExtTable, Require};
 use super::list::{FoundAt, FoundPart, FoundSample, Run, SampleList, Spot};
 use super::options::{ScanOptions, ScanProblem};
 use super::{Scan, ScanCounter, scan};
-use crate::collide;
-use crate::failure::Failure;
 use crate::links::{self, Links};
-use crate::problem::{Problem, ProblemKind};
 use crate::source::{part_path, shown_path};
-use crate::stop::Stop;
 
 /// A folder under the source and the part that its files become.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Why files or folders are not part of a sample, as a message.
 
+use tarflume_base::ProblemKind;
 use tarflume_formats::name;
 
 use super::rules::{Action, MAX_NAME, Rule};
 use crate::links::{self, Links};
-use crate::problem::ProblemKind;
 
 /// Why some files are not a sample: the message and the file it is about.
 pub(super) struct Refusal {

@@ -1,8 +1,7 @@
 //! `RowNotes`: what the summary says about the columns of a source. Pure.
 
+use tarflume_base::units;
 use tarflume_formats::name;
-
-use crate::units;
 
 /// Limit on the lines about extensions.
 const MOST: usize = 32;

@@ -5,14 +5,13 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::{IMAGE_EXTS, name};
 
 use super::Scan;
 use super::attach::Attached;
 use super::exts::Require;
 use super::list::{FoundPart, FoundSample};
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
 
 /// Which parts are pictures.
 struct Pictures {

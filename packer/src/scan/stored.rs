@@ -11,9 +11,8 @@ pub(crate) mod read;
 pub(crate) mod write;
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::Problem;
 use tarflume_formats::plan::PlannedExt;
-
-use crate::problem::Problem;
 
 /// The first eight bytes of a file, and the last.
 const MAGIC: [u8; 8] = *b"\x89TFSCN\r\n";

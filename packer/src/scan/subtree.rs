@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, FailureKind, Stop};
 use tarflume_formats::About;
 use tarflume_formats::plan::PlannedExt;
 
@@ -22,8 +23,6 @@ use super::options::{ScanOptions, ScanProblem};
 use super::tables::FoundTable;
 use super::texts::Texts;
 use super::walk::{FolderId, Found, ScanCounter, Task, Unread, Walk, tasks};
-use crate::failure::{Failure, FailureKind};
-use crate::stop::Stop;
 
 /// Folders for each machine, at least, before they are dealt whole.
 const FOLDERS: usize = 32;

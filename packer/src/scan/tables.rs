@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::{Blame, files};
 
 use super::options::ScanOptions;
-use crate::failure::Failure;
 use crate::table;
 
 /// The names of tables of metadata in image folders.

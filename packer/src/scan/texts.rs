@@ -8,9 +8,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::{Result, files};
-
-use crate::failure::Failure;
 
 /// Bytes that are held in memory before they are written.
 const HELD: usize = 16 << 20;

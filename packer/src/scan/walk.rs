@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::{Blame, files};
 
 use super::group::{FolderName, Grouped, Grouper};
@@ -15,8 +16,6 @@ use super::options::ScanProblem;
 use super::refusal::Refusal;
 use super::rules::{Action, Rule, is_of_file_manager};
 use super::tables::FoundTable;
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// Number of names per task.
 const TASK: usize = 4096;

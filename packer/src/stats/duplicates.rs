@@ -3,13 +3,12 @@
 //! A sample without picture is compared by its first part. Samples are divided by hash into passes, so memory is
 //! bounded: 16 bytes for each of at most 16 million samples at once.
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::{Part, Sample};
 
 use super::finding::Count;
 use super::picture_kind::{is_mask, is_picture};
-use crate::failure::Failure;
 use crate::listing::Listing;
-use crate::stop::Stop;
 
 /// Samples that are held at once.
 const HELD: u64 = 16 << 20;

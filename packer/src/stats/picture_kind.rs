@@ -1,11 +1,11 @@
 //! `PictureKind`: format, coding and colors of a picture, from its first bytes.
 
+use tarflume_base::Failure;
+use tarflume_base::check::Content;
 use tarflume_formats::index::Part;
 use tarflume_jpeg::Header;
 
 use super::shard_parts::ShardParts;
-use crate::check::Content;
-use crate::failure::Failure;
 use tarflume_formats::IMAGE_EXTS;
 
 /// Bytes that are read first, and then if the header is longer: APP segments can precede it.

@@ -1,10 +1,9 @@
 //! `ShardParts`: the bytes of parts of one shard, or their beginnings. Opens the tar once.
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::index::Part;
 use tarflume_formats::{Error, ErrorKind, crc32c, name};
 
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::listing::Shard;
 use crate::shard_bytes::ShardBytes;
 

@@ -6,13 +6,13 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
 use super::header::{CHOICES, COMPARED, Header, looks_like_data};
 use super::quotes::Quotes;
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, Row, TableOptions, TableReader, bad_row};
-use crate::failure::Failure;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::json_rules::REMEDY;
 use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, unescaped};
 
 use super::stream::{self, Budget, Origin, Text};
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, TableReader, bad_row};
-use crate::failure::Failure;
-use crate::json_rules::REMEDY;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 256 << 10;

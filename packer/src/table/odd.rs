@@ -1,8 +1,7 @@
 //! `OddWords`: the words that make a column of numbers one of texts. Pure.
 
+use tarflume_base::units;
 use tarflume_formats::name;
-
-use crate::units;
 
 /// Rows that a message names.
 const NAMED: usize = 3;

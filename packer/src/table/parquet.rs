@@ -16,6 +16,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_schema::DataType;
+use tarflume_base::Failure;
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::shown::ShowPath;
 
@@ -23,7 +24,6 @@ pub(crate) use self::file::{Pages, ParquetFile, failure, guarded};
 pub(crate) use self::json::{JsonRow, JsonRows};
 pub(crate) use self::texts::Texts;
 use super::{Cell, MAX_COLUMNS, MAX_ROW, Row, Span, TableReader, bad_row};
-use crate::failure::Failure;
 
 /// The rows of a Parquet file.
 pub(super) struct ParquetTable {

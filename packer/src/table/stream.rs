@@ -6,13 +6,13 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::large_window;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
 
 use super::MAX_ROW;
-use crate::failure::Failure;
 use crate::gzip::GzipMembers;
 
 /// The longest window of a zstd frame, as a power of two: 128 MiB.

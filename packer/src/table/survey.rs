@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
 
@@ -10,8 +11,6 @@ use super::numbers::Numbers;
 use super::recorded::{Recorded, misfit, misfits};
 use super::types::{Inferred, Kind, Types};
 use super::{Row, TableOptions, bad_row, open};
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// Rows between two looks at a request to stop.
 const ROWS: u64 = 8192;

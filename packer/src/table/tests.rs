@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use tarflume_base::Stop;
 use tarflume_formats::json::JsonRules;
 
 use super::json::RowWriter;
 use super::survey::Survey;
 use super::types::{Conflict, Inferred, Kind, Types, described};
 use super::*;
-use crate::stop::Stop;
 
 /// Writes a table to a temporary folder.
 fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {

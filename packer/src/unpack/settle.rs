@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::failure::Failure;
+use tarflume_base::Failure;
 
 /// Syncs what is written below one folder.
 #[derive(Debug)]

@@ -10,10 +10,9 @@ use rustix::fs::{
     statat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
+use tarflume_base::Failure;
+use tarflume_base::collide::fold;
 use tarflume_formats::name;
-
-use crate::collide::fold;
-use crate::failure::Failure;
 
 /// Flags for opening a folder: must be one, not through a link.
 pub(super) const FOLDER: OFlags =

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, flock, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
+use tarflume_base::Failure;
+use tarflume_base::collide::fold;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::{create_folders, sync_folder, write_whole};
@@ -19,8 +21,6 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, IgnorePoison};
 
 use super::tree::{FOLDER, NEW_FILE};
-use crate::collide::fold;
-use crate::failure::Failure;
 
 /// Its name.
 const NAME: &str = ".pack-unpack";

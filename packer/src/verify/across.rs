@@ -5,15 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use tarflume_base::check::Content;
+use tarflume_base::collide::{self, Clash, Keys, Pair};
+use tarflume_base::{Problem, ProblemKind, Problems, units};
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Index, Result, name};
 
 use super::kinds;
 use super::options::{Level, Options};
-use crate::check::Content;
-use crate::collide::{self, Clash, Keys, Pair};
-use crate::problem::{Problem, ProblemKind, Problems};
-use crate::units;
 use tarflume_formats::IMAGE_EXTS;
 
 /// The word for any image in `--require`.

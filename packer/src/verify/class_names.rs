@@ -6,12 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tarflume_base::{Problem, ProblemKind, units};
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::tar::Member;
 use tarflume_formats::{ClassTable, name};
-
-use crate::problem::{Problem, ProblemKind};
-use crate::units;
 
 /// The part with the class.
 const EXT: &[u8] = b"json";

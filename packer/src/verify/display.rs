@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use tarflume_base::units;
+
 use super::{Level, Report};
 use crate::irregular::irregular_note;
-use crate::units;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Error, ErrorKind, Result, name};
-
-use crate::problem::{Problem, ProblemKind};
 
 /// What to do about changed bytes.
 pub(super) const RESTORE: &str = "restore the shard from a copy, or pack its samples again";

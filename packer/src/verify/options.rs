@@ -1,15 +1,14 @@
 //! The options of a verification; data only.
 
 use serde::Serialize;
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Choice, Stop};
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
 
 use super::profile::Profile;
-use crate::check::CheckLevel;
-use crate::choice::Choice;
 use crate::class_field::ClassField;
 use crate::schema::PartSchema;
-use crate::stop::Stop;
 
 /// The thoroughness of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -10,6 +10,8 @@ mod undecoded;
 
 use std::path::Path;
 
+use tarflume_base::check::Content;
+use tarflume_base::{Problem, ProblemKind, Problems, Stop, packed_shard};
 use tarflume_formats::index::TarFacts;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::tar::{BLOCK, Member, MemberKind};
@@ -26,13 +28,9 @@ use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault};
 use super::values::StoredValues;
-use crate::check::Content;
 use crate::class_field::{ClassCounts, ClassField};
 use crate::index::rows::{Rows, part_of};
-use crate::packed_shard;
-use crate::problem::{Problem, ProblemKind, Problems};
 use crate::schema::PartSchema;
-use crate::stop::Stop;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.
 pub(crate) const WHOLE: u64 = 256 * 1024 * 1024;

@@ -1,11 +1,10 @@
 //! Compares the entry points in a sidecar with their JPEGs, and reads the Huffman codes of JPEGs,
 //! some dozens at a time.
 
+use tarflume_base::check::{Fault, LARGE, ReadJpeg, Tray};
+use tarflume_base::{Problem, ProblemKind, Problems};
 use tarflume_formats::{Index, IrregularJpeg, IrregularJpegs, Result, name};
 use tarflume_jpeg::{EntryPoints, Excerpt, Header, ScanJob, strips_fit};
-
-use crate::check::{Fault, LARGE, ReadJpeg, Tray};
-use crate::problem::{Problem, ProblemKind, Problems};
 
 /// A fault of a JPEG or of its entry points.
 #[derive(Debug)]

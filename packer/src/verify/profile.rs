@@ -11,13 +11,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 
+use tarflume_base::{Choice, Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, Reading, Result, TarReader, files, name};
 
 use super::kinds;
-use crate::choice::Choice;
-use crate::problem::{Problem, ProblemKind, Problems};
-use crate::stop::Stop;
 use rows::Row;
 
 pub use reader::Profile;
@@ -197,7 +195,10 @@ impl Walk<'_> {
                 let more = match count {
                     1 => String::new(),
                     count => {
-                        format!(", the first of {}", crate::units::counted(*count, "file", "files"))
+                        format!(
+                            ", the first of {}",
+                            tarflume_base::units::counted(*count, "file", "files")
+                        )
                     }
                 };
                 let text = format!(

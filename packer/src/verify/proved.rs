@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Problem, ProblemKind, Problems};
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
@@ -10,7 +11,6 @@ use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
 use super::kinds;
 use super::pass::LongParts;
 use crate::class_field::ClassCounts;
-use crate::problem::{Problem, ProblemKind, Problems};
 
 /// The result for a shard.
 #[derive(Debug)]

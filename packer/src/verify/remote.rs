@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{index_path, read_manifest};
@@ -13,11 +14,7 @@ use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target};
 use super::shard;
-use crate::failure::Failure;
-use crate::json_rules;
-use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
-use crate::unplanned::check_of;
 
 /// Finds the shards of the data set at `url`.
 ///

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Exit, Failure, Problem, ProblemKind, check_of, json_rules, packed_shard};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::folder_of;
@@ -13,15 +15,8 @@ use tarflume_formats::{About, files, read_manifest};
 
 use super::kinds;
 use super::options::Options;
-use crate::check::CheckLevel;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::index::{Indexed, folder, is_folder};
-use crate::json_rules;
-use crate::packed_shard;
-use crate::problem::{Problem, ProblemKind};
 use crate::remote_folder::RemoteFolder;
-use crate::unplanned::check_of;
 use crate::workdir::staging::Staging;
 use crate::workdir::state::shards_of_append;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tarflume_base::{Problem, ProblemKind, Problems, packed_shard};
 use tarflume_formats::lfs::Pointer;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{
@@ -17,8 +18,6 @@ use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
 use crate::class_field::ClassCounts;
 use crate::index::proof;
-use crate::packed_shard;
-use crate::problem::{Problem, ProblemKind, Problems};
 
 /// Verifies one shard.
 ///

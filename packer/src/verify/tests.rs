@@ -3,15 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use tarflume_base::{Choice, Exit, Stop};
 use tarflume_fixtures::{FalseClaim, SplitMix64, TarBytes, good_shard};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::{Reading, index_path};
 
 use super::*;
-use crate::choice::Choice;
-use crate::exit::Exit;
 use crate::index;
-use crate::stop::Stop;
 
 /// Bytes of one sample in the shards made here: two headers, one block of data each.
 const SAMPLE: usize = 2048;
@@ -44,7 +42,7 @@ fn index(dir: &Path) {
         allow_missing_end: true,
         splits: false,
         ignore_zeros: false,
-        columns: crate::columns::Columns::default(),
+        columns: tarflume_base::Columns::default(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

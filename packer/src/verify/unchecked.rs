@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Choice;
+
 use super::Report;
 use super::options::Options;
-use crate::choice::Choice;
 
 /// Returns a sentence for each schema whose part no sample has.
 pub(super) fn schemas(report: &Report, options: &Options) -> Vec<String> {

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::Columns;
 use tarflume_formats::index::Value;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Index, Result};
-
-use crate::columns::Columns;
 
 /// The typed columns of a sidecar.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use tarflume_base::Failure;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::{ClassTable, name};
@@ -9,7 +10,6 @@ use tarflume_formats::{ClassTable, name};
 use super::picture::{Thumbnail, exchanges_sides, mask, thumbnail};
 use super::rle;
 use super::shapes::{BoxForm, Drawn, Shape, shapes};
-use crate::failure::Failure;
 use crate::listing::Shard;
 use crate::stats::{CLASS_PART, ClassSource, Looked, ShardParts, is_mask, is_picture, look};
 

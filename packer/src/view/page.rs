@@ -5,14 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tarflume_base::{Failure, Stop};
 
 use super::card::{Card, CardOptions, card};
 use super::shapes::BoxForm;
-use crate::failure::Failure;
 use crate::listing::Listing;
 use crate::ordinals::Ordinals;
 use crate::stats::{Measured, Stats, table_of};
-use crate::stop::Stop;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");

@@ -10,12 +10,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::publish::{Published, TempFile, create_folders, remove_if_exists};
 
 use super::claims::Claims;
 use super::staging::Staging;
-use crate::failure::Failure;
 
 /// The claims in the working folder of one output folder.
 #[derive(Debug)]

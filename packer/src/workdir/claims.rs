@@ -8,8 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::failure::Failure;
+use tarflume_base::Failure;
 
 /// The place of the claims of a plan: a folder that all machines share, or an object store.
 pub(crate) trait Claims: fmt::Debug + Send + Sync {

@@ -7,14 +7,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Choice, Failure, Problem};
 use tarflume_formats::files::{self, Patient, patiently};
 use tarflume_formats::publish::{Published, TempFile, create_folders, folder_of, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, has_bytes};
-
-use crate::choice::Choice;
-use crate::failure::Failure;
-use crate::problem::Problem;
 
 /// Bytes copied at a time.
 const PIECE: usize = 256 * 1024;

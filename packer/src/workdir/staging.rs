@@ -21,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tarflume_base::Failure;
 use tarflume_formats::manifest::{self, hex_digest};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{
@@ -30,8 +31,6 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Error, ErrorKind, Index, Plan, Result, ShardRecord, files, has_bytes, index_path,
 };
-
-use crate::failure::Failure;
 
 pub(crate) use lock::Lock;
 use lock::LockAttempt;

@@ -4,14 +4,14 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::check::Content;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Index, Manifest, Plan, ShardRecord, files, index_path, read_manifest};
 
 use super::staging::Staging;
-use crate::check::Content;
-use crate::failure::Failure;
 
 /// Limit on the numbers of unfinished shards in a failure's message.
 const NAMED: usize = 10;

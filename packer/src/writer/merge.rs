@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::compress::{COMPRESSED, PLAIN};
+use tarflume_base::{Columns, Failure, Problems, Unplanned};
 use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
@@ -14,13 +16,8 @@ use tarflume_formats::{
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
 use crate::build::options::check_prefix;
-use crate::columns::Columns;
-use crate::compress::{COMPRESSED, PLAIN};
-use crate::failure::Failure;
 use crate::index::shard::ext_counts;
 use crate::plan::naming::shard_name;
-use crate::problem::Problems;
-use crate::unplanned::Unplanned;
 use crate::verify::across::{Shards, clashes};
 use crate::workdir::staging::Staging;
 use crate::workdir::state::published;

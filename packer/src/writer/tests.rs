@@ -5,14 +5,13 @@ mod odd_inputs;
 
 use std::fs;
 
+use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
 
 use tarflume_formats::Durability;
 
 use super::*;
-use crate::exit::Exit;
 use crate::scan::rules::NameRules;
-use crate::stop::Stop;
 use crate::verify::{self, Level};
 
 fn small() -> Options {
@@ -184,7 +183,7 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
 #[test]
 fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    let columns = crate::columns::Columns::parse("class:u8,cap=txt:str").unwrap();
+    let columns = tarflume_base::Columns::parse("class:u8,cap=txt:str").unwrap();
     let options = Options { columns, ..small() };
     let [one, two, both] = ["one", "two", "both"].map(|name| dir.path().join(name));
     for (folder, first) in [(&one, 0), (&two, 5)] {

@@ -1,6 +1,6 @@
 //! `Census`: how many special tokens the texts of documents contain.
 
-use tarflume_packer::units;
+use tarflume_base::units;
 
 use super::options::Input;
 use super::report::Report;

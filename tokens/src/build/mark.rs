@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
 use tarflume_formats::publish::{create_folders, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files};
-use tarflume_packer::Failure;
 use tarflume_packer::workdir::{Staging, published};
 
 use super::options::Request;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;

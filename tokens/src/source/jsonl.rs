@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
-use tarflume_packer::Failure;
 
 use super::documents::{Documents, Next};
 use super::lines::{Advance, Lines};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::units;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::units;
 
 /// Limit on the extensions that a notice names.
 const NAMED: usize = 6;

@@ -3,8 +3,8 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Failure;
 
 use super::documents::{Documents, LONGEST, Next};
 use super::lines::{Advance, Lines};

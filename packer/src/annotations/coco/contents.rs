@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column, name};
 
-use crate::failure::Failure;
 use crate::sorter::Sorter;
 use crate::table::recorded::{Recorded, misfits};
 use crate::table::types::{Inferred, Kind, described};

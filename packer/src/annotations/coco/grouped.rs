@@ -1,10 +1,10 @@
 //! `CocoRows`: images with their annotations as the JSON of samples.
 
 use serde_json::{Map, Value};
+use tarflume_base::Failure;
 use tarflume_formats::varint;
 
 use super::contents::{Gathered, List};
-use crate::failure::Failure;
 use crate::join::{JoinRow, JoinRows, Place};
 use crate::sorter::Sorted;
 use crate::table::json::put_value;

@@ -7,15 +7,13 @@ use std::path::Path;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use tarflume_base::{Failure, Stop, collide};
 use tarflume_formats::varint;
 
 use super::contents::{Gathered, MAX_CATEGORIES, count};
 use super::digits::Digits;
 use super::unique::{Unique, repeated};
-use crate::collide;
-use crate::failure::Failure;
 use crate::sorter::Sorter;
-use crate::stop::Stop;
 use crate::table::json::put_value;
 use crate::table::stream::{self, Budget};
 

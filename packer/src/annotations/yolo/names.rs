@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
 use crate::annotations::files::text;
-use crate::failure::Failure;
 
 /// Limit on the number of classes.
 const MAX_CLASSES: usize = 1 << 20;

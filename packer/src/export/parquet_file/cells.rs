@@ -4,6 +4,7 @@ use std::path::Path;
 
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::writer::SerializedColumnWriter;
+use tarflume_base::Failure;
 use tarflume_formats::ErrorKind;
 use tarflume_formats::json::Value;
 
@@ -14,7 +15,6 @@ use crate::export::fields::{Fields, Item, Kind, float_of, integer_of, text_of};
 use crate::export::job::Job;
 use crate::export::row::{Row, Rows};
 use crate::export::spans::Span;
-use crate::failure::Failure;
 
 /// Bytes, and cells, of a batch.
 const BATCH: usize = 1 << 20;

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use parquet::errors::ParquetError;
-
-use crate::failure::Failure;
+use tarflume_base::Failure;
 
 /// Converts an error of the writer, whose cause is an error of the operating system or of the data.
 pub(super) fn failed(error: ParquetError, path: &Path) -> Failure {

@@ -9,8 +9,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use serde_json::{Map, Value, json};
+use tarflume_base::{Failure, array_note};
 
-use crate::array_note;
 use crate::export::columns::KEY;
 use crate::export::csv::{HEAD, size_column};
 use crate::export::encoding::Encoding;
@@ -18,7 +18,6 @@ use crate::export::fields::{Fields, Item, Kind};
 use crate::export::folder::is_image;
 use crate::export::job::Job;
 use crate::export::options::Format;
-use crate::failure::Failure;
 
 /// The first image of a sample in the features of `datasets`.
 const IMAGE: &str = "image";

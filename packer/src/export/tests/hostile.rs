@@ -108,7 +108,7 @@ fn an_interrupted_export_leaves_nothing() {
         let options = ExportOptions::new(format);
         options.stop.request();
         let failure = set.export(&options).unwrap_err();
-        assert_eq!(failure.exit(), crate::Exit::Interrupted);
+        assert_eq!(failure.exit(), tarflume_base::Exit::Interrupted);
         assert!(set.refused(&options).contains("interrupted"));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use tarflume_base::Problems;
 use tarflume_formats::name;
 use tarflume_formats::tar::Member;
 
 use super::problem;
 use crate::foreign_index::shard::ReadShard;
-use crate::problem::Problems;
 
 const FORMAT: &str = "dali";
 /// Bytes of the headers that precede a member with a GNU long name or a pax header, in the usual case.

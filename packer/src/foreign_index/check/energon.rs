@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::{Problem, Problems};
 use tarflume_formats::manifest::ShardEntry;
 
 use super::{problem, shown_key};
 use crate::foreign_index::energon;
 use crate::foreign_index::shard::ReadShard;
-use crate::problem::{Problem, Problems};
 
 const FORMAT: &str = "energon";
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tarflume_base::Problems;
 
 use super::problem;
 use crate::foreign_index::python_json;
 use crate::foreign_index::shard::ReadShard;
-use crate::problem::Problems;
 
 const FORMAT: &str = "hfutils";
 

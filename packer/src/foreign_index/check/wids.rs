@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::Problem;
 use tarflume_formats::manifest::ShardEntry;
 
 use super::problem;
-use crate::problem::Problem;
 
 const FORMAT: &str = "wids";
 

@@ -13,6 +13,7 @@ use hdf5_reader::{
     Dataset, Datatype, H5Type, Hdf5File, SliceInfo, SliceInfoElem, StringPadding, StringSize,
     VarLenKind,
 };
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::bytes::whole_limit;
@@ -20,7 +21,6 @@ use super::file::{failure, guarded, most_values};
 use super::filters;
 use super::link::instead;
 use super::number::{NumberType, Unread};
-use crate::failure::Failure;
 
 /// Bytes of rows that are read at a time from a data set without chunks.
 const WINDOW: u64 = 1 << 20;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use hdf5_reader::Hdf5File;
+use tarflume_base::Failure;
 
 use super::file::{failure, guarded};
-use crate::failure::Failure;
 use crate::rows::url::SourceUrl;
 
 /// A data set that is packed, under this name.

@@ -12,12 +12,12 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 use hdf5_reader::{
     ExternalLinkResolver, FilterRegistry, Hdf5File, OpenOptions, RangeRequestStorage,
 };
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, panics};
 
 use super::super::bytes::{WHOLE_MAX, whole_limit};
 use super::super::reader::CellFault;
-use crate::failure::Failure;
 
 /// Limit on the description of one object.
 const MAX_HEADER: usize = 16 << 20;

@@ -5,11 +5,11 @@ use std::path::Path;
 use hdf5_reader::messages::HdfMessage;
 use hdf5_reader::messages::filter_pipeline::FilterDescription;
 use hdf5_reader::{Dataset, Hdf5File};
+use tarflume_base::Failure;
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{LZF, failure, guarded};
-use crate::failure::Failure;
 
 /// The filters that are read: deflate, shuffle, Fletcher-32, szip, n-bit, scale-offset, and h5py's LZF.
 const READ: [u16; 7] = [1, 2, 3, 4, 5, 6, LZF];

@@ -5,6 +5,7 @@
 
 use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{ClassTable, Column};
 
@@ -14,7 +15,6 @@ use super::super::part_names::part_name;
 use super::super::url::SourceUrl;
 use super::part_column::{ExtRule, PartColumn, changed_names};
 use super::walk::{Element, is_bytes};
-use crate::failure::Failure;
 use crate::table::parquet::ParquetFile;
 
 /// The columns that are read.

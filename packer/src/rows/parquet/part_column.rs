@@ -1,12 +1,12 @@
 //! `PartColumn`: a column of a Parquet file whose values are parts, and the names of those parts.
 
+use tarflume_base::Failure;
+use tarflume_base::array_note::ArrayNote;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::part_names::{Twins, part_name, renamed, twins};
 use super::super::url::SourceUrl;
 use super::walk::Element;
-use crate::array_note::ArrayNote;
-use crate::failure::Failure;
 use crate::table::parquet::ParquetFile;
 
 /// The rule for the extension of a part.

@@ -7,13 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
+use tarflume_base::Failure;
 use tarflume_formats::Column;
 use tarflume_formats::json::Value;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::assign::pointer;
 use super::super::url::SourceUrl;
-use crate::failure::Failure;
 use crate::table::parquet::ParquetFile;
 
 /// The value that stands for null.

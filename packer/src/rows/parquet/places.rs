@@ -11,12 +11,12 @@ use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::serialized_reader::SerializedPageReader;
+use tarflume_base::Failure;
 use tarflume_formats::Mapped;
 use tarflume_formats::shown::ShowPath;
 
 use super::super::FoundArray;
 use super::walk::Element;
-use crate::failure::Failure;
 use crate::table::parquet::{ParquetFile, failure, guarded};
 
 struct Owner(Arc<Mapped>);

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::check::sniff;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 
 use super::cells;
 use super::walk::Walk;
-use crate::check::sniff;
-use crate::failure::Failure;
 use crate::scan::builder::RowPart;
 use crate::table::parquet::ParquetFile;
 

@@ -6,12 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat, statat};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, name};
 
-use crate::failure::Failure;
 use crate::links::{self, Links};
-use crate::problem::ProblemKind;
 use crate::source::{part_path, stamp};
 use crate::table::Row;
 

@@ -1,8 +1,8 @@
 //! `TarOptions`: how the members of a tar are read and grouped.
 
+use tarflume_base::Failure;
 use tarflume_formats::name;
 
-use crate::failure::Failure;
 use crate::rows::tar_words::{IGNORE_ZEROS, KEY_BY, KeyBy};
 use crate::rows::url::SourceUrl;
 use crate::scan::options::ScanOptions;

@@ -1,10 +1,10 @@
 //! `Grouping`: members of a tar -> samples. Members with one key that follow each other are one sample.
 
+use tarflume_base::ProblemKind;
 use tarflume_formats::name;
 use tarflume_formats::tar::{Member, MemberKind};
 
 use super::options::{NameSplit, TarOptions};
-use crate::problem::ProblemKind;
 
 /// Members between two looks at the stop.
 pub(super) const SOME: u64 = 4096;

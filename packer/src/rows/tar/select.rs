@@ -8,20 +8,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_base::packed_shard::FrameReader;
+use tarflume_base::{Failure, ProblemKind, json_rules, units};
 use tarflume_formats::json::{Value as Json, parse};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, Index, files, name};
 
 use super::sample::{TarPart, TarSample};
-use crate::failure::Failure;
 use crate::filter::absent::{Lack, lacks};
 use crate::filter::{Facts, Filter};
-use crate::json_rules;
-use crate::packed_shard::FrameReader;
-use crate::problem::ProblemKind;
 use crate::scan::builder::{RowName, RowPart, ScanBuilder};
 use crate::scan::options::ScanOptions;
-use crate::units;
 
 /// Samples that are evaluated together.
 const BATCH: usize = 1024;

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::{Index, name, probe};
 
 use super::sample::{SOME, TarSample};
 use super::select::Sink;
-use crate::failure::Failure;
 use crate::scan::ScanCounter;
-use crate::stop::Stop;
 
 /// Lists the samples of a tar by its sidecar.
 ///

@@ -5,16 +5,15 @@
 
 use std::path::Path;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 use tarflume_formats::{Error, name};
 
 use super::options::TarOptions;
 use super::sample::{Grouping, SOME, TarSample};
 use super::select::{JSON_MAX, Selected, StreamSamples, select};
-use crate::failure::Failure;
 use crate::filter::Filter;
 use crate::rows::inflate::{Codec, Forward};
-use crate::stop::Stop;
 
 /// Lists the samples of a compressed tar.
 ///

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use tarflume_base::Exit;
+
 use super::*;
-use crate::exit::Exit;
 use crate::links::Links;
 
 #[test]

@@ -3,13 +3,13 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 
 use super::inventory::{self, Inventory};
 use super::line::{self, ListedFile, exact_time, known, number};
-use crate::failure::Failure;
 use crate::table::quotes::Quotes;
 use crate::table::stream;
 use crate::table::{self, Row, TableOptions};

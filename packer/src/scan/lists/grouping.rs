@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tarflume_base::Failure;
+
 use super::super::group::{FolderName, Grouper};
 use super::super::listing::Listing;
 use super::super::walk::Found;
 use super::order::SortedFile;
-use crate::failure::Failure;
 
 /// Files that are grouped at a time, unless a sample has more.
 const MANY: usize = 4096;

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode;
 use serde::Deserialize;
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use rayon::slice::ParallelSliceMut;
+use tarflume_base::Failure;
 use tarflume_formats::files;
 
 use super::super::listing::Known;
 use super::super::options::ScanOptions;
-use crate::failure::Failure;
 
 /// Bytes that are held before a run is written.
 const HELD: usize = 192 << 20;

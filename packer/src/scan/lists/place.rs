@@ -3,9 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::name;
-
-use crate::failure::Failure;
 
 /// The source folders, for the paths of one list.
 pub(super) struct Places {

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use tarflume_base::Failure;
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::varint::{take, take_bytes};
 use tarflume_formats::{About, Error, ErrorKind, Mapped, crc32c};
 
 use super::{Foot, MAGIC, SCHEMA, StoredProblem, TRAILER};
-use crate::failure::Failure;
 use crate::scan::layout::{EmptyFolder, Layout};
 use crate::scan::list::{Run, SampleList, StoredRun};
 use crate::scan::options::ScanProblem;

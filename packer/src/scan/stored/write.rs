@@ -3,12 +3,12 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::publish::{TempFile, folder_of};
 use tarflume_formats::varint::{put, put_bytes};
 use tarflume_formats::{Crc, crc32c};
 
 use super::{Foot, MAGIC, SCHEMA, StoredProblem};
-use crate::failure::Failure;
 use crate::scan::list::Run;
 use crate::scan::options::ScanProblem;
 use crate::scan::subtree::{PartScan, Subtree};

@@ -16,11 +16,11 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::SchemaDescriptor;
+use tarflume_base::Failure;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Blame, files, panics};
 
 use super::encrypted;
-use crate::failure::Failure;
 
 /// Limit on a footer.
 const MAX_FOOTER: u64 = 256 << 20;

@@ -18,11 +18,11 @@ use arrow_schema::{DataType, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
+use tarflume_base::Failure;
 use tarflume_formats::json::{JsonRules, Object, Value};
 use tarflume_formats::shown::ShowPath;
 
 use super::file::{ParquetFile, failure, guarded};
-use crate::failure::Failure;
 use crate::json_float::{NotFinite, double, single};
 
 /// Rows that are decoded at a time.

@@ -8,8 +8,8 @@ use arrow_array::{
     StringArray, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
+use tarflume_base::Stop;
 
-use crate::stop::Stop;
 use crate::table::json::RowWriter;
 use crate::table::survey::Survey;
 use crate::table::types::described;

@@ -5,12 +5,12 @@ use std::path::Path;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
+use tarflume_base::Failure;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
 
 use super::file::ParquetFile;
 use super::json::JsonRows;
-use crate::failure::Failure;
 use crate::table::bad_row;
 
 /// Names of other columns in an error.

@@ -1,12 +1,12 @@
 //! Compares a part's bytes with what the sidecar states about them: checksum, entry points, strips, typed columns.
 
+use tarflume_base::ProblemKind;
+use tarflume_base::check::is_jpeg;
 use tarflume_formats::Result;
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
 
 use super::{Pass, WHOLE};
-use crate::check::is_jpeg;
-use crate::problem::ProblemKind;
 use crate::verify::cursor::Listed;
 use crate::verify::kinds;
 use crate::verify::points::{PointFault, misfit, wrong_strips};

@@ -1,12 +1,12 @@
 //! Looks inside a part: decodes it, compares it with schemas and with the names of classes, counts its class.
 
+use tarflume_base::ProblemKind;
+use tarflume_base::check::Content;
 use tarflume_formats::Result;
 use tarflume_formats::tar::Member;
 
 use super::Pass;
 use super::undecoded::Picture;
-use crate::check::Content;
-use crate::problem::ProblemKind;
 use crate::schema::SchemaFault;
 use crate::verify::points::PointFault;
 

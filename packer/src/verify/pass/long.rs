@@ -1,9 +1,8 @@
 //! `LongParts`: parts that are too long to be looked into; only their checksums are compared.
 
+use tarflume_base::units;
 use tarflume_formats::name;
 use tarflume_formats::tar::Member;
-
-use crate::units;
 
 /// Parts of a shard that were not looked into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
+use tarflume_base::check::{CheckLevel, Content, Fault, Found};
+use tarflume_base::{Problem, units};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
 use tarflume_formats::tar::Member;
-
-use crate::check::{CheckLevel, Content, Fault, Found};
-use crate::problem::Problem;
-use crate::units;
 
 /// Their number, and the first one.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The readers whose behavior is known.
 
-use crate::choice::Choice;
+use tarflume_base::Choice;
 
 /// A reader of shards whose behavior is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,11 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tarflume_base::Failure;
 use tarflume_formats::Blame;
 use tarflume_formats::files::patiently;
 use tarflume_formats::publish::{is_temporary, remove_if_exists, sync_folder};
-
-use crate::failure::Failure;
 
 /// Returns the entries of `folder`; none if there is no such folder.
 pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Failure> {

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::{Errno, retry_on_intr};
+use tarflume_base::Failure;
 use tarflume_formats::files::patiently;
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
 
 /// Held while a command may replace the plan or publish.
 #[derive(Debug)]

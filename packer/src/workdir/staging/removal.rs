@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::manifest::hex_digest;
 use tarflume_formats::publish::{remove_if_exists, sync_folder};
@@ -12,7 +13,6 @@ use tarflume_formats::{ErrorKind, Manifest, ShardRecord, has_bytes, index_path};
 
 use super::lock::{Lock, LockAttempt};
 use super::{LOCK, Staging, leftovers};
-use crate::failure::Failure;
 
 impl Staging {
     /// Removes the files of an earlier attempt, but not the plan that is being written, nor the

@@ -3,9 +3,9 @@
 use std::fmt;
 
 /// The ending of the names of shards.
-pub(crate) const PLAIN: &str = ".tar";
+pub const PLAIN: &str = ".tar";
 /// The ending of the names of compressed shards.
-pub(crate) const COMPRESSED: &str = ".tar.zst";
+pub const COMPRESSED: &str = ".tar.zst";
 /// The usual level: the one of the program zstd.
 const LEVEL: i32 = 3;
 
@@ -37,7 +37,7 @@ impl Compress {
     }
 
     /// Returns the ending of the names of shards.
-    pub(crate) fn ending(compress: Option<Compress>) -> &'static str {
+    pub fn ending(compress: Option<Compress>) -> &'static str {
         if compress.is_some() { COMPRESSED } else { PLAIN }
     }
 }

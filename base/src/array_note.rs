@@ -11,15 +11,15 @@ use tarflume_formats::shown::ShowPath;
 use crate::failure::Failure;
 
 /// The name of the note: among the fields of an index, and of a footer of Parquet.
-pub(crate) const KEY: &str = "tarflume";
+pub const KEY: &str = "tarflume";
 /// The file with the note, in a format that has no place for it.
-pub(crate) const FILE: &str = "tarflume.json";
+pub const FILE: &str = "tarflume.json";
 /// Dimensions of an array of NumPy, at most.
 const DIMENSIONS: usize = 64;
 
 /// The arrays of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ArrayNote {
+pub struct ArrayNote {
     columns: Vec<Column>,
 }
 
@@ -31,7 +31,7 @@ struct Noted {
 
 impl ArrayNote {
     /// Notes these arrays; `None` if there are none.
-    pub(crate) fn new(arrays: impl IntoIterator<Item = Column>) -> Option<ArrayNote> {
+    pub fn new(arrays: impl IntoIterator<Item = Column>) -> Option<ArrayNote> {
         let columns: Vec<Column> = arrays.into_iter().collect();
         (!columns.is_empty()).then_some(ArrayNote { columns })
     }
@@ -40,7 +40,7 @@ impl ArrayNote {
     ///
     /// # Errors
     /// Returns an error for a note of another form: its arrays would become bytes without type and shape.
-    pub(crate) fn of_index(index: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
+    pub fn of_index(index: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
         let noted: Noted = serde_json::from_slice(index).map_err(|why| refused(path, &why))?;
         Ok(noted.note.unwrap_or_default())
     }
@@ -49,17 +49,17 @@ impl ArrayNote {
     ///
     /// # Errors
     /// As [`ArrayNote::of_index`].
-    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
+    pub fn parse(text: &[u8], path: &Path) -> Result<ArrayNote, Failure> {
         serde_json::from_slice(text).map_err(|why| refused(path, &why))
     }
 
     /// Returns the note as JSON.
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         json!(self)
     }
 
     /// Returns a column, if it is noted as an array that a row can have.
-    pub(crate) fn array(&self, name: &str) -> Option<&Column> {
+    pub fn array(&self, name: &str) -> Option<&Column> {
         let column = self.columns.iter().find(|column| column.name == name)?;
         let shape = column.shape.as_deref().filter(|shape| shape.len() <= DIMENSIONS)?;
         array_bytes(&column.kind, shape)?;
@@ -76,7 +76,7 @@ fn refused(path: &Path, why: &serde_json::Error) -> Failure {
 }
 
 /// Returns the bytes of an array of this type and shape; `None` for another type, and for more than 64 bits hold.
-pub(crate) fn array_bytes(kind: &str, shape: &[u64]) -> Option<u64> {
+pub fn array_bytes(kind: &str, shape: &[u64]) -> Option<u64> {
     let size = match kind {
         "bool" | "int8" | "uint8" => 1,
         "int16" | "uint16" | "float16" | "bfloat16" => 2,

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::jpeg::{fault, irregular};
 
 /// JPEGs with more bytes are read alone: they gain nothing from company.
-pub(crate) const LARGE: u64 = 8 << 20;
+pub const LARGE: u64 = 8 << 20;
 /// Bytes at which a tray is full if it has enough JPEGs. Measured: more would leave the cache
 /// before they are read.
 const FULL: usize = 1 << 20;
@@ -22,7 +22,7 @@ const MOST: usize = 32 << 20;
 
 /// The bytes of parts, and the JPEGs among them whose codes will be read.
 #[derive(Debug, Default)]
-pub(crate) struct Tray {
+pub struct Tray {
     scanner: Scanner,
     bytes: Vec<u8>,
     filled: usize,
@@ -43,7 +43,7 @@ struct Found {
 
 /// A JPEG all codes of which were read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadJpeg<'a> {
+pub struct ReadJpeg<'a> {
     /// Empty if its kind has none, or if it is irregular.
     pub entry_points: &'a [u8],
     /// What breaks a rule of the format without losing a pixel.
@@ -67,7 +67,7 @@ impl Loaded {
 
 impl Tray {
     /// Reserves `length` bytes; their content is unspecified.
-    pub(crate) fn room(&mut self, length: usize) -> Range<usize> {
+    pub fn room(&mut self, length: usize) -> Range<usize> {
         let room = self.filled..self.filled + length;
         if self.bytes.len() < room.end {
             self.bytes.resize(room.end, 0);
@@ -77,36 +77,36 @@ impl Tray {
     }
 
     /// Returns reserved bytes.
-    pub(crate) fn bytes(&self, room: Range<usize>) -> &[u8] {
+    pub fn bytes(&self, room: Range<usize>) -> &[u8] {
         &self.bytes[room]
     }
 
     /// Returns reserved bytes to be filled.
-    pub(crate) fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
+    pub fn fill(&mut self, room: Range<usize>) -> &mut [u8] {
         &mut self.bytes[room]
     }
 
     /// Adds the JPEG in `room` to those whose codes will be read; returns its number.
-    pub(crate) fn add(&mut self, room: Range<usize>, header: Header) -> usize {
+    pub fn add(&mut self, room: Range<usize>, header: Header) -> usize {
         self.jpegs.push(Loaded { room, header, step: None });
         self.jpegs.len() - 1
     }
 
     /// Adds a copy of a JPEG. `step` is that of the entry points with which its own will be
     /// compared, if any.
-    pub(crate) fn put(&mut self, bytes: &[u8], header: Header, step: Option<u32>) {
+    pub fn put(&mut self, bytes: &[u8], header: Header, step: Option<u32>) {
         let room = self.room(bytes.len());
         self.fill(room.clone()).copy_from_slice(bytes);
         self.jpegs.push(Loaded { room, header, step });
     }
 
     /// Returns the bytes of JPEG `number`; none if there are fewer.
-    pub(crate) fn jpeg(&self, number: usize) -> &[u8] {
+    pub fn jpeg(&self, number: usize) -> &[u8] {
         self.jpegs.get(number).map_or(&[], |jpeg| &self.bytes[jpeg.room.clone()])
     }
 
     /// Returns true if the tray should be read.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.filled >= MOST || (self.filled >= FULL && self.jpegs.len() >= ENOUGH)
     }
 
@@ -117,7 +117,7 @@ impl Tray {
     }
 
     /// Reads all codes of all JPEGs.
-    pub(crate) fn read(&mut self) {
+    pub fn read(&mut self) {
         let Tray { scanner, bytes, jpegs, blobs, found, .. } = self;
         blobs.clear();
         found.clear();
@@ -141,7 +141,7 @@ impl Tray {
     /// # Errors
     /// Returns its fault: an invalid code, or data that end before the last block or continue after
     /// it.
-    pub(crate) fn found(&self, number: usize) -> Result<ReadJpeg<'_>, Fault> {
+    pub fn found(&self, number: usize) -> Result<ReadJpeg<'_>, Fault> {
         match self.found.get(number) {
             Some(Ok(Found { points, irregular })) => Ok(ReadJpeg {
                 entry_points: &self.blobs[points.clone()],
@@ -156,11 +156,7 @@ impl Tray {
     ///
     /// # Errors
     /// Returns the errors of [`Tray::found`].
-    pub(crate) fn read_one(
-        &mut self,
-        bytes: &[u8],
-        header: &Header,
-    ) -> Result<ReadJpeg<'_>, Fault> {
+    pub fn read_one(&mut self, bytes: &[u8], header: &Header) -> Result<ReadJpeg<'_>, Fault> {
         self.read_job(ScanJob::new(bytes, header))
     }
 
@@ -168,7 +164,7 @@ impl Tray {
     ///
     /// # Errors
     /// Returns the errors of [`Tray::found`].
-    pub(crate) fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<ReadJpeg<'_>, Fault> {
+    pub fn read_job(&mut self, jpeg: ScanJob<'_>) -> Result<ReadJpeg<'_>, Fault> {
         self.alone.clear();
         let read = self.scanner.scan_job(jpeg, &mut self.alone).map_err(|e| fault(&e))?;
         self.irregular = read.as_ref().map(irregular);
@@ -176,7 +172,7 @@ impl Tray {
     }
 
     /// Removes everything.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.filled = 0;
         self.jpegs.clear();
         self.found.clear();
@@ -187,7 +183,7 @@ impl Tray {
 }
 
 /// Returns the checksums of the strips of a JPEG with these entry points; none if it has no entry points or is small.
-pub(crate) fn strips_of(jpeg: &[u8], points: &[u8]) -> Vec<u8> {
+pub fn strips_of(jpeg: &[u8], points: &[u8]) -> Vec<u8> {
     let mut sums = Vec::new();
     if !points.is_empty() {
         // Entry points of another JPEG, from a sidecar that states something false, have no strips.

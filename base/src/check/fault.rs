@@ -54,4 +54,4 @@ impl Fault {
 pub(super) const MAX_PIXELS: u64 = 1 << 28;
 
 /// Width and height in pixels.
-pub(crate) type Dimensions = (u32, u32);
+pub type Dimensions = (u32, u32);

@@ -10,18 +10,18 @@ use crate::json_rules;
 
 /// How the shards of a data set without a plan were written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unplanned {
+pub struct Unplanned {
     /// The typed columns that all sidecars have.
-    pub(crate) columns: Columns,
+    pub columns: Columns,
     /// Which texts are JSON.
-    pub(crate) json: JsonRules,
+    pub json: JsonRules,
     /// How parts were checked; `None` if that is not known.
-    pub(crate) check: Option<CheckLevel>,
+    pub check: Option<CheckLevel>,
 }
 
 impl Unplanned {
     /// Writes it into a manifest.
-    pub(crate) fn state(&self, manifest: &mut Manifest) {
+    pub fn state(&self, manifest: &mut Manifest) {
         manifest.sidecar_columns = self.columns.texts();
         manifest.json_rules = json_rules::planned(self.json);
         manifest.check = self.check.map(|level| level.word().into());
@@ -29,7 +29,7 @@ impl Unplanned {
 
     /// Returns what holds for several data sets, of which these are the manifests: the rules that accept more, and the
     /// check that all of them had. The columns are left to the caller, who has the sidecars.
-    pub(crate) fn shared<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Unplanned {
+    pub fn shared<'m>(manifests: impl IntoIterator<Item = &'m Manifest>) -> Unplanned {
         let mut json = JsonRules::Strict;
         let mut checks = Vec::new();
         for manifest in manifests {
@@ -46,7 +46,7 @@ impl Unplanned {
 
 /// Returns the level at which the parts of a data set were checked when they were packed; `None` if its manifest does
 /// not state it.
-pub(crate) fn check_of(manifest: &Manifest) -> Option<CheckLevel> {
+pub fn check_of(manifest: &Manifest) -> Option<CheckLevel> {
     let word = match &manifest.options {
         Some(options) => options.get("check").and_then(serde_json::Value::as_str),
         None => manifest.check.as_deref(),

@@ -18,7 +18,7 @@ const NAME: (&str, &str) = (".tarflume-work-", ".tmp");
 /// A folder below `TMPDIR` that holds the shards in work: one for each job, and a few that wait for
 /// their upload.
 #[derive(Debug)]
-pub(crate) struct WorkFolder {
+pub struct WorkFolder {
     folder: TempDir,
     /// The open folder holds a lock, which the kernel releases with the process.
     _lock: File,
@@ -29,7 +29,7 @@ impl WorkFolder {
     ///
     /// # Errors
     /// Returns an error if the operating system refuses.
-    pub(crate) fn new() -> Result<WorkFolder, Failure> {
+    pub fn new() -> Result<WorkFolder, Failure> {
         WorkFolder::new_in(&std::env::temp_dir())
     }
 
@@ -47,7 +47,7 @@ impl WorkFolder {
     }
 
     /// Its path.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }

@@ -207,7 +207,7 @@ pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<P
 }
 
 /// Limit on the problems listed for one shard, and for one set; the rest is counted.
-pub(crate) const LISTED_MAX: usize = 100_000;
+pub const LISTED_MAX: usize = 100_000;
 
 /// A bounded list of problems and a count of the rest, so that a hopeless shard cannot fill the
 /// memory.

@@ -18,7 +18,7 @@ type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A compressed shard, decompressed.
 #[derive(Debug)]
-pub(crate) struct Unpacked {
+pub struct Unpacked {
     /// The tar, in an unnamed temporary file.
     pub file: File,
     /// What is wrong with frames; their bytes are zeros in the tar.
@@ -26,16 +26,17 @@ pub(crate) struct Unpacked {
 }
 
 /// Returns true if a shard is compressed, by its name.
-pub(crate) fn is_compressed(tar: &Path) -> bool {
+pub fn is_compressed(tar: &Path) -> bool {
     tar.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(COMPRESSED.as_bytes()))
 }
 
 /// The tar that a sidecar is about.
 #[derive(Debug)]
-pub(crate) struct SidecarTar {
+pub struct SidecarTar {
     /// `a.tar` or `a.tar.zst` for `a.index`.
-    pub(crate) path: PathBuf,
-    pub(crate) is_there: bool,
+    pub path: PathBuf,
+    /// False if the tar is missing.
+    pub is_there: bool,
 }
 
 impl SidecarTar {
@@ -43,7 +44,7 @@ impl SidecarTar {
     ///
     /// # Errors
     /// Returns an error if the operating system does not answer.
-    pub(crate) fn of(sidecar: &Path) -> tarflume_formats::Result<SidecarTar> {
+    pub fn of(sidecar: &Path) -> tarflume_formats::Result<SidecarTar> {
         for ending in ["tar", "tar.zst", ""] {
             let path = sidecar.with_extension(ending);
             if files::exists(&path)? {
@@ -55,7 +56,7 @@ impl SidecarTar {
 }
 
 /// Returns true for the name of a sidecar.
-pub(crate) fn is_sidecar(path: &Path) -> bool {
+pub fn is_sidecar(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "index")
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn is_sidecar(path: &Path) -> bool {
 ///
 /// # Errors
 /// Returns an error if the tar is not there, or the operating system does not answer.
-pub(crate) fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
+pub fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
     if !is_sidecar(path) {
         return Ok(None);
     }
@@ -82,7 +83,7 @@ pub(crate) fn tar_of_sidecar(path: &Path) -> Result<Option<PathBuf>, Failure> {
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub(crate) fn facts(tar: &Path) -> Result<TarFacts> {
+pub fn facts(tar: &Path) -> Result<TarFacts> {
     let length = files::metadata(tar, "examine")?.len();
     Ok(TarFacts { length, digest: Some(digest_of(tar)?) })
 }
@@ -91,7 +92,7 @@ pub(crate) fn facts(tar: &Path) -> Result<TarFacts> {
 ///
 /// # Errors
 /// Returns an error if there is no table, it is damaged, or the operating system refuses.
-pub(crate) fn frames(tar: &Path) -> Result<Vec<Frame>> {
+pub fn frames(tar: &Path) -> Result<Vec<Frame>> {
     let (file, found) = files::open(tar)?;
     let length = found.len();
     let failed = |e| Error::io(e, "read", tar);
@@ -116,7 +117,7 @@ pub(crate) fn frames(tar: &Path) -> Result<Vec<Frame>> {
 ///
 /// # Errors
 /// Returns [`ErrorKind::Damaged`] if they differ, and the errors of [`Index::frame`].
-pub(crate) fn compare(tar: &Path, index: &Index, found: &[Frame]) -> Result<()> {
+pub fn compare(tar: &Path, index: &Index, found: &[Frame]) -> Result<()> {
     let differs = |n: u64| {
         let text = format!("the sidecar is inconsistent: its frame {n} is not the one of the file");
         Err(Error::new(ErrorKind::Damaged, text).with_path(index_path(tar)))
@@ -136,7 +137,7 @@ pub(crate) fn compare(tar: &Path, index: &Index, found: &[Frame]) -> Result<()> 
 ///
 /// # Errors
 /// Returns an error if the operating system refuses to read, or to write to the folder for temporary files.
-pub(crate) fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
+pub fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpacked> {
     let folder = std::env::temp_dir();
     let refused = |e| Error::io(e, "keep the decompressed shard in", &folder);
     let mut out = BufWriter::with_capacity(1 << 20, tempfile::tempfile().map_err(refused)?);
@@ -161,7 +162,7 @@ pub(crate) fn unpack(tar: &Path, file: &File, frames: &[Frame]) -> Result<Unpack
 ///
 /// # Errors
 /// As [`unpack`], and if a frame is damaged.
-pub(crate) fn whole(tar: &Path, file: &File, index: &Index) -> Result<File> {
+pub fn whole(tar: &Path, file: &File, index: &Index) -> Result<File> {
     let frames = (0..index.frames()).filter_map(|n| index.frame(n).transpose());
     let mut unpacked = unpack(tar, file, &frames.collect::<Result<Vec<_>>>()?)?;
     match unpacked.damaged.is_empty() {
@@ -172,7 +173,7 @@ pub(crate) fn whole(tar: &Path, file: &File, index: &Index) -> Result<File> {
 
 /// Reads ranges of the tar from the frames that hold them, for one thread and one shard.
 #[derive(Debug, Default)]
-pub(crate) struct FrameReader {
+pub struct FrameReader {
     /// The bytes of the frame that was decompressed last.
     data: Vec<u8>,
     kept: Option<Frame>,
@@ -184,7 +185,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// Returns the errors of `read`, and an error if a frame is damaged or the range is past the end.
-    pub(crate) fn read(
+    pub fn read(
         &mut self,
         (tar, index): (&Path, &Index),
         at: u64,

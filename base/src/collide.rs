@@ -29,7 +29,7 @@ const BATCH_MAX: usize = 1 << 25;
 const SOME: usize = 1024;
 
 /// Keys that can be iterated more than once, always in the same order.
-pub(crate) trait Keys {
+pub trait Keys {
     /// Returns the number of keys.
     fn count(&self) -> u64;
 
@@ -48,7 +48,7 @@ pub(crate) trait Keys {
 
 /// How two keys clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Clash {
+pub enum Clash {
     /// Byte for byte the same.
     Same,
     /// The same when folded to lower case.
@@ -57,7 +57,7 @@ pub(crate) enum Clash {
 
 /// Two keys that clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pair {
+pub struct Pair {
     /// The key that clashes with an earlier one.
     pub later: u64,
     /// The earliest key with which it clashes; an equal key takes precedence over one in another
@@ -69,7 +69,7 @@ pub(crate) struct Pair {
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// One pair for each key that clashes with an earlier one, ordered by `later`.
     pub pairs: Vec<Pair>,
     /// False if so many keys clash (tens of millions) that some may have been left out.
@@ -80,7 +80,7 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// Returns an error if a key cannot be read.
-pub(crate) fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
+pub fn find<K: Keys + ?Sized>(keys: &K) -> Result<Found> {
     find_in_batches(keys, MAP_MAX, BATCH, BATCH_MAX)
 }
 
@@ -230,13 +230,13 @@ fn each_hash<K: Keys + ?Sized>(
 }
 
 /// Returns the number of the pass, of `passes`, that handles a hash. It grows with the hash.
-pub(crate) fn pass_of(hash: u64, passes: u64) -> u64 {
+pub fn pass_of(hash: u64, passes: u64) -> u64 {
     ((u128::from(hash) * u128::from(passes)) >> 64) as u64
 }
 
 /// Folds a key approximately as case-insensitive file systems do: ASCII to lower case, and other
 /// letters by Unicode's simple mapping if the key is UTF-8.
-pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
+pub fn fold(key: &[u8]) -> Cow<'_, [u8]> {
     if key.is_ascii() {
         if !key.iter().any(u8::is_ascii_uppercase) {
             return Cow::Borrowed(key);
@@ -256,7 +256,7 @@ pub(crate) fn fold(key: &[u8]) -> Cow<'_, [u8]> {
 /// Hashes the folded key to 64 bits: multiplies eight bytes at a time into the state and adds both
 /// halves of the product (the step of wyhash). Not resistant to attack: equal hashes cost time
 /// here, never a wrong result.
-pub(crate) fn hash(key: &[u8]) -> u64 {
+pub fn hash(key: &[u8]) -> u64 {
     if key.is_ascii() { hash_folded(key, lower_eight) } else { hash_folded(&fold(key), |w| w) }
 }
 
@@ -275,7 +275,7 @@ fn hash_folded(key: &[u8], lower: impl Fn(u64) -> u64) -> u64 {
 }
 
 /// Hashes a key as it is. Not resistant to attack: compare keys of equal hashes.
-pub(crate) fn exact_hash(key: &[u8]) -> u64 {
+pub fn exact_hash(key: &[u8]) -> u64 {
     hash_folded(key, |word| word)
 }
 

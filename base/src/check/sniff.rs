@@ -3,10 +3,10 @@
 use tarflume_formats::Content;
 
 /// Number of bytes that identify every format.
-pub(crate) const ENOUGH: usize = 16;
+pub const ENOUGH: usize = 16;
 
 /// Returns the extension for the format that `bytes` begin, if it is a known image format.
-pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
+pub fn ext(bytes: &[u8]) -> Option<&'static str> {
     match Content::of(bytes)?.ext {
         "tiff" => Some("tif"),
         ext @ ("jpg" | "png" | "webp" | "gif" | "bmp") => Some(ext),
@@ -15,7 +15,7 @@ pub(crate) fn ext(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns true if the lower-case extension `said` is a synonym of `ext`.
-pub(crate) fn same(named: &[u8], ext: &str) -> bool {
+pub fn same(named: &[u8], ext: &str) -> bool {
     let one = |ext: &[u8]| match ext {
         b"jpeg" | b"jfif" | b"jpe" | b"mpo" => b"jpg".to_vec(),
         b"tiff" => b"tif".to_vec(),

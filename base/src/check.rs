@@ -6,15 +6,15 @@ mod fault;
 mod image;
 mod jpeg;
 mod json;
-pub(crate) mod sniff;
+pub mod sniff;
 mod tray;
 
 use tarflume_formats::json::JsonRules;
 use tarflume_jpeg::Header;
 
 pub use self::fault::CheckLevel;
-pub(crate) use self::fault::{Dimensions, Fault};
-pub(crate) use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
+pub use self::fault::{Dimensions, Fault};
+pub use self::tray::{LARGE, ReadJpeg, Tray, strips_of};
 
 /// The type of content that an extension implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Content {
     ///
     /// # Errors
     /// Returns the first fault found.
-    pub(crate) fn check_again(
+    pub fn check_again(
         self,
         bytes: &[u8],
         level: CheckLevel,
@@ -116,6 +116,6 @@ impl Content {
 }
 
 /// Returns true if bytes begin as those of a JPEG do.
-pub(crate) fn is_jpeg(bytes: &[u8]) -> bool {
+pub fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xd8])
 }

@@ -10,7 +10,7 @@ use tarflume_formats::{Manifest, Result, files, read_manifest};
 use crate::choice::Choice;
 
 /// What to do with a text that only Python reads as JSON.
-pub(crate) const REMEDY: &str = "--json-rules python reads it as Python does";
+pub const REMEDY: &str = "--json-rules python reads it as Python does";
 /// The name of the rules among the options of a plan.
 const OPTION: &str = "json_rules";
 
@@ -23,14 +23,14 @@ impl Choice for JsonRules {
 }
 
 /// Returns the rules in the options of a plan.
-pub(crate) fn of_options(options: &serde_json::Value) -> JsonRules {
+pub fn of_options(options: &serde_json::Value) -> JsonRules {
     let word = options.get(OPTION).and_then(serde_json::Value::as_str);
     word.and_then(JsonRules::from_word).unwrap_or_default()
 }
 
 /// Returns the rules with which a data set was packed; the strict ones, which accept least, if it records none or a word
 /// of a later version.
-pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
+pub fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
     let Some(manifest) = manifest else { return JsonRules::Strict };
     match (&manifest.options, &manifest.json_rules) {
         (Some(options), _) => of_options(options),
@@ -40,12 +40,12 @@ pub(crate) fn of_manifest(manifest: Option<&Manifest>) -> JsonRules {
 }
 
 /// Returns the word of rules for a manifest or a plan; the strict rules have none.
-pub(crate) fn planned(rules: JsonRules) -> Option<String> {
+pub fn planned(rules: JsonRules) -> Option<String> {
     (rules != JsonRules::Strict).then(|| rules.word().into())
 }
 
 /// Records the rules in a manifest: in its options, if it has some.
-pub(crate) fn record(rules: JsonRules, manifest: &mut Manifest) {
+pub fn record(rules: JsonRules, manifest: &mut Manifest) {
     match manifest.options.as_mut().and_then(serde_json::Value::as_object_mut) {
         Some(options) if rules == JsonRules::Python => {
             options.insert(OPTION.into(), rules.word().into());
@@ -59,7 +59,7 @@ pub(crate) fn record(rules: JsonRules, manifest: &mut Manifest) {
 ///
 /// # Errors
 /// Returns an error if the operating system does not answer.
-pub(crate) fn of_folder(folder: &Path) -> Result<JsonRules> {
+pub fn of_folder(folder: &Path) -> Result<JsonRules> {
     let path = folder.join(FILE_NAME);
     if !files::exists(&path)? {
         return Ok(JsonRules::Strict);
@@ -75,7 +75,7 @@ pub(crate) fn of_folder(folder: &Path) -> Result<JsonRules> {
 ///
 /// # Errors
 /// As [`of_folder`].
-pub(crate) fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<JsonRules> {
+pub fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<JsonRules> {
     let mut last = None;
     for tar in tars {
         let folder = folder_of(tar);
@@ -91,7 +91,7 @@ pub(crate) fn beside<'t>(tars: impl IntoIterator<Item = &'t Path>) -> Result<Jso
 ///
 /// # Errors
 /// Returns the reason.
-pub(crate) fn check_names(json: &[u8]) -> std::result::Result<(), String> {
+pub fn check_names(json: &[u8]) -> std::result::Result<(), String> {
     match check(json, JsonRules::Strict) {
         Err(fault) if fault.is_repeated_name => Err(format!("{fault}; remove one")),
         _ => Ok(()),
@@ -99,7 +99,7 @@ pub(crate) fn check_names(json: &[u8]) -> std::result::Result<(), String> {
 }
 
 /// Returns the sentence for a fault, with its byte.
-pub(crate) fn sentence(fault: &JsonFault) -> String {
+pub fn sentence(fault: &JsonFault) -> String {
     format!("{}, at byte {} of the part", fault.advised(REMEDY), fault.byte)
 }
 

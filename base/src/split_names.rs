@@ -19,7 +19,7 @@ const WORDS: [&str; 11] = [
 
 /// Returns the word of a split in a name, between other characters than letters; `None` if there is none, or
 /// another one.
-pub(crate) fn word(name: &str) -> Option<&'static str> {
+pub fn word(name: &str) -> Option<&'static str> {
     let mut found = None;
     for piece in name.split(|c: char| !c.is_ascii_alphabetic()) {
         let known = WORDS.into_iter().find(|word| piece.eq_ignore_ascii_case(word));
@@ -33,15 +33,13 @@ pub(crate) fn word(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the split that the name of a file, or else that of its folder, states.
-pub(crate) fn of_file(path: &Path) -> Option<&'static str> {
+pub fn of_file(path: &Path) -> Option<&'static str> {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).and_then(word);
     name(path).or_else(|| name(path.parent()?))
 }
 
 /// Returns the splits of files, if their names state at least two; `None` for a file whose name states none.
-pub(crate) fn of_files<'p>(
-    files: impl Iterator<Item = &'p Path>,
-) -> Option<Vec<Option<&'static str>>> {
+pub fn of_files<'p>(files: impl Iterator<Item = &'p Path>) -> Option<Vec<Option<&'static str>>> {
     let found: Vec<Option<&'static str>> = files.map(of_file).collect();
     let mut words = found.iter().flatten();
     let first = words.next()?;
@@ -49,7 +47,7 @@ pub(crate) fn of_files<'p>(
 }
 
 /// Returns the splits with the number of their files, for a message: `test 1, train 2`.
-pub(crate) fn counted(splits: &[Option<&'static str>]) -> String {
+pub fn counted(splits: &[Option<&'static str>]) -> String {
     let mut counts = std::collections::BTreeMap::new();
     for split in splits.iter().flatten() {
         *counts.entry(*split).or_insert(0u64) += 1;

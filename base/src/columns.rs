@@ -40,7 +40,7 @@ impl Columns {
     ///
     /// # Errors
     /// Returns an error if the sidecar is damaged.
-    pub(crate) fn of(index: &Index) -> tarflume_formats::Result<Columns> {
+    pub fn of(index: &Index) -> tarflume_formats::Result<Columns> {
         let specs = index.columns()?.iter().map(|column| column.spec().clone()).collect();
         Ok(Columns { specs, rules: JsonRules::Strict })
     }
@@ -49,7 +49,7 @@ impl Columns {
     ///
     /// # Errors
     /// Returns an error for a type that this version does not know.
-    pub(crate) fn of_plan(foot: &PlanFoot) -> Result<Columns, Failure> {
+    pub fn of_plan(foot: &PlanFoot) -> Result<Columns, Failure> {
         let text = foot.options.get("columns").and_then(|text| text.as_str());
         let specs = ColumnSpec::parse_all(text.unwrap_or_default());
         let specs =
@@ -58,12 +58,12 @@ impl Columns {
     }
 
     /// Returns the text of each column, for the manifest.
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         self.specs.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the columns that all of these have, in the order of the first.
-    pub(crate) fn shared<'a>(all: impl IntoIterator<Item = &'a Columns>) -> Columns {
+    pub fn shared<'a>(all: impl IntoIterator<Item = &'a Columns>) -> Columns {
         let mut all = all.into_iter();
         let mut shared = all.next().cloned().unwrap_or_default();
         for other in all {
@@ -73,7 +73,7 @@ impl Columns {
     }
 
     /// Returns the text that [`Columns::parse`] reads; `None` without columns.
-    pub(crate) fn planned(&self) -> Option<String> {
+    pub fn planned(&self) -> Option<String> {
         (!self.specs.is_empty()).then(|| ColumnSpec::to_text(&self.specs))
     }
 
@@ -81,7 +81,7 @@ impl Columns {
     ///
     /// # Errors
     /// Returns a sentence if there is another column of this name.
-    pub(crate) fn add(&mut self, spec: ColumnSpec) -> Result<(), String> {
+    pub fn add(&mut self, spec: ColumnSpec) -> Result<(), String> {
         match self.specs.iter().find(|known| known.name == spec.name) {
             None => self.specs.push(spec),
             Some(known) if *known == spec => {}
@@ -91,7 +91,7 @@ impl Columns {
     }
 
     /// Returns which texts are JSON.
-    pub(crate) fn rules(&self) -> JsonRules {
+    pub fn rules(&self) -> JsonRules {
         self.rules
     }
 
@@ -106,7 +106,7 @@ impl Columns {
     }
 
     /// Returns true if a column has its values in parts with this extension.
-    pub(crate) fn is_in(&self, ext: &[u8]) -> bool {
+    pub fn is_in(&self, ext: &[u8]) -> bool {
         self.specs.iter().any(|spec| spec.ext.as_bytes() == ext)
     }
 
@@ -115,7 +115,7 @@ impl Columns {
     ///
     /// # Errors
     /// Returns the first fault of [`Columns::each`].
-    pub(crate) fn read(
+    pub fn read(
         &self,
         ext: &[u8],
         bytes: &[u8],
@@ -133,7 +133,7 @@ impl Columns {
 
     /// Calls `visit` with the number and the value of each column whose values are in parts with this extension; with
     /// a fault if the value does not have the type of its column. A JSON that cannot be parsed is one fault.
-    pub(crate) fn each(
+    pub fn each(
         &self,
         ext: &[u8],
         bytes: &[u8],
