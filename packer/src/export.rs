@@ -38,9 +38,9 @@ use std::sync::atomic::AtomicBool;
 use tarflume_base::Failure;
 use tarflume_formats::Durability;
 use tarflume_formats::publish::{folder_of, sync_folder};
+use tarflume_shards::index::in_parallel;
+use tarflume_shards::listing::Listing;
 
-use crate::index::in_parallel;
-use crate::listing::Listing;
 use columns::Columns;
 use job::{Job, from_the_start, whole};
 use out_file::OutFile;

@@ -32,8 +32,8 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::{create_folders, sweep, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{files, read_manifest};
+use tarflume_shards::index::{in_parallel, is_folder};
 
-use crate::index::{in_parallel, is_folder};
 use digests::Contents;
 use shard::ReadShard;
 

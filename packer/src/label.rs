@@ -16,15 +16,15 @@ use tarflume_base::{Failure, Problem, ProblemKind, Stop, units};
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::name;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::attach::Attached;
+use tarflume_scan::scan::layout::EmptyFolder;
+use tarflume_scan::scan::options::ScanProblem;
+use tarflume_sources::part_bytes::json_of;
 
 use self::classes::Classes;
 use self::doubts::Doubts;
 use self::merge::merged;
-use crate::part_bytes::json_of;
-use crate::scan::Scan;
-use crate::scan::attach::Attached;
-use crate::scan::layout::EmptyFolder;
-use crate::scan::options::ScanProblem;
 
 pub(crate) use self::classes::ClassList;
 pub(crate) use self::folder::FolderRule;

@@ -47,9 +47,6 @@
 //! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
 #![warn(missing_docs)]
 
-mod annotations;
-pub mod arrays;
-pub mod braces;
 pub mod bucket;
 pub mod build;
 mod class_field;
@@ -57,47 +54,24 @@ pub mod dedupe;
 pub mod diff;
 pub mod expect;
 pub mod export;
-pub mod filter;
 pub mod foreign_index;
-mod gzip;
-pub mod index;
-#[doc(hidden)]
-pub mod internal;
-mod irregular;
-mod join;
-mod json_float;
 mod label;
-mod links;
-pub mod listing;
 pub mod ordinals;
-mod part_bytes;
 pub mod pictures;
 mod plan;
-mod present;
 pub mod progress;
 pub mod recognize;
-mod remote_folder;
-mod rows;
 pub mod run;
-pub mod scan;
 mod schema;
 pub mod session;
-mod shard_bytes;
-mod sorter;
-mod source;
 pub mod stats;
 pub mod survey;
 pub mod sync;
-mod table;
-pub mod text_column;
 pub mod unpack;
 pub mod verify;
 pub mod view;
-pub mod workdir;
 pub mod writer;
 
-pub use irregular::irregular_note;
-pub use rows::files_named;
 pub use schema::PartSchema;
 // What the signatures of this crate name.
 pub use tarflume_base::check::CheckLevel;

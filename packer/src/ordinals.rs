@@ -2,8 +2,7 @@
 
 use tarflume_formats::Result;
 use tarflume_formats::index::Sample;
-
-use crate::listing::{Listing, Shard};
+use tarflume_shards::listing::{Listing, Shard};
 
 /// The first ordinal of each shard of a listing.
 #[derive(Debug, Clone)]

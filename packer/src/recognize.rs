@@ -20,8 +20,7 @@ use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
-
-use crate::rows::SourceKind;
+use tarflume_sources::rows::SourceKind;
 
 pub use self::kind::{PathKind, Samples};
 pub use self::labels::FolderLabels;

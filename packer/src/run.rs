@@ -39,6 +39,8 @@ use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };
+use tarflume_shards::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
+use tarflume_shards::workdir::staging::Staging;
 
 use self::images::Images;
 use self::part::Parts;
@@ -47,8 +49,6 @@ use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
 use crate::pictures::PictureTotals;
-use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
-use crate::workdir::staging::Staging;
 use tarflume_formats::IgnorePoison;
 
 /// Result of one shard.

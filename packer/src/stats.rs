@@ -20,6 +20,8 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{ClassTable, IgnorePoison};
+use tarflume_shards::index::in_parallel;
+use tarflume_shards::listing::{Listing, Shard};
 
 pub use self::class_source::ClassSource;
 pub(crate) use self::class_source::names as class_names;
@@ -30,8 +32,6 @@ pub(crate) use self::picture_kind::{is_mask, is_picture};
 pub use self::shard_parts::ShardParts;
 pub use self::summary::{AspectBar, ClassCount, Dimensions, ExtStats, Kind, Stats};
 use self::tally::Tally;
-use crate::index::in_parallel;
-use crate::listing::{Listing, Shard};
 use crate::ordinals::Ordinals;
 
 /// Limit on a part that is read for its class.

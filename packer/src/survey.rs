@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tarflume_formats::{Index, Manifest, Result, name};
-
-use crate::listing::{Listing, Shard};
+use tarflume_shards::listing::{Listing, Shard};
 
 /// The counts and sizes of a listing.
 #[derive(Debug, Default, Serialize)]
@@ -254,7 +253,7 @@ mod tests {
     use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
-    use crate::listing;
+    use tarflume_shards::listing;
 
     #[test]
     fn the_median_is_the_one_in_the_middle() {

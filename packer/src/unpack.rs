@@ -17,12 +17,12 @@ use tarflume_formats::message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Digest, Error, ErrorKind, Reading, TarReader, name};
+use tarflume_shards::cursor::Cursor;
+use tarflume_shards::index::in_parallel;
+use tarflume_shards::index::rows::part_of;
+use tarflume_shards::kinds;
+use tarflume_shards::listing::{Listing, Shard, copy_bytes};
 
-use crate::index::in_parallel;
-use crate::index::rows::part_of;
-use crate::listing::{Listing, Shard, copy_bytes};
-use crate::verify::cursor::Cursor;
-use crate::verify::kinds;
 use settle::WriteCheck;
 use tree::{Created, Occupant, Tree};
 use unfinished::{Unfinished, Unnamed};

@@ -11,9 +11,7 @@ mod absent;
 pub(crate) mod across;
 mod bad_name;
 mod class_names;
-pub(crate) mod cursor;
 mod display;
-pub(crate) mod kinds;
 pub(crate) mod options;
 pub(crate) mod pass;
 pub(crate) mod points;
@@ -34,12 +32,13 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{About, Index, IrregularJpegs};
+use tarflume_shards::braces::expand_all;
+use tarflume_shards::clashes::Shards;
+use tarflume_shards::index::{in_parallel, numbered};
 
-use crate::braces::expand_all;
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
 use crate::foreign_index;
-use crate::index::{in_parallel, numbered};
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};
@@ -225,7 +224,7 @@ fn verify_set(
         let tars = units::counted(absent.len() as u64, "tar is", "tars are");
         report.notes.push(format!("{tars} not here; manifest and sidecars were compared"));
     }
-    let set = across::Shards::new(shards);
+    let set = Shards::new(shards);
     let across = across::prove(&set, options)?;
     report.other_readers(&local, options)?;
     for (ext, count) in across.extensions {

@@ -17,11 +17,12 @@ use tarflume_formats::{Manifest, Reading};
 use tarflume_packer::bucket::{Bucket, Leftovers};
 use tarflume_packer::build::{self, Request};
 use tarflume_packer::export::{ExportOptions, export};
-use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::session::{
     Build, BuildCounter, DryRun, Finalized, Planned, PlannedBuild, PublishedBuild, StoreOutcome,
 };
-use tarflume_packer::{index, verify};
+use tarflume_packer::verify;
+use tarflume_shards::index;
+use tarflume_shards::listing::{self, Access, Listing};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tarflume::{Error, ErrorKind};
 use tarflume_base::{Exit, Stop};
 use tarflume_formats::Reading;
-use tarflume_packer::index::{Options, index_tar};
+use tarflume_shards::index::{Options, index_tar};
 
 use crate::errors::OrRaise;
 

@@ -15,7 +15,7 @@ use tarflume_formats::npy::Header;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, files, name};
-use tarflume_packer::listing::{Listing, Shard, copy_bytes};
+use tarflume_shards::listing::{Listing, Shard, copy_bytes};
 
 use crate::megatron::{Kind, Writer, paths};
 use crate::sample::{CU_SEQLENS, IDS, numbers};

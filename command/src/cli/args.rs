@@ -13,7 +13,7 @@ use tarflume_base::check::CheckLevel;
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::KeyBy;
 use tarflume_packer::verify::{Level, Profile};
-use tarflume_packer::workdir::Policy;
+use tarflume_shards::workdir::Policy;
 
 use super::out;
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use tarflume_base::{Exit, Failure, Outcome};
-use tarflume_packer::listing;
+use tarflume_shards::listing;
 
 use super::{out, storage};
 

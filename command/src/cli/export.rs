@@ -7,7 +7,7 @@ use tarflume_base::{Choice, Exit, Failure, Outcome, size, units};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs, Numbers};
-use tarflume_packer::listing::Listing;
+use tarflume_shards::listing::Listing;
 use tarflume_tokens::export::to_megatron;
 
 use super::args::{Described, Jobs, choice};

@@ -62,7 +62,7 @@ impl Measuring {
         path: &std::path::Path,
         default: u64,
         postings: bool,
-    ) -> Result<(tarflume_packer::listing::Listing, Measured), tarflume_base::Failure> {
+    ) -> Result<(tarflume_shards::listing::Listing, Measured), tarflume_base::Failure> {
         signals::listen().map_err(|e| tarflume_base::Failure::try_again(e.to_string()))?;
         let options = Options {
             class: self.class.clone(),

@@ -8,7 +8,7 @@ use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::session::{Opened, StoredPlan};
-use tarflume_packer::workdir::Progress;
+use tarflume_shards::workdir::Progress;
 
 use super::args::Format;
 use super::storage;

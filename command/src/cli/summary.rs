@@ -10,10 +10,11 @@ use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{IrregularJpegs, Manifest};
 use tarflume_order::rank::Rank;
 use tarflume_packer::bucket::Leftovers;
+use tarflume_packer::build;
 use tarflume_packer::build::Scanned;
 use tarflume_packer::run::RunReport;
 use tarflume_packer::session::{PlannedBuild, PublishedBuild, StoredBuild};
-use tarflume_packer::{build, irregular_note};
+use tarflume_shards::irregular_note;
 
 use super::out;
 use super::pictures;

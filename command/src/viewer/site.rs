@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{IgnorePoison, name};
-use tarflume_packer::listing::{FoundPart, Listing, Shard, read_part};
 use tarflume_packer::ordinals::Ordinals;
 use tarflume_packer::stats::Measured;
 use tarflume_packer::view::{
     BoxForm, Card, CardOptions, bytes_of_card, card, content_policy, live_page,
 };
+use tarflume_shards::listing::{FoundPart, Listing, Shard, read_part};
 
 use super::answer::{Streamed, Take};
 use super::filter::Filter;

@@ -1,10 +1,10 @@
 //! The beginning of a build in a store: what does not depend on the plan.
 
 use tarflume_base::{Failure, WorkFolder};
+use tarflume_shards::workdir::Policy;
 
 use super::{Bucket, Leftovers};
 use crate::build::Request;
-use crate::workdir::Policy;
 
 /// A build that was begun.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_formats::{Manifest, Plan, files};
+use tarflume_shards::workdir::OutputState;
 
 use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
-use crate::workdir::OutputState;
 
 /// Result of `Bucket::offer`.
 #[derive(Debug)]

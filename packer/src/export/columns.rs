@@ -8,10 +8,10 @@ use tarflume_formats::Column as Described;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
+use tarflume_shards::listing::{Listing, Shard};
 
 use super::encoding::Encoding;
 use super::options::{ExportOptions, Format, JsonAs};
-use crate::listing::{Listing, Shard};
 
 /// The column of keys in every format, as in webdataset.
 pub(super) const KEY: &str = "__key__";

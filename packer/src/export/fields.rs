@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tarflume_base::Failure;
 use tarflume_formats::json::{Object, Value};
+use tarflume_shards::index::in_parallel;
 
 use super::job::{Job, whole};
 use super::json::{Leaf, leaves};
@@ -13,7 +14,6 @@ pub(super) use super::kind::{Item, Kind};
 use super::options::{Format, Numbers};
 use super::row::Rows;
 use super::spans::Span;
-use crate::index::in_parallel;
 
 /// Limit on fields: JSON with more of them uses data as names.
 const MAX_FIELDS: usize = 4096;

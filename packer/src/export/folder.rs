@@ -10,6 +10,7 @@ use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Part;
 use tarflume_formats::json::{Object, Value};
 use tarflume_formats::name;
+use tarflume_shards::index::in_parallel;
 
 use super::fields::Fields;
 use super::job::{Exported, Job, from_the_start, whole};
@@ -17,7 +18,6 @@ use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
 use super::staging::Staging;
-use crate::index::in_parallel;
 use crate::unpack::settle::WriteCheck;
 use crate::unpack::tree::{Created, Tree};
 use tarflume_formats::IMAGE_EXTS;

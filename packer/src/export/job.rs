@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tarflume_base::{Exit, Failure};
 use tarflume_formats::json::JsonRules;
+use tarflume_shards::listing::Listing;
 
 use super::columns::Columns;
 use super::options::ExportOptions;
-use crate::listing::Listing;
 
 /// The result of an export.
 #[derive(Debug, Default, Clone, Copy)]

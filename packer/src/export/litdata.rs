@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tarflume_base::{Failure, array_note};
 use tarflume_formats::index::Sample;
 use tarflume_formats::publish::write_as;
+use tarflume_shards::listing::Shard;
 
 use super::columns::KEY;
 use super::encoding::Encoding;
@@ -18,7 +19,6 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
-use crate::listing::Shard;
 
 /// The usual size of a chunk, that of `litdata.optimize`.
 const USUAL: u64 = 64_000_000;

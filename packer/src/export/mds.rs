@@ -11,6 +11,7 @@ use tarflume_formats::foreign::mds::Encoding as Stored;
 use tarflume_formats::index::Sample;
 use tarflume_formats::publish::write_as;
 use tarflume_formats::{Error, ErrorKind};
+use tarflume_shards::listing::Shard;
 
 use super::columns::{Column, KEY};
 use super::encoding::Encoding;
@@ -20,7 +21,6 @@ use super::row::{Row, key_text};
 use super::sink::{Sink, WrittenFile};
 use super::spans::{Span, samples};
 use super::staging::Staging;
-use crate::listing::Shard;
 
 /// The usual size of a shard, that of `MDSWriter`.
 const USUAL: u64 = 1 << 26;

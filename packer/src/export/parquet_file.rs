@@ -16,6 +16,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
 use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
+use tarflume_shards::listing::Shard;
 
 use super::fields::Fields;
 use super::job::Job;
@@ -24,7 +25,6 @@ use super::out_file::OutFile;
 use super::row::Row;
 use super::sink::Sink;
 use super::spans::{self, Span};
-use crate::listing::Shard;
 use refused::failed;
 use schema::Leaf;
 

@@ -6,6 +6,7 @@ use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, Object};
 use tarflume_formats::name;
 use tarflume_formats::{Error, ErrorKind};
+use tarflume_shards::listing::Shard;
 
 use super::columns::Columns;
 use super::encoding::Encoding;
@@ -14,7 +15,6 @@ use super::json;
 use super::out_file::OutFile;
 use super::spans::{self, Span};
 use super::window::TarWindow;
-use crate::listing::Shard;
 
 /// Limit on a part of text, JSON or a number, which is held whole.
 pub(super) const MAX_TEXT: u64 = 64 << 20;

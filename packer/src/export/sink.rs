@@ -6,9 +6,9 @@ use super::out_file::OutFile;
 use super::row::{Row, Rows};
 use super::spans::Span;
 use super::staging::Staging;
-use crate::listing::Shard;
 use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
+use tarflume_shards::listing::Shard;
 
 /// A complete output file.
 #[derive(Debug)]

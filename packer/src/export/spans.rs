@@ -3,8 +3,7 @@
 
 use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
-
-use crate::listing::{Listing, Shard};
+use tarflume_shards::listing::{Listing, Shard};
 
 /// Neighboring samples: those of one output file, or a part of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +104,7 @@ mod tests {
             }
             let path = dir.join(name);
             std::fs::write(&path, tar.ended()).unwrap();
-            crate::listing::open(&path).unwrap().shards
+            tarflume_shards::listing::open(&path).unwrap().shards
         };
         let mut shards = shard("a", &[10, 20, 30]);
         shards.push(empty());

@@ -9,10 +9,9 @@ use tarflume_base::{Choice, Stop};
 use tarflume_fixtures::TarBytes;
 use tarflume_formats::Reading;
 use tarflume_formats::crc32c;
+use tarflume_shards::{index, listing};
 
 use super::*;
-use crate::index;
-use crate::listing;
 
 mod hostile;
 

@@ -7,6 +7,7 @@ use tarflume_formats::ErrorKind;
 use tarflume_formats::index::Sample;
 use tarflume_formats::json::Value;
 use tarflume_formats::publish::write_as;
+use tarflume_shards::listing::Shard;
 
 use super::columns::KEY;
 use super::encoding::Encoding;
@@ -17,7 +18,6 @@ use super::out_file::OutFile;
 use super::row::Row;
 use super::sink::{Sink, WrittenFile};
 use super::staging::Staging;
-use crate::listing::Shard;
 
 /// The usual size of a file.
 const USUAL: u64 = 128 << 20;

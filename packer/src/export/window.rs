@@ -8,8 +8,7 @@ use tarflume_formats::index::Part;
 use tarflume_formats::{Crc, crc32c};
 use tarflume_formats::{Error, ErrorKind};
 use tarflume_formats::{files, name};
-
-use crate::listing::Shard;
+use tarflume_shards::listing::Shard;
 
 /// Bytes of one read.
 const WINDOW: usize = 512 * 1024;

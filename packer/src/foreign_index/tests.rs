@@ -38,7 +38,7 @@ fn folder(tar: &[u8]) -> tempfile::TempDir {
 }
 
 fn indexed(folder: &Path) {
-    let options = crate::index::Options {
+    let options = tarflume_shards::index::Options {
         reading: Reading::Headers,
         entry_points: false,
         force: true,
@@ -51,7 +51,7 @@ fn indexed(folder: &Path) {
         stop: Stop::new(),
         storage: Vec::new(),
     };
-    let done = crate::index::index(folder, &options, &|_| {}).unwrap();
+    let done = tarflume_shards::index::index(folder, &options, &|_| {}).unwrap();
     done.manifest.unwrap().unwrap();
 }
 

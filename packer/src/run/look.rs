@@ -155,9 +155,9 @@ mod tests {
     use tarflume_formats::plan::PlanWriter;
 
     use super::*;
-    use crate::workdir::quarantine::Policy;
     use tarflume_base::Exit;
     use tarflume_base::{Problem, ProblemKind};
+    use tarflume_shards::workdir::quarantine::Policy;
 
     /// Runs in a separate process whose address space has no room for a thread's stack.
     #[test]

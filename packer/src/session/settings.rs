@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tarflume_base::Stop;
 use tarflume_formats::Durability;
+use tarflume_shards::workdir::Policy;
 
 use super::counter::BuildCounter;
 use crate::run::options::RunOptions;
-use crate::workdir::Policy;
 
 /// How shards are packed.
 #[derive(Debug, Clone, Copy)]

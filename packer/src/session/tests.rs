@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use tarflume_base::Exit;
 use tarflume_formats::Manifest;
+use tarflume_shards::workdir::Policy;
 use tempfile::TempDir;
 
 use super::*;
 use crate::bucket::memory::MemoryObjects;
 use crate::build::BuildOptions;
 use crate::run::RunReport;
-use crate::workdir::Policy;
 
 /// The place that a build writes to.
 enum Target {

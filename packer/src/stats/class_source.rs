@@ -4,8 +4,7 @@ use std::fmt;
 
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::{ClassTable, name};
-
-use crate::listing::Listing;
+use tarflume_shards::listing::Listing;
 
 /// Pointers that are tried where a data set declares no classes.
 const USUAL: [&str; 4] = ["/class_name", "/label", "/class", "/category_id"];

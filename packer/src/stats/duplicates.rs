@@ -5,10 +5,10 @@
 
 use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::{Part, Sample};
+use tarflume_shards::listing::Listing;
 
 use super::finding::Count;
 use super::picture_kind::{is_mask, is_picture};
-use crate::listing::Listing;
 
 /// Samples that are held at once.
 const HELD: u64 = 16 << 20;

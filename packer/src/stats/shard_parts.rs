@@ -3,9 +3,8 @@
 use tarflume_base::{Exit, Failure};
 use tarflume_formats::index::Part;
 use tarflume_formats::{Error, ErrorKind, crc32c, name};
-
-use crate::listing::Shard;
-use crate::shard_bytes::ShardBytes;
+use tarflume_shards::listing::Shard;
+use tarflume_shards::shard_bytes::ShardBytes;
 
 /// The opened tar of a shard.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
+use tarflume_shards::listing::Listing;
 
 use super::class_source::ClassSource;
 use super::finding::{Count, Example, Finding, FindingKind, KEPT};
 use super::histogram::{Bucket, Distribution, Histogram, floor};
 use super::tally::{ASPECT_STEPS, OTHERS, Tally};
-use crate::listing::Listing;
 use crate::ordinals::Ordinals;
 
 /// The ordinals of each finding.

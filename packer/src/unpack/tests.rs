@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use tarflume_fixtures::{FalseClaim, TarBytes, good_shard};
+use tarflume_shards::listing;
 
 use super::*;
-use crate::listing;
 
 fn unpacked(tar: &[u8]) -> (Unpacked, BTreeMap<String, Vec<u8>>) {
     let dir = tempfile::tempdir().unwrap();

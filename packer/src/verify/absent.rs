@@ -5,8 +5,8 @@ use std::path::Path;
 use tarflume_formats::lfs::Pointer;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{Result, files, index_path};
+use tarflume_shards::kinds;
 
-use super::kinds;
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 
 /// Why a tar is not here.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use tarflume_base::units;
+use tarflume_shards::irregular_note;
 
 use super::{Level, Report};
-use crate::irregular::irregular_note;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,18 +18,18 @@ use tarflume_formats::tar::{BLOCK, Member, MemberKind};
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, crc32c, files, name,
 };
+use tarflume_shards::cursor::{Cursor, Listed};
+use tarflume_shards::index::rows::{Rows, part_of};
+use tarflume_shards::kinds;
 
 pub(crate) use self::long::LongParts;
 use self::undecoded::Undecoded;
 use super::bad_name::bad_name;
 use super::class_names::ClassNames;
-use super::cursor::{Cursor, Listed};
-use super::kinds;
 use super::options::{Level, Options};
 use super::points::{Jpegs, PointFault};
 use super::values::StoredValues;
 use crate::class_field::{ClassCounts, ClassField};
-use crate::index::rows::{Rows, part_of};
 use crate::schema::PartSchema;
 
 /// Parts up to this length are checked whole in memory, longer ones in pieces.

@@ -14,8 +14,8 @@ use std::path::Path;
 use tarflume_base::{Choice, Problem, ProblemKind, Problems, Stop};
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Error, Reading, Result, TarReader, files, name};
+use tarflume_shards::kinds;
 
-use super::kinds;
 use rows::Row;
 
 pub use reader::Profile;

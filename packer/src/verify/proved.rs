@@ -7,8 +7,8 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
 use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
+use tarflume_shards::kinds;
 
-use super::kinds;
 use super::pass::LongParts;
 use crate::class_field::ClassCounts;
 
@@ -58,7 +58,7 @@ pub(super) fn listed(
     problems: &mut Problems,
 ) {
     let Some(entry) = entry else { return };
-    let found = crate::index::shard::entry(tar, index);
+    let found = tarflume_shards::index::shard::entry(tar, index);
     let differences = [
         ("bytes", entry.bytes.to_string(), bytes.to_string()),
         ("samples", entry.samples.to_string(), found.samples.to_string()),

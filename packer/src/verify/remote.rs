@@ -8,13 +8,13 @@ use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
 use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{index_path, read_manifest};
+use tarflume_shards::kinds;
+use tarflume_shards::remote_folder::RemoteFolder;
 
-use super::kinds;
 use super::options::{Level, Options};
 use super::proved::Proved;
 use super::sets::{self, Set, Target};
 use super::shard;
-use crate::remote_folder::RemoteFolder;
 
 /// Finds the shards of the data set at `url`.
 ///

@@ -12,13 +12,13 @@ use tarflume_formats::manifest::{FILE_NAME, Manifest, ShardEntry};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::shell_word;
 use tarflume_formats::{About, files, read_manifest};
+use tarflume_shards::index::{Indexed, folder, is_folder};
+use tarflume_shards::kinds;
+use tarflume_shards::remote_folder::RemoteFolder;
+use tarflume_shards::workdir::staging::Staging;
+use tarflume_shards::workdir::state::shards_of_append;
 
-use super::kinds;
 use super::options::Options;
-use crate::index::{Indexed, folder, is_folder};
-use crate::remote_folder::RemoteFolder;
-use crate::workdir::staging::Staging;
-use crate::workdir::state::shards_of_append;
 
 /// A tar to be verified.
 #[derive(Debug)]

@@ -8,16 +8,16 @@ use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::{
     Error, ErrorKind, Index, IrregularJpegs, Reading, Result, TarReader, files, index_path, probe,
 };
+use tarflume_shards::index::proof;
+use tarflume_shards::kinds;
 
 use super::absent::{self, Absence};
-use super::kinds;
 use super::options::{Level, Options};
 use super::pass::{self, LongParts, Passed};
 use super::points;
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
 use crate::class_field::ClassCounts;
-use crate::index::proof;
 
 /// Verifies one shard.
 ///

@@ -7,9 +7,9 @@ use tarflume_base::{Choice, Exit, Stop};
 use tarflume_fixtures::{FalseClaim, SplitMix64, TarBytes, good_shard};
 use tarflume_formats::manifest::{FILE_NAME, Manifest};
 use tarflume_formats::{Reading, index_path};
+use tarflume_shards::index;
 
 use super::*;
-use crate::index;
 
 /// Bytes of one sample in the shards made here: two headers, one block of data each.
 const SAMPLE: usize = 2048;

@@ -6,11 +6,11 @@ use tarflume_base::Failure;
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::json::{JsonRules, parse};
 use tarflume_formats::{ClassTable, name};
+use tarflume_shards::listing::Shard;
 
 use super::picture::{Thumbnail, exchanges_sides, mask, thumbnail};
 use super::rle;
 use super::shapes::{BoxForm, Drawn, Shape, shapes};
-use crate::listing::Shard;
 use crate::stats::{CLASS_PART, ClassSource, Looked, ShardParts, is_mask, is_picture, look};
 
 /// Longer pictures are not decoded.

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tarflume_base::{Failure, Stop};
+use tarflume_shards::listing::Listing;
 
 use super::card::{Card, CardOptions, card};
 use super::shapes::BoxForm;
-use crate::listing::Listing;
 use crate::ordinals::Ordinals;
 use crate::stats::{Measured, Stats, table_of};
 

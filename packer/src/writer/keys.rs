@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use tarflume_base::collide::fold;
 use tarflume_base::{Problem, ProblemKind};
 use tarflume_formats::name;
-
-use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
+use tarflume_scan::scan::rules::{Action, MAX_NAME, NameRules, Rule, Verdict};
 
 /// Keys written so far, by their digests: about 32 bytes per key.
 #[derive(Debug, Default)]

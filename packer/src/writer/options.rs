@@ -5,9 +5,9 @@ use tarflume_base::compress::Compress;
 use tarflume_base::{Columns, Unplanned};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
+use tarflume_scan::scan::rules::NameRules;
 
 use crate::build::options::SHARD_SIZE;
-use crate::scan::rules::NameRules;
 
 /// The options of a writer.
 #[derive(Debug, Clone)]

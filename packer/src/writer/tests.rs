@@ -7,11 +7,11 @@ use std::fs;
 
 use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_scan::scan::rules::NameRules;
 
 use tarflume_formats::Durability;
 
 use super::*;
-use crate::scan::rules::NameRules;
 use crate::verify::{self, Level};
 
 fn small() -> Options {
@@ -163,7 +163,7 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
     let mut write = |n: u8| writer.write(&[b'a' + n], &[(b"txt", b"text")]);
     write(0).unwrap();
     // The name of the first shard is taken, so it cannot be published.
-    let shards = crate::workdir::staging::Staging::of(out.path()).shards();
+    let shards = tarflume_shards::workdir::staging::Staging::of(out.path()).shards();
     fs::create_dir(shards.join("shard-000000.tar")).unwrap();
     write(1).unwrap();
     assert!(matches!(write(2), Err(Rejected::Failure(_))), "the first shard is lost");

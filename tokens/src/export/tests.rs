@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tarflume_base::Exit;
 use tarflume_formats::Durability;
-use tarflume_packer::listing;
+use tarflume_shards::listing;
 
 use super::*;
 use crate::build::{Counter, Input, Request, build};

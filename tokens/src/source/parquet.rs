@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_packer::text_column::TextColumn;
+use tarflume_table::text_column::TextColumn;
 
 use super::documents::{Documents, LONGEST, Next};
 

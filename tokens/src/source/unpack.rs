@@ -9,7 +9,7 @@ use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::large_window;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::internal::GzipMembers;
+use tarflume_table::gzip::GzipMembers;
 use zstd::stream::read::Decoder as Zstd;
 
 /// Bytes per read.

@@ -5,7 +5,7 @@ use tarflume_base::check::CheckLevel;
 use tarflume_packer::build::KeyBy;
 use tarflume_packer::export::{Encoding, Format, JsonAs};
 use tarflume_packer::verify::Level;
-use tarflume_packer::workdir::Policy;
+use tarflume_shards::workdir::Policy;
 
 fn words<T: Choice>() -> Vec<&'static str> {
     T::ALL.iter().map(|choice| choice.word()).collect()

@@ -10,8 +10,7 @@ use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index, has_bytes, index_path, open_index};
-
-use crate::workdir::staging::Staging;
+use tarflume_shards::workdir::staging::Staging;
 
 /// Moves a shard out: the tar first, the sidecar last.
 ///

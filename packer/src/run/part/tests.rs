@@ -3,9 +3,9 @@
 use std::io;
 
 use tarflume_base::Exit;
+use tarflume_scan::links::Links;
 
 use super::*;
-use crate::links::Links;
 
 #[test]
 fn only_errors_that_every_machine_would_see_are_problems() {

@@ -5,10 +5,10 @@ use tarflume_base::check::is_jpeg;
 use tarflume_formats::Result;
 use tarflume_formats::index::Part;
 use tarflume_formats::tar::Member;
+use tarflume_shards::cursor::Listed;
+use tarflume_shards::kinds;
 
 use super::{Pass, WHOLE};
-use crate::verify::cursor::Listed;
-use crate::verify::kinds;
 use crate::verify::points::{PointFault, misfit, wrong_strips};
 
 impl<'a> Pass<'a> {
