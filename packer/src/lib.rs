@@ -49,30 +49,16 @@
 
 pub mod bucket;
 pub mod build;
-mod class_field;
-pub mod dedupe;
-pub mod diff;
-pub mod expect;
-pub mod export;
-pub mod foreign_index;
 mod label;
-pub mod ordinals;
 pub mod pictures;
 mod plan;
 pub mod progress;
 pub mod recognize;
 pub mod run;
-mod schema;
 pub mod session;
-pub mod stats;
-pub mod survey;
 pub mod sync;
-pub mod unpack;
-pub mod verify;
-pub mod view;
 pub mod writer;
 
-pub use schema::PartSchema;
 // What the signatures of this crate name.
 pub use tarflume_base::check::CheckLevel;
 pub use tarflume_base::compress::Compress;

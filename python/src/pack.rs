@@ -11,8 +11,6 @@ use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
-use tarflume_packer::verify::Level;
-use tarflume_packer::{PartSchema, verify};
 use tarflume_shards::index;
 use tarflume_shards::workdir::Policy;
 use tarflume_tokens::build::{Input, Request, Special};
@@ -20,6 +18,9 @@ use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
+use tarflume_verify::schema::PartSchema;
+use tarflume_verify::verify;
+use tarflume_verify::verify::Level;
 
 use crate::errors::usage;
 use crate::failures::JobFailure;

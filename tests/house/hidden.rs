@@ -3,11 +3,13 @@
 use super::sources;
 
 /// Folders with code that users run.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 18] = [
     "base/src",
     "cache/src",
     "command/src",
+    "export/src",
     "formats/src",
+    "inspect/src",
     "jpeg/src",
     "order/src",
     "packer/src",
@@ -19,6 +21,7 @@ const FOLDERS: [&str; 15] = [
     "store/src",
     "table/src",
     "tokens/src",
+    "verify/src",
 ];
 
 /// What hides an error behind another value.

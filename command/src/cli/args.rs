@@ -12,8 +12,8 @@ use tarflume_base::Choice;
 use tarflume_base::check::CheckLevel;
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::KeyBy;
-use tarflume_packer::verify::{Level, Profile};
 use tarflume_shards::workdir::Policy;
+use tarflume_verify::verify::{Level, Profile};
 
 use super::out;
 

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::{Columns, Exit, Failure, Outcome, Problems, Stop, units};
+use tarflume_export::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_formats::Reading;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_shards::braces::expand_all;
 use tarflume_shards::index::{self, Indexed, IndexedPath, Options, SeenValues, SidecarInfo};
 

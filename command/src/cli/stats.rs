@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
-use tarflume_packer::stats::{ClassSource, Distribution, Measured, Options, Stats, measure};
+use tarflume_inspect::stats::{ClassSource, Distribution, Measured, Options, Stats, measure};
 
 use super::args::{Format, Jobs};
 use super::{out, storage};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tarflume_base::{Exit, Outcome, units};
-use tarflume_packer::unpack;
+use tarflume_export::unpack;
 
 use super::args::Jobs;
 use super::out::{self, Bar};

@@ -8,8 +8,8 @@ use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::stats::Options;
-use tarflume_packer::view::{BoxForm, PageOptions, page};
+use tarflume_inspect::stats::Options;
+use tarflume_inspect::view::{BoxForm, PageOptions, page};
 
 use super::browser;
 use super::stats::Measuring;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tarflume_base::Failure;
-use tarflume_packer::view::Card;
+use tarflume_inspect::view::Card;
 
 use super::answer::Answer;
 use super::filter::Filter;

@@ -8,11 +8,11 @@ use std::fs;
 use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_scan::scan::rules::NameRules;
+use tarflume_verify::verify::{self, Level};
 
 use tarflume_formats::Durability;
 
 use super::*;
-use crate::verify::{self, Level};
 
 fn small() -> Options {
     Options { shard_samples: Some(3), durability: Durability::Cached, ..Options::default() }

@@ -12,7 +12,7 @@ use tarflume_formats::files::{self, Kind};
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::verify::Report;
+use tarflume_verify::verify::Report;
 
 use super::super::out;
 use crate::reports;

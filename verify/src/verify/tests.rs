@@ -1,5 +1,7 @@
 //! Small data sets with one fault each: which kinds are found, and where.
 
+mod foreign_index;
+
 use std::fs;
 use std::path::Path;
 

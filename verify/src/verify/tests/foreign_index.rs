@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tarflume_base::Exit;
+use tarflume_base::{Exit, ProblemKind, Stop};
+use tarflume_export::foreign_index::{ForeignFiles, ForeignIndexOptions, IndexFormat, write};
 use tarflume_fixtures::{GOLDEN, Golden};
 use tarflume_formats::Reading;
 
-use super::*;
+use crate::verify::{Level, Options, verify};
 
 const ALL: [IndexFormat; 5] = [
     IndexFormat::Dali,
@@ -254,9 +255,9 @@ fn tars_with_one_name_of_an_index_are_refused() {
 
 /// The problems of the index files in a folder.
 fn found(folder: &Path) -> Vec<String> {
-    let options = crate::verify::Options {
+    let options = Options {
         changed: false,
-        level: crate::verify::Level::Decode,
+        level: Level::Decode,
         require: Some(Vec::new()),
         profiles: Vec::new(),
         schemas: Vec::new(),
@@ -271,9 +272,8 @@ fn found(folder: &Path) -> Vec<String> {
         stop: Stop::new(),
         storage: Vec::new(),
     };
-    let report = crate::verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap();
-    let foreign =
-        report.problems.iter().filter(|p| p.kind == tarflume_base::ProblemKind::ForeignIndex);
+    let report = verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap();
+    let foreign = report.problems.iter().filter(|p| p.kind == ProblemKind::ForeignIndex);
     foreign.map(|problem| problem.to_string()).collect()
 }
 

@@ -16,7 +16,7 @@ use crate::class_field::NO_CLASS;
 
 pub(crate) use content::ContentDigest;
 pub use tables::ExpectedClasses;
-pub(crate) use tables::ExpectedTables;
+pub use tables::ExpectedTables;
 
 /// The field `format` of a file.
 const FORMAT: &str = "tarflume-expect";

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tarflume_base::{Exit, Failure, Problem, ProblemKind, Problems, counts, units};
+use tarflume_export::foreign_index;
 use tarflume_formats::manifest::ShardEntry;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
@@ -38,7 +39,6 @@ use tarflume_shards::index::{in_parallel, numbered};
 
 use crate::class_field::ClassCounts;
 use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
-use crate::foreign_index;
 use pass::LongParts;
 use proved::Proved;
 use sets::{Set, Target};

@@ -11,8 +11,7 @@ use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
 use tarflume_shards::listing::Listing;
-
-use crate::expect::ExpectedTables;
+use tarflume_verify::expect::ExpectedTables;
 
 /// Samples of one data set that are held at once.
 const HELD: u64 = 16 << 20;

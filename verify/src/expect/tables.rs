@@ -20,7 +20,7 @@ pub struct ExpectedClasses {
 
 /// What the manifests of a verification state about samples.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ExpectedTables {
+pub struct ExpectedTables {
     /// The classes; `None` if there are none, or if the manifests differ.
     pub(crate) classes: Option<ExpectedClasses>,
     /// The types of columns by name; `None` likewise.
@@ -52,7 +52,7 @@ impl ExpectedTables {
 
     /// Returns what differs between two descriptions of samples, a sentence each: `before` and `after` are the words for
     /// them.
-    pub(crate) fn differences(expected: &About, found: &About, words: (&str, &str)) -> Vec<String> {
+    pub fn differences(expected: &About, found: &About, words: (&str, &str)) -> Vec<String> {
         let (expected, found) = (ExpectedTables::of(expected), ExpectedTables::of(found));
         let mut lines = Vec::new();
         classes(expected.classes.as_ref(), found.classes.as_ref(), words, &mut lines);

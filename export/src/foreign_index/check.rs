@@ -23,7 +23,7 @@ const REMEDY: &str = "make it again with `pack index --force --export";
 ///
 /// # Errors
 /// Returns an error if the operating system refuses, and after an interruption. A damaged tar is no error here.
-pub(crate) fn of_shard(
+pub fn of_shard(
     folder: &Path,
     tar: &str,
     with_digests: bool,
@@ -72,7 +72,7 @@ pub(crate) fn of_shard(
 ///
 /// # Errors
 /// Returns an error if the operating system refuses.
-pub(crate) fn of_set(folder: &Path, shards: &[ShardEntry]) -> Result<Vec<Problem>, Failure> {
+pub fn of_set(folder: &Path, shards: &[ShardEntry]) -> Result<Vec<Problem>, Failure> {
     let mut problems = Vec::new();
     let path = folder.join("shardindex.json");
     if let Some(bytes) = existing(&path)? {

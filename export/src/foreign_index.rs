@@ -13,7 +13,7 @@
 //! [`name::split`](tarflume_formats::name::split) implements. An existing file with other contents stays unless
 //! [`ForeignIndexOptions::force`] is set.
 
-pub(crate) mod check;
+pub mod check;
 mod dali;
 mod digests;
 mod energon;
@@ -281,6 +281,3 @@ fn exists(path: &Path) -> Failure {
 fn at(tar: &Path, why: &str) -> Failure {
     Failure::bad_data(format!("{}: {why}", tar.shown()))
 }
-
-#[cfg(test)]
-mod tests;
