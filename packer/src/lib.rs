@@ -1,5 +1,5 @@
-//! Packs folders of images and JSON into WebDataset shards with a sidecar index, verifies shards,
-//! and makes sidecars for tars of other tools. The library of the command `pack`; prints nothing.
+//! Packs folders of images and JSON into WebDataset shards with a sidecar index. The library of the
+//! command `pack build`; prints nothing.
 //!
 //! ```no_run
 //! use tarflume_packer::build::BuildOptions;
@@ -25,26 +25,15 @@
 //! |---|---|
 //! | [`build`] | the options of a build |
 //! | [`session`] | a build, step by step |
-//! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
-//! | [`scan`], [`mod@run`], [`workdir`] | what the steps of a build report, and the state on disk that they share |
+//! | [`mod@run`], [`progress`] | the counters and the report of the packing, and the progress that they show |
 //! | [`bucket`] | the place of a data set in an object store |
 //! | [`pictures`] | prepares images while they are packed |
 //! | [`writer`] | packs samples that a program makes |
-//! | [`filter`] | selects samples by conditions |
 //! | [`recognize`] | names what a path is, and the step from it to a data set |
-//! | [`verify`] | checks shards, sidecars and the manifest |
-//! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
-//! | [`index`] | makes sidecars for tars of other tools |
-//! | [`mod@dedupe`] | finds images that occur twice or look alike |
-//! | [`mod@diff`] | compares the samples of two data sets |
-//! | [`foreign_index`] | makes the index files of other readers |
-//! | [`mod@stats`] | measures sizes, dimensions, classes, and what is unusual |
-//! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`mod@sync`] | copies a data set between folders and stores |
-//! | [`unpack`] | restores files from shards |
-//! | [`view`] | makes a page that shows a data set |
-//! | [`text_column`] | reads texts of a Parquet file; needs the feature `tables` |
-//! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
+//!
+//! The scan is `tarflume-scan`, other sources are `tarflume-sources`. What is done with a finished data set
+//! is in `tarflume-shards`, `tarflume-verify`, `tarflume-export` and `tarflume-inspect`.
 #![warn(missing_docs)]
 
 pub mod bucket;
