@@ -7,8 +7,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use tarflume_base::check::{CheckLevel, Content};
 use tarflume_fixtures::{Bomb, bombs};
-use tarflume_packer::{CheckLevel, Content};
 
 struct Counting;
 

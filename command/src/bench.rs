@@ -12,9 +12,9 @@ pub(crate) mod report;
 use std::time::Instant;
 
 use tarflume::Dataset;
+use tarflume_base::{Failure, FailureKind, units};
 use tarflume_formats::files;
 use tarflume_formats::url::without_secrets;
-use tarflume_packer::{Failure, FailureKind, units};
 
 use self::options::Options;
 use self::report::Report;

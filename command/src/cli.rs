@@ -2,6 +2,8 @@
 //!
 //! Parses and checks arguments; the work is done by the libraries, which print nothing.
 
+use tarflume_base::{Exit, Outcome};
+
 /// Prints a line of results: see [`out::print_result`].
 macro_rules! print_result {
     ($($words:tt)*) => { $crate::cli::out::print_result(format_args!($($words)*)) };
@@ -63,7 +65,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use tarflume_packer::{Exit, Outcome};
 
 use crate::signals;
 

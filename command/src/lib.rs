@@ -2,7 +2,7 @@
 //! commands that only measure or plan: `bench`, `doctor` and `plan-epoch`.
 //!
 //! [`main`] runs the command line of the process; [`run`] runs a given one, for a program that
-//! embeds the command. The work of the other commands is in `tarflume-packer`, which prints
+//! embeds the command. The work of the other commands is in the crates of the packer, which print
 //! nothing.
 
 mod bench;

@@ -12,9 +12,9 @@ pub(crate) mod report;
 mod suggestion;
 
 use tarflume::{Dataset, Forecast, Size};
+use tarflume_base::{Failure, units};
 use tarflume_formats::url::url_of;
 use tarflume_formats::url::without_secrets;
-use tarflume_packer::{Failure, units};
 
 use self::bounds::{StepNeeds, bounds, shortest};
 use self::cost::cost;

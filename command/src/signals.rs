@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use tarflume_packer::{Exit, Failure, Stop};
+use tarflume_base::{Exit, Failure, Stop};
 
 static STATE: OnceLock<State> = OnceLock::new();
 

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tarflume_packer::{Failure, Stop};
+use tarflume_base::{Failure, Stop};
 
 use self::answer::Answer;
 use self::client::Limits;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_packer::internal::split_source;
+use tarflume_sources::internal::split_source;
 
 fuzz_target!(|input: &str| {
     if let Ok(Some((patterns, options))) = split_source(input) {

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
-use tarflume_packer::internal::{parse_texts, read_coco, read_table};
+use tarflume_sources::internal::{parse_texts, read_coco, read_table};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&mode, rest)) = input.split_first() else { return };

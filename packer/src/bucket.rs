@@ -33,11 +33,10 @@ mod written;
 
 use std::sync::Arc;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::{Manifest, manifest};
 
-use crate::failure::Failure;
 use crate::run::destination::Destination;
-use crate::stop::Stop;
 
 pub(crate) use begin::expect_no_quarantine;
 pub use finalize::Publication;

@@ -27,7 +27,7 @@ pub use request::Request;
 pub use scan_part::PartReport;
 pub use selection::{Selection, Tars};
 
-pub use crate::rows::KeyBy;
+pub use tarflume_sources::rows::KeyBy;
 
 pub use crate::plan::warnings::of as warnings;
-pub use crate::scan::subtree::Subtree;
+pub use tarflume_scan::scan::subtree::Subtree;

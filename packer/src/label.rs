@@ -12,24 +12,21 @@ mod merge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Problem, ProblemKind, Stop, units};
 use tarflume_formats::ClassTable;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::attach::Attached;
+use tarflume_scan::scan::layout::EmptyFolder;
+use tarflume_scan::scan::options::ScanProblem;
+use tarflume_sources::part_bytes::json_of;
 
 use self::classes::Classes;
 use self::doubts::Doubts;
 use self::merge::merged;
-use crate::failure::Failure;
-use crate::part_bytes::json_of;
-use crate::problem::{Problem, ProblemKind};
-use crate::scan::Scan;
-use crate::scan::attach::Attached;
-use crate::scan::layout::EmptyFolder;
-use crate::scan::options::ScanProblem;
-use crate::stop::Stop;
-use crate::units;
 
 pub(crate) use self::classes::ClassList;
 pub(crate) use self::folder::FolderRule;

@@ -1,5 +1,5 @@
-//! Packs folders of images and JSON into WebDataset shards with a sidecar index, verifies shards,
-//! and makes sidecars for tars of other tools. The library of the command `pack`; prints nothing.
+//! Packs folders of images and JSON into WebDataset shards with a sidecar index. The library of the
+//! command `pack build`; prints nothing.
 //!
 //! ```no_run
 //! use tarflume_packer::build::BuildOptions;
@@ -25,101 +25,32 @@
 //! |---|---|
 //! | [`build`] | the options of a build |
 //! | [`session`] | a build, step by step |
-//! | [`mod@arrays`] | finds arrays in HDF5 and Parquet files |
-//! | [`scan`], [`mod@run`], [`workdir`] | what the steps of a build report, and the state on disk that they share |
+//! | [`mod@run`], [`progress`] | the counters and the report of the packing, and the progress that they show |
 //! | [`bucket`] | the place of a data set in an object store |
 //! | [`pictures`] | prepares images while they are packed |
 //! | [`writer`] | packs samples that a program makes |
-//! | [`filter`] | selects samples by conditions |
 //! | [`recognize`] | names what a path is, and the step from it to a data set |
-//! | [`verify`] | checks shards, sidecars and the manifest |
-//! | [`expect`] | totals and digests of a data set in a file, and what differs from them |
-//! | [`index`] | makes sidecars for tars of other tools |
-//! | [`mod@dedupe`] | finds images that occur twice or look alike |
-//! | [`mod@diff`] | compares the samples of two data sets |
-//! | [`foreign_index`] | makes the index files of other readers |
-//! | [`mod@stats`] | measures sizes, dimensions, classes, and what is unusual |
-//! | [`listing`], [`survey`] | lists samples, and counts and measures a data set |
 //! | [`mod@sync`] | copies a data set between folders and stores |
-//! | [`unpack`] | restores files from shards |
-//! | [`view`] | makes a page that shows a data set |
-//! | [`text_column`] | reads texts of a Parquet file; needs the feature `tables` |
-//! | [`mod@export`] | writes the formats of other loaders; the feature `tables` adds Parquet |
+//!
+//! The scan is `tarflume-scan`, other sources are `tarflume-sources`. What is done with a finished data set
+//! is in `tarflume-shards`, `tarflume-verify`, `tarflume-export` and `tarflume-inspect`.
 #![warn(missing_docs)]
 
-mod annotations;
-mod array_note;
-pub mod arrays;
-pub mod braces;
 pub mod bucket;
 pub mod build;
-mod check;
-mod choice;
-mod class_field;
-mod collide;
-pub mod columns;
-mod compress;
-pub mod dedupe;
-pub mod diff;
-mod exit;
-pub mod expect;
-pub mod export;
-mod failure;
-pub mod filter;
-pub mod foreign_index;
-mod gzip;
-pub mod index;
-#[doc(hidden)]
-pub mod internal;
-mod irregular;
-mod join;
-mod json_float;
-mod json_rules;
 mod label;
-mod links;
-pub mod listing;
-pub mod ordinals;
-mod packed_shard;
-mod part_bytes;
 pub mod pictures;
 mod plan;
-mod present;
-mod problem;
 pub mod progress;
 pub mod recognize;
-mod remote_folder;
-mod rows;
 pub mod run;
-pub mod scan;
-mod schema;
 pub mod session;
-mod shard_bytes;
-pub mod size;
-mod sorter;
-mod source;
-mod split_names;
-pub mod stats;
-mod stop;
-pub mod survey;
 pub mod sync;
-mod table;
-pub mod text_column;
-pub mod units;
-pub mod unpack;
-mod unplanned;
-pub mod verify;
-pub mod view;
-mod work_folder;
-pub mod workdir;
 pub mod writer;
 
-pub use check::{CheckLevel, Content};
-pub use choice::Choice;
-pub use compress::Compress;
-pub use exit::Exit;
-pub use failure::{Failure, FailureKind, Outcome};
-pub use irregular::irregular_note;
-pub use problem::{Problem, ProblemKind, Problems, counts};
-pub use rows::files_named;
-pub use schema::PartSchema;
-pub use stop::Stop;
+// What the signatures of this crate name.
+pub use tarflume_base::check::CheckLevel;
+pub use tarflume_base::compress::Compress;
+pub use tarflume_base::{
+    Choice, Columns, Failure, FailureKind, Outcome, Problem, ProblemKind, Problems, Stop,
+};

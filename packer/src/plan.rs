@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::slice::ParallelSliceMut;
 use serde::{Deserialize, Serialize};
+use tarflume_base::Failure;
+use tarflume_base::compress::{COMPRESSED, PLAIN};
 use tarflume_formats::About;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
@@ -25,18 +27,16 @@ use tarflume_formats::plan::{
 };
 use tarflume_formats::publish::TempFile;
 use tarflume_formats::{Result, name, tar};
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
+use tarflume_scan::scan::options::{ScanOptions, ScanProblem};
+use tarflume_scan::scan::texts::TextReader;
 
 use self::deal::{Cut, Cutter, Total, shuffled_place};
 use self::duplicates::Decided;
 use self::naming::{Base, Namer};
 use self::split::{SplitRule, Splits};
-use crate::compress::{COMPRESSED, PLAIN};
-use crate::failure::Failure;
 use crate::pictures::Preparation;
-use crate::scan::Scan;
-use crate::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
-use crate::scan::options::{ScanOptions, ScanProblem};
-use crate::scan::texts::TextReader;
 
 /// Program and version for plans and manifests.
 pub(crate) const TOOL: &str = concat!("pack ", env!("CARGO_PKG_VERSION"));
@@ -84,7 +84,7 @@ pub(crate) struct Shape {
     /// See `names`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_by: Option<String>,
-    /// The sources that are not folders; see [`rows::planned`](crate::rows::planned).
+    /// The sources that are not folders; see [`rows::planned`](tarflume_sources::rows::planned).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
     /// What is joined to the samples, as text; absent for the default.

@@ -4,10 +4,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use tarflume_base::units;
 use tarflume_formats::plan::PlanFoot;
 
 use crate::run::RunCounter;
-use crate::units;
 
 /// The total amount of work.
 #[derive(Debug, Clone, Copy)]

@@ -14,14 +14,13 @@ mod step;
 use std::io::Read;
 use std::path::Path;
 
+use tarflume_base::Failure;
+use tarflume_base::packed_shard::SidecarTar;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Header, is_zero_block};
 use tarflume_formats::{Content, Error, index_path, manifest};
-
-use crate::failure::Failure;
-use crate::packed_shard::SidecarTar;
-use crate::rows::SourceKind;
+use tarflume_sources::rows::SourceKind;
 
 pub use self::kind::{PathKind, Samples};
 pub use self::labels::FolderLabels;

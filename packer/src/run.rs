@@ -32,12 +32,15 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Builder};
 
 use serde::Deserialize;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{Location, PlannedSample, PlannedShard};
 use tarflume_formats::publish::{remove_if_exists, write_as};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Plan, ShardRecord, ShardWriter, WrittenShard, index_path, name,
 };
+use tarflume_shards::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
+use tarflume_shards::workdir::staging::Staging;
 
 use self::images::Images;
 use self::part::Parts;
@@ -45,11 +48,7 @@ use self::queue::{Claim, Queue, Work};
 use self::readahead::Ahead;
 use self::sample::{Packing, Wrong};
 use self::sources::Absences;
-use crate::failure::Failure;
 use crate::pictures::PictureTotals;
-use crate::problem::Problem;
-use crate::workdir::quarantine::{Policy, set_aside, set_aside_bytes};
-use crate::workdir::staging::Staging;
 use tarflume_formats::IgnorePoison;
 
 /// Result of one shard.

@@ -53,12 +53,12 @@ mod unpacked;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::{Failure, WorkFolder};
+
 use crate::bucket::{Bucket, Leftovers};
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::scan_part::{PartReport, scan_part};
 use crate::build::{Request, Subtree};
-use crate::failure::Failure;
-use crate::work_folder::WorkFolder;
 
 pub use counter::BuildCounter;
 pub use output::Output;

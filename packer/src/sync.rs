@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::manifest::{FILE_NAME, ShardEntry};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::url::url_of;
 use tarflume_formats::{Digest, Manifest, files, index_path};
+use tarflume_shards::index::in_parallel;
+use tarflume_shards::remote_folder::{Copied, RemoteFolder};
 
 use crate::bucket::{Bucket, Leftovers, Objects, Put, UploadHooks};
-use crate::failure::Failure;
-use crate::index::in_parallel;
-use crate::remote_folder::{Copied, RemoteFolder};
-use crate::stop::Stop;
 use folder::FolderObjects;
 
 /// Bytes that are hashed at a time.

@@ -13,6 +13,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
+use tarflume_base::check::{CheckLevel, Content, Dimensions, Tray, strips_of};
+use tarflume_base::compress::Compress;
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::message::Message;
 use tarflume_formats::{
     IrregularJpeg, IrregularJpegs, Manifest, ShardRecord, ShardWriter, name, tar,
@@ -25,11 +28,7 @@ use self::keys::Keys;
 use self::place::Place;
 use crate::bucket::Bucket;
 use crate::build::options::check_prefix;
-use crate::check::{CheckLevel, Content, Dimensions, Tray, strips_of};
-use crate::compress::Compress;
-use crate::failure::Failure;
 use crate::plan::naming::shard_name;
-use crate::problem::{Problem, ProblemKind};
 
 /// Why a sample was not written.
 pub enum Rejected {

@@ -36,7 +36,7 @@ pub struct ArrayDataset {
 }
 
 fn found(py: Python<'_>, path: &std::path::Path, name: &str) -> PyResult<tarflume::ArrayDataset> {
-    let found = py.detach(|| tarflume_packer::arrays::find(path, name));
+    let found = py.detach(|| tarflume_sources::arrays::find(path, name));
     let found = found.map_err(|e| JobFailure::failure(e).raised(py))?;
     let dtype: DType = words::dtype(py, &found.dtype)?;
     let row: Vec<usize> = found.row.iter().map(|&n| n as usize).collect();

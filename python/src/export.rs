@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use tarflume_base::Stop;
+use tarflume_export::export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_formats::Durability;
-use tarflume_packer::Stop;
 use tarflume_packer::build::jobs as jobs_of;
-use tarflume_packer::export::{Encoding, ExportOptions, Format, JsonAs, Numbers};
 
 use crate::errors::usage;
 use crate::numbers::Number;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_base::{Exit, Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::{Face, Message};
 use tarflume_formats::url::without_secrets;
-use tarflume_packer::{Exit, Failure, Problem};
 
 use crate::json::from_json;
 

@@ -5,18 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Choice, Stop, size};
 use tarflume_formats::Durability;
 use tarflume_formats::url::url_of;
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::{AppendOptions, BuildOptions, jobs};
-use tarflume_packer::verify::Level;
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Choice, PartSchema, Stop, index, size, verify};
+use tarflume_shards::index;
+use tarflume_shards::workdir::Policy;
 use tarflume_tokens::build::{Input, Request, Special};
 use tarflume_tokens::packing::Packing;
 use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, Encode, Tokenizer, TokenizerOptions};
+use tarflume_verify::schema::PartSchema;
+use tarflume_verify::verify;
+use tarflume_verify::verify::Level;
 
 use crate::errors::usage;
 use crate::failures::JobFailure;

@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use tarflume_base::{Failure, Problem, Stop};
+use tarflume_export::export::{ExportOptions, export};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, Reading};
 use tarflume_packer::bucket::{Bucket, Leftovers};
 use tarflume_packer::build::{self, Request};
-use tarflume_packer::export::{ExportOptions, export};
-use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::session::{
     Build, BuildCounter, DryRun, Finalized, Planned, PlannedBuild, PublishedBuild, StoreOutcome,
 };
-use tarflume_packer::{Failure, Problem, Stop, index, verify};
+use tarflume_shards::index;
+use tarflume_shards::listing::{self, Access, Listing};
 use tarflume_tokens::build as tokens;
 use tarflume_tokens::export::to_megatron;
+use tarflume_verify::verify;
 
 use crate::errors::bug;
 use crate::failures::{JobFailure, in_python};

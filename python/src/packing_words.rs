@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use tarflume::JsonRules;
-use tarflume_packer::Compress;
-use tarflume_packer::columns::Columns;
+use tarflume_base::Columns;
+use tarflume_base::compress::Compress;
 
 use crate::errors::usage;
 use crate::failures::JobFailure;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use tarflume_base::Stop;
+use tarflume_base::check::CheckLevel;
 use tarflume_packer::build::{BuildOptions, KeyBy, Selection, Tars};
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Stop};
+use tarflume_shards::workdir::Policy;
 
 use crate::errors::usage;
 use crate::failures::JobFailure;

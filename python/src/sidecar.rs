@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use tarflume::{Error, ErrorKind};
+use tarflume_base::{Exit, Stop};
 use tarflume_formats::Reading;
-use tarflume_packer::index::{Options, index_tar};
-use tarflume_packer::{Exit, Stop};
+use tarflume_shards::index::{Options, index_tar};
 
 use crate::errors::OrRaise;
 use crate::failures::in_python;
@@ -28,7 +28,7 @@ pub fn write_sidecar(
         accept_edits: false,
         allow_missing_end: false,
         ignore_zeros: false,
-        columns: tarflume_packer::columns::Columns::default(),
+        columns: tarflume_base::Columns::default(),
         jobs: 1,
         stop: Stop::new(),
         storage: Vec::new(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tarflume::Decode;
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 use tarflume_tokens::{Encode, Ids, fingerprint_of};
 
 use crate::constructor_args::{ConstructorArgs, NewArgs, again};

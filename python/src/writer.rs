@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use tarflume_base::check::CheckLevel;
 use tarflume_formats::Durability;
-use tarflume_packer::CheckLevel;
 use tarflume_packer::build::SHARD_SIZE;
-use tarflume_packer::scan::NameRules;
 use tarflume_packer::writer::{Abandoned, DatasetWriter, Options, Rejected, merge};
+use tarflume_scan::scan::NameRules;
 
 use crate::errors::usage;
 use crate::failures::JobFailure;

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "a query that fails ends the test")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod crates;
 mod floors;
 mod hidden;
 mod luck;
@@ -13,85 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates of the project that a crate may use; `dev` crates only in its tests.
-const ARROWS: [(&str, &[&str]); 20] = [
-    ("cache", &["tarflume-formats"]),
-    (
-        "dataset",
-        &[
-            "tarflume-cache",
-            "tarflume-formats",
-            "tarflume-order",
-            "tarflume-store",
-            "tarflume-types",
-        ],
-    ),
-    (
-        "device",
-        &[
-            "tarflume-formats",
-            "tarflume-image",
-            "tarflume-jpeg",
-            "tarflume-order",
-            "tarflume-types",
-        ],
-    ),
-    ("formats", &[]),
-    ("jpeg", &[]),
-    ("order", &[]),
-    ("store", &[]),
-    ("types", &["tarflume-formats", "tarflume-order"]),
-    ("image", &["tarflume-formats", "tarflume-jpeg", "tarflume-order", "tarflume-types"]),
-    (
-        "reader",
-        &[
-            "tarflume-dataset",
-            "tarflume-device",
-            "tarflume-formats",
-            "tarflume-image",
-            "tarflume-jpeg",
-            "tarflume-order",
-            "tarflume-types",
-        ],
-    ),
-    (
-        "packer",
-        &[
-            "tarflume-dataset",
-            "tarflume-formats",
-            "tarflume-image",
-            "tarflume-jpeg",
-            "tarflume",
-            "tarflume-store",
-            "tarflume-types",
-        ],
-    ),
-    ("tokens", &["tarflume-formats", "tarflume-packer"]),
-    (
-        "command",
-        &[
-            "tarflume-cache",
-            "tarflume-formats",
-            "tarflume-order",
-            "tarflume",
-            "tarflume-packer",
-            "tarflume-tokens",
-        ],
-    ),
-    (
-        "python",
-        &["tarflume-formats", "tarflume", "tarflume-packer", "tarflume-tokens", "tarflume-cli"],
-    ),
-    ("fixtures", &[]),
-    ("demo", &["tarflume"]),
-    ("adapters/burn", &["tarflume"]),
-    ("adapters/candle", &["tarflume"]),
-    ("adapters/samples", &["tarflume", "tarflume-formats"]),
-    ("adapters/tch", &["tarflume"]),
-];
-
-/// Where the packer may use the loader: for thumbnails and for hashes of images. The rest uses the crates below both.
-const READER_IN_PACKER: [&str; 2] = ["packer/src/dedupe", "packer/src/view/picture.rs"];
+use crates::ARROWS;
 
 /// The files in which unsafe code is permitted.
 const UNSAFE_ROOMS: [&str; 41] = [
@@ -166,34 +89,6 @@ fn sources(folder: &str) -> Vec<(String, String)> {
     assert!(!found.is_empty(), "no sources in {folder}");
     found.sort();
     found
-}
-
-#[test]
-fn arrows_between_crates_point_down() {
-    for (folder, allowed) in ARROWS {
-        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
-        let mut section = "";
-        for line in manifest.lines() {
-            if let Some(name) = line.strip_prefix('[') {
-                section = name.trim_end_matches(']');
-            }
-            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            if section == "dependencies" && used.starts_with("tarflume") {
-                assert!(allowed.contains(&used), "{folder} must not depend on {used}");
-            }
-            if folder == "fixtures" {
-                assert!(!used.starts_with("tarflume-f"), "fixtures depends on nothing of ours");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_packer_uses_the_reader_in_few_places() {
-    for (file, text) in sources("packer/src") {
-        let allowed = READER_IN_PACKER.iter().any(|place| file.starts_with(place));
-        assert!(allowed || !text.contains("tarflume::"), "{file} uses the reader");
-    }
 }
 
 /// `packer/src/scan/list.rs` is module `scan::list`.
@@ -356,6 +251,14 @@ fn every_file_begins_with_a_comment_on_its_purpose() {
         "jpeg",
         "reader",
         "store",
+        "base",
+        "table",
+        "scan",
+        "shards",
+        "sources",
+        "export",
+        "verify",
+        "inspect",
         "packer",
         "tokens",
         "types",

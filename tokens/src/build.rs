@@ -18,7 +18,7 @@ mod resolve;
 mod tokenize;
 mod write;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use self::feed::Feed;
 pub use self::options::{Input, Request, Special, UNIT};

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::publish::{Durability, create_folders, folder_of, sweep, write_as};
 use tarflume_formats::{Error, files};
-use tarflume_packer::Failure;
 
 use crate::entry;
 use crate::ids::Ids;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use tarflume_formats::message::Message;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use crate::ids::Ids;
 

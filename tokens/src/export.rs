@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 use serde::Deserialize;
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
@@ -16,8 +17,7 @@ use tarflume_formats::npy::Header;
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, ErrorKind, files, name};
-use tarflume_packer::listing::{Listing, Shard, copy_bytes};
-use tarflume_packer::{Failure, Stop};
+use tarflume_shards::listing::{Listing, Shard, copy_bytes};
 
 use crate::megatron::{Kind, Writer, paths};
 use crate::sample::{CU_SEQLENS, IDS, numbers};

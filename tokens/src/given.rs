@@ -1,7 +1,7 @@
 //! Errors of files that the user named: one that does not exist is wrong usage.
 
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::Error;
-use tarflume_packer::{Failure, FailureKind};
 
 /// Returns the failure for an error of a named file.
 pub(crate) fn failure(error: Error) -> Failure {

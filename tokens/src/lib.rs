@@ -20,7 +20,7 @@
 //! | `json` | `{"documents": ["a.jsonl#17", ...], "tokens": 2040}` |
 //!
 //! ```
-//! use tarflume_packer::Failure;
+//! use tarflume_base::Failure;
 //! use tarflume_tokens::packing::{Block, Packer, Packing};
 //!
 //! # fn main() -> Result<(), Failure> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::files;
-use tarflume_packer::{Exit, Failure};
 
 /// The folders on the way to an output folder that do not exist yet, the deepest first.
 #[derive(Debug)]

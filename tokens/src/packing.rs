@@ -7,7 +7,7 @@
 mod block;
 mod window;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 pub use self::block::{Block, DocumentId, Emit, Piece};
 use self::window::Window;

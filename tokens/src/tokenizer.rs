@@ -13,11 +13,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IgnorePoison, files};
-use tarflume_packer::Failure;
 use tokenizers::models::ModelWrapper;
 
 use self::allowance::within;

@@ -4,9 +4,9 @@
 //! what is appended to a source, and new sources, leave all units but the last of a source as they
 //! were.
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_packer::Failure;
 
 use crate::encoder::Encode;
 use crate::source::{Documents, Next, Source};

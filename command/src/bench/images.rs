@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tarflume_packer::Content;
+use tarflume_base::check::Content;
 
 /// The image parts to decode.
 #[derive(Debug, PartialEq, Eq)]

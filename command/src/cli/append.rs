@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Failure, Outcome};
 use tarflume_packer::build::{AppendOptions, Request};
 use tarflume_packer::session::Build;
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{Failure, Outcome};
+use tarflume_shards::workdir::Policy;
 
 use super::args::{Jobs, choice};
 use super::packing::{self, RunArgs};

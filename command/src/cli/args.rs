@@ -1,15 +1,19 @@
 //! Arguments that several commands share, and the values of their choices.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tarflume::Shuffle;
+use tarflume_base::Choice;
+use tarflume_base::check::CheckLevel;
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::KeyBy;
-use tarflume_packer::verify::{Level, Profile};
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Choice};
+use tarflume_shards::workdir::Policy;
+use tarflume_verify::verify::{Level, Profile};
 
 use super::out;
 

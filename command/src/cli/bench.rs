@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use console::Term;
 use tarflume::{Size, SourceKind, Verify};
+use tarflume_base::{Exit, Outcome, size, units};
 use tarflume_formats::shown;
-use tarflume_packer::{Exit, Outcome, size, units};
 
 use super::args::{self, BLOCKS, BUFFER, Format, ShuffleChoice};
 use super::{out, storage};

@@ -1,6 +1,6 @@
 //! `pack build`: plan + run + finalize.
 
-use tarflume_packer::Outcome;
+use tarflume_base::Outcome;
 
 use super::packing::{self, RunArgs};
 use super::source_args::SourceArgs;

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tarflume::{Size, Storage, Warmed, warm_cache};
+use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop, units};
 use tarflume_cache::{Cache, CacheStats, Settings};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::url::is_url;
-use tarflume_packer::FailureKind;
-use tarflume_packer::{Exit, Failure, Outcome, Stop, units};
 
 use super::args::Format;
 use super::{out, storage};

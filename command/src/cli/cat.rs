@@ -5,7 +5,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use tarflume_packer::{Exit, Failure, Outcome, listing};
+use tarflume_base::{Exit, Failure, Outcome};
+use tarflume_shards::listing;
 
 use super::{out, storage};
 

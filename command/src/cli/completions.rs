@@ -1,7 +1,7 @@
 //! `pack completions`: prints a completion script for a shell.
 
 use clap_complete::{Shell, generate};
-use tarflume_packer::{Exit, Outcome};
+use tarflume_base::{Exit, Outcome};
 
 use super::out;
 

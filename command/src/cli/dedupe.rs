@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
+use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, is_json_line};
 use tarflume_formats::shown;
-use tarflume_packer::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
-use tarflume_packer::{Exit, Failure, Outcome, units};
+use tarflume_inspect::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
 
 use super::args::{Format, Jobs};
 use super::out;
@@ -206,7 +206,7 @@ fn summary(totals: &Totals) -> String {
     line
 }
 
-fn named(place: &tarflume_packer::dedupe::Place) -> String {
+fn named(place: &tarflume_inspect::dedupe::Place) -> String {
     if place.group.is_empty() {
         place.key.clone()
     } else {
@@ -223,6 +223,6 @@ fn text(found: &Duplicate) -> String {
 }
 
 fn json_of(found: &Duplicate) -> serde_json::Value {
-    let place = |place: &tarflume_packer::dedupe::Place| json!({"group": place.group, "key": place.key, "shard": place.shard});
+    let place = |place: &tarflume_inspect::dedupe::Place| json!({"group": place.group, "key": place.key, "shard": place.shard});
     json!({"sample": place(&found.sample), "kept": place(&found.kept), "distance": found.distance})
 }

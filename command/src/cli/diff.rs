@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
+use tarflume_base::{Exit, Failure, Outcome, Stop, units};
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::diff::{Change, PartChange, SampleChange, Totals, diff, table_differences};
-use tarflume_packer::{Exit, Failure, Outcome, Stop, units};
+use tarflume_inspect::diff::{Change, PartChange, SampleChange, Totals, diff, table_differences};
 
 use super::args::Format;
 use super::{out, storage};

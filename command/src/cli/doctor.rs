@@ -9,8 +9,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tarflume_base::{Exit, Failure, Outcome};
 use tarflume_formats::shown;
-use tarflume_packer::{Exit, Failure, Outcome};
 
 use super::args::Format;
 use super::out;

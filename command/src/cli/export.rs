@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use tarflume_base::{Choice, Exit, Failure, Outcome, size, units};
+use tarflume_export::export::{self, Encoding, ExportOptions, Format, JsonAs, Numbers};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
-use tarflume_packer::export::{self, Encoding, ExportOptions, Format, JsonAs, Numbers};
-use tarflume_packer::listing::Listing;
-use tarflume_packer::{Choice, Exit, Failure, Outcome, size, units};
+use tarflume_shards::listing::Listing;
 use tarflume_tokens::export::to_megatron;
 
 use super::args::{Described, Jobs, choice};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome};
 use tarflume_packer::session::{Opened, StoredPlan};
-use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::ShowArgs;
 use super::{storage, summary};

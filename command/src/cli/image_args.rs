@@ -1,6 +1,6 @@
 //! The arguments that prepare images while they are packed.
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 use tarflume_packer::pictures::{Preparation, ResizeTo};
 
 /// How images are prepared. Everything here is a part of the plan.

@@ -3,14 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Columns, Exit, Failure, Outcome, Problems, Stop, units};
+use tarflume_export::foreign_index::{self, ForeignIndexOptions, IndexFormat};
 use tarflume_formats::Reading;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::braces::expand_all;
-use tarflume_packer::columns::Columns;
-use tarflume_packer::foreign_index::{self, ForeignIndexOptions, IndexFormat};
-use tarflume_packer::index::{self, Indexed, IndexedPath, Options, SeenValues, SidecarInfo};
-use tarflume_packer::{Exit, Failure, Outcome, Problems, Stop, units};
+use tarflume_shards::braces::expand_all;
+use tarflume_shards::index::{self, Indexed, IndexedPath, Options, SeenValues, SidecarInfo};
 
 use super::args::{Jobs, choice};
 use super::out::{self, Bar};

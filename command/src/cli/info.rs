@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
-use tarflume_packer::survey::{self, Spread, Survey};
-use tarflume_packer::{Exit, Outcome, units};
+use tarflume_inspect::survey::{self, Spread, Survey};
 
 use super::args::Format;
 use super::{out, storage};
@@ -133,7 +133,7 @@ fn spread(spread: &Spread) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarflume_packer::survey::ExtSum;
+    use tarflume_inspect::survey::ExtSum;
 
     #[test]
     fn entry_points_are_listed_if_the_shard_has_any() {

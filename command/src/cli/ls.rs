@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::index::{Part, Sample};
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{Error, name};
-use tarflume_packer::listing::Shard;
-use tarflume_packer::{Exit, Outcome, units};
+use tarflume_shards::listing::Shard;
 
 use super::args::Format;
 use super::{out, storage};
@@ -170,7 +170,7 @@ mod tests {
     use tarflume_formats::{Durability, ShardWriter};
 
     use super::*;
-    use tarflume_packer::listing;
+    use tarflume_shards::listing;
 
     #[test]
     fn json_output_has_the_bytes_of_entry_points_of_a_part() {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap_mangen::generate_to;
+use tarflume_base::{Exit, Failure, Outcome};
 use tarflume_formats::output::must_be_outside;
 use tarflume_formats::publish::create_folders;
-use tarflume_packer::{Exit, Failure, Outcome};
 
 /// Write a man page of the command and of each of its commands
 #[derive(Debug, clap::Args)]

@@ -10,9 +10,9 @@ use std::sync::Mutex;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
+use tarflume_base::{Failure, units};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::shown::{Screen, message};
-use tarflume_packer::{Failure, units};
 
 /// Returns standard output, buffered.
 pub(super) fn stdout() -> BufWriter<StdoutLock<'static>> {

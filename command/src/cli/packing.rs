@@ -1,8 +1,8 @@
 //! The further steps of a build, and the arguments of all commands that pack.
 
+use tarflume_base::{Exit, Outcome};
 use tarflume_formats::Durability;
 use tarflume_packer::session::{Build, Finalized, RunSettings, StoreOutcome};
-use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::ShowArgs;
 use super::{preparation, progress, summary};

@@ -1,8 +1,8 @@
 //! Prints what the preparation of images has saved, and what it does to the speed of decoding.
 
 use serde_json::json;
+use tarflume_base::units;
 use tarflume_packer::pictures::{DecodeSpeed, PictureTotals};
-use tarflume_packer::units;
 
 use super::source_args::ShowArgs;
 

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::shown::{ShowPath, shell_word};
 use tarflume_formats::url::url_of;
 use tarflume_packer::recognize::{PathKind, Step, already_packed, recognize};
-use tarflume_packer::{Exit, Failure};
 
 /// The folder of new shards in a command.
 pub(super) const OUT: &str = "shards/";

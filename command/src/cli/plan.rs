@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome};
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::Request;
 use tarflume_packer::session::{Planned, StoreOutcome};
-use tarflume_packer::{Exit, Outcome};
 
 use super::source_args::{ShowArgs, SourceArgs};
 use super::{preparation, storage, summary};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::{Exit, Failure};
 use tarflume_packer::bucket::Bucket;
 use tarflume_packer::build::Request;
 use tarflume_packer::session::{Build, BuildCounter, Planned, PlannedBuild};
-use tarflume_packer::{Exit, Failure};
 
 use super::source_args::ShowArgs;
 use super::{progress, summary};

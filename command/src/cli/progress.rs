@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tarflume_base::units;
 use tarflume_packer::session::BuildCounter;
-use tarflume_packer::units;
 
 /// The form of progress reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Failure, Outcome, size};
 use tarflume_formats::json::JsonRules;
 use tarflume_packer::build::{BuildOptions, KeyBy, Request, Selection, Tars};
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{CheckLevel, Compress, Failure, Outcome, size};
+use tarflume_shards::workdir::Policy;
 
 use super::args::{Jobs, choice};
 use super::image_args::ImageArgs;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tarflume_base::{Exit, Failure, Outcome};
 use tarflume_order::rank;
 use tarflume_packer::session::{Opened, ShareOutcome, StoredPlan, WorkerOptions};
-use tarflume_packer::workdir::Policy;
-use tarflume_packer::{Exit, Failure, Outcome};
+use tarflume_shards::workdir::Policy;
 
 use super::args::{Jobs, choice};
 use super::packing::RunArgs;

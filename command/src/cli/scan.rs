@@ -1,10 +1,10 @@
 //! `pack scan`: scans a part of the source folders, on one of several machines.
 
+use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::shown::ShowPath;
 use tarflume_order::rank;
 use tarflume_packer::build::Subtree;
 use tarflume_packer::session::Build;
-use tarflume_packer::{Exit, Failure, Outcome, units};
 
 use super::source_args::SourceArgs;
 use super::{progress, summary};

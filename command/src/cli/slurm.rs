@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tarflume_base::{Exit, Failure, Outcome};
 use tarflume_formats::Durability;
 use tarflume_formats::files;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::{Exit, Failure, Outcome};
 
 use super::source_args::SourceArgs;
 use super::{plan, storage};

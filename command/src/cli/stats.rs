@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown;
-use tarflume_packer::stats::{ClassSource, Distribution, Measured, Options, Stats, measure};
-use tarflume_packer::{Exit, Outcome, units};
+use tarflume_inspect::stats::{ClassSource, Distribution, Measured, Options, Stats, measure};
 
 use super::args::{Format, Jobs};
 use super::{out, storage};
@@ -62,8 +62,8 @@ impl Measuring {
         path: &std::path::Path,
         default: u64,
         postings: bool,
-    ) -> Result<(tarflume_packer::listing::Listing, Measured), tarflume_packer::Failure> {
-        signals::listen().map_err(|e| tarflume_packer::Failure::try_again(e.to_string()))?;
+    ) -> Result<(tarflume_shards::listing::Listing, Measured), tarflume_base::Failure> {
+        signals::listen().map_err(|e| tarflume_base::Failure::try_again(e.to_string()))?;
         let options = Options {
             class: self.class.clone(),
             examine: self.examine.unwrap_or(default),

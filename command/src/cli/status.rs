@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::session::{Opened, StoredPlan};
-use tarflume_packer::workdir::Progress;
-use tarflume_packer::{Exit, Outcome, units};
+use tarflume_shards::workdir::Progress;
 
 use super::args::Format;
 use super::storage;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use tarflume_base::Failure;
 use tarflume_formats::url::url_of;
-use tarflume_packer::Failure;
 use tarflume_packer::bucket::Bucket;
-use tarflume_packer::listing::{self, Access, Listing};
 use tarflume_packer::session::Output;
+use tarflume_shards::listing::{self, Access, Listing};
 
 use super::zeros;
 

@@ -4,15 +4,17 @@
 use std::path::Path;
 
 use serde_json::json;
+use tarflume_base::{Problem, counts, units};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_formats::{IrregularJpegs, Manifest};
 use tarflume_order::rank::Rank;
 use tarflume_packer::bucket::Leftovers;
+use tarflume_packer::build;
 use tarflume_packer::build::Scanned;
 use tarflume_packer::run::RunReport;
 use tarflume_packer::session::{PlannedBuild, PublishedBuild, StoredBuild};
-use tarflume_packer::{Problem, build, counts, irregular_note, units};
+use tarflume_shards::irregular_note;
 
 use super::out;
 use super::pictures;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Exit, Outcome, units};
 use tarflume_formats::shown::ShowPath;
 use tarflume_packer::sync::{Options, sync};
-use tarflume_packer::{Exit, Outcome, units};
 
 use super::args::Jobs;
 use super::out::Bar;

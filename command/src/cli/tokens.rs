@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tarflume_base::{Exit, Failure, Outcome, size, units};
 use tarflume_formats::Durability;
 use tarflume_formats::shown::{self, ShowPath};
 use tarflume_packer::build::SHARD_SIZE;
-use tarflume_packer::{Exit, Failure, Outcome, size, units};
 use tarflume_tokens::build::{self, Built, Counter, Input, Report, Request, Special, UNIT};
 use tarflume_tokens::packing::{Packer, Packing};
 use tarflume_tokens::sample::Width;

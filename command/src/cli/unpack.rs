@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use tarflume_packer::{Exit, Outcome, units, unpack};
+use tarflume_base::{Exit, Outcome, units};
+use tarflume_export::unpack;
 
 use super::args::Jobs;
 use super::out::{self, Bar};

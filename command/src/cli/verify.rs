@@ -4,13 +4,13 @@ mod outputs;
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Exit, Failure, FailureKind, Outcome, Stop};
 use tarflume_formats::files;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::FailureKind;
-use tarflume_packer::expect::Expect;
-use tarflume_packer::verify::{self, ClassField, Level, Options, Profile};
-use tarflume_packer::{Exit, Failure, Outcome, PartSchema, Stop};
+use tarflume_verify::expect::Expect;
+use tarflume_verify::schema::PartSchema;
+use tarflume_verify::verify::{self, ClassField, Level, Options, Profile};
 
 use self::outputs::{Outputs, ReportFile, ReportFormat, Wanted, exit_of, report_file};
 use super::args::{Jobs, choice};

@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Exit, Failure, Outcome, units};
 use tarflume_formats::Durability;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::stats::Options;
-use tarflume_packer::view::{BoxForm, PageOptions, page};
-use tarflume_packer::{Exit, Failure, Outcome, units};
+use tarflume_inspect::stats::Options;
+use tarflume_inspect::view::{BoxForm, PageOptions, page};
 
 use super::browser;
 use super::stats::Measuring;

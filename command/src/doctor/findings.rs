@@ -4,7 +4,7 @@
 //! it changes no exit code.
 
 use serde::Serialize;
-use tarflume_packer::units;
+use tarflume_base::units;
 
 use super::cpulist;
 use super::facts::{Facts, Gpu};

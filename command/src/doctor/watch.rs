@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tarflume_packer::Stop;
+use tarflume_base::Stop;
 
 use super::gpus::{Gpus, Sample};
 

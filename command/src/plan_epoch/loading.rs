@@ -1,9 +1,9 @@
 //! Opens a data set as the loaders of a job do, and forecasts an epoch.
 
 use tarflume::{Dataset, Forecast, ForecastOptions, Loader, LoaderBuilder, Raw, Size, Split};
+use tarflume_base::{Failure, FailureKind};
 use tarflume_formats::files;
 use tarflume_formats::url::url_of;
-use tarflume_packer::{Failure, FailureKind};
 
 use super::options::{Job, Options};
 

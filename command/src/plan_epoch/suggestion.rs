@@ -1,7 +1,7 @@
 //! Which blocks would need so few requests that a storage feeds the job. Tries settings with the loader's forecast.
 
 use tarflume::{Dataset, Forecast, Shuffle};
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use super::bounds::{StepNeeds, bounds, shortest};
 use super::loading::forecast;

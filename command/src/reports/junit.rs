@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tarflume_packer::verify::Report;
-use tarflume_packer::{Choice, Problem, units};
+use tarflume_base::{Choice, Problem, units};
+use tarflume_verify::verify::Report;
 
 use super::texts::{left_out, place_and_reason, unchecked};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
-use tarflume_packer::verify::Report;
-use tarflume_packer::{Problem, ProblemKind};
+use tarflume_base::{Problem, ProblemKind};
+use tarflume_verify::verify::Report;
 
 use super::texts::{left_out, place_and_reason, unchecked};
 

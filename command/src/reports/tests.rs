@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tarflume_packer::verify::{Level, Report};
-use tarflume_packer::{Problem, ProblemKind, counts, units};
+use tarflume_base::{Problem, ProblemKind, counts, units};
+use tarflume_verify::verify::{Level, Report};
 
 use super::*;
 
@@ -22,7 +22,7 @@ pub(crate) fn report(problems: Vec<Problem>) -> Report {
         notes: Vec::new(),
         warnings: Vec::new(),
         irregular_jpegs: Default::default(),
-        found: tarflume_packer::expect::Expect::default(),
+        found: tarflume_verify::expect::Expect::default(),
         counts: counts(&problems),
         unlisted: 0,
         problems,

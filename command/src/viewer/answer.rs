@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 /// A reply.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use tarflume_formats::index::Sample;
 use tarflume_formats::{Result, name};
-use tarflume_packer::listing::Listing;
-use tarflume_packer::ordinals::Ordinals;
-use tarflume_packer::stats::{Finding, Measured};
+use tarflume_inspect::ordinals::Ordinals;
+use tarflume_inspect::stats::{Finding, Measured};
+use tarflume_shards::listing::Listing;
 
 /// The fields of a request for samples. Empty fields let every sample pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Filter {
 
 /// Whether all ordinals of a finding were kept.
 fn has_list(finding: &Finding) -> bool {
-    use tarflume_packer::stats::FindingKind as K;
+    use tarflume_inspect::stats::FindingKind as K;
     !matches!(finding.kind, K::MissingPart | K::LargePart)
 }
 

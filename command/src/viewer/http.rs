@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use super::answer::{Answer, Body, Streamed};
 use super::client::Client;

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tarflume_packer::Failure;
-use tarflume_packer::view::Card;
+use tarflume_base::Failure;
+use tarflume_inspect::view::Card;
 
 use super::answer::Answer;
 use super::filter::Filter;

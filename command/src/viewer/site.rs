@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use tarflume_base::Failure;
 use tarflume_formats::index::Sample;
 use tarflume_formats::{IgnorePoison, name};
-use tarflume_packer::Failure;
-use tarflume_packer::listing::{FoundPart, Listing, Shard, read_part};
-use tarflume_packer::ordinals::Ordinals;
-use tarflume_packer::stats::Measured;
-use tarflume_packer::view::{
+use tarflume_inspect::ordinals::Ordinals;
+use tarflume_inspect::stats::Measured;
+use tarflume_inspect::view::{
     BoxForm, Card, CardOptions, bytes_of_card, card, content_policy, live_page,
 };
+use tarflume_shards::listing::{FoundPart, Listing, Shard, read_part};
 
 use super::answer::{Streamed, Take};
 use super::filter::Filter;

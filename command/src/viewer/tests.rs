@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tarflume_packer::{Failure, Stop};
+use tarflume_base::{Failure, Stop};
 
 use super::answer::{Answer, Streamed, Take};
 use super::{Limits, Request, serve_by};

@@ -80,7 +80,7 @@ impl ArrayDataset {
     }
 
     /// Opens a file in which the rows of shape `row` are at `places`, one place after the other: the
-    /// data sets and pages that `tarflume-packer` finds in HDF5 and Parquet files.
+    /// data sets and pages that `tarflume-sources` finds in HDF5 and Parquet files.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or a place is not in it.

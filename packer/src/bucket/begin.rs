@@ -1,13 +1,12 @@
 //! The beginning of a build in a store: what does not depend on the plan.
 
+use tarflume_base::{Failure, WorkFolder};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
+use tarflume_shards::workdir::Policy;
 
 use super::{Bucket, Leftovers};
 use crate::build::Request;
-use crate::failure::Failure;
-use crate::work_folder::WorkFolder;
-use crate::workdir::Policy;
 
 /// A build that was begun.
 #[derive(Debug)]

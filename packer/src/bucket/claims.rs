@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tarflume_base::Failure;
+use tarflume_shards::workdir::Claims;
+
 use super::objects::Put;
 use super::{Bucket, layout};
-use crate::failure::Failure;
-use crate::workdir::Claims;
 
 /// The claims of the plan in a bucket.
 #[derive(Debug)]

@@ -1,14 +1,13 @@
 //! `Delivery`: takes the shards of a run to the bucket, and finds those that are there.
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{ShardRecord, files, index_path};
 
 use super::objects::{Facts, Put};
 use super::{Bucket, layout};
-use crate::failure::Failure;
 use crate::run::destination::{Destination, PackedShard};
-use crate::stop::Stop;
 
 /// A shard in the bucket: its record, and what the store called its objects when they were written.
 #[derive(Debug, Serialize, Deserialize)]

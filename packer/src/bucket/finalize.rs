@@ -3,18 +3,17 @@
 use std::collections::HashSet;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use tarflume_base::{Columns, Failure};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Manifest, manifest, shown};
+use tarflume_shards::workdir::state::Progress;
 
 use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
-use crate::columns::Columns;
-use crate::failure::Failure;
-use crate::workdir::state::Progress;
 
 /// A data set that was published.
 #[derive(Debug)]

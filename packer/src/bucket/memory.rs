@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 
+use tarflume_base::Failure;
+
 use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
-use crate::failure::Failure;
 
 #[derive(Debug, Default)]
 struct State {

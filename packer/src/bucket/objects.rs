@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::failure::Failure;
+use tarflume_base::Failure;
 
 /// What is known of an object without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Notices stores that accept conditional writes and ignore the condition.
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 
 use super::objects::Put;
 use super::{Bucket, layout};
-use crate::failure::Failure;
 
 impl Bucket {
     /// Creates the same object twice. A store that reports both as written ignores conditions: then

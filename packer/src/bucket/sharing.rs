@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::{Manifest, Plan, files};
+use tarflume_shards::workdir::OutputState;
 
 use super::objects::Put;
 use super::uploads::Leftovers;
 use super::{Bucket, layout};
-use crate::failure::Failure;
-use crate::workdir::OutputState;
 
 /// Result of `Bucket::offer`.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_store::{Error, Options, PART, Store};
 
 use super::Bucket;
 use super::objects::{Facts, Objects, Put, Stored, UploadHooks};
-use crate::failure::Failure;
 
 /// The objects below one URL.
 #[derive(Debug)]

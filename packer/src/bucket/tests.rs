@@ -8,16 +8,14 @@ use super::Bucket;
 use super::memory::MemoryObjects;
 use crate::build::BuildOptions;
 use crate::build::prepare::{Prepared, prepare};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::run::{RunCounter, RunOptions, run};
-use crate::scan::ScanCounter;
 use crate::session::{
     Build, Finalized, Opened, Output, Planned, StoreOutcome, StoredPlan, WorkerOptions,
 };
-use crate::stop::Stop;
 use crate::writer::{self, DatasetWriter, Rejected};
+use tarflume_base::{Exit, Failure, Stop};
 use tarflume_formats::Manifest;
+use tarflume_scan::scan::ScanCounter;
 
 /// A folder of ten samples without images, and the options of a build of four shards.
 fn source() -> tempfile::TempDir {

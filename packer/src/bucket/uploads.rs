@@ -9,12 +9,10 @@ use tarflume_formats::message;
 use tarflume_formats::message::Message;
 
 use serde::{Deserialize, Serialize};
+use tarflume_base::{Exit, Failure, Stop};
 
 use super::objects::{Facts, UploadHooks};
 use super::{Bucket, layout};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::stop::Stop;
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! A data set in the bucket that a program writes sample by sample: without a plan.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use tarflume_base::{Failure, Unplanned};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::{Manifest, ShardRecord, manifest};
@@ -9,8 +10,6 @@ use super::objects::Put;
 use super::uploads::{Leftovers, attempt};
 use super::{Bucket, layout};
 use crate::build::finalize::manifest_of;
-use crate::failure::Failure;
-use crate::unplanned::Unplanned;
 
 impl Bucket {
     /// Begins a data set whose first shard is called `first`. Returns a word that no other writer has, and the uploads of a

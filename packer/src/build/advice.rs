@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
+use tarflume_formats::shown::shell_word;
 
-use crate::failure::Failure;
 use crate::recognize::{PathKind, Samples, already_packed, recognize};
 
 /// Returns what to do with folders of images in which no sample has a JSON.

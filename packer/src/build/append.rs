@@ -3,30 +3,27 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Choice, Failure, check_of, json_rules};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Dataset, Manifest};
+use tarflume_scan::scan::exts::Require;
+use tarflume_scan::scan::pair::Side;
+use tarflume_shards::workdir::quarantine::Policy;
+use tarflume_shards::workdir::staging::Staging;
+use tarflume_shards::workdir::state::{lacks_entry_points, manifest_digest, published};
+use tarflume_sources::present::Present;
 
 use super::options::BuildOptions;
 use super::request::{Append, Request};
 use super::selection::Selection;
-use crate::check::CheckLevel;
-use crate::choice::Choice;
-use crate::compress::Compress;
-use crate::failure::Failure;
-use crate::json_rules;
 use crate::label::ClassList;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::Base;
-use crate::present::Present;
-use crate::scan::exts::Require;
-use crate::scan::pair::Side;
-use crate::unplanned::check_of;
-use crate::workdir::quarantine::Policy;
-use crate::workdir::staging::Staging;
-use crate::workdir::state::{lacks_entry_points, manifest_digest, published};
 
 /// The options of an append. The fields are the flags of `pack append`.
 #[derive(Debug, Clone)]

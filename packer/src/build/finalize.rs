@@ -6,6 +6,7 @@ mod transfer;
 
 use std::collections::BTreeMap;
 
+use tarflume_base::{Columns, Failure};
 use tarflume_formats::manifest::Appended;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
@@ -13,12 +14,12 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::{Durability, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, ShardRecord};
+use tarflume_shards::workdir::staging::Staging;
+use tarflume_shards::workdir::state::{
+    Progress, manifest_digest, progress, published, write_problems,
+};
 
-use crate::columns::Columns;
-use crate::failure::Failure;
 use crate::plan::TOOL;
-use crate::workdir::staging::Staging;
-use crate::workdir::state::{Progress, manifest_digest, progress, published, write_problems};
 
 /// Publishes the data set: moves shards out of the working folder, writes problems and manifest,
 /// and removes the working folder.

@@ -4,23 +4,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Name, Setting};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, ClassTable};
+use tarflume_scan::links::Links;
+use tarflume_scan::scan::{Scan, ScanCounter};
+use tarflume_sources::annotations::{coco, voc, yolo};
+use tarflume_sources::join::rows::{TableFile, TableRows};
+use tarflume_sources::join::{JoinOptions, JoinRows, Source, image_folder};
+use tarflume_table::table::TableOptions;
+use tarflume_table::table::recorded::Recorded;
 
-use crate::annotations::{coco, voc, yolo};
-use crate::failure::Failure;
-use crate::join::rows::{TableFile, TableRows};
-use crate::join::{JoinOptions, JoinRows, Source, image_folder};
 use crate::label::{self, ClassList};
-use crate::links::Links;
-use crate::scan::{Scan, ScanCounter};
-use crate::stop::Stop;
-use crate::table::TableOptions;
-use crate::table::recorded::Recorded;
 
 /// What is joined to the samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,34 +4,30 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Choice, Columns, Failure, Stop, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
+use tarflume_scan::scan::exclude;
+use tarflume_scan::scan::exts::{ExtMap, Require};
+use tarflume_scan::scan::options::{KeepEmpty, ScanOptions};
+use tarflume_scan::scan::pair::Side;
+use tarflume_scan::scan::rules::NameRules;
+use tarflume_shards::workdir::quarantine::Policy;
+use tarflume_sources::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
 
 use super::joined::{Given, Join};
 use super::request::Request;
 use super::selection::{self, Selection, Tars};
-use crate::check::CheckLevel;
-use crate::choice::Choice;
-use crate::columns::Columns;
-use crate::compress::Compress;
-use crate::failure::Failure;
-use crate::json_rules;
 use crate::label::LabelRule;
 use crate::pictures::Preparation;
 use crate::plan::Shape;
 use crate::plan::deal::Cut;
 use crate::plan::naming::PREFIX;
 use crate::plan::split::SplitRule;
-use crate::rows::{self, KeyBy, SourceKind, SourceUrl, files_named};
-use crate::scan::exclude;
-use crate::scan::exts::{ExtMap, Require};
-use crate::scan::options::{KeepEmpty, ScanOptions};
-use crate::scan::pair::Side;
-use crate::scan::rules::NameRules;
-use crate::stop::Stop;
-use crate::workdir::quarantine::Policy;
 
 /// Default for the largest size of a shard.
 pub const SHARD_SIZE: u64 = 256 << 20;

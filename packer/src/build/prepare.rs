@@ -1,6 +1,7 @@
 //! From a request to a plan in place: scans, decides, plans, and compares with an earlier attempt
 //! in the output folder. Writes only the plan, the policy and the list of problems.
 
+use tarflume_base::{Choice, Failure, Problem, ProblemKind};
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
@@ -8,31 +9,28 @@ use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::publish::create_folders;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{About, Manifest, Plan};
+use tarflume_scan::links::Links;
+use tarflume_scan::scan::exclude_list::Absent;
+use tarflume_scan::scan::exts::{NO_JSON, Require};
+use tarflume_scan::scan::lists::scan_lists;
+use tarflume_scan::scan::options::{ScanOptions, ScanProblem};
+use tarflume_scan::scan::pair::{self, Side, scan_pairs};
+use tarflume_scan::scan::{Scan, ScanCounter, scan, several, stored};
+use tarflume_shards::workdir::quarantine::{Policy, set_aside};
+use tarflume_shards::workdir::staging::{Lock, Staging};
+use tarflume_shards::workdir::state::{self, progress, published, write_problems};
+use tarflume_sources::join::{self, Known};
+use tarflume_sources::present::Left;
+use tarflume_sources::rows::{self, SourceKind};
 
 use super::advice;
 use super::joined::{Join, Reading};
 use super::replan::difference;
 use super::request::Request;
 use super::sources::{check_files, check_folders, check_in_the_way};
-use crate::choice::Choice;
-use crate::failure::Failure;
-use crate::join::{self, Known};
 use crate::label::label;
-use crate::links::Links;
 use crate::plan::deal::Cut;
 use crate::plan::{Dealt, Terms, encode_plan, write_plan};
-use crate::present::Left;
-use crate::problem::{Problem, ProblemKind};
-use crate::rows::{self, SourceKind};
-use crate::scan::exclude_list::Absent;
-use crate::scan::exts::{NO_JSON, Require};
-use crate::scan::lists::scan_lists;
-use crate::scan::options::{ScanOptions, ScanProblem};
-use crate::scan::pair::{self, Side, scan_pairs};
-use crate::scan::{Scan, ScanCounter, scan, several, stored};
-use crate::workdir::quarantine::{Policy, set_aside};
-use crate::workdir::staging::{Lock, Staging};
-use crate::workdir::state::{self, progress, published, write_problems};
 
 /// Result of a scan, for reports.
 #[derive(Debug, Default)]

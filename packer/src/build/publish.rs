@@ -2,21 +2,20 @@
 
 use std::path::Path;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{Manifest, Plan, open_index};
+use tarflume_shards::index::values;
+use tarflume_shards::workdir::staging::Staging;
+use tarflume_shards::workdir::state::write_problems;
 
 use super::prepare::Scanned;
 use super::request::Request;
-use crate::check::CheckLevel;
-use crate::failure::Failure;
-use crate::index::values;
-use crate::problem::Problem;
 use crate::run::look::look;
 use crate::run::options::RunOptions;
 use crate::run::{RunCounter, RunReport};
-use crate::workdir::staging::Staging;
-use crate::workdir::state::write_problems;
 
 /// Checks the contents of a plan that is not run, so that one report has all problems; does nothing
 /// if contents are not to be checked. Adds the problems to those of the scan, and to the list in

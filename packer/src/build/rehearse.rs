@@ -4,11 +4,12 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
+use tarflume_scan::scan::ScanCounter;
+use tarflume_scan::scan::list::FoundAt;
+use tarflume_sources::rows::{self, CellFault};
+
 use super::options::BuildOptions;
-use crate::failure::Failure;
-use crate::rows::{self, CellFault};
-use crate::scan::ScanCounter;
-use crate::scan::list::FoundAt;
 
 /// Lists `source` and reads its values; returns their number.
 ///

@@ -1,12 +1,11 @@
 //! Describes the difference between the plan in a working folder and a new one as a sentence. Reads
 //! the plans and nothing else.
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::{PlanFoot, PlannedSample};
 use tarflume_formats::{Plan, name, shown};
-
-use crate::failure::Failure;
 
 /// Returns the first difference between two plans; `None` if they are the same.
 pub(super) fn difference(old: &Plan, new: &Plan) -> Result<Option<Message>, Failure> {

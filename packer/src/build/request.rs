@@ -2,22 +2,21 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::{Stop, split_names};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::{IMAGE_EXTS, Manifest};
+use tarflume_scan::scan::options::ScanOptions;
+use tarflume_scan::scan::pair::Side;
+use tarflume_shards::workdir::quarantine::Policy;
+use tarflume_sources::present::Present;
+use tarflume_sources::rows::SourceUrl;
 
 use super::joined::Join;
 use crate::label::LabelRule;
 use crate::plan::Shape;
 use crate::plan::naming::Base;
 use crate::plan::split::SplitRule;
-use crate::present::Present;
-use crate::rows::SourceUrl;
-use crate::scan::options::ScanOptions;
-use crate::scan::pair::Side;
-use crate::split_names;
-use crate::stop::Stop;
-use crate::workdir::quarantine::Policy;
 
 /// The sources, target and options of a build.
 #[derive(Debug)]

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::publish::{create_folders, sweep};
+use tarflume_scan::scan::ScanCounter;
+use tarflume_scan::scan::lists::scan_lists;
+use tarflume_scan::scan::stored::write::write;
+use tarflume_scan::scan::subtree::{self, Subtree};
 
 use super::request::Request;
 use super::sources::check_folders;
-use crate::failure::Failure;
-use crate::scan::ScanCounter;
-use crate::scan::lists::scan_lists;
-use crate::scan::stored::write::write;
-use crate::scan::subtree::{self, Subtree};
 
 /// Result of [`Build::scan_part`](crate::session::Build::scan_part).
 #[derive(Debug)]

@@ -3,19 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tarflume_base::{Columns, Failure, json_rules};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Name, Task};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Index, KeyList, files, index_path};
-
-use crate::columns::Columns;
-use crate::failure::Failure;
-use crate::filter::Filter;
-use crate::json_rules;
-use crate::rows::SourceUrl;
-use crate::scan::exclude_list::Listed;
-use crate::scan::exts::PartChoice;
+use tarflume_scan::filter::Filter;
+use tarflume_scan::scan::exclude_list::Listed;
+use tarflume_scan::scan::exts::PartChoice;
+use tarflume_sources::rows::SourceUrl;
 
 /// Which samples and parts of existing shards are packed again. The fields are flags of `pack reshard`.
 #[derive(Debug, Clone, Default)]

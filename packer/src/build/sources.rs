@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::index_path;
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::shown::ShowPath;
-
-use crate::failure::Failure;
-use crate::rows::{SourceKind, SourceUrl};
+use tarflume_sources::rows::{SourceKind, SourceUrl};
 
 /// Refuses an output that is a file or inside a source, and a source that is not a folder.
 ///

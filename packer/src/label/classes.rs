@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Manifest, files, manifest, name};
-
-use crate::failure::Failure;
 
 /// The pointer of the class table: the field that a label adds to the JSON.
 const POINTER: &str = "/class";
@@ -59,7 +58,7 @@ impl ClassList {
 fn pairs(text: &str) -> Result<Vec<(String, i64)>, Message> {
     let numbered =
         |names: Vec<String>| -> Vec<(String, i64)> { names.into_iter().zip(0..).collect() };
-    crate::json_rules::check_names(text.as_bytes())?;
+    tarflume_base::json_rules::check_names(text.as_bytes())?;
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(fields))
             if fields.get("format").is_some_and(|f| f == manifest::FORMAT) =>

@@ -5,15 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tarflume_base::{split_names, units};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::list::FoundSample;
 
 use super::folder::FolderRule;
-use crate::scan::Scan;
-use crate::scan::list::FoundSample;
-use crate::split_names;
-use crate::units;
 
 /// The names of classes that a message lists for one rule.
 const SHOWN: usize = 3;

@@ -21,7 +21,7 @@ pub(super) fn merged(
     let fields = format!("\"class\":{id},\"class_name\":{class}");
     let Some(json) = json else { return Ok(format!("{{{fields}}}").into_bytes()) };
     let names = names(json, rules).map_err(
-        |fault| message!("its JSON has a fault: {why}"; why = crate::json_rules::sentence(&fault)),
+        |fault| message!("its JSON has a fault: {why}"; why = tarflume_base::json_rules::sentence(&fault)),
     )?;
     if let Some(field) = FIELDS.iter().find(|field| names.iter().any(|name| name == *field)) {
         return Err(

@@ -28,7 +28,7 @@ impl ImageSizes {
         let object = match parse(json, rules) {
             Ok(Value::Object(object)) => object,
             Ok(_) => return Err(wrong(Message::words("it is none"))),
-            Err(fault) => return Err(wrong(crate::json_rules::sentence(&fault))),
+            Err(fault) => return Err(wrong(tarflume_base::json_rules::sentence(&fault))),
         };
         let fields = [
             ("original_width", u64::from(self.before.0)),

@@ -4,26 +4,23 @@
 //! The first one in the order of names stays.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use tarflume_base::check::Content;
+use tarflume_base::collide::{self, Clash};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Message, Name, Task};
 use tarflume_formats::plan::PlannedExt;
 use tarflume_formats::{Result, files, name};
-
-use crate::check::Content;
-use crate::collide::{self, Clash, Keys};
-use crate::failure::Failure;
-use crate::problem::ProblemKind;
-use crate::rows::{self, CellFault, SourceKind, SourceReader};
-use crate::scan::Scan;
-use crate::scan::exclude_list::Listed;
-use crate::scan::list::{FoundAt, FoundPart, FoundSample, SampleList, Spot};
-use crate::scan::options::ScanProblem;
-use crate::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
-use crate::source::part_path;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::exclude_list::Listed;
+use tarflume_scan::scan::list::{FoundAt, FoundPart, FoundSample, Spot};
+use tarflume_scan::scan::options::ScanProblem;
+use tarflume_scan::scan::rules::{Action, MAX_NAME, NameRules, Rule, distinguished};
+use tarflume_scan::source::part_path;
+use tarflume_sources::rows::{self, CellFault, SourceKind, SourceReader};
 
 /// The decisions about duplicates.
 #[derive(Debug, Default)]
@@ -37,23 +34,6 @@ pub(crate) struct Decided {
     pub skipped: u64,
     /// The problems found.
     pub problems: Vec<ScanProblem>,
-}
-
-impl Keys for SampleList {
-    fn count(&self) -> u64 {
-        self.len()
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>) -> Result<()> {
-        self.visit(|spot, sample| visit(spot.id(), &sample.key).is_continue());
-        Ok(())
-    }
-
-    fn key(&self, id: u64) -> Result<Vec<u8>> {
-        let mut sample = FoundSample::default();
-        self.read(Spot::from_id(id), &mut sample);
-        Ok(sample.key)
-    }
 }
 
 /// Decides about repeated keys and keys that differ only in case.

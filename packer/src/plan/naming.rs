@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use tarflume_base::compress::{COMPRESSED, PLAIN};
 use tarflume_formats::{About, Column};
-
-use crate::compress::{COMPRESSED, PLAIN};
 
 /// The prefix of shards if none is chosen.
 pub(crate) const PREFIX: &str = "shard";

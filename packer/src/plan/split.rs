@@ -8,20 +8,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use tarflume_base::{Failure, ProblemKind, json_rules};
 use tarflume_formats::json::{JsonRules, Value, parse};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
+use tarflume_scan::filter::absent::beside;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::scan::list::{FoundAt, FoundSample, Spot};
+use tarflume_sources::part_bytes::json_of;
 
 use super::duplicates::Decided;
-use crate::failure::Failure;
-use crate::filter::absent::beside;
-use crate::json_rules;
 use crate::label::FolderRule;
-use crate::part_bytes::json_of;
-use crate::problem::ProblemKind;
-use crate::scan::Scan;
-use crate::scan::list::{FoundAt, FoundSample, Spot};
 
 /// The whole of the shares: they have up to nine decimals.
 const WHOLE: u64 = 1_000_000_000;

@@ -1,12 +1,12 @@
 //! Warnings about a valid plan: shard sizes that are slow for nearly every reader.
 
+use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::PlanFoot;
 
 use super::Shape;
 use super::deal::Cut;
-use crate::units;
 
 /// From this many shards on, their size is checked.
 const MANY: usize = 16;

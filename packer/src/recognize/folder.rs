@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tarflume_base::Failure;
 use tarflume_formats::files;
 
 use super::kind::{PathKind, Samples};
 use super::labels::{FolderLabels, Places};
 use super::listing::Listing;
-use crate::failure::Failure;
 
 /// Folders that are listed.
 const FOLDERS: usize = 64;

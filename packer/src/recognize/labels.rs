@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::split_names;
+use tarflume_base::split_names;
 
 /// What the names of the folders of samples state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::{IMAGE_EXTS, index_path, manifest};
-
-use crate::failure::Failure;
-use crate::rows::SourceKind;
+use tarflume_sources::rows::SourceKind;
 
 /// The endings of compressed tars.
 pub(super) const COMPRESSED: [&str; 8] =

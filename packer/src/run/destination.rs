@@ -5,10 +5,9 @@
 use std::fmt;
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::ShardRecord;
 use tarflume_formats::plan::PlanFoot;
-
-use crate::failure::Failure;
 
 /// A shard that a run has packed, on the local disk.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use crate::links::Links;
-use crate::source::part_path;
+use tarflume_scan::links::Links;
+use tarflume_scan::source::part_path;
 
 /// Opens source files for one thread.
 #[derive(Debug)]

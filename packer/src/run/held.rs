@@ -1,13 +1,12 @@
 //! The bytes of a sample that are held at once, if its source is compressed: few bytes can become any number.
 
+use tarflume_base::{ProblemKind, units};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::plan::{Location, PlannedPart, PlannedSample};
 use tarflume_formats::{ShardWriter, TarReader};
 
 use super::part::{Parts, Refused};
-use crate::problem::ProblemKind;
-use crate::units;
 
 /// Refuses part `n` of a sample that would be held with the parts before it, and is too much.
 ///

@@ -1,5 +1,7 @@
 //! `Images`: prepares the images of one shard while they are packed.
 
+use tarflume_base::check::{Content, Dimensions, Fault, strips_of};
+use tarflume_base::{Failure, ProblemKind};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
@@ -7,10 +9,7 @@ use tarflume_jpeg::Header;
 
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
-use crate::check::{Content, Dimensions, Fault, strips_of};
-use crate::failure::Failure;
 use crate::pictures::{ImageSizes, PictureFault, PictureTotals, Preparation, Prepared, Preparer};
-use crate::problem::ProblemKind;
 
 /// The JSON that gets the sizes of the sample's first image.
 pub(super) const JSON: &[u8] = b"json";

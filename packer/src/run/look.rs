@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Builder};
 
+use tarflume_base::{Failure, LISTED_MAX, Problems};
 use tarflume_formats::Plan;
 
 use super::RunCounter;
@@ -13,8 +14,6 @@ use super::part::{Parts, Refused};
 use super::readahead::Ahead;
 use super::sample::{Seen, look_at};
 use super::sources::{self, Absences};
-use crate::failure::Failure;
-use crate::problem::{LISTED_MAX, Problems};
 use tarflume_formats::IgnorePoison;
 
 /// The problems by shard number; holds no more than will be listed.
@@ -156,9 +155,9 @@ mod tests {
     use tarflume_formats::plan::PlanWriter;
 
     use super::*;
-    use crate::exit::Exit;
-    use crate::problem::{Problem, ProblemKind};
-    use crate::workdir::quarantine::Policy;
+    use tarflume_base::Exit;
+    use tarflume_base::{Problem, ProblemKind};
+    use tarflume_shards::workdir::quarantine::Policy;
 
     /// Runs in a separate process whose address space has no room for a thread's stack.
     #[test]

@@ -3,23 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Choice, Columns, Failure, Stop, json_rules};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::plan::PlanFoot;
+use tarflume_scan::links::Links;
+use tarflume_shards::workdir::quarantine::Policy;
+use tarflume_sources::rows::SourceUrl;
 
-use crate::check::CheckLevel;
-use crate::choice::Choice;
-use crate::columns::Columns;
-use crate::compress::Compress;
-use crate::failure::Failure;
-use crate::json_rules;
-use crate::links::Links;
 use crate::pictures::Preparation;
-use crate::rows::SourceUrl;
 use crate::run::destination::Destination;
 use crate::run::queue::Stealing;
-use crate::stop::Stop;
-use crate::workdir::quarantine::Policy;
 
 /// The checks of files during packing.
 #[derive(Debug, Clone, Copy)]

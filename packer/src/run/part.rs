@@ -4,20 +4,19 @@
 
 use std::path::PathBuf;
 
+use tarflume_base::check::{CheckLevel, Content, Fault, Found};
+use tarflume_base::{Failure, Problem, ProblemKind};
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::plan::{Location, PlanFoot, PlannedExt, PlannedPart, PlannedSample};
 use tarflume_formats::{Blame, Crc, IrregularJpeg, IrregularJpegs, TarReader, crc32c, name};
+use tarflume_scan::links;
+use tarflume_scan::source::{PlannedFile, ReadFault, UNKNOWN_TIME, part_path, shown_path};
+use tarflume_sources::rows::{self, CellFault, SourceReader};
 
 use super::folders::Folders;
 use super::options::Checks;
-use crate::check::{CheckLevel, Content, Fault, Found};
-use crate::failure::Failure;
-use crate::links;
-use crate::problem::{Problem, ProblemKind};
-use crate::rows::{self, CellFault, SourceReader};
-use crate::source::{PlannedFile, ReadFault, UNKNOWN_TIME, part_path, shown_path};
 
 /// The reason of a problem: the file existed when it was planned.
 pub(super) const GONE: &str = "it was removed after it was planned";

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tarflume_base::Failure;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::plan::PlanFoot;
+use tarflume_shards::workdir::claims::{Claims, Note, claim_name};
 
 use super::steal::{Choice, Owner, Shard, Watch};
-use crate::failure::Failure;
-use crate::workdir::claims::{Claims, Note, claim_name};
 
 /// How a run takes over shards of other machines.
 #[derive(Debug, Clone)]

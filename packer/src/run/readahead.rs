@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 
+use tarflume_base::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::plan::{PlannedPart, PlannedSample, PlannedSamples};
 
 use super::part::{Parts, Refused};
-use crate::check::{Content, Dimensions, Fault, LARGE, ReadJpeg, Tray};
-use crate::failure::Failure;
-use crate::problem::Problem;
 
 /// Limit on samples taken at a time.
 const SAMPLES: usize = 1024;

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicU64;
 
+use tarflume_base::Problem;
 use tarflume_formats::{Durability, IrregularJpegs};
 
 use crate::pictures::PictureTotals;
-use crate::problem::Problem;
 
 /// Counters of a run for the progress display.
 #[derive(Debug, Default)]

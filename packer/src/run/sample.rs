@@ -1,6 +1,8 @@
 //! Packs one sample: reads its files directly into the shard's buffer and checks them there, except
 //! for JPEGs that were read ahead, which are copied.
 
+use tarflume_base::check::{Dimensions, Fault, strips_of};
+use tarflume_base::{Columns, Failure, Problem};
 use tarflume_formats::plan::{PlannedPart, PlannedSample};
 use tarflume_formats::{IrregularJpegs, ShardWriter, TarReader};
 
@@ -8,10 +10,6 @@ use super::held;
 use super::images::{self, Images, Target};
 use super::part::{Parts, Refused};
 use super::readahead::Ahead;
-use crate::check::{Dimensions, Fault, strips_of};
-use crate::columns::Columns;
-use crate::failure::Failure;
-use crate::problem::Problem;
 
 /// The target of a sample, and its parts that were read ahead.
 pub(super) struct Packing<'a, 'b> {

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
@@ -15,8 +16,6 @@ use tarflume_formats::plan::PlannedSource;
 use tarflume_formats::shown::ShowPath;
 
 use super::part::GONE;
-use crate::failure::Failure;
-use crate::problem::Problem;
 
 /// Refuses roots that are missing: folders, and files that are sources themselves.
 ///

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
-use crate::workdir::claims::{Claims, Note, claim_name, parse_name};
+use tarflume_base::Failure;
+use tarflume_shards::workdir::claims::{Claims, Note, claim_name, parse_name};
 
 /// A second attempt is begun if the first one still takes this many times as long as the second takes.
 const WORTH: f64 = 1.5;

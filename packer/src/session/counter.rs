@@ -3,9 +3,10 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use tarflume_scan::scan::ScanCounter;
+
 use crate::progress::{Goal, Now};
 use crate::run::RunCounter;
-use crate::scan::ScanCounter;
 
 /// The progress of one build, or of one machine's run of a stored plan.
 #[derive(Debug, Default)]

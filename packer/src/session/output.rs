@@ -4,20 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tarflume_base::{Choice, Failure, WorkFolder};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Durability, Manifest, Plan};
+use tarflume_shards::workdir::state::{output_state, published, write_problems};
+use tarflume_shards::workdir::{Claims, OutputState, Policy, Progress, Staging, claims, progress};
 
 use super::counter::BuildCounter;
 use crate::bucket::{Bucket, Leftovers, Offered, Publication, expect_no_quarantine};
 use crate::build::finalize::finalize;
-use crate::choice::Choice;
-use crate::failure::Failure;
 use crate::progress::Goal;
 use crate::run::options::RunOptions;
 use crate::run::{RunReport, run};
-use crate::work_folder::WorkFolder;
-use crate::workdir::state::{output_state, published, write_problems};
-use crate::workdir::{Claims, OutputState, Policy, Progress, Staging, claims, progress};
 
 /// The place of a data set that is built: its plan, records, shards and manifest.
 #[derive(Debug, Clone)]

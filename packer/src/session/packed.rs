@@ -1,5 +1,6 @@
 //! A build whose plan is stored: packs all shards, and publishes the data set.
 
+use tarflume_base::{Failure, Problem};
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
@@ -9,8 +10,6 @@ use crate::bucket::{Leftovers, Publication};
 use crate::build::Scanned;
 use crate::build::prepare::Ready;
 use crate::build::publish;
-use crate::failure::Failure;
-use crate::problem::Problem;
 use crate::run::RunReport;
 use crate::run::options::RunOptions;
 

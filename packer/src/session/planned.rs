@@ -1,5 +1,6 @@
 //! A build with a plan, which is stored where all machines see it.
 
+use tarflume_base::Failure;
 use tarflume_formats::Manifest;
 use tarflume_formats::plan::PlanFoot;
 
@@ -9,7 +10,6 @@ use super::stored_plan::StoredPlan;
 use super::unpacked::{DryRun, RefusedPlan};
 use crate::build::Scanned;
 use crate::build::prepare::Ready;
-use crate::failure::Failure;
 
 /// Result of [`Build::plan`](super::Build::plan).
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tarflume_base::Stop;
 use tarflume_formats::Durability;
+use tarflume_shards::workdir::Policy;
 
 use super::counter::BuildCounter;
 use crate::run::options::RunOptions;
-use crate::stop::Stop;
-use crate::workdir::Policy;
 
 /// How shards are packed.
 #[derive(Debug, Clone, Copy)]

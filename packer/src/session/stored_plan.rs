@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::plan::PlanFoot;
 use tarflume_formats::{Durability, Manifest, Plan};
+use tarflume_shards::workdir::{OutputState, Policy, Progress};
 
 use super::output::{Output, Packing};
 use super::settings::WorkerOptions;
 use crate::bucket::Publication;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::run::options::RunOptions;
 use crate::run::{RunReport, Stealing, share};
-use crate::workdir::{OutputState, Policy, Progress};
 
 /// A plan in an output folder that all machines share, or in an object store.
 ///

@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use tarflume_base::Exit;
 use tarflume_formats::Manifest;
+use tarflume_shards::workdir::Policy;
 use tempfile::TempDir;
 
 use super::*;
 use crate::bucket::memory::MemoryObjects;
 use crate::build::BuildOptions;
-use crate::exit::Exit;
 use crate::run::RunReport;
-use crate::workdir::Policy;
 
 /// The place that a build writes to.
 enum Target {
@@ -232,7 +232,7 @@ fn a_dry_run_and_a_refused_plan_pack_nothing_and_look_at_all_contents() {
     for target in Target::both() {
         let mut dry = options(&source, &target);
         dry.dry_run = true;
-        dry.check = Some(crate::check::CheckLevel::Structure);
+        dry.check = Some(tarflume_base::check::CheckLevel::Structure);
         let Planned::Dry(mut plan) = target.build(dry).plan().unwrap() else { panic!() };
         assert_eq!((plan.foot().samples, plan.scanned().problems.len()), (10, 0));
         plan.look().unwrap();

@@ -1,12 +1,12 @@
 //! Builds that end with the plan: a dry run, and one whose problems forbid to pack.
 
+use tarflume_base::Failure;
 use tarflume_formats::Plan;
 use tarflume_formats::plan::PlanFoot;
 
 use super::Task;
 use crate::build::Scanned;
 use crate::build::publish::look_at_contents;
-use crate::failure::Failure;
 use crate::progress::Goal;
 
 /// A build that packs nothing, because there are problems and the policy is to fail.

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::publish::{
     Published, TempFile, create_folders, remove_if_exists, sweep, sync_folder, write_whole,
 };
 
 use crate::bucket::{Facts, Objects, Put, Stored, UploadHooks};
-use crate::failure::Failure;
 
 /// Bytes that are copied between two questions whether to stop.
 const PIECE: usize = 4 << 20;

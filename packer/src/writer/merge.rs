@@ -5,25 +5,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::compress::{COMPRESSED, PLAIN};
+use tarflume_base::{Columns, Failure, Problems, Unplanned};
 use tarflume_formats::publish::{Published, rename_new, sync_folder, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Index, IrregularJpegs, Manifest, ShardRecord, files, index_path, read_manifest,
 };
+use tarflume_shards::clashes::{Shards, clashes};
+use tarflume_shards::index::shard::ext_counts;
+use tarflume_shards::workdir::staging::Staging;
+use tarflume_shards::workdir::state::published;
 
 use super::place::NO_PLAN;
 use crate::build::finalize::move_all;
 use crate::build::options::check_prefix;
-use crate::columns::Columns;
-use crate::compress::{COMPRESSED, PLAIN};
-use crate::failure::Failure;
-use crate::index::shard::ext_counts;
 use crate::plan::naming::shard_name;
-use crate::problem::Problems;
-use crate::unplanned::Unplanned;
-use crate::verify::across::{Shards, clashes};
-use crate::workdir::staging::Staging;
-use crate::workdir::state::published;
 
 /// A shard of a part.
 struct Shard {

@@ -1,14 +1,13 @@
 //! `Options`: how a writer divides and checks what it writes.
 
+use tarflume_base::check::CheckLevel;
+use tarflume_base::compress::Compress;
+use tarflume_base::{Columns, Unplanned};
 use tarflume_formats::Durability;
 use tarflume_formats::json::JsonRules;
+use tarflume_scan::scan::rules::NameRules;
 
 use crate::build::options::SHARD_SIZE;
-use crate::check::CheckLevel;
-use crate::columns::Columns;
-use crate::compress::Compress;
-use crate::scan::rules::NameRules;
-use crate::unplanned::Unplanned;
 
 /// The options of a writer.
 #[derive(Debug, Clone)]

@@ -2,25 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
+use tarflume_base::compress::Compress;
+use tarflume_base::{Failure, Stop, Unplanned, WorkFolder};
 use tarflume_formats::message::Message;
 use tarflume_formats::publish::{write_as, write_whole};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{
     Durability, IrregularJpegs, Manifest, ShardRecord, WrittenShard, files, index_path,
 };
+use tarflume_shards::workdir::staging::{Lock, Staging};
+use tarflume_shards::workdir::state::published;
 
 use super::options::Options;
 use crate::bucket::Bucket;
 use crate::build::finalize::move_all;
-use crate::compress::Compress;
-use crate::failure::Failure;
 use crate::plan::naming::shard_name;
 use crate::run::destination::PackedShard;
-use crate::stop::Stop;
-use crate::unplanned::Unplanned;
-use crate::work_folder::WorkFolder;
-use crate::workdir::staging::{Lock, Staging};
-use crate::workdir::state::published;
 
 /// The field of a record that otherwise holds a plan's hash.
 pub(super) const NO_PLAN: &str = "written without a plan";

@@ -5,15 +5,14 @@ mod odd_inputs;
 
 use std::fs;
 
+use tarflume_base::{Exit, Stop};
 use tarflume_fixtures::{Photo, PhotoKind};
+use tarflume_scan::scan::rules::NameRules;
+use tarflume_verify::verify::{self, Level};
 
 use tarflume_formats::Durability;
 
 use super::*;
-use crate::exit::Exit;
-use crate::scan::rules::NameRules;
-use crate::stop::Stop;
-use crate::verify::{self, Level};
 
 fn small() -> Options {
     Options { shard_samples: Some(3), durability: Durability::Cached, ..Options::default() }
@@ -164,7 +163,7 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
     let mut write = |n: u8| writer.write(&[b'a' + n], &[(b"txt", b"text")]);
     write(0).unwrap();
     // The name of the first shard is taken, so it cannot be published.
-    let shards = crate::workdir::staging::Staging::of(out.path()).shards();
+    let shards = tarflume_shards::workdir::staging::Staging::of(out.path()).shards();
     fs::create_dir(shards.join("shard-000000.tar")).unwrap();
     write(1).unwrap();
     assert!(matches!(write(2), Err(Rejected::Failure(_))), "the first shard is lost");
@@ -184,7 +183,7 @@ fn a_shard_that_is_lost_is_never_left_out_in_silence() {
 #[test]
 fn values_of_typed_columns_are_in_the_sidecars_and_bad_ones_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    let columns = crate::columns::Columns::parse("class:u8,cap=txt:str").unwrap();
+    let columns = tarflume_base::Columns::parse("class:u8,cap=txt:str").unwrap();
     let options = Options { columns, ..small() };
     let [one, two, both] = ["one", "two", "both"].map(|name| dir.path().join(name));
     for (folder, first) in [(&one, 0), (&two, 5)] {

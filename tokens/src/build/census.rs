@@ -1,8 +1,8 @@
 //! `Census`: how many special tokens the texts of documents contain.
 
+use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
-use tarflume_packer::units;
 
 use super::options::Input;
 use super::report::Report;

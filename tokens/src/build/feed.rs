@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use tarflume_base::{Failure, units};
 use tarflume_formats::Digest;
 use tarflume_formats::digest_of;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::publish::{create_folders, remove_if_exists, write_whole};
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::{Failure, units};
 
 use super::options::{Input, Request};
 use super::report::{Counter, Report};

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tarflume_base::{Failure, Stop};
 use tarflume_formats::Durability;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_packer::build::SHARD_SIZE;
-use tarflume_packer::{Failure, Stop};
 
 use crate::condition::Condition;
 use crate::encoder::Encode;

@@ -1,7 +1,7 @@
 //! `Resolved`: what a request means once the ids are known: special tokens, the type of ids, and the
 //! digest of everything that the samples depend on.
 
-use tarflume_packer::{Failure, units};
+use tarflume_base::{Failure, units};
 
 use super::feed::Feed;
 use super::options::{Input, Request, Special};

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use tarflume_base::Exit;
 use tarflume_formats::Dataset;
 use tarflume_formats::Durability;
 use tarflume_formats::files;
-use tarflume_packer::Exit;
 
 use super::*;
 use crate::condition::Condition;

@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::message;
-use tarflume_packer::{Exit, Failure};
 
 use super::options::Request;
 use super::report::Counter;

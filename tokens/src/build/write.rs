@@ -1,10 +1,11 @@
 //! Documents to blocks to samples of a data set.
 
+use tarflume_base::Failure;
+use tarflume_base::check::CheckLevel;
 use tarflume_formats::Manifest;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_packer::writer::{DatasetWriter, Options, Rejected};
-use tarflume_packer::{CheckLevel, Failure};
 
 use super::census::Census;
 use super::feed::{Feed, Names};

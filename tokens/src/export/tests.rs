@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tarflume_base::Exit;
 use tarflume_formats::Durability;
-use tarflume_packer::{Exit, listing};
+use tarflume_shards::listing;
 
 use super::*;
 use crate::build::{Counter, Input, Request, build};

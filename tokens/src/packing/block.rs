@@ -1,6 +1,6 @@
 //! `Block`: the content of one sample, as pieces of documents.
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 /// The source of a document and its number there.
 pub type DocumentId = (u32, u64);

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 use super::block::{Block, Emit, Piece};
 

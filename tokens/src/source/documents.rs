@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tarflume_formats::message::Message;
 
-use tarflume_packer::Failure;
+use tarflume_base::Failure;
 
 /// Limit on the bytes of a document, or of the line that holds it.
 pub const LONGEST: usize = 64 << 20;

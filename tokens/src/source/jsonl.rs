@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::json::{JsonFault, JsonRules, Scan, Token, unescaped};
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_packer::Failure;
 
 use super::documents::{Documents, Next};
 use super::lines::{Advance, Lines};

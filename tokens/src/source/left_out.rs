@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::units;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::units;
 
 /// Limit on the extensions that a notice names.
 const NAMED: usize = 6;

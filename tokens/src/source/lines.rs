@@ -3,10 +3,10 @@
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Failure;
 
 use super::documents::{LONGEST, Next};
 use super::unpack;

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, Kind, patiently};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Error, name};
-use tarflume_packer::Failure;
 
 use super::documents::{Reading, Source};
 use super::jsonl::Jsonl;

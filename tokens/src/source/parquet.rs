@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tarflume_packer::Failure;
-use tarflume_packer::text_column::TextColumn;
+use tarflume_base::Failure;
+use tarflume_table::text_column::TextColumn;
 
 use super::documents::{Documents, LONGEST, Next};
 

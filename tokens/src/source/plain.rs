@@ -3,10 +3,10 @@
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Failure;
 
 use super::documents::{Documents, LONGEST, Next};
 use super::lines::{Advance, Lines};

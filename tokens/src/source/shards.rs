@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::name;
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::tar::{Member, MemberKind};
 use tarflume_formats::{Reading as Whole, TarReader};
-use tarflume_packer::Failure;
 
 use super::documents::{Documents, LONGEST, Next, Reading};
 use super::{jsonl, plain};

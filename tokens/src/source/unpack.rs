@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::files::{self, patiently};
 use tarflume_formats::frames::large_window;
 use tarflume_formats::panics::GuardedRead;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Failure;
-use tarflume_packer::internal::GzipMembers;
+use tarflume_table::gzip::GzipMembers;
 use zstd::stream::read::Decoder as Zstd;
 
 /// Bytes per read.

@@ -8,11 +8,11 @@
 use std::path::Path;
 
 use serde_json::Value;
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::Failure;
 use tokenizers::tokenizer::{
     NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer,
 };

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use tarflume_base::Failure;
 use tarflume_formats::files;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::{Failure, files_named};
+use tarflume_sources::rows::files_named;
 
 use crate::doctor::ranks::{self, Line, RankReport, RankUse, SlowRank};
 

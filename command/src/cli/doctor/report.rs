@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use tarflume_base::units;
 use tarflume_formats::shown::ShowPath;
-use tarflume_packer::units;
 
 use crate::doctor::Report;
 use crate::doctor::facts::{Driver, Gpu, Library, Limits, Link, Machine};

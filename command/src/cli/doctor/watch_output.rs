@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
+use tarflume_base::units;
 use tarflume_formats::shown;
-use tarflume_packer::units;
 
 use crate::doctor::gpus::Sample;
 use crate::doctor::watch::Means;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tarflume_packer::units;
+use tarflume_base::units;
 
 use crate::plan_epoch::report::{Bound, CostReport, PerPlace, Rate, Report, Suggestion};
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use rustix::fs::Access;
+use tarflume_base::{Exit, Failure};
 use tarflume_formats::Durability;
 use tarflume_formats::files::{self, Kind};
 use tarflume_formats::message;
@@ -13,8 +14,7 @@ use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown::{self, ShowPath};
-use tarflume_packer::verify::Report;
-use tarflume_packer::{Exit, Failure};
+use tarflume_verify::verify::Report;
 
 use super::super::out;
 use crate::reports;
@@ -273,7 +273,7 @@ pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use tarflume_packer::{Problem, ProblemKind};
+    use tarflume_base::{Problem, ProblemKind};
 
     use super::*;
 

@@ -5,15 +5,14 @@
 
 use std::path::Path;
 
+use tarflume_base::Failure;
 use tarflume_formats::manifest::{ShardEntry, hex_digest};
 use tarflume_formats::message;
 use tarflume_formats::message::{Call, Task};
 use tarflume_formats::publish::{Published, remove_if_exists, rename_new};
 use tarflume_formats::shown::ShowPath;
 use tarflume_formats::{Digest, Index, has_bytes, index_path, open_index};
-
-use crate::failure::Failure;
-use crate::workdir::staging::Staging;
+use tarflume_shards::workdir::staging::Staging;
 
 /// Moves a shard out: the tar first, the sidecar last.
 ///

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::exit::Exit;
+use tarflume_base::Exit;
 
 use super::rehearse;
 

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use tarflume_base::Exit;
+use tarflume_scan::links::Links;
+
 use super::*;
-use crate::exit::Exit;
-use crate::links::Links;
 
 #[test]
 fn only_errors_that_every_machine_would_see_are_problems() {

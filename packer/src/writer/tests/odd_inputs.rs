@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use image::{DynamicImage, ImageFormat};
+use tarflume_base::compress::Compress;
+use tarflume_base::{Columns, check_of, json_rules};
 use tarflume_fixtures::SplitMix64;
 use tarflume_formats::json::JsonRules;
 use tarflume_formats::{Index, index_path};
 
 use super::*;
-use crate::columns::Columns;
-use crate::compress::Compress;
-use crate::json_rules;
-use crate::unplanned::check_of;
 
 const SEEDS: u64 = 12;
 const SAMPLES: u64 = 40;

@@ -1,0 +1,255 @@
+//! Problems of an input or a shard, and their collection for reports.
+//!
+//! A [`Problem`] is data: it is written to `problems.jsonl`, carried in a shard's record, printed.
+//! Failures of the machine (a full disk, an unreadable output) are errors, not problems. `kind_texts` has what each kind
+//! means and what to do about it.
+
+mod kind_texts;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tarflume_formats::message;
+use tarflume_formats::message::Message;
+use tarflume_formats::{Place, shown};
+
+/// The kind of a problem; reports contain its text form, whose meaning never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// A sample lacks a required part, or one that the other samples have.
+    MissingPart,
+    /// A file without extension, which cannot be part of a sample.
+    NoExtension,
+    /// A name that some reader would misread and that the rules refuse.
+    BadName,
+    /// Two files map to the same part of the same sample.
+    RepeatedPart,
+    /// Two samples have the same key.
+    RepeatedKey,
+    /// Two keys differ only in case.
+    CaseCollision,
+    /// A file or member of zero bytes.
+    Empty,
+    /// The operating system refused to read a file.
+    Unreadable,
+    /// A file differs from the state recorded in the plan.
+    Changed,
+    /// A JPEG whose structure or pixels are damaged.
+    BadJpeg,
+    /// Another image that cannot be read.
+    BadImage,
+    /// JSON that is malformed or not an object, or that has a field which a label would replace.
+    BadJson,
+    /// A sample that is in no folder with the name of its class.
+    NoClass,
+    /// A folder that is not in the list of classes.
+    UnknownClass,
+    /// The name of a class that stands for several folders, or for all samples.
+    AmbiguousClass,
+    /// The folder of a class without files.
+    EmptyClass,
+    /// A sample of several pictures, of which nothing says that they belong together.
+    SeveralPictures,
+    /// A sample that belongs to no split.
+    NoSplit,
+    /// Not a regular file: a link that was not followed, a device, a pipe.
+    NotRegular,
+    /// The same image bytes as in another sample, left out by `--dedupe`.
+    Duplicate,
+    /// A sample's files differ from those in the data set, which `pack append` leaves as they are.
+    Differs,
+    /// A row of a table that no sample matches.
+    OrphanRow,
+    /// A sample that no row of a table matches.
+    MissingRow,
+    /// A row of a table for a sample that an earlier row matches.
+    RepeatedRow,
+    /// A row of a table that several samples match.
+    AmbiguousRow,
+    /// A shard ends before its data does.
+    Truncated,
+    /// A shard has no end marker.
+    MissingEnd,
+    /// A tar header is damaged or inconsistent.
+    BadHeader,
+    /// A tar feature that readers of shards cannot handle.
+    Unsupported,
+    /// Bytes between members, or after the end marker, that belong to nothing.
+    Gap,
+    /// A part's bytes do not match the checksum in the sidecar.
+    Checksum,
+    /// The tar's bytes do not match the digest in the sidecar or manifest.
+    Digest,
+    /// Members of one sample are not adjacent.
+    SplitSample,
+    /// The sidecar is missing.
+    MissingIndex,
+    /// The sidecar describes another tar.
+    StaleIndex,
+    /// The sidecar's own bytes are damaged.
+    DamagedIndex,
+    /// Entry points in the sidecar do not belong to their JPEG.
+    BadEntryPoints,
+    /// The manifest is missing, or a shard that it lists.
+    MissingShard,
+    /// The manifest describes other shards.
+    StaleManifest,
+    /// The manifest's own bytes are damaged.
+    DamagedManifest,
+    /// The index file of another reader does not match its tar.
+    ForeignIndex,
+    /// The manifest gives the class of a sample another name than the sample does.
+    ClassName,
+    /// A shard's data, or the manifest, has no checksum although `--require-checksums` asks for it.
+    NoChecksum,
+    /// A JSON part breaks a rule of its schema.
+    Schema,
+    /// The data set differs from the file that states what is expected.
+    Unexpected,
+    /// A reader of a chosen profile misreads or drops a file, although the tar is whole.
+    Misread,
+}
+
+impl ProblemKind {
+    /// Returns true for a notice: it is reported, but changes no exit code.
+    pub fn is_notice(self) -> bool {
+        matches!(self, ProblemKind::Duplicate | ProblemKind::Differs)
+    }
+}
+
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The text form is the serialized form: kebab-case.
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(text)) => f.pad(&text),
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+/// A problem with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The kind.
+    pub kind: ProblemKind,
+    /// The file: a source file, a shard, a sidecar.
+    pub path: String,
+    /// Byte of that file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte: Option<u64>,
+    /// The sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The fault and the remedy, one line.
+    pub reason: Message,
+}
+
+impl Problem {
+    /// Creates a problem of `kind` in the file `path`.
+    pub fn new(kind: ProblemKind, path: impl Into<String>, reason: impl Into<Message>) -> Problem {
+        Problem { kind, path: path.into(), byte: None, key: None, reason: reason.into() }
+    }
+
+    /// Adds the byte.
+    #[must_use]
+    pub fn at(mut self, byte: impl Into<Option<u64>>) -> Problem {
+        self.byte = byte.into();
+        self
+    }
+
+    /// Adds the key.
+    #[must_use]
+    pub fn of(mut self, key: impl Into<String>) -> Problem {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Converts an error of the formats crate that was found in a file.
+    pub fn from_error(kind: ProblemKind, error: &tarflume_formats::Error) -> Problem {
+        let Place { path, byte, key } = error.place().clone();
+        let path = path.map(|p| p.display().to_string()).unwrap_or_default();
+        let reason = match error.io_error() {
+            Some(io) => message!("{text}: {io}"; text = error.message()),
+            None => error.message().clone(),
+        };
+        Problem { kind, path, byte, key, reason }
+    }
+
+    /// Returns the problem as one message: kind, place and reason.
+    pub fn message(&self) -> Message {
+        let mut reason = self.reason.clone();
+        reason.reword(|text| shown::text(text).into_owned());
+        message!("{}{reason}", Head(self); reason = reason)
+    }
+
+    /// Returns the problem as a JSON value.
+    pub fn to_value(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("texts and numbers serialize")
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Head(self), shown::text(&self.reason.text()))
+    }
+}
+
+/// Displays what is before the reason: kind and place.
+struct Head<'p>(&'p Problem);
+
+impl fmt::Display for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { kind, path, byte, key, .. } = self.0;
+        write!(f, "{kind}: {}: ", shown::text(path))?;
+        if let Some(byte) = byte {
+            write!(f, "byte {byte}: ")?;
+        }
+        if let Some(key) = key {
+            write!(f, "key {}: ", shown::text(key))?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts problems by kind, for the terminal's summary.
+pub fn counts<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> BTreeMap<ProblemKind, u64> {
+    let mut counts = BTreeMap::new();
+    for problem in problems {
+        *counts.entry(problem.kind).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// Limit on the problems listed for one shard, and for one set; the rest is counted.
+pub const LISTED_MAX: usize = 100_000;
+
+/// A bounded list of problems and a count of the rest, so that a hopeless shard cannot fill the
+/// memory.
+#[derive(Debug, Default)]
+pub struct Problems {
+    /// The listed problems.
+    pub listed: Vec<Problem>,
+    /// The number of unlisted ones.
+    pub unlisted: u64,
+}
+
+impl Problems {
+    /// Adds one.
+    pub fn push(&mut self, problem: Problem) {
+        if self.listed.len() < LISTED_MAX {
+            self.listed.push(problem);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// Returns true if there is no problem.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+}

@@ -1,0 +1,48 @@
+//! COCO files: one JSON object with `images`, `annotations` and `categories`.
+//!
+//! The file is read once, as a stream. Images and annotations are sorted by the image's id in
+//! bounded memory; memory holds the categories and the annotations of one image. Each field of
+//! annotations becomes a list in the image's JSON.
+
+mod contents;
+mod digits;
+mod grouped;
+mod stream;
+mod unique;
+
+use std::path::Path;
+
+use tarflume_base::{Failure, Stop};
+use tarflume_formats::About;
+use tarflume_table::table::recorded::Recorded;
+
+use self::contents::{Gathered, POINTER};
+pub(crate) use self::grouped::CocoRows;
+use super::classes;
+
+/// Reads a COCO file. Returns the rows, one for each image, and the description of their JSON. The
+/// categories and fields of `before`, a data set that gets more samples, stay as they are.
+///
+/// # Errors
+/// Returns an error for a file that is not as COCO describes it, for categories and values that do not
+/// fit the data set, and for a failure of the machine.
+pub fn open(path: &Path, before: &About, stop: &Stop) -> Result<(CocoRows, About), Failure> {
+    let recorded = Recorded::of(&before.columns);
+    let mut read = Gathered { path: path.to_path_buf(), recorded, ..Gathered::default() };
+    stream::read(path, &mut read, stop)?;
+    if read.images == 0 {
+        return Err(read.bad("it has no 'images'"));
+    }
+    read.categories.sort_by_key(|(id, _)| *id);
+    if let Some(twice) = read.categories.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(read.bad(&format!("two categories have the id {}", twice[0].0)));
+    }
+    let before = classes::before(before, POINTER);
+    read.categories = classes::joined(before, &read.categories).map_err(|why| read.bad(&why))?;
+    let lists = read.lists();
+    let about = About { classes: read.classes(), columns: read.columns(&lists) };
+    Ok((CocoRows::new(read, lists)?, about))
+}
+
+#[cfg(test)]
+mod tests;

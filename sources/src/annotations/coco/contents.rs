@@ -1,0 +1,200 @@
+//! What a COCO file declares: categories, and the fields of images and annotations.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use tarflume_base::Failure;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{ClassTable, Column, name};
+use tarflume_table::table::recorded::{Recorded, misfits};
+use tarflume_table::table::types::{Inferred, Kind, described};
+
+use crate::sorter::Sorter;
+
+/// The pointer of the class table: the ids of a sample's categories.
+pub(super) const POINTER: &str = "/category_id";
+/// The lists that samples of a data set can have which a file without such fields gets, too: their
+/// names, and the fields of annotations.
+const USUAL: [(&str, &str); 9] = [
+    ("annotation_id", "id"),
+    ("area", "area"),
+    ("boxes", "bbox"),
+    ("caption", "caption"),
+    ("category_id", "category_id"),
+    ("iscrowd", "iscrowd"),
+    ("keypoints", "keypoints"),
+    ("num_keypoints", "num_keypoints"),
+    ("segmentation", "segmentation"),
+];
+/// Limit on the different fields of images or annotations.
+const MAX_FIELDS: usize = 1000;
+/// Limit on the categories.
+pub(super) const MAX_CATEGORIES: usize = 1 << 20;
+
+/// The contents of a file, but for the images and annotations themselves.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) path: PathBuf,
+    /// Images and annotations by the hash of the image's id.
+    pub(super) sorter: Option<Sorter>,
+    pub(super) images: u64,
+    pub(super) annotations: u64,
+    pub(super) categories: Vec<(i64, String)>,
+    pub(super) image_fields: Fields,
+    pub(super) annotation_fields: Fields,
+    /// The types of the data set that gets more samples.
+    pub(super) recorded: Recorded,
+}
+
+/// Fields with the type of their values and the number of objects that have one.
+pub(super) type Fields = BTreeMap<String, (Option<Kind>, u64)>;
+
+/// A list of a sample's JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct List {
+    /// The field of annotations.
+    pub(super) field: String,
+    /// The name of the list.
+    pub(super) name: String,
+}
+
+impl Gathered {
+    pub(super) fn bad(&self, why: &str) -> Failure {
+        Failure::bad_data(format!("{}: {why}", self.path.shown()))
+    }
+
+    /// Returns the lists of the samples' JSON: those of the file, and usual ones of the data set. A field
+    /// that images have, too, gets a prefix.
+    pub(super) fn lists(&self) -> Vec<List> {
+        let is_recorded = |name: &str| self.recorded.kind(name) == Some(Kind::List);
+        let named = |field: &String| {
+            let long = format!("annotation_{field}");
+            let name = match field.as_str() {
+                "bbox" => "boxes".to_string(),
+                field if self.image_fields.contains_key(field) || is_recorded(&long) => long,
+                field => field.to_string(),
+            };
+            List { field: field.clone(), name }
+        };
+        let fields = self.annotation_fields.keys().filter(|field| *field != "image_id");
+        let mut lists: Vec<List> = fields.map(named).collect();
+        for (name, field) in USUAL {
+            let is_missing = !self.annotation_fields.contains_key(field);
+            if is_missing && is_recorded(name) && !self.image_fields.contains_key(name) {
+                lists.push(List { field: field.into(), name: name.into() });
+            }
+        }
+        lists
+    }
+
+    /// Returns the fields of images that are recorded as numbers, and have whole numbers only here.
+    pub(super) fn widened(&self) -> Vec<String> {
+        let is_whole =
+            |name: &str| self.image_fields.get(name).is_some_and(|f| f.0 == Some(Kind::Int));
+        let recorded =
+            self.recorded.fields().filter(|(name, kind)| *kind == Kind::Float && is_whole(name));
+        recorded.map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Checks that the fields of an image fit the types of the data set.
+    ///
+    /// # Errors
+    /// Returns an error that names the image and the field.
+    pub(super) fn check_fits(
+        &self,
+        number: u64,
+        image: &Map<String, Value>,
+    ) -> Result<(), Failure> {
+        for (name, value) in image {
+            let (Some(recorded), Some(here)) = (self.recorded.kind(name), Kind::of_value(value))
+            else {
+                continue;
+            };
+            if !recorded.holds(here) {
+                let name = name::shown(name.as_bytes());
+                let why = misfits(&format!("'{name}'"), here, recorded);
+                return Err(self.bad(&format!("image {number}: {why}")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn classes(&self) -> Option<ClassTable> {
+        if self.categories.is_empty() {
+            return None;
+        }
+        let ids: Vec<i64> = self.categories.iter().map(|(id, _)| *id).collect();
+        let dense = ids.iter().copied().eq(0..ids.len() as i64);
+        Some(ClassTable {
+            pointer: POINTER.into(),
+            names: self.categories.iter().map(|(_, name)| name.clone()).collect(),
+            ids: if dense { Vec::new() } else { ids },
+        })
+    }
+
+    pub(super) fn columns(&self, lists: &[List]) -> Vec<Column> {
+        let list = Inferred { kind: Kind::List, nullable: false };
+        let mut columns: Vec<Column> = lists.iter().map(|l| described(&l.name, list)).collect();
+        if self.has_categories() {
+            columns.push(described("category_index", list));
+        }
+        for (name, (kind, found)) in &self.image_fields {
+            let kind = self.recorded.kind(name).or(*kind).unwrap_or(Kind::String);
+            columns.push(described(name, Inferred { kind, nullable: *found < self.images }));
+        }
+        columns.sort_by(|a, b| a.name.cmp(&b.name));
+        columns
+    }
+
+    pub(super) fn has_categories(&self) -> bool {
+        self.annotation_fields.contains_key("category_id")
+            || self.recorded.kind("category_index").is_some()
+    }
+}
+
+/// Returns the type of a field with values of two types of numbers.
+fn joint(known: Kind, kind: Kind) -> Kind {
+    match (known, kind) {
+        (Kind::Float, _) | (_, Kind::Float) => Kind::Float,
+        _ => Kind::UInt,
+    }
+}
+
+/// Counts the fields of an object. The values of an annotation become elements of lists.
+///
+/// # Errors
+/// Returns the reason if there are too many fields, or values of one field have types that exclude
+/// each other.
+pub(super) fn count(
+    fields: &mut Fields,
+    object: &Map<String, Value>,
+    in_lists: bool,
+) -> Result<(), String> {
+    for (name, value) in object {
+        if !fields.contains_key(name) {
+            if fields.len() == MAX_FIELDS {
+                return Err(format!("more than {MAX_FIELDS} different fields"));
+            }
+            fields.insert(name.clone(), (None, 0));
+        }
+        let Some((known, found)) = fields.get_mut(name) else { continue };
+        let Some(kind) = Kind::of_value(value) else { continue };
+        *found += 1;
+        *known = Some(match *known {
+            None => kind,
+            Some(known) if known == kind => kind,
+            Some(known) if known.is_number() && kind.is_number() => joint(known, kind),
+            // Values of annotations are elements of lists: a mask is a polygon or a run-length code.
+            Some(known) if in_lists => known,
+            Some(known) => {
+                return Err(format!(
+                    "'{name}' is {} here and {} before",
+                    kind.word(),
+                    known.word()
+                ));
+            }
+        });
+    }
+    Ok(())
+}

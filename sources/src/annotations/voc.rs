@@ -1,0 +1,258 @@
+//! Pascal VOC annotations: one XML file for each image.
+//!
+//! Class ids are those of a given table, or else the positions of the names of all objects, sorted by their bytes.
+//! The JSON has a list for each field of objects that any file has.
+
+mod xml;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tarflume_base::{Failure, Stop, units};
+use tarflume_formats::message;
+use tarflume_formats::message::{Message, Name};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{About, ClassTable, Column, name, panics};
+use tarflume_scan::links::Links;
+use tarflume_scan::scan::ScanCounter;
+use tarflume_table::table::json::put_value;
+use tarflume_table::table::recorded::{Recorded, misfits};
+use tarflume_table::table::types::{Inferred, Kind, described};
+
+use self::xml::{Annotation, Object};
+use super::files::{Annotations, text};
+use crate::join::{JoinRow, JoinRows, Place};
+
+/// The pointer of the class table.
+const POINTER: &str = "/class";
+/// The lists that all samples have.
+const OWN: [&str; 3] = ["boxes", "class", "class_name"];
+/// Limit on the number of classes.
+const MAX_CLASSES: usize = 1 << 20;
+/// Limit on the different fields of images and objects.
+const MAX_FIELDS: usize = 256;
+
+/// An opened folder.
+#[derive(Debug)]
+pub struct Opened {
+    /// One row for each file.
+    pub rows: VocRows,
+    /// The classes and columns.
+    pub about: About,
+    /// The time of the last change of any file.
+    pub newest: i64,
+    /// A line about the numbers of the classes.
+    pub note: Option<Message>,
+}
+
+/// The annotations of a folder.
+#[derive(Debug)]
+pub struct VocRows {
+    files: Annotations,
+    next: usize,
+    /// The names of classes with their ids.
+    classes: BTreeMap<String, i64>,
+    /// Fields of objects beside name and box, and whether all of their values are whole numbers.
+    objects: BTreeMap<String, bool>,
+    /// Fields of images, and the same.
+    images: BTreeMap<String, bool>,
+}
+
+/// Opens the annotations under a folder. The classes and fields of `before`, a data set that gets more
+/// samples, stay as they are. With `fixed`, there are no other classes than these.
+///
+/// # Errors
+/// Returns an error for a malformed file, for a value that does not fit the data set, for a class that is not in
+/// `fixed`, and for a failure of the machine.
+pub fn open(
+    root: &Path,
+    before: &About,
+    fixed: Option<&ClassTable>,
+    links: Links,
+    (counter, stop): (&ScanCounter, &Stop),
+) -> Result<Opened, Failure> {
+    let files = Annotations::list(root, "xml", links, (counter, stop))?;
+    let recorded = Recorded::of(&before.columns);
+    let mut classes = BTreeSet::new();
+    let (mut objects, mut images) = fields(&recorded);
+    for number in 0..files.len() {
+        if number % 1024 == 0 && stop.requested() {
+            return Err(Failure::interrupted());
+        }
+        let (_, path) = files.file(number);
+        let annotation = read(&path)?;
+        check_fits(&path, &annotation.fields, &recorded)?;
+        see(&mut images, &annotation.fields);
+        for object in annotation.objects {
+            see(&mut objects, &object.fields);
+            check_class(&path, &object.name, fixed)?;
+            classes.insert(object.name);
+        }
+        if classes.len() > MAX_CLASSES || objects.len().max(images.len()) > MAX_FIELDS {
+            let text = format!("{}: too many different classes or fields", path.shown());
+            return Err(Failure::bad_data(text));
+        }
+    }
+    let newest = files.newest;
+    let known = super::classes::before(before, POINTER);
+    let note = (fixed.is_none() && known.is_none()).then(|| numbering(root, classes.len()));
+    let table = table(classes, fixed.or(known));
+    let number = |(n, name): (usize, &String)| (name.clone(), table.id(n));
+    let classes = table.names.iter().enumerate().map(number).collect();
+    let rows = VocRows { files, next: 0, classes, objects, images };
+    let about = About { classes: Some(table), columns: rows.columns() };
+    Ok(Opened { rows, about, newest, note })
+}
+
+/// Returns the table of the classes `known`, and of others behind them.
+fn table(mut found: BTreeSet<String>, known: Option<&ClassTable>) -> ClassTable {
+    let mut table = ClassTable { pointer: POINTER.into(), ..ClassTable::default() };
+    if let Some(known) = known {
+        table.names.clone_from(&known.names);
+        table.ids.clone_from(&known.ids);
+        found.retain(|name| !known.names.contains(name));
+    }
+    if !table.ids.is_empty() {
+        let next = table.ids.iter().max().map_or(0, |last| last.saturating_add(1));
+        table.ids.extend(found.iter().zip(next..).map(|(_, id)| id));
+    }
+    table.names.extend(found);
+    table
+}
+
+/// Refuses a class that is not among the given ones.
+fn check_class(path: &Path, class: &str, fixed: Option<&ClassTable>) -> Result<(), Failure> {
+    if fixed.is_none_or(|table| table.names.iter().any(|name| name == class)) {
+        return Ok(());
+    }
+    Err(Failure::bad_data(
+        message!("{}: the list of classes has no '{}'; add it to the end of the file of {classes}", path.shown(), name::shown(class.as_bytes()); classes = Name::Classes),
+    ))
+}
+
+/// Returns the line about classes whose numbers depend on the folder.
+fn numbering(root: &Path, classes: usize) -> Message {
+    message!("the {} in {} are numbered in the order of their names; {classes} gives other splits of the data \
+             set the same numbers", units::counted(classes as u64, "class", "classes"), root.shown(); classes = Name::Classes.is("OUT/dataset.json"))
+}
+
+/// Parses a text, for fuzzing.
+pub(crate) fn parse(text: &str) {
+    drop(xml::parse(text));
+}
+
+fn read(path: &Path) -> Result<Annotation, Failure> {
+    let text = text(path)?;
+    let parsed = panics::guarded(|| xml::parse(&text));
+    let parsed = parsed.unwrap_or_else(|panic| Err(format!("the XML cannot be read ({panic})")));
+    parsed.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+}
+
+/// Fields, and whether all of their values are whole numbers.
+type Fields = BTreeMap<String, bool>;
+
+/// Returns the fields of objects and of images that the samples of a data set have.
+fn fields(recorded: &Recorded) -> (Fields, Fields) {
+    let (mut objects, mut images) = (Fields::new(), Fields::new());
+    for (name, kind) in recorded.fields().filter(|(name, _)| !OWN.contains(name)) {
+        match kind {
+            Kind::List => objects.insert(name.into(), true),
+            kind => images.insert(name.into(), kind == Kind::Int),
+        };
+    }
+    (objects, images)
+}
+
+/// Checks that the fields of an image fit the types of the data set.
+fn check_fits(
+    path: &Path,
+    fields: &[(String, String)],
+    recorded: &Recorded,
+) -> Result<(), Failure> {
+    for (name, value) in fields {
+        let here = match Kind::of_word(value) {
+            Kind::Int => continue, // a whole number is a text, too
+            _ => Kind::String,
+        };
+        if let Some(kind @ Kind::Int) = recorded.kind(name) {
+            let why = misfits(&format!("'{}'", name::shown(name.as_bytes())), here, kind);
+            return Err(Failure::bad_data(format!("{}: {why}", path.shown())));
+        }
+    }
+    Ok(())
+}
+
+/// Notes fields, and which of them have other values than whole numbers.
+fn see(known: &mut BTreeMap<String, bool>, fields: &[(String, String)]) {
+    for (name, value) in fields {
+        let whole = Kind::of_word(value) == Kind::Int;
+        *known.entry(name.clone()).or_insert(true) &= whole;
+    }
+}
+
+fn value(text: &str, is_whole: bool) -> Value {
+    match text.parse::<i64>() {
+        Ok(number) if is_whole => number.into(),
+        _ => text.into(),
+    }
+}
+
+impl VocRows {
+    fn write(&self, annotation: &Annotation, out: &mut Vec<u8>) {
+        let field = |fields: &[(String, String)], name: &str, whole: bool| {
+            let found = fields.iter().find(|(n, _)| n == name);
+            found.map_or(Value::Null, |(_, text)| value(text, whole))
+        };
+        let mut json: Map<String, Value> = self
+            .images
+            .iter()
+            .map(|(name, whole)| (name.clone(), field(&annotation.fields, name, *whole)))
+            .collect();
+        let objects = &annotation.objects;
+        for (name, whole) in &self.objects {
+            let values = objects.iter().map(|object| field(&object.fields, name, *whole));
+            json.insert(name.clone(), values.collect());
+        }
+        let class = |object: &Object| self.classes[&object.name];
+        json.insert(
+            "boxes".into(),
+            objects.iter().map(|o| Value::from(o.corners.to_vec())).collect(),
+        );
+        json.insert("class".into(), objects.iter().map(|o| Value::from(class(o))).collect());
+        let names = objects.iter().map(|o| Value::from(o.name.clone()));
+        json.insert("class_name".into(), names.collect());
+        put_value(&json.into(), out);
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let list = Inferred { kind: Kind::List, nullable: false };
+        let own = OWN.map(str::to_string);
+        let mut columns: Vec<Column> =
+            self.objects.keys().chain(&own).map(|name| described(name, list)).collect();
+        for (name, whole) in self.images.iter().filter(|(n, _)| !self.objects.contains_key(*n)) {
+            let kind = if *whole { Kind::Int } else { Kind::String };
+            columns.push(described(name, Inferred { kind, nullable: true }));
+        }
+        columns.sort_by(|a, b| a.name.cmp(&b.name));
+        columns
+    }
+}
+
+impl JoinRows for VocRows {
+    fn next(&mut self, row: &mut JoinRow) -> Result<bool, Failure> {
+        if self.next == self.files.len() {
+            return Ok(false);
+        }
+        let (name, path) = self.files.file(self.next);
+        self.next += 1;
+        row.place = Place { table: 0, row: self.next as u64, byte: None };
+        row.name = name;
+        row.json.clear();
+        self.write(&read(&path)?, &mut row.json);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

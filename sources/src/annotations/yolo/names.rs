@@ -1,0 +1,151 @@
+//! The names of classes: one a line, or `names:` of a data set's YAML file.
+//!
+//! Parses the forms of YAML that such files have: a list in brackets or on lines, or numbers with
+//! names. Anything else is an error.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tarflume_base::Failure;
+use tarflume_formats::shown::ShowPath;
+
+use crate::annotations::files::text;
+
+/// Limit on the number of classes.
+const MAX_CLASSES: usize = 1 << 20;
+
+/// What a data set declares about its labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    /// The names of classes in the order of their numbers; empty if unknown.
+    pub(super) classes: Vec<String>,
+    /// Numbers of all keypoints of an object: `kpt_shape`.
+    pub(super) keypoints: Option<usize>,
+}
+
+impl Names {
+    /// Reads a file of names.
+    ///
+    /// # Errors
+    /// Returns an error for a file without names, and if the operating system refuses.
+    pub(super) fn read(path: &Path) -> Result<Names, Failure> {
+        let text = text(path)?;
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let names = match extension == "yaml" || extension == "yml" {
+            true => Names::of_yaml(&text),
+            false => Names::of_lines(&text),
+        };
+        names.map_err(|why| Failure::bad_data(format!("{}: {why}", path.shown())))
+    }
+
+    fn of_lines(text: &str) -> Result<Names, String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        Names { classes: lines.map(str::to_string).collect(), keypoints: None }.checked()
+    }
+
+    fn checked(self) -> Result<Names, String> {
+        match self.classes.len() {
+            0 => Err("it has no names of classes".into()),
+            count if count > MAX_CLASSES => Err(format!("more than {MAX_CLASSES} classes")),
+            _ => Ok(self),
+        }
+    }
+
+    pub(super) fn of_yaml(text: &str) -> Result<Names, String> {
+        let mut names = Names::default();
+        let mut lines = text.lines().map(without_comment).peekable();
+        while let Some(line) = lines.next() {
+            if let Some(rest) = line.strip_prefix("kpt_shape:") {
+                names.keypoints = Some(shape(rest)?);
+            }
+            let Some(rest) = line.strip_prefix("names:") else { continue };
+            let mut block = rest.trim().to_string();
+            // A list may begin without indentation; everything else below is indented.
+            while let Some(next) = lines.next_if(|next| is_below(next)) {
+                block.push('\n');
+                block.push_str(next.trim());
+            }
+            names.classes = classes(&block)?;
+        }
+        names.checked()
+    }
+}
+
+fn is_below(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with([' ', '\t', '-', ']', '}'])
+}
+
+/// Returns a line without its comment. A `#` in a name has no blank before it.
+fn without_comment(line: &str) -> &str {
+    if line.trim_start().starts_with('#') {
+        return "";
+    }
+    line.find(" #").map_or(line, |at| &line[..at]).trim_end()
+}
+
+fn shape(text: &str) -> Result<usize, String> {
+    let numbers = text.trim().trim_start_matches('[').trim_end_matches(']').split(',');
+    let numbers: Option<Vec<usize>> = numbers.map(|n| n.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([points, dims @ 2..=3]) if (1..=10_000).contains(points) => Ok(points * dims),
+        _ => Err(format!("kpt_shape is '{}', not [points, 2 or 3]", text.trim().escape_debug())),
+    }
+}
+
+fn classes(block: &str) -> Result<Vec<String>, String> {
+    let block = block.trim();
+    let inside = |open: char, close: char| {
+        block.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
+    };
+    let items: Vec<&str> = match inside('[', ']').or_else(|| inside('{', '}')) {
+        Some(list) => split(list),
+        None => block.lines().map(str::trim).filter(|line| !line.is_empty()).collect(),
+    };
+    let mut numbered = BTreeMap::new();
+    for (at, item) in items.into_iter().enumerate() {
+        let item = item.trim();
+        if let Some(name) = item.strip_prefix('-') {
+            numbered.insert(at, unquoted(name));
+            continue;
+        }
+        let pair = item.split_once(':').and_then(|(n, name)| Some((n.trim().parse().ok()?, name)));
+        match pair {
+            Some((number, name)) if !block.starts_with('[') => {
+                numbered.insert(number, unquoted(name));
+            }
+            _ if block.starts_with('[') => {
+                numbered.insert(at, unquoted(item));
+            }
+            _ => return Err(format!("'{}' is no name of a class", item.escape_debug())),
+        }
+    }
+    if numbered.keys().copied().ne(0..numbered.len()) {
+        return Err("the numbers of classes are not 0, 1, 2 and so on".into());
+    }
+    Ok(numbered.into_values().collect())
+}
+
+/// Splits at commas outside of quotes.
+fn split(list: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
+    for (at, c) in list.char_indices() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if c == open => quote = None,
+            (None, ',') => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    let inside = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inside('\'').or_else(|| inside('"')).unwrap_or(text).to_string()
+}

@@ -1,0 +1,40 @@
+//! `find`: where the rows of an array are in an HDF5 or Parquet file that holds them as they are.
+//!
+//! For readers of random rows: no row is read, decoded or copied here.
+
+use std::path::Path;
+
+use tarflume_base::Failure;
+use tarflume_formats::files;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Task};
+use tarflume_formats::shown::ShowPath;
+
+use crate::rows;
+pub use crate::rows::FoundArray;
+
+/// Finds the data set or column `name` in an HDF5 or Parquet file.
+///
+/// # Errors
+/// Returns an error for another format, and for an array that is compressed, chunked or encoded; the
+/// message names the command that packs it.
+pub fn find(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    let (file, found) = files::open(path)?;
+    let mut first = [0; 4];
+    if found.len() >= 4 {
+        files::read_exact_at(&file, &mut first, 0).map_err(|e| Failure::io(e, "read", path))?;
+    }
+    match &first {
+        b"PK\x03\x04" => Err(Failure::usage(
+            message!("{0}: it is an npz, a zip of arrays, and those are not read in place; write one array with \
+                 numpy.save('{name}.npy', numpy.load('{0}')['{name}']), or pack the rows: {build}", path.shown(); build = Call::of(Task::Build).on_quoted(format!("npz:{}", path.shown())).out_stand("OUT")),
+        )),
+        b"\x93NUM" => Err(Failure::usage(format!(
+            "{}: an npy file has one array; leave out the name '{name}'",
+            path.shown()
+        ))),
+        b"PAR1" => rows::parquet_places(path, name),
+        // An HDF5 file may begin with bytes of its user.
+        _ => rows::hdf5_places(path, name),
+    }
+}

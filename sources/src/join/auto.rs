@@ -1,0 +1,92 @@
+//! Image folders with tables of metadata: `metadata.csv`, `metadata.jsonl` or `metadata.parquet` in
+//! folders, with a column `file_name` of paths relative to the table.
+
+use std::path::PathBuf;
+
+use tarflume_base::{Failure, Stop};
+use tarflume_formats::json::JsonRules;
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+use tarflume_formats::shown::ShowPath;
+use tarflume_scan::scan::Scan;
+use tarflume_scan::source::part_path;
+use tarflume_table::table::recorded::Recorded;
+use tarflume_table::table::{self, Row, TableOptions};
+
+use super::options::On;
+use super::rows::{TableFile, TableRows};
+use super::source::Source;
+
+/// Returns the rows of the tables that the scan found, and adds their columns to the description of
+/// the samples.
+///
+/// # Errors
+/// Returns an error for tables of different kinds, for a table with several columns of files, and
+/// the errors of [`TableRows::survey`].
+pub fn image_folder(
+    scan: &mut Scan,
+    roots: &[PathBuf],
+    (recorded, rules): (&Recorded, JsonRules),
+    stop: &Stop,
+) -> Result<Source, Failure> {
+    let mut tables: Vec<TableFile> = Vec::new();
+    for found in &scan.tables {
+        let path = [found.folder.as_slice(), &found.name].concat();
+        let path = part_path(&roots[found.root as usize], &path, b"");
+        tables.push(TableFile { path, folder: found.folder.clone() });
+    }
+    tables.sort_by(|a, b| a.path.cmp(&b.path));
+    let kind = |table: &TableFile| table.path.extension().map(std::ffi::OsStr::to_os_string);
+    if let Some(other) = tables.iter().find(|table| kind(table) != kind(&tables[0])) {
+        return Err(Failure::usage(
+            message!("{} and {} are tables of metadata of different kinds; keep one kind, or give {join}", tables[0].path.shown(), other.path.shown(); join = Name::Join.is("none")),
+        ));
+    }
+    let options = TableOptions { rules, ..TableOptions::default() };
+    let mut key = None;
+    for table in &tables {
+        let column = file_column(table, &options)?;
+        let known = key.get_or_insert_with(|| column.clone());
+        if *known != column {
+            return Err(Failure::usage(format!(
+                "{} names files in '{column}' and {} in '{known}'; give the columns one name",
+                table.path.shown(),
+                tables[0].path.shown()
+            )));
+        }
+    }
+    let (rows, columns) = TableRows::survey(&tables, &options, key.as_deref(), recorded, stop)?;
+    scan.about.columns.extend(columns);
+    scan.notes.extend(rows.notes());
+    Ok(Source {
+        rows: Box::new(rows),
+        files: tables.into_iter().map(|table| table.path).collect(),
+        on: Some(On::Path),
+        ext: "json".into(),
+        without: None,
+        flag: Name::Join,
+    })
+}
+
+/// Returns the column with the names of files.
+fn file_column(file: &TableFile, options: &TableOptions) -> Result<String, Failure> {
+    let mut reader = table::open(&file.path, options)?;
+    reader.next(&mut Row::default())?;
+    let named: Vec<&String> =
+        reader.columns().iter().filter(|name| table::is_file_name(name)).collect();
+    match named.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(Failure::usage(
+            message!("{}: there is no column 'file_name'; give {join} if it is no metadata", file.path.shown(); join = Name::Join.is("none")),
+        )),
+        several => {
+            let list: Vec<_> = several.iter().map(|name| format!("'{name}'")).collect();
+            Err(Failure::usage(format!(
+                "{}: {} name files of one sample; pack the table itself: \
+                 csv:metadata.csv?key=COLUMN&jpg=@COLUMN",
+                file.path.shown(),
+                list.join(" and ")
+            )))
+        }
+    }
+}

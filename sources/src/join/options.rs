@@ -1,0 +1,235 @@
+//! The options of a join as text: `FILE:key=COLUMN,on=stem,as=json`.
+//!
+//! Pure, except that paths are made absolute.
+
+use std::path::{Path, PathBuf};
+use tarflume_formats::message;
+use tarflume_formats::message::Name;
+
+use tarflume_base::{Choice, Failure};
+use tarflume_table::table::TableOptions;
+
+/// The name of a sample that a row is matched with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum On {
+    /// The sample's key: `cat/001`.
+    Key,
+    /// The last component of the path without extension: `001`.
+    Stem,
+    /// The last component of the path of one of its files: `001.jpg`.
+    Basename,
+    /// The path of one of its files under the source folder: `cat/001.jpg`.
+    Path,
+}
+
+impl Choice for On {
+    const ALL: &'static [On] = &[On::Key, On::Stem, On::Basename, On::Path];
+
+    fn word(self) -> &'static str {
+        match self {
+            On::Key => "key",
+            On::Stem => "stem",
+            On::Basename => "basename",
+            On::Path => "path",
+        }
+    }
+}
+
+/// A file and how its rows are joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinOptions {
+    /// The file or folder, absolute.
+    pub file: PathBuf,
+    /// The column with the name of the sample; found by its name if absent.
+    pub key: Option<String>,
+    /// The matched name; found from the rows if absent.
+    pub on: Option<On>,
+    /// The extension of the new part; `json` if absent.
+    ext: Option<String>,
+    /// How the table is read.
+    pub table: TableOptions,
+}
+
+const FORM: &str = "give FILE:key=COLUMN,on=key|stem|basename|path,as=json,missing=NaN|NA,blanks=trim,header=first|none|NAME|NAME";
+
+impl JoinOptions {
+    /// Parses `FILE` or `FILE:name=value,..`; `flag` is named in messages.
+    ///
+    /// # Errors
+    /// Returns an error for an unknown option or value.
+    pub fn parse(text: &str, flag: Name) -> Result<JoinOptions, Failure> {
+        let refuse = |why: String| {
+            Err(Failure::usage(
+                message!("{given}: {why}; {FORM}"; given = flag.is(text), why = why),
+            ))
+        };
+        let names = ["key", "on", "as", "sep", "missing", "blanks", "header"];
+        let starts = |rest: &str| names.iter().any(|n| rest.starts_with(&format!("{n}=")));
+        let colon = text.match_indices(':').find(|(at, _)| starts(&text[at + 1..]));
+        let (file, rest) = match colon {
+            Some((at, _)) => (&text[..at], &text[at + 1..]),
+            None => (text, ""),
+        };
+        if file.is_empty() {
+            return refuse("it names no file".into());
+        }
+        let file = std::path::absolute(file).map_err(|e| Failure::io(e, "find", file))?;
+        let (mut key, mut on, mut ext) = (None, None, None);
+        let mut table = TableOptions::default();
+        for option in fields(rest, &names) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            match (name, value) {
+                (_, "") => return refuse(format!("'{option}' has no value")),
+                ("key", column) => key = Some(column.to_string()),
+                ("on", word) => match On::from_word(word) {
+                    Some(name) => on = Some(name),
+                    None => return refuse(format!("'{word}' is no name of a sample")),
+                },
+                ("as", new) => {
+                    if !is_extension(new) {
+                        return refuse(format!("'{new}' is no extension"));
+                    }
+                    ext = Some(new.trim_start_matches('.').to_string());
+                }
+                _ => match table.set(name, value) {
+                    Ok(true) => {}
+                    Ok(false) => return refuse(format!("there is no option '{name}'")),
+                    Err(why) => return refuse(why),
+                },
+            }
+        }
+        Ok(JoinOptions { file, key, on, ext, table })
+    }
+
+    /// Returns the extension of the new part.
+    pub fn ext(&self) -> &str {
+        self.ext.as_deref().unwrap_or("json")
+    }
+
+    /// Adds the options of a data set's first build that are not given. The character between fields
+    /// may differ: it describes the file, not the samples.
+    ///
+    /// # Errors
+    /// Returns an error for another column, name or extension than those of the first build.
+    pub fn follow(&mut self, first: &JoinOptions, flag: Name) -> Result<(), Failure> {
+        let on = |options: &JoinOptions| options.on.map(|on| on.word().to_string());
+        let words = [
+            ("key", self.key.clone(), first.key.clone()),
+            ("on", on(self), on(first)),
+            ("as", self.ext.clone(), Some(first.ext().to_string())),
+        ];
+        for (name, given, first) in words {
+            if let (Some(given), Some(first)) = (given, first)
+                && given != first
+            {
+                return Err(Failure::usage(message!(
+                    "{name}={given} in {flag}: the first build of the data set had {name}={first}; leave \
+                     {name}= out"; flag = flag)));
+            }
+        }
+        self.key = self.key.take().or_else(|| first.key.clone());
+        self.on = self.on.or(first.on);
+        self.ext.clone_from(&first.ext);
+        self.table.separator = self.table.separator.or(first.table.separator);
+        if self.table.missing.is_empty() {
+            self.table.missing.clone_from(&first.table.missing);
+        }
+        self.table.trims |= first.table.trims;
+        self.table.follow_header(&first.table);
+        Ok(())
+    }
+
+    /// Returns the text for the plan's options: base name and options. Machines may keep the file in
+    /// different folders.
+    pub fn planned(&self) -> String {
+        let name = Path::file_name(&self.file).unwrap_or_default().to_string_lossy();
+        let mut text = format!("{name}:as={}", self.ext());
+        if let Some(key) = &self.key {
+            text += &format!(",key={key}");
+        }
+        if let Some(on) = self.on {
+            text += &format!(",on={}", on.word());
+        }
+        text + &self.table.planned()
+    }
+}
+
+/// Splits options at commas that a name of an option follows: a column's name may have commas.
+fn fields<'t>(text: &'t str, names: &[&str]) -> Vec<&'t str> {
+    let mut fields = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_next = |at: usize| {
+            let after = &rest[at + 1..];
+            names.iter().any(|n| after.strip_prefix(n).is_some_and(|a| a.starts_with('=')))
+        };
+        match rest.match_indices(',').map(|(at, _)| at).find(|&at| is_next(at)) {
+            Some(at) => {
+                fields.push(&rest[..at]);
+                rest = &rest[at + 1..];
+            }
+            None => {
+                fields.push(rest);
+                break;
+            }
+        }
+    }
+    fields
+}
+
+fn is_extension(text: &str) -> bool {
+    let text = text.trim_start_matches('.');
+    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+    !text.is_empty() && text.len() <= 32 && text.bytes().all(good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_options_after_a_colon() {
+        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
+        let options = parsed("/d/a:b.csv:key=file, name,on=stem,as=meta.json");
+        assert_eq!(options.file, Path::new("/d/a:b.csv"));
+        assert_eq!(options.key.as_deref(), Some("file, name"));
+        assert_eq!((options.on, options.ext()), (Some(On::Stem), "meta.json"));
+        assert_eq!(options.planned(), "a:b.csv:as=meta.json,key=file, name,on=stem");
+        let plain = parsed("/d/labels.csv");
+        assert_eq!((plain.key.as_deref(), plain.on, plain.ext()), (None, None, "json"));
+        assert_eq!(parsed("/d/x.txt:sep=tab").table.separator, Some(b'\t'));
+    }
+
+    #[test]
+    fn an_append_has_the_options_of_the_first_build() {
+        let parsed = |text: &str| JoinOptions::parse(text, Name::Join).unwrap();
+        let first = parsed("/d/first.csv:key=a,b,on=stem,as=meta.json,sep=;");
+        let first = parsed(&first.planned());
+        let mut later = parsed("/e/later.csv");
+        later.follow(&first, Name::Join).unwrap();
+        assert_eq!(later.planned(), "later.csv:as=meta.json,key=a,b,on=stem,sep=;");
+        let refused = |text: &str| parsed(text).follow(&first, Name::Join).unwrap_err().text();
+        assert!(
+            refused("l.csv:on=key")
+                .contains("on=key in --join: the first build of the data set had on=stem")
+        );
+        assert!(
+            refused("l.csv:key=a")
+                .contains("key=a in --join: the first build of the data set had key=a,b")
+        );
+        assert!(refused("l.csv:as=json").contains("as=json"));
+        let mut later = parsed("l.tsv:sep=tab,key=name");
+        later.follow(&parsed("first.csv"), Name::Join).unwrap();
+        assert_eq!((later.key.as_deref(), later.ext()), (Some("name"), "json"));
+        assert_eq!(later.table.separator, Some(b'\t'));
+    }
+
+    #[test]
+    fn unknown_options_are_refused_with_the_form() {
+        let refused = |text: &str| JoinOptions::parse(text, Name::Join).unwrap_err().text();
+        assert!(refused("a.csv:on=name").contains("'name' is no name of a sample; give FILE:key="));
+        assert!(refused("a.csv:as=a/b").contains("'a/b' is no extension"));
+        assert!(refused("a.csv:key=").contains("'key=' has no value"));
+        assert!(refused(":key=a").contains("it names no file"));
+    }
+}

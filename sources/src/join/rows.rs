@@ -1,0 +1,289 @@
+//! `TableRows`: the rows of tables as the JSON of samples.
+//!
+//! Tables are read twice: once for the types of their columns, once for their values.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use tarflume_base::{Failure, Stop};
+use tarflume_formats::Column;
+use tarflume_formats::message::Message;
+use tarflume_formats::shown::ShowPath;
+use tarflume_table::table::json::RowWriter;
+use tarflume_table::table::numbers::Numbers;
+use tarflume_table::table::recorded::Recorded;
+use tarflume_table::table::survey::Survey;
+use tarflume_table::table::types::{Inferred, Kind, described};
+use tarflume_table::table::{self, Row, TableOptions, TableReader, bad_row};
+
+use super::places::Place;
+use super::source::{JoinRow, JoinRows};
+
+/// Names of columns that have the samples' names, the first one first.
+const KEYS: [&str; 14] = [
+    "__key__",
+    "key",
+    "file_name",
+    "filename",
+    "file",
+    "path",
+    "image_path",
+    "image",
+    "image_id",
+    "image_name",
+    "stem",
+    "name",
+    "id",
+    "id_code",
+];
+
+/// A table and the folder that its names are relative to.
+#[derive(Debug, Clone)]
+pub struct TableFile {
+    /// The file.
+    pub path: PathBuf,
+    /// A path with a trailing slash before each name; empty for none.
+    pub folder: Vec<u8>,
+}
+
+/// A table after the first reading.
+#[derive(Debug)]
+struct Surveyed {
+    file: TableFile,
+    survey: Survey,
+    key: usize,
+    /// Columns whose whole numbers are written as other numbers.
+    widened: Vec<usize>,
+}
+
+/// The rows of several tables, in order.
+pub struct TableRows {
+    options: TableOptions,
+    tables: Vec<Surveyed>,
+    next: usize,
+    open: Option<(Box<dyn TableReader>, RowWriter)>,
+    row: Row,
+}
+
+impl std::fmt::Debug for TableRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableRows").field("tables", &self.tables).finish_non_exhaustive()
+    }
+}
+
+impl TableRows {
+    /// Reads the tables once and infers the types of their columns; those that are recorded stay as
+    /// they are. `key` is the column with the samples' names.
+    ///
+    /// # Errors
+    /// Returns an error for a malformed table, for values whose types exclude each other or do not fit
+    /// the recorded one, if no column has the samples' names, and for a failure of the machine.
+    pub fn survey(
+        files: &[TableFile],
+        options: &TableOptions,
+        key: Option<&str>,
+        recorded: &Recorded,
+        stop: &Stop,
+    ) -> Result<(TableRows, Vec<Column>), Failure> {
+        let one = |file: &TableFile| surveyed(file, options, key, recorded, stop);
+        let mut tables = files.iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        let columns = unified(&mut tables, recorded)?;
+        widen(&mut tables, recorded);
+        let (open, row) = (None, Row::default());
+        Ok((TableRows { options: options.clone(), tables, next: 0, open, row }, columns))
+    }
+
+    /// Returns what was noticed about the columns.
+    pub fn notes(&self) -> impl Iterator<Item = Message> {
+        self.tables.iter().flat_map(|table| table.survey.notes.clone())
+    }
+
+    fn open_next(&mut self) -> Result<bool, Failure> {
+        let Some(table) = self.tables.get(self.next) else { return Ok(false) };
+        let reader = table::open(&table.file.path, &self.options)?;
+        self.open = Some((reader, RowWriter::new(&table.survey.names, &table.survey.types, &[])));
+        self.row.begin(0, None, 0);
+        self.next += 1;
+        Ok(true)
+    }
+}
+
+impl JoinRows for TableRows {
+    fn next(&mut self, row: &mut JoinRow) -> Result<bool, Failure> {
+        loop {
+            let Some((reader, writer)) = &mut self.open else {
+                if self.open_next()? {
+                    continue;
+                }
+                return Ok(false);
+            };
+            let number = self.next - 1;
+            let table = &self.tables[number];
+            if !reader.next(&mut self.row)? {
+                table.survey.check_unchanged(&table.file.path, self.row.number)?;
+                self.open = None;
+                continue;
+            }
+            row.place = Place { table: number as u32, row: self.row.number, byte: self.row.byte };
+            row.name.clear();
+            row.json.clear();
+            row.name.extend_from_slice(&table.file.folder);
+            let start = row.name.len();
+            if !self.row.name(table.key, &mut row.name) {
+                row.name.clear();
+            }
+            while row.name.get(start..).is_some_and(|name| name.starts_with(b"./")) {
+                row.name.drain(start..start + 2);
+            }
+            for &column in &table.widened {
+                self.row.widen(column);
+            }
+            writer
+                .check(&self.row, self.options.rules)
+                .map_err(|why| bad_row(&table.file.path, self.row.number, self.row.byte, &why))?;
+            writer.write(&self.row, &mut row.json);
+            return Ok(true);
+        }
+    }
+}
+
+fn surveyed(
+    file: &TableFile,
+    options: &TableOptions,
+    key: Option<&str>,
+    recorded: &Recorded,
+    stop: &Stop,
+) -> Result<Surveyed, Failure> {
+    let survey = Survey::within(&file.path, options, recorded, stop)?;
+    if survey.names.is_empty() {
+        let path = file.path.shown();
+        return Err(Failure::usage(format!(
+            "{path}: the table is empty: it has no rows and no columns"
+        )));
+    }
+    let key = key_column(&file.path, &survey.names, &survey.types, key)?;
+    Ok(Surveyed { file: file.clone(), survey, key, widened: Vec::new() })
+}
+
+/// Finds the columns that are recorded as numbers and have whole numbers only. A table that has both
+/// is written as the first build wrote it: its whole numbers stay whole, if it has types.
+fn widen(tables: &mut [Surveyed], recorded: &Recorded) {
+    let mut mixed = HashSet::new();
+    for Surveyed { survey, .. } in &*tables {
+        let named = survey.names.iter().zip(&survey.whole);
+        mixed.extend(named.filter(|(_, whole)| !**whole).map(|(name, _)| name.clone()));
+    }
+    for table in tables {
+        let is_widened = |name: &String| {
+            recorded.kind(name) == Some(Kind::Float) && !mixed.contains(name.as_str())
+        };
+        let names = table.survey.names.iter().enumerate();
+        table.widened = names.filter(|(_, name)| is_widened(name)).map(|(n, _)| n).collect();
+    }
+}
+
+/// Returns the number of the column with the samples' names.
+fn key_column(
+    path: &Path,
+    names: &[String],
+    types: &[Inferred],
+    key: Option<&str>,
+) -> Result<usize, Failure> {
+    let list = || {
+        let shown: Vec<_> = names.iter().take(30).map(|n| format!("'{n}'")).collect();
+        shown.join(", ")
+    };
+    let found = match key {
+        Some(key) => names
+            .iter()
+            .position(|name| name == key)
+            .ok_or_else(|| format!("there is no column '{key}'; there are {}", list())),
+        None => {
+            let named = |key: &&str| names.iter().position(|n| n.eq_ignore_ascii_case(key));
+            KEYS.iter().find_map(named).ok_or_else(|| {
+                format!("no column is known to name samples; add :key=COLUMN; there are {}", list())
+            })
+        }
+    };
+    let found = found.and_then(|key| match types[key].kind {
+        Kind::String | Kind::Int | Kind::UInt => Ok(key),
+        other => Err(format!(
+            "column '{}' is {}, and a sample is named by text or whole numbers",
+            names[key],
+            other.word()
+        )),
+    });
+    found.map_err(|why| Failure::usage(format!("{}: {why}", path.shown())))
+}
+
+/// A column of several tables.
+struct Shared {
+    name: String,
+    inferred: Inferred,
+    numbers: Numbers,
+    /// The first table that has it, and the number of those that have it.
+    first: usize,
+    found: usize,
+}
+
+impl Shared {
+    /// Adds the column of another table; returns false if the types exclude each other.
+    fn join(&mut self, inferred: Inferred, numbers: &Numbers) -> bool {
+        self.found += 1;
+        self.inferred.nullable |= inferred.nullable;
+        let both = self.numbers.are_all(self.inferred.kind) && numbers.are_all(inferred.kind);
+        self.numbers.join(numbers);
+        if both {
+            self.inferred.kind = self.numbers.kind();
+        }
+        both || self.inferred.kind == inferred.kind
+    }
+}
+
+/// Gives columns of the same name one type in all tables, and returns the columns. A recorded type stays.
+fn unified(tables: &mut [Surveyed], recorded: &Recorded) -> Result<Vec<Column>, Failure> {
+    let mut all: Vec<Shared> = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let Survey { names, types, numbers, .. } = &table.survey;
+        for ((name, inferred), numbers) in names.iter().zip(types).zip(numbers) {
+            let Some(known) = all.iter_mut().find(|known| known.name == *name) else {
+                let (inferred, numbers) = (*inferred, numbers.clone());
+                all.push(Shared { name: name.clone(), inferred, numbers, first: number, found: 1 });
+                continue;
+            };
+            let before = known.inferred.kind;
+            if !known.join(*inferred, numbers) {
+                return Err(Failure::usage(format!(
+                    "column '{name}' is {} in {} and {} in {}; give it one type in all tables",
+                    before.word(),
+                    tables[known.first].file.path.shown(),
+                    inferred.kind.word(),
+                    table.file.path.shown()
+                )));
+            }
+        }
+    }
+    let count = tables.len();
+    for shared in &mut all {
+        shared.inferred.nullable |= shared.found < count;
+        shared.inferred.kind = recorded.kind(&shared.name).unwrap_or(shared.inferred.kind);
+    }
+    let is_text = |survey: &Survey, name: &str| {
+        let of_name = survey.names.iter().zip(&survey.types).find(|(other, _)| *other == name);
+        of_name.is_some_and(|(_, inferred)| inferred.kind == Kind::String)
+    };
+    for shared in all.iter().filter(|shared| shared.inferred.kind == Kind::String) {
+        let is_new = !tables.iter().any(|table| is_text(&table.survey, &shared.name));
+        if let Some(note) = shared.numbers.told(&shared.name).filter(|_| is_new) {
+            tables[0].survey.notes.push(note.into());
+        }
+    }
+    for table in tables {
+        for (name, inferred) in table.survey.names.iter().zip(&mut table.survey.types) {
+            if let Some(known) = all.iter().find(|known| known.name == *name) {
+                *inferred = known.inferred;
+            }
+        }
+    }
+    Ok(all.iter().map(|shared| described(&shared.name, shared.inferred)).collect())
+}

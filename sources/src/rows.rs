@@ -1,0 +1,244 @@
+//! Row sources: tables, arrays and archives -> the samples of a scan, and their bytes again when
+//! they are packed.
+//!
+//! A source is listed once, while planning; the plan then holds the location of each part: a range
+//! of bytes of a source file, or a row and column that the source's [`CellReader`] decodes. Texts
+//! made from values are in the plan itself. Floors: `url` and `find` resolve names of sources,
+//! `bytes` reads their files, `assign` maps columns to parts, `reader` reads bytes of planned parts,
+//! and `decoded` knows which pictures need not be decoded again; each other file lists one kind of source.
+
+mod agreed;
+mod assign;
+mod bytes;
+mod data_set;
+mod decoded;
+mod find;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod inflate;
+mod json_columns;
+mod litdata;
+mod mds;
+mod npy;
+mod npz;
+mod numbers;
+#[cfg(feature = "tables")]
+pub(crate) mod parquet;
+mod part_names;
+mod reader;
+mod samples;
+mod sidecar;
+mod stacked;
+mod table;
+mod tar;
+mod tar_words;
+mod tfrecord;
+mod url;
+mod zip;
+
+use std::path::{Path, PathBuf};
+
+use tarflume_base::{Failure, Stop, split_names, units};
+use tarflume_formats::plan::PlannedSource;
+use tarflume_formats::shown::ShowPath;
+use tarflume_scan::scan::builder::ScanBuilder;
+use tarflume_scan::scan::described::Columns;
+use tarflume_scan::scan::options::ScanOptions;
+use tarflume_scan::scan::{Scan, ScanCounter};
+
+pub use self::reader::{CellFault, CellReader, SourceReader};
+pub use self::tar_words::KeyBy;
+pub use self::tar_words::{IGNORE_ZEROS, KEY_BY};
+pub use self::url::{SourceKind, SourceUrl, SplitUrl};
+
+/// Returns the files that a name with braces or wildcards stands for, sorted by bytes; of a folder those
+/// with one of the endings. A name without wildcards need not exist.
+///
+/// # Errors
+/// Returns an error for a pattern or a folder without files, and if the operating system refuses.
+pub fn files_named(name: &str, endings: &'static [&'static str]) -> Result<Vec<PathBuf>, Failure> {
+    find::files(Some(endings), name)
+}
+
+/// An array in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundArray {
+    /// numpy's name of the type, little-endian: `float32`.
+    pub dtype: String,
+    /// The shape of one row.
+    pub row: Vec<u64>,
+    /// The first byte and the number of rows of each run of rows, in the order of rows.
+    pub places: Vec<(u64, u64)>,
+}
+
+/// The state that all kinds of sources share while they are listed.
+pub(crate) struct Listing<'a, 'o> {
+    /// The number of the first root of the source; a source has one root for each file it names.
+    pub(crate) root: u32,
+    /// Takes the rows.
+    pub(crate) builder: &'a mut ScanBuilder<'o>,
+    /// Counts rows.
+    pub(crate) counter: &'a ScanCounter,
+    /// Ends the listing early.
+    pub(crate) stop: &'a Stop,
+}
+
+/// Lists the rows of all sources as a scan. The roots of the plan are the files of the sources, in
+/// order; see [`roots`].
+///
+/// # Errors
+/// Returns an error if a source is not of its kind, or the machine fails. What is wrong with a row
+/// is a problem.
+pub fn scan(
+    sources: &[SourceUrl],
+    options: &ScanOptions,
+    counter: &ScanCounter,
+    stop: &Stop,
+) -> Result<Scan, Failure> {
+    let mut builder = ScanBuilder::new(options);
+    let mut root = 0;
+    for source in sources {
+        let before = builder.rows();
+        if let Some(has) = columns_of(source.kind) {
+            builder.begin(source, has);
+        }
+        let listing = Listing { root, builder: &mut builder, counter, stop };
+        match source.kind {
+            SourceKind::Npy => npy::list(source, listing)?,
+            SourceKind::Csv | SourceKind::Jsonl => table::list(source, listing)?,
+            SourceKind::Npz => npz::list(source, listing)?,
+            SourceKind::Tar => tar::list(source, listing)?,
+            SourceKind::Zip => zip::list(source, listing)?,
+            SourceKind::Mds => mds::list(source, listing)?,
+            SourceKind::LitData => litdata::list(source, listing)?,
+            SourceKind::TfRecord => tfrecord::list(source, listing)?,
+            #[cfg(feature = "tables")]
+            SourceKind::Parquet => parquet::list(source, listing)?,
+            #[cfg(feature = "hdf5")]
+            SourceKind::Hdf5 => hdf5::list(source, listing)?,
+            #[cfg(not(all(feature = "tables", feature = "hdf5")))]
+            kind => return Err(Failure::usage(lacking(kind.word()))),
+        }
+        if builder.rows() == before && builder.notes.has_no_other() {
+            builder.notes.push(empty(source));
+        }
+        root += source.files.len() as u32;
+    }
+    if let Some(found) = builder.described.stacked() {
+        return Err(stacked::refused(&found, sources));
+    }
+    let mut scan = builder.finish();
+    scan.layout.splits = splits(sources);
+    Ok(scan)
+}
+
+/// Returns the split of each file: the one that manifests state, or, if none does, the one of its name.
+fn splits(sources: &[SourceUrl]) -> Vec<Option<String>> {
+    let has_own = sources.iter().any(|source| source.splits.iter().any(Option::is_some));
+    let of = |source: &SourceUrl| -> Vec<Option<String>> {
+        let own = |n: usize| source.splits.get(n).cloned().flatten();
+        let named = |path: &PathBuf| split_names::of_file(path).map(String::from);
+        let files = source.files.iter().enumerate();
+        files.map(|(n, path)| if has_own { own(n) } else { named(path) }).collect()
+    };
+    sources.iter().flat_map(of).collect()
+}
+
+/// Returns the note about a source without rows.
+fn empty(source: &SourceUrl) -> String {
+    let first = source.files.first().map_or_else(String::new, |file| file.shown().to_string());
+    match source.files.len() {
+        0 | 1 => format!("{first} has no rows, and each row is a sample"),
+        files => format!(
+            "{first} and {} have no rows, and each row is a sample",
+            units::counted(files as u64 - 1, "other file", "other files")
+        ),
+    }
+}
+
+/// Returns what a source of this kind states about its columns, before it is listed. The files of tables and of npz state
+/// theirs one by one, and those of archives nothing.
+fn columns_of(kind: SourceKind) -> Option<Columns> {
+    match kind {
+        SourceKind::Npy
+        | SourceKind::Mds
+        | SourceKind::LitData
+        | SourceKind::Parquet
+        | SourceKind::Hdf5 => Some(Columns::All),
+        SourceKind::TfRecord => Some(Columns::Some),
+        SourceKind::Csv | SourceKind::Jsonl | SourceKind::Npz => None,
+        SourceKind::Tar | SourceKind::Zip => None,
+    }
+}
+
+/// Creates a reader of planned parts of these sources under these roots; `times` tells whether
+/// modification times are compared.
+pub fn reader<'a>(
+    sources: &'a [PlannedSource],
+    roots: &'a [PathBuf],
+    times: bool,
+) -> SourceReader<'a> {
+    SourceReader::new(sources, roots, times, open_cells)
+}
+
+/// Opens the reader of a source's cells.
+fn open_cells(source: &PlannedSource, path: &Path) -> Result<Box<dyn CellReader>, CellFault> {
+    match source.kind.as_str() {
+        "zip" => return Ok(Box::new(zip::ZipCells::open(path)?)),
+        "npz" => return Ok(Box::new(npz::NpzCells::open(path)?)),
+        "samples" => return Ok(Box::new(samples::SampleCells::open(path, &source.options)?)),
+        #[cfg(feature = "tables")]
+        "parquet" => {
+            return Ok(Box::new(parquet::ParquetCells::open(path, &source.options)?));
+        }
+        #[cfg(feature = "hdf5")]
+        "hdf5" => return Ok(Box::new(hdf5::Hdf5Cells::open(path, &source.options)?)),
+        _ => {}
+    }
+    let text = format!(
+        "{}: the plan reads it as '{}', which this version cannot; use the version that planned it",
+        path.shown(),
+        source.kind
+    );
+    Err(Failure::bad_data(text).into())
+}
+
+/// Returns the message for a kind of source that was left out when the program was compiled.
+#[cfg(not(all(feature = "tables", feature = "hdf5")))]
+fn lacking(kind: &str) -> String {
+    let feature = if kind == "parquet" { "tables" } else { kind };
+    Failure::not_built(kind, feature).text()
+}
+
+/// Returns the roots of the plan: the files of the sources, and the folders of tables that name
+/// files.
+pub fn roots(sources: &[SourceUrl]) -> Vec<PathBuf> {
+    let of = |source: &SourceUrl| -> Vec<PathBuf> {
+        match source.kind {
+            SourceKind::Csv | SourceKind::Jsonl => table::roots(source).collect(),
+            _ => source.files.clone(),
+        }
+    };
+    sources.iter().flat_map(of).collect()
+}
+
+/// Returns the options of the sources for the plan: everything but where the files are.
+pub fn planned(sources: &[SourceUrl]) -> Vec<String> {
+    sources.iter().map(SourceUrl::planned).collect()
+}
+
+/// Returns where the rows of a column of a Parquet file are.
+pub(crate) fn parquet_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "tables")]
+    return parquet::places(path, name);
+    #[cfg(not(feature = "tables"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("parquet"))))
+}
+
+/// Returns where the rows of a data set of an HDF5 file are.
+pub(crate) fn hdf5_places(path: &Path, name: &str) -> Result<FoundArray, Failure> {
+    #[cfg(feature = "hdf5")]
+    return hdf5::places(path, name);
+    #[cfg(not(feature = "hdf5"))]
+    Err(Failure::usage(format!("{}: '{name}': {}", path.shown(), lacking("hdf5"))))
+}

@@ -1,0 +1,140 @@
+//! Expands the names of a source to files: braces, globs, and the files of a folder, each sorted by
+//! bytes. Checks which files exist; opens none.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, glob_with};
+use tarflume_base::Failure;
+use tarflume_dataset::expand_braces;
+use tarflume_formats::files::{self, patiently};
+use tarflume_formats::shown::ShowPath;
+
+/// The endings of a kind's files in a folder; `None` if the source is the folder itself.
+pub(super) type Endings = Option<&'static [&'static str]>;
+
+/// Returns the files that a name stands for. A name that exists is taken as it is; a name without
+/// wildcards need not exist, so that the message about it is that of the reader.
+///
+/// # Errors
+/// Returns an error for unbalanced braces, a pattern or a folder without files, and if the
+/// operating system refuses.
+pub(super) fn files(endings: Endings, name: &str) -> Result<Vec<PathBuf>, Failure> {
+    let literal = absolute(name)?;
+    if files::exists(&literal)? {
+        return inside(endings, literal);
+    }
+    let names = expand_braces(name).map_err(|e| Failure::usage(format!("'{name}': {e}")))?;
+    let mut found = Vec::new();
+    for name in names {
+        let path = absolute(&name)?;
+        if name.contains(['*', '[']) && !files::exists(&path)? {
+            for path in matching(&name)? {
+                found.extend(inside(endings, path)?);
+            }
+        } else {
+            found.extend(inside(endings, path)?);
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn absolute(name: &str) -> Result<PathBuf, Failure> {
+    std::path::absolute(name).map_err(|e| Failure::io(e, "find the file", name))
+}
+
+/// Returns the paths that a glob matches.
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
+    let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    let wrong = |e: glob::PatternError| Failure::usage(format!("'{pattern}': {e}"));
+    let mut found = Vec::new();
+    for path in glob_with(pattern, options).map_err(wrong)? {
+        let path = path.map_err(|e| {
+            let path = e.path().to_path_buf();
+            Failure::io(e.into(), "read the folder", path)
+        })?;
+        found.push(std::path::absolute(&path).map_err(|e| Failure::io(e, "find the file", &path))?);
+    }
+    if found.is_empty() {
+        return Err(Failure::usage(format!("no file matches '{pattern}'; quote it for the shell")));
+    }
+    sort(&mut found);
+    Ok(found)
+}
+
+/// Returns the source files in a folder, if `path` is one and the kind is not a folder itself.
+fn inside(endings: Endings, path: PathBuf) -> Result<Vec<PathBuf>, Failure> {
+    let Some(endings) = endings else { return Ok(vec![path]) };
+    if !files::is_folder(&path)? {
+        return Ok(vec![path]);
+    }
+    let refused = |e| Failure::io(e, "read the folder", &path);
+    let mut found = Vec::new();
+    for entry in patiently(|| std::fs::read_dir(&path)).map_err(refused)? {
+        let name = entry.map_err(refused)?.file_name();
+        let bytes = name.as_bytes();
+        let ends = |end: &&str| bytes.len() > end.len() && bytes.ends_with(end.as_bytes());
+        if !bytes.starts_with(b".") && endings.iter().any(ends) {
+            found.push(path.join(name));
+        }
+    }
+    if found.is_empty() {
+        return Err(Failure::usage(format!(
+            "the folder {} has no {} file; name the files",
+            path.shown(),
+            endings.join(" or ")
+        )));
+    }
+    sort(&mut found);
+    Ok(found)
+}
+
+fn sort(paths: &mut [PathBuf]) {
+    paths.sort_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
+}
+
+/// Refuses a text that begins with a word and a colon and is not the path of anything.
+///
+/// # Errors
+/// Returns an error that lists the kinds of sources.
+pub(super) fn refuse_unknown_kind(path: &Path, text: &str, kinds: &str) -> Result<(), Failure> {
+    let Some((word, _)) = text.split_once(':') else { return Ok(()) };
+    let is_word =
+        word.len() > 1 && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    if !is_word || files::exists(path)? {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "'{word}:' is no kind of source, and no folder has this name; the kinds are {kinds}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_globs_and_folders_give_files_in_the_order_of_their_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["b.tar", "a.tar", "a10.tar", "a2.tar", "x.txt", ".hidden.tar", "odd*.tar"] {
+            std::fs::write(at(name), b"").unwrap();
+        }
+        let text = |name: &str| at(name).to_str().unwrap().to_string();
+        let found = |name: &str| {
+            let found = files(Some(&[".tar"]), &text(name)).unwrap();
+            let base = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().into_owned();
+            found.iter().map(base).collect::<Vec<_>>()
+        };
+        assert_eq!(found("a*.tar"), ["a.tar", "a10.tar", "a2.tar"]);
+        assert_eq!(found("{b,a}.tar"), ["b.tar", "a.tar"]);
+        assert_eq!(found("{08..10}.tar"), ["08.tar", "09.tar", "10.tar"]);
+        assert_eq!(found("odd*.tar"), ["odd*.tar"], "a name that exists is no pattern");
+        assert_eq!(found(""), ["a.tar", "a10.tar", "a2.tar", "b.tar", "odd*.tar"]);
+        let none = files(Some(&[".tar"]), &text("z*.tar")).unwrap_err();
+        assert!(none.text().contains("no file matches"), "{none}");
+        let none = files(Some(&[".zip"]), &text("")).unwrap_err();
+        assert!(none.text().contains("has no .zip file"), "{none}");
+        assert_eq!(files(None, &text("")).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,78 @@
+//! `Choice`: a data set of a file that the options of a source choose, and what `json=` says about it.
+
+use std::path::Path;
+
+use hdf5_reader::Hdf5File;
+use tarflume_base::Failure;
+
+use super::file::{failure, guarded};
+use crate::rows::url::SourceUrl;
+
+/// A data set that is packed, under this name.
+pub(super) struct Choice {
+    pub(super) name: String,
+    /// Its path in the file.
+    pub(super) dataset: String,
+    pub(super) json: ForJson,
+}
+
+/// What `json=` says about a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ForJson {
+    /// Nothing.
+    Not,
+    /// It is packed unless it is a field: `json=none`.
+    NoFields,
+    /// It is packed if it is a field: `json=*`.
+    Fields,
+    /// It is named, alone or with others.
+    Named { alone: bool },
+}
+
+/// Returns the data sets that the options name; without a name, all at the root of the file.
+pub(super) fn chosen(
+    source: &SourceUrl,
+    file: &Hdf5File,
+    path: &Path,
+) -> Result<Vec<Choice>, Failure> {
+    let options = source.options.iter().filter(|(name, _)| name != "json");
+    let mut named: Vec<Choice> = options
+        .map(|(name, dataset)| Choice {
+            name: name.clone(),
+            dataset: dataset.clone(),
+            json: ForJson::Not,
+        })
+        .collect();
+    let only_key = named.iter().all(|choice| choice.name == "key");
+    let root = |dataset: &str| dataset.trim_start_matches('/').to_string();
+    let used: Vec<String> = named.iter().map(|choice| root(&choice.dataset)).collect();
+    let rest = match source.option("json") {
+        None if only_key => Some(ForJson::Not),
+        Some("none") if only_key => Some(ForJson::NoFields),
+        Some("*") => Some(ForJson::Fields),
+        None | Some("none") => None,
+        Some(list) => {
+            let datasets: Vec<&str> = list.split(',').collect();
+            let json = ForJson::Named { alone: datasets.len() == 1 };
+            named.extend(datasets.into_iter().map(|dataset| {
+                let name = dataset.rsplit('/').next().unwrap_or(dataset);
+                Choice { name: name.into(), dataset: dataset.into(), json }
+            }));
+            None
+        }
+    };
+    if let Some(json) = rest {
+        let all = all(file, path)?.into_iter();
+        let left = all.filter(|(name, _)| json == ForJson::Not || !used.contains(name));
+        named.extend(left.map(|(name, dataset)| Choice { name, dataset, json }));
+    }
+    Ok(named)
+}
+
+/// Returns name and path of the data sets at the root of a file.
+fn all(file: &Hdf5File, path: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let names = guarded(|| file.root_group()?.member_names()).map_err(|e| failure(e, path))?;
+    let mut names: Vec<String> = names.1;
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| (name.clone(), format!("/{name}"))).collect())
+}

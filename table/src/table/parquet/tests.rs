@@ -1,0 +1,115 @@
+//! Parquet files, written by the crate, as tables.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Int64Array, RecordBatch,
+    StringArray, UInt64Array,
+};
+use parquet::arrow::ArrowWriter;
+use tarflume_base::Stop;
+
+use crate::table::json::RowWriter;
+use crate::table::survey::Survey;
+use crate::table::types::described;
+use crate::table::{self, Row, TableOptions};
+use crate::text_column::TextColumn;
+
+fn written(name: &str, columns: Vec<(&str, ArrayRef)>) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    (folder, path)
+}
+
+#[test]
+fn rows_have_the_types_of_the_file() {
+    let (_folder, path) = written(
+        "t.parquet",
+        vec![
+            ("id", Arc::new(StringArray::from(vec!["007", "1"])) as ArrayRef),
+            ("n", Arc::new(Int64Array::from(vec![Some(-5), None]))),
+            ("big", Arc::new(UInt64Array::from(vec![u64::MAX, u64::MAX]))),
+            ("x", Arc::new(Float32Array::from(vec![Some(0.1), None]))),
+            ("ok", Arc::new(BooleanArray::from(vec![true, false]))),
+            ("day", Arc::new(Date32Array::from(vec![0, 365]))),
+        ],
+    );
+    let options = TableOptions::default();
+    let survey = Survey::of(&path, &options, &Stop::new()).unwrap();
+    let kinds = survey.names.iter().zip(&survey.types).map(|(name, &inferred)| {
+        let column = described(name, inferred);
+        format!("{} {}{}", column.name, column.kind, if column.nullable { "?" } else { "" })
+    });
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        ["/id string", "/n int64?", "/big uint64", "/x float64?", "/ok bool", "/day string"]
+    );
+    let writer = RowWriter::new(&survey.names, &survey.types, &[]);
+    let mut reader = table::open(&path, &options).unwrap();
+    let (mut row, mut lines) = (Row::default(), Vec::new());
+    while reader.next(&mut row).unwrap() {
+        let mut json = Vec::new();
+        writer.write(&row, &mut json);
+        lines.push(format!("{} {}", row.number, String::from_utf8(json).unwrap()));
+    }
+    assert_eq!(
+        lines,
+        [
+            r#"1 {"big":18446744073709551615,"day":"1970-01-01","id":"007","n":-5,"ok":true,"x":0.1}"#,
+            r#"2 {"big":18446744073709551615,"day":"1971-01-01","id":"1","n":null,"ok":false,"x":null}"#,
+        ]
+    );
+    survey.check_unchanged(&path, 2).unwrap();
+}
+
+#[test]
+fn columns_of_bytes_and_infinite_numbers_are_refused_by_name() {
+    let ids = || Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef;
+    let bytes = Arc::new(BinaryArray::from(vec![&b"x"[..], &b"y"[..]]));
+    let refused = |path: &PathBuf| {
+        Survey::of(path, &TableOptions::default(), &Stop::new()).unwrap_err().text()
+    };
+    let (_folder, path) = written("t.parquet", vec![("id", ids()), ("raw", bytes)]);
+    assert!(refused(&path).contains("column 'raw' has bytes"), "{}", refused(&path));
+    for (number, word) in [(f32::INFINITY, "Infinity"), (f32::NAN, "NaN")] {
+        let lacking = Arc::new(Float32Array::from(vec![0.0, number]));
+        let (_folder, path) = written("t.parquet", vec![("id", ids()), ("x", lacking)]);
+        let why = format!("row 2: column 'x': it is {word}, which JSON lacks");
+        assert!(refused(&path).contains(&why), "{}", refused(&path));
+    }
+    std::fs::write(&path, b"PAR1 and no more").unwrap();
+    assert!(refused(&path).contains("not a Parquet file"), "{}", refused(&path));
+}
+
+#[test]
+fn a_column_with_names_of_files_makes_a_table_of_metadata() {
+    let names = || Arc::new(StringArray::from(vec!["a.jpg"])) as ArrayRef;
+    let (_folder, path) = written("metadata.parquet", vec![("file_name", names())]);
+    assert!(table::names_files(&path).unwrap());
+    let (_folder, path) = written("metadata.parquet", vec![("title", names())]);
+    assert!(!table::names_files(&path).unwrap());
+}
+
+#[test]
+fn texts_of_a_column_are_read_row_by_row() {
+    let texts = StringArray::from(vec![Some("one"), None, Some("")]);
+    let numbers = Int64Array::from(vec![1, 2, 3]);
+    let columns = vec![("n", Arc::new(numbers) as ArrayRef), ("body", Arc::new(texts))];
+    let (_folder, path) = written("t.parquet", columns);
+    let mut column = TextColumn::open(&path, "body").unwrap();
+    let mut text = String::from("> ");
+    assert!(column.next(3, &mut text).unwrap() && column.next(3, &mut text).unwrap());
+    assert!(column.next(3, &mut text).unwrap() && !column.next(3, &mut text).unwrap());
+    assert_eq!(text, "> one");
+    let long = TextColumn::open(&path, "body").unwrap().next(2, &mut text).unwrap_err().text();
+    assert!(long.contains("row 1: column 'body': the text is longer"), "{long}");
+    let refused = |name: &str| TextColumn::open(&path, name).unwrap_err().text();
+    assert!(refused("text").contains("no column 'text'; the columns are 'n', 'body'; give"));
+    assert!(refused("n").contains("column 'n' is Int64, and not text"), "{}", refused("n"));
+}

@@ -1,0 +1,209 @@
+//! Which crates a crate of the project may use, and where the packer uses the reader.
+
+use std::fs;
+
+use super::{root, sources};
+
+/// The crates of the project that a crate may use; `dev` crates only in its tests.
+pub(super) const ARROWS: [(&str, &[&str]); 28] = [
+    (
+        "base",
+        &[
+            "tarflume-formats",
+            "tarflume-image",
+            "tarflume-jpeg",
+            "tarflume-store",
+            "tarflume-types",
+        ],
+    ),
+    ("cache", &["tarflume-formats"]),
+    (
+        "dataset",
+        &[
+            "tarflume-cache",
+            "tarflume-formats",
+            "tarflume-order",
+            "tarflume-store",
+            "tarflume-types",
+        ],
+    ),
+    (
+        "device",
+        &[
+            "tarflume-formats",
+            "tarflume-image",
+            "tarflume-jpeg",
+            "tarflume-order",
+            "tarflume-types",
+        ],
+    ),
+    ("formats", &[]),
+    ("image", &["tarflume-formats", "tarflume-jpeg", "tarflume-order", "tarflume-types"]),
+    ("jpeg", &[]),
+    ("order", &[]),
+    (
+        "reader",
+        &[
+            "tarflume-dataset",
+            "tarflume-device",
+            "tarflume-formats",
+            "tarflume-image",
+            "tarflume-jpeg",
+            "tarflume-order",
+            "tarflume-types",
+        ],
+    ),
+    ("store", &[]),
+    ("types", &["tarflume-formats", "tarflume-order"]),
+    ("table", &["tarflume-base", "tarflume-dataset", "tarflume-formats"]),
+    ("scan", &["tarflume-base", "tarflume-formats", "tarflume-table"]),
+    ("shards", &["tarflume-base", "tarflume-dataset", "tarflume-formats", "tarflume-store"]),
+    (
+        "sources",
+        &[
+            "tarflume-base",
+            "tarflume-dataset",
+            "tarflume-formats",
+            "tarflume-scan",
+            "tarflume-shards",
+            "tarflume-table",
+        ],
+    ),
+    ("export", &["tarflume-base", "tarflume-formats", "tarflume-shards"]),
+    (
+        "verify",
+        &[
+            "tarflume-base",
+            "tarflume-export",
+            "tarflume-formats",
+            "tarflume-jpeg",
+            "tarflume-shards",
+        ],
+    ),
+    (
+        "inspect",
+        &[
+            "tarflume",
+            "tarflume-base",
+            "tarflume-formats",
+            "tarflume-image",
+            "tarflume-jpeg",
+            "tarflume-shards",
+            "tarflume-types",
+            "tarflume-verify",
+        ],
+    ),
+    (
+        "packer",
+        &[
+            "tarflume-base",
+            "tarflume-formats",
+            "tarflume-image",
+            "tarflume-jpeg",
+            "tarflume-scan",
+            "tarflume-shards",
+            "tarflume-sources",
+            "tarflume-store",
+            "tarflume-table",
+            "tarflume-types",
+        ],
+    ),
+    (
+        "tokens",
+        &[
+            "tarflume-base",
+            "tarflume-formats",
+            "tarflume-packer",
+            "tarflume-shards",
+            "tarflume-table",
+        ],
+    ),
+    (
+        "command",
+        &[
+            "tarflume",
+            "tarflume-base",
+            "tarflume-cache",
+            "tarflume-export",
+            "tarflume-formats",
+            "tarflume-inspect",
+            "tarflume-order",
+            "tarflume-packer",
+            "tarflume-shards",
+            "tarflume-sources",
+            "tarflume-tokens",
+            "tarflume-verify",
+        ],
+    ),
+    (
+        "python",
+        &[
+            "tarflume",
+            "tarflume-base",
+            "tarflume-cli",
+            "tarflume-export",
+            "tarflume-formats",
+            "tarflume-packer",
+            "tarflume-scan",
+            "tarflume-shards",
+            "tarflume-sources",
+            "tarflume-tokens",
+            "tarflume-verify",
+        ],
+    ),
+    ("fixtures", &[]),
+    ("demo", &["tarflume"]),
+    ("adapters/burn", &["tarflume"]),
+    ("adapters/candle", &["tarflume"]),
+    ("adapters/samples", &["tarflume", "tarflume-formats"]),
+    ("adapters/tch", &["tarflume"]),
+];
+
+/// The packer and the crates that were taken out of it.
+const PACKERS: [&str; 9] =
+    ["base", "table", "scan", "shards", "sources", "export", "verify", "inspect", "packer"];
+
+/// Where the packer may use the reader: for images other than JPEGs, for thumbnails, for hashes of images, for its errors,
+/// and for shards in stores.
+const READER_IN_PACKER: [&str; 10] = [
+    "shards/src/braces.rs",
+    "base/src/check/image.rs",
+    "inspect/src/dedupe",
+    "base/src/failure",
+    "table/src/gzip.rs",
+    "shards/src/listing.rs",
+    "packer/src/pictures/decode.rs",
+    "sources/src/rows/find.rs",
+    "shards/src/shard_bytes.rs",
+    "inspect/src/view/picture.rs",
+];
+
+#[test]
+fn arrows_between_crates_point_down() {
+    for (folder, allowed) in ARROWS {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let mut section = "";
+        for line in manifest.lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']');
+            }
+            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if section == "dependencies" && used.starts_with("tarflume") {
+                assert!(allowed.contains(&used), "{folder} must not depend on {used}");
+            }
+            if folder == "fixtures" {
+                assert!(!used.starts_with("tarflume-f"), "fixtures depends on nothing of ours");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_packer_uses_the_reader_in_few_places() {
+    for folder in PACKERS {
+        for (file, text) in sources(&format!("{folder}/src")) {
+            let allowed = READER_IN_PACKER.iter().any(|place| file.starts_with(place));
+            assert!(allowed || !text.contains("tarflume::"), "{file} uses the reader");
+        }
+    }
+}

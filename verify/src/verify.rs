@@ -1,0 +1,390 @@
+//! Checks data sets and shards; finds every problem and continues after each.
+//!
+//! `sets` finds the shards of a set; `shard` checks one tar and its sidecar, quickly or by one
+//! `pass` over all its bytes; `cursor` compares the sidecar's rows with the tar's members, and
+//! `points` its entry points with the JPEGs; `across` checks all keys and parts of a set. `remote` verifies
+//! shards in stores on copies, `profile` finds what certain readers misread. `kinds`
+//! converts errors to problems, `display` a report to text, `class_names` compares names of classes, `unchecked` is
+//! what was asked for and matches nothing. Writes and prints nothing.
+
+mod absent;
+pub(crate) mod across;
+mod bad_name;
+mod class_names;
+mod display;
+pub(crate) mod options;
+pub(crate) mod pass;
+pub(crate) mod points;
+mod profile;
+mod proved;
+mod remote;
+pub(crate) mod sets;
+pub(crate) mod shard;
+mod unchecked;
+mod values;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tarflume_base::{Exit, Failure, Problem, ProblemKind, Problems, counts, units};
+use tarflume_export::foreign_index;
+use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Message, Name, Task};
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::url::url_of;
+use tarflume_formats::{About, Index, IrregularJpegs};
+use tarflume_shards::braces::expand_all;
+use tarflume_shards::clashes::Shards;
+use tarflume_shards::index::{in_parallel, numbered};
+
+use crate::class_field::ClassCounts;
+use crate::expect::{ContentDigest, Expect, ExpectedShard, ExpectedTables};
+use pass::LongParts;
+use proved::Proved;
+use sets::{Set, Target};
+
+pub use crate::class_field::ClassField;
+pub use options::{Level, Options};
+pub use profile::Profile;
+
+/// The result of a verification.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// True if there is no problem, and all that was asked for was checked.
+    pub whole: bool,
+    /// The level of the verification.
+    pub level: Level,
+    /// Number of verified shards.
+    pub shards: u64,
+    /// Samples in them.
+    pub samples: u64,
+    /// Bytes of their tars.
+    pub bytes: u64,
+    /// Parts by extension.
+    pub extensions: BTreeMap<String, u64>,
+    /// What was asked for and could not be checked, a sentence each: a schema whose part no sample has, a path at which
+    /// there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
+    /// Number of shards whose sidecar has no checksums, so that their data is not verified.
+    pub shards_without_checksums: u64,
+    /// Number of shards that an interrupted append has moved beside the data set. They are not verified.
+    pub shards_of_append: u64,
+    /// Remarks on shards that are no problems, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Message>,
+    /// What is unusual and does not make a shard bad: a part that nearly all samples have and some lack, pictures that
+    /// are not decoded here and that packing has accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Problem>,
+    /// JPEGs that break rules of their format without losing a pixel. Level decode finds them.
+    #[serde(skip_serializing_if = "IrregularJpegs::is_empty")]
+    pub irregular_jpegs: IrregularJpegs,
+    /// What the data set contains, for `pack verify --expect`.
+    #[serde(skip)]
+    pub found: Expect,
+    /// Number of listed problems by kind.
+    pub counts: BTreeMap<ProblemKind, u64>,
+    /// Number of problems that are not listed because there are too many.
+    pub unlisted: u64,
+    /// The problems: set by set, in the order of shards and bytes; those between shards last.
+    pub problems: Vec<Problem>,
+}
+
+/// Verifies data sets and single shards; `on_bytes` gets the number of bytes of tars that were
+/// processed since its last call.
+///
+/// # Errors
+/// Returns an error if there is no such path, nothing to verify or no thread, if the machine failed
+/// (the result would be incomplete), and after an interruption.
+pub fn verify(
+    paths: &[PathBuf],
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Report, Failure> {
+    let (urls, local): (Vec<_>, Vec<_>) =
+        expand_all(paths)?.into_iter().partition(|path| url_of(path).is_some());
+    let local = if options.changed { sets::of_changed(&local)? } else { local };
+    let sets::Found { mut sets, mut nothing } = sets::find(&local, options)?;
+    for url in &urls {
+        match remote::set(url, options) {
+            Err(failure) if failure.exit() == Exit::Usage => nothing.push(failure),
+            set => sets.push(set?),
+        }
+    }
+    if sets.is_empty() {
+        return Err(nothing
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Failure::usage("no path is given")));
+    }
+    if options.level == Level::Quick && (!options.schemas.is_empty() || options.class.is_some()) {
+        let text = message!("{level} reads no data, so no schema is checked and no class counted; leave it out"; level = Name::Level.is("quick"));
+        return Err(Failure::usage(text));
+    }
+    let options = &Options {
+        class: options.class.clone().or_else(|| stated_class(&sets, options)),
+        ..options.clone()
+    };
+    let mut report = Report::new(options.level);
+    let mut found = FoundSamples::default();
+    for set in sets {
+        verify_set(set, options, on_bytes, (&mut report, &mut found))?;
+    }
+    report.unchecked.extend(nothing.into_iter().map(|failure| failure.text()));
+    report.unchecked.extend(unchecked::schemas(&report, options));
+    report.unchecked.extend(unchecked::profiles(&urls, options));
+    report.without_checksums(found.without_checksums.take(), options);
+    report.found = found.expect(&report, options)?;
+    report.judge();
+    Ok(report)
+}
+
+/// Returns the field of the class that all manifests state, if classes are to be counted.
+fn stated_class(sets: &[Set], options: &Options) -> Option<ClassField> {
+    if !options.count_classes || options.level == Level::Quick {
+        return None;
+    }
+    let pointer = |set: &Set| Some(set.about.as_ref()?.classes.as_ref()?.pointer.clone());
+    let first = sets.first().and_then(pointer)?;
+    let is_same = sets.iter().all(|set| pointer(set).as_ref() == Some(&first));
+    ClassField::parse(&format!("json:{first}")).ok().filter(|_| is_same)
+}
+
+fn verify_set(
+    set: Set,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+    (report, found): (&mut Report, &mut FoundSamples),
+) -> Result<(), Failure> {
+    let Set { targets, problems, json, check, about, shards_of_append } = set;
+    let options = &Options {
+        json: Some(options.json.unwrap_or(json)),
+        check: options.check.or(check),
+        class_table: options
+            .class_table
+            .clone()
+            .or_else(|| about.as_ref().and_then(|about| about.classes.clone())),
+        ..options.clone()
+    };
+    found.tables.extend(about);
+    report.shards_of_append += shards_of_append as u64;
+    report.problems.extend(problems);
+    // Tars in stores are read once, on copies; other readers' files and names are looked at in folders.
+    let mut local: Vec<(PathBuf, Option<ShardEntry>)> = targets
+        .iter()
+        .filter(|target| target.remote.is_none())
+        .map(|target| (target.tar.clone(), target.entry.clone()))
+        .collect();
+    let proved = in_parallel(options.jobs, targets, |target: Target| {
+        (!options.stop.requested()).then(|| remote::prove(target, options, on_bytes))
+    })?;
+    if options.stop.requested() {
+        return Err(Failure::interrupted());
+    }
+    let mut shards = Vec::with_capacity(proved.len());
+    let mut absent = HashSet::new();
+    for proved in proved.into_iter().flatten() {
+        let Proved {
+            path,
+            bytes,
+            without_checksums,
+            index,
+            classes,
+            irregular,
+            problems,
+            warning,
+            long,
+            is_absent,
+        } = proved?;
+        if without_checksums {
+            found.without_checksums.get_or_insert_with(|| path.display().to_string());
+        }
+        if is_absent {
+            absent.insert(path.clone());
+        }
+        report.warnings.extend(warning);
+        report.add_long(&path, &long);
+        report.irregular_jpegs.join(irregular);
+        found.classes.merge(classes);
+        report.shards += 1;
+        report.bytes += bytes;
+        report.shards_without_checksums += u64::from(without_checksums);
+        report.add(problems);
+        if let Some(index) = index {
+            report.samples += index.samples();
+            found.add(&path, &index)?;
+            let note = numbered::note(&index)?;
+            report.notes.extend(note.map(|note| message!("{}: {note}", path.shown(); note = note)));
+            shards.push((path, index));
+        }
+    }
+    if !absent.is_empty() {
+        local.retain(|(path, _)| !absent.contains(path));
+        let tars = units::counted(absent.len() as u64, "tar is", "tars are");
+        report.notes.push(message!("{tars} not here; manifest and sidecars were compared"));
+    }
+    let set = Shards::new(shards);
+    let across = across::prove(&set, options)?;
+    report.other_readers(&local, options)?;
+    for (ext, count) in across.extensions {
+        *report.extensions.entry(ext).or_default() += count;
+    }
+    report.add(across.problems);
+    report.warnings.extend(across.warnings);
+    Ok(())
+}
+
+/// What is found of all samples, for comparison with what is expected.
+#[derive(Debug, Default)]
+struct FoundSamples {
+    content: ContentDigest,
+    classes: ClassCounts,
+    shards: Vec<ExpectedShard>,
+    /// The classes and columns that the manifests state.
+    tables: Vec<About>,
+    /// The first shard whose sidecar has no checksums.
+    without_checksums: Option<String>,
+}
+
+impl FoundSamples {
+    fn add(&mut self, path: &Path, index: &Index) -> Result<(), Failure> {
+        self.content.add(index)?;
+        self.shards.push(ExpectedShard {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            samples: index.samples(),
+            blake3: index.tar().digest.map(|digest| digest.to_hex().to_string()),
+        });
+        Ok(())
+    }
+
+    fn expect(self, report: &Report, options: &Options) -> Result<Expect, Failure> {
+        if self.classes.is_too_many {
+            let text = message!("more than 100,000 different classes: name another field with {class}"; class = Name::Class);
+            return Err(Failure::usage(text));
+        }
+        let class = options.class.as_ref();
+        let tables = ExpectedTables::shared(&self.tables);
+        Ok(Expect::new(Expect {
+            samples: Some(report.samples),
+            content: self.content.hex(),
+            extensions: Some(report.extensions.clone()),
+            class: class.map(ToString::to_string),
+            classes: class.map(|_| self.classes.counts),
+            class_table: tables.classes,
+            columns: tables.columns,
+            tables_differ: tables.differ,
+            shards: Some(self.shards),
+            ..Expect::default()
+        }))
+    }
+}
+
+impl Report {
+    /// Compares the data set with what is expected; each difference is a problem of the file at `path`.
+    pub fn compare(&mut self, expect: &Expect, path: &Path) {
+        let path = path.display().to_string();
+        let problem = |why| Problem::new(ProblemKind::Unexpected, path.clone(), why);
+        self.problems.extend(expect.differences(&self.found).into_iter().map(problem));
+        self.judge();
+    }
+
+    fn judge(&mut self) {
+        self.counts = counts(&self.problems);
+        self.whole = self.problems.is_empty() && self.unchecked.is_empty();
+    }
+
+    /// Notes parts that were not looked into. What was asked for is unchecked in them.
+    fn add_long(&mut self, path: &Path, long: &LongParts) {
+        let sentence = long.sentence(pass::WHOLE).map(|text| format!("{}: {text}", path.shown()));
+        if long.was_asked_for {
+            self.unchecked.extend(sentence);
+        } else {
+            self.notes.extend(sentence.map(Message::words));
+        }
+    }
+
+    /// Adds a warning, or a problem if checksums are required, about shards whose sidecars have none.
+    fn without_checksums(&mut self, first: Option<String>, options: &Options) {
+        let Some(path) = first else { return };
+        let others = match self.shards_without_checksums - 1 {
+            0 => String::new(),
+            more => format!(", nor have {}", units::counted(more, "other shard", "other shards")),
+        };
+        let mut reason = message!("the sidecar of this shard has no checksums{others}, so the data cannot be verified; `{index}` \
+                 adds them"; index = Call::of(Task::Index).with(Name::Force.on()).on_stand("DIR"));
+        if options.require_checksums {
+            self.problems.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+        } else if self.level > Level::Quick {
+            reason.push(message!("; {require_checksums} makes this a problem"; require_checksums = Name::RequireChecksums));
+            self.warnings.push(Problem::new(ProblemKind::NoChecksum, path, reason));
+        }
+    }
+
+    fn new(level: Level) -> Report {
+        Report {
+            whole: false,
+            level,
+            shards: 0,
+            samples: 0,
+            bytes: 0,
+            extensions: BTreeMap::new(),
+            unchecked: Vec::new(),
+            shards_without_checksums: 0,
+            shards_of_append: 0,
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            irregular_jpegs: IrregularJpegs::default(),
+            found: Expect::default(),
+            counts: BTreeMap::new(),
+            unlisted: 0,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Adds what other readers misread: wrong index files beside the tars, and names and headers of the chosen profiles.
+    fn other_readers(
+        &mut self,
+        tars: &[(PathBuf, Option<ShardEntry>)],
+        options: &Options,
+    ) -> Result<(), Failure> {
+        let numbered: Vec<(usize, &Path)> =
+            tars.iter().enumerate().map(|(number, (tar, _))| (number, tar.as_path())).collect();
+        let found = in_parallel(options.jobs, numbered, |(number, path)| {
+            let mut found = Vec::new();
+            if options.level > Level::Quick {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let digests = options.level == Level::Decode;
+                let folder = tarflume_formats::publish::folder_of(path);
+                found.push(foreign_index::check::of_shard(folder, &name, digests, &options.stop)?);
+            }
+            if !options.profiles.is_empty() {
+                let tar = profile::Tar { path, is_first: number == 0 };
+                found.push(profile::check(tar, &options.profiles, &options.stop)?);
+            }
+            Ok::<_, Failure>(found)
+        })?;
+        for problems in found {
+            problems?.into_iter().for_each(|problems| self.add(problems));
+        }
+        let entries: Vec<ShardEntry> = tars.iter().filter_map(|(_, entry)| entry.clone()).collect();
+        if let Some((tar, _)) = tars.first()
+            && options.level > Level::Quick
+            && !entries.is_empty()
+        {
+            let folder = tarflume_formats::publish::folder_of(tar);
+            self.problems.extend(foreign_index::check::of_set(folder, &entries)?);
+        }
+        if options.stop.requested() { Err(Failure::interrupted()) } else { Ok(()) }
+    }
+
+    fn add(&mut self, problems: Problems) {
+        self.problems.extend(problems.listed);
+        self.unlisted += problems.unlisted;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Looks inside a part: decodes it, compares it with schemas and with the names of classes, counts its class.
+
+use tarflume_base::ProblemKind;
+use tarflume_base::check::Content;
+use tarflume_formats::Result;
+use tarflume_formats::tar::Member;
+
+use super::Pass;
+use super::undecoded::Picture;
+use crate::schema::SchemaFault;
+use crate::verify::points::PointFault;
+
+impl<'a> Pass<'a> {
+    /// Compares a part with its schemas and the names of classes, and counts its class.
+    pub(super) fn look_inside(&mut self, member: &Member, key: &[u8], ext: &[u8]) -> Result<()> {
+        let schemas = self.schemas;
+        if let Some(field) = self.class.filter(|field| field.is_in(ext)) {
+            self.classes.take(field, self.reader.data(member)?, self.json);
+        }
+        if let Some(names) = self.class_names.as_mut().filter(|names| names.are_in(ext)) {
+            names.take(self.tar, member, key, self.reader.data(member)?);
+        }
+        for schema in schemas.iter().filter(|schema| schema.is_for(ext)) {
+            let (kind, why) = match schema.fault(self.reader.data(member)?, self.json) {
+                None => continue,
+                Some(SchemaFault::NoJson(why)) => (ProblemKind::BadJson, why),
+                Some(SchemaFault::Broken(why)) => (ProblemKind::Schema, why.into()),
+            };
+            self.push(kind, member.data, key, &why);
+        }
+        Ok(())
+    }
+
+    /// Notes a part that is too long to be looked into, if it would be.
+    pub(super) fn pass_by(&mut self, member: &Member, key: &[u8], ext: &[u8]) {
+        let was_asked_for = self.class.is_some_and(|field| field.is_in(ext))
+            || self.class_names.as_ref().is_some_and(|names| names.are_in(ext))
+            || self.schemas.iter().any(|schema| schema.is_for(ext));
+        let is_decoded = self.decode && !matches!(Content::of(ext), Content::Other);
+        if was_asked_for || is_decoded {
+            self.long.add(member, key, ext, was_asked_for);
+        }
+    }
+
+    /// Decodes a part, as far as that can be done at once.
+    pub(super) fn decode(
+        &mut self,
+        member: &Member,
+        key: &[u8],
+        content: Content,
+        points: Option<&'a [u8]>,
+    ) -> Result<()> {
+        let data = self.reader.data(member)?;
+        let tar = self.tar;
+        let found = self.undecoded.check(&Picture { tar, member, key, content, data }, self.json);
+        let wrong = match found.map(|found| found.codes) {
+            Ok(Some(header)) => self.jpegs.take((data, header), (member.data, key), points),
+            Ok(None) if points.is_some() => {
+                let text = "a JPEG of this kind has no entry points";
+                vec![PointFault::points(member.data, key, text)]
+            }
+            Ok(None) => Vec::new(),
+            Err(fault) => vec![PointFault::jpeg(member.data, key, fault)],
+        };
+        wrong.into_iter().for_each(|wrong| self.wrong(wrong));
+        Ok(())
+    }
+}

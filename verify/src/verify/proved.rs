@@ -1,0 +1,116 @@
+//! `Proved`: what is known of one shard, and its comparison with the manifest.
+
+use std::path::{Path, PathBuf};
+
+use tarflume_base::{Problem, ProblemKind, Problems};
+use tarflume_formats::manifest::ShardEntry;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
+use tarflume_formats::publish::folder_of;
+use tarflume_formats::shown::ShowPath;
+use tarflume_formats::{Index, IrregularJpegs, Result, index_path};
+use tarflume_shards::kinds;
+
+use super::pass::LongParts;
+use crate::class_field::ClassCounts;
+
+/// The result for a shard.
+#[derive(Debug)]
+pub(crate) struct Proved {
+    /// The tar.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: u64,
+    /// True if its sidecar exists but has no checksums.
+    pub without_checksums: bool,
+    /// Its rows, from the sidecar or, if that is not usable, from the tar.
+    pub index: Option<Index>,
+    /// Samples by class, if they are counted.
+    pub classes: ClassCounts,
+    /// JPEGs that break rules of their format without losing a pixel, if their codes were read.
+    pub irregular: IrregularJpegs,
+    /// The problems found.
+    pub problems: Problems,
+    /// What is unusual and no problem.
+    pub warning: Option<Problem>,
+    /// Parts that were not looked into.
+    pub long: LongParts,
+    /// True if the tar is not here, and need not be.
+    pub is_absent: bool,
+}
+
+/// Returns the sidecar if it is intact.
+pub(super) fn open_sidecar(tar: &Path, problems: &mut Problems) -> Result<Option<Index>> {
+    let path = index_path(tar);
+    match Index::open(&path).and_then(|index| index.check().map(|()| index)) {
+        Ok(index) => Ok(Some(index)),
+        Err(error) => {
+            problems.push(kinds::in_index(&kinds::of_data(error)?.with_path(path)));
+            Ok(None)
+        }
+    }
+}
+
+/// Compares an intact sidecar of a tar of `bytes` bytes with the manifest's entry.
+pub(super) fn listed(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    index: &Index,
+    bytes: u64,
+    problems: &mut Problems,
+) {
+    let Some(entry) = entry else { return };
+    let found = tarflume_shards::index::shard::entry(tar, index);
+    let differences = [
+        ("bytes", entry.bytes.to_string(), bytes.to_string()),
+        ("samples", entry.samples.to_string(), found.samples.to_string()),
+        ("digest", shown(&entry.blake3), shown(&found.blake3)),
+        ("sidecar bytes", entry.index_bytes.to_string(), found.index_bytes.to_string()),
+        ("sidecar digest", entry.index_blake3.clone(), found.index_blake3),
+    ];
+    // A truncated tar was reported already.
+    let known = index.tar().length != bytes && index.tar().length == entry.bytes;
+    let differences: Vec<String> = differences
+        .iter()
+        .filter(|(what, listed, found)| listed != found && !(known && *what == "bytes"))
+        .map(|(what, listed, found)| format!("{what} {listed}, but {found} is found"))
+        .collect();
+    if !differences.is_empty() {
+        let renewal = index.renewal(tar);
+        problems.push(stale_manifest(tar, &differences.join("; "), &renewal));
+    }
+}
+
+fn shown(digest: &Option<String>) -> String {
+    digest.clone().unwrap_or_else(|| "none".into())
+}
+
+pub(super) fn listed_length(
+    tar: &Path,
+    entry: Option<&ShardEntry>,
+    bytes: u64,
+    renewal: &Call,
+    problems: &mut Problems,
+) {
+    if let Some(entry) = entry.filter(|entry| entry.bytes != bytes) {
+        let text = format!("bytes {}, but {bytes} is found", entry.bytes);
+        problems.push(stale_manifest(tar, &text, renewal));
+    }
+}
+
+/// Returns the command that makes sidecars and manifest again, with what the sidecar has.
+pub(super) fn renewal(tar: &Path, sidecar: Option<&Index>) -> Call {
+    match sidecar {
+        Some(index) => index.renewal(tar),
+        None => Call::of(Task::Index).with(Name::Force.on()).on(folder_of(tar).shown().to_string()),
+    }
+}
+
+fn stale_manifest(tar: &Path, what: &str, renewal: &Call) -> Problem {
+    let text = message!(
+        "for this shard the manifest lists {what}; if the shard is right, recreate the manifest \
+         with `{renewal}`";
+        renewal = renewal.clone()
+    );
+    Problem::new(ProblemKind::StaleManifest, tar.display().to_string(), text)
+}

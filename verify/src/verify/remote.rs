@@ -1,0 +1,119 @@
+//! The set of a data set in a store, and the check of its shards on copies that last as long as the check.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use tarflume_base::{Failure, Problem, ProblemKind, check_of, json_rules};
+use tarflume_formats::manifest::FILE_NAME;
+use tarflume_formats::message;
+use tarflume_formats::message::{Call, Name, Task};
+use tarflume_formats::url::url_of;
+use tarflume_formats::{index_path, read_manifest};
+use tarflume_shards::kinds;
+use tarflume_shards::remote_folder::RemoteFolder;
+
+use super::options::{Level, Options};
+use super::proved::Proved;
+use super::sets::{self, Set, Target};
+use super::shard;
+
+/// Finds the shards of the data set at `url`.
+///
+/// # Errors
+/// Returns an error if there is nothing to verify, for the level `quick`, and the errors of the store.
+pub(super) fn set(url: &Path, options: &Options) -> Result<Set, Failure> {
+    let url = url_of(url).unwrap_or_default();
+    if options.level == Level::Quick {
+        return Err(Failure::usage(
+            message!("{url}: of a shard in a store every byte is read; verify it with {level} or {level_option}"; level = Name::Level.is("full"), level_option = Name::Level.is("decode")),
+        ));
+    }
+    let url = url.strip_suffix(FILE_NAME).unwrap_or(url).trim_end_matches('/');
+    if let Some((folder, name)) = url.rsplit_once('/').filter(|(_, name)| name.ends_with(".tar")) {
+        let remote = Arc::new(RemoteFolder::open(folder, &options.storage)?);
+        let target =
+            Target { tar: remote.copy_of(name), entry: None, remote: Some(remote.clone()) };
+        return Ok(Set { targets: vec![target], ..Set::default() });
+    }
+    let remote = Arc::new(RemoteFolder::open(url, &options.storage)?);
+    of_folder(&remote, options).map_err(|failure| remote.failure(failure))
+}
+
+fn of_folder(remote: &Arc<RemoteFolder>, options: &Options) -> Result<Set, Failure> {
+    let mut set = Set::default();
+    let has_manifest = remote.copy_small(FILE_NAME)?;
+    let names = remote.tars()?.unwrap_or_default();
+    if !has_manifest && names.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: there is neither dataset.json nor a tar",
+            remote.url()
+        )));
+    }
+    let mut listed = HashSet::new();
+    match read_manifest(remote.copy_of(FILE_NAME)) {
+        Ok(manifest) => {
+            set.json = json_rules::of_manifest(Some(&manifest));
+            set.check = check_of(&manifest);
+            set.about = Some(manifest.about.clone());
+            if options.require_checksums {
+                let problem = sets::unprotected(&remote.copy_of(FILE_NAME))?;
+                set.problems.extend(problem.map(|problem| shown(remote, problem)));
+            }
+            for entry in manifest.shards {
+                listed.insert(entry.name.clone());
+                let tar = remote.copy_of(&entry.name);
+                set.targets.push(Target { tar, entry: Some(entry), remote: Some(remote.clone()) });
+            }
+        }
+        Err(error) => {
+            let problem = kinds::in_manifest(&kinds::of_data(error)?);
+            set.problems.push(shown(remote, problem));
+        }
+    }
+    for name in names.into_iter().filter(|name| !listed.contains(name)) {
+        if !listed.is_empty() {
+            let text = message!("the manifest does not list this shard; list it with `{index}`, or delete it"; index = Call::of(Task::Index).with(Name::Force.on()).on(remote.url().to_string()));
+            let path = remote.place(&name).display().to_string();
+            set.problems.push(Problem::new(ProblemKind::StaleManifest, path, text));
+        }
+        let tar = remote.copy_of(&name);
+        set.targets.push(Target { tar, entry: None, remote: Some(remote.clone()) });
+    }
+    Ok(set)
+}
+
+/// Copies a shard with its sidecar, and verifies the copy.
+///
+/// # Errors
+/// Returns the errors of the store, and an error if the machine failed.
+pub(super) fn prove(
+    target: Target,
+    options: &Options,
+    on_bytes: &(dyn Fn(u64) + Sync),
+) -> Result<Proved, Failure> {
+    let Some(remote) = target.remote.clone() else {
+        return Ok(shard::prove(target, options, on_bytes)?);
+    };
+    let name = |path: &Path| {
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let tar = name(&target.tar);
+    remote.copy_small(&name(&index_path(&target.tar)))?;
+    // A missing tar is missing in the folder for copies, too: that is the problem that is found.
+    let _copy = remote.copy_tar(&tar, &options.stop)?;
+    let mut proved = shard::prove(target, options, on_bytes)
+        .map_err(|error| remote.failure(Failure::from(error)))?;
+    proved.path = remote.place(&tar);
+    for problem in proved.problems.listed.iter_mut().chain(&mut proved.warning) {
+        *problem = shown(&remote, problem.clone());
+    }
+    Ok(proved)
+}
+
+/// The problem with URLs in place of the paths of copies.
+fn shown(remote: &RemoteFolder, problem: Problem) -> Problem {
+    let mut reason = problem.reason;
+    reason.reword(|text| remote.shown(text));
+    Problem { path: remote.shown(&problem.path), reason, ..problem }
+}

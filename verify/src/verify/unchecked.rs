@@ -1,0 +1,33 @@
+//! What a verification was asked for and did not check, because nothing in the data set matches it.
+
+use std::path::PathBuf;
+
+use tarflume_base::Choice;
+
+use super::Report;
+use super::options::Options;
+
+/// Returns a sentence for each schema whose part no sample has.
+pub(super) fn schemas(report: &Report, options: &Options) -> Vec<String> {
+    let have: Vec<String> = report.extensions.keys().map(|ext| format!("'{ext}'")).collect();
+    let have = match have.as_slice() {
+        [] => "there are no parts".into(),
+        have => format!("the parts are {}", have.join(", ")),
+    };
+    let unmatched =
+        options.schemas.iter().filter(|schema| !report.extensions.contains_key(schema.ext()));
+    unmatched
+        .map(|schema| format!("no part '{}' was found for its schema: {have}", schema.ext()))
+        .collect()
+}
+
+/// Returns a sentence if readers were named, whose misreadings are only looked for in files of this machine.
+pub(super) fn profiles(urls: &[PathBuf], options: &Options) -> Option<String> {
+    let names: Vec<&str> = options.profiles.iter().map(|profile| profile.word()).collect();
+    let url = urls.first().filter(|_| !names.is_empty())?;
+    Some(format!(
+        "{}: what {} would misread is only found in files on this machine; copy the shards, or leave the profile out",
+        url.display(),
+        names.join(", ")
+    ))
+}
