@@ -1,9 +1,8 @@
 //! Floats of sources as JSON: the fewest digits that read back as the same number, and the one rule for `NaN` and
 //! infinite numbers ([decision 079](../../docs/decisions/079-nan.md)). Pure.
 
-use std::fmt;
 
-use tarflume_base::json_rules::REMEDY;
+use tarflume_base::json_rules::remedy;
 use tarflume_formats::json::{JsonRules, Value};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
@@ -14,7 +13,7 @@ pub struct NotFinite(pub(crate) &'static str);
 
 impl NotFinite {
     /// Returns what is wrong, and the remedy.
-    pub(crate) fn message(self) -> Message {
+    pub fn message(self) -> Message {
         message!("it is {}, which JSON lacks; {remedy}", self.0; remedy = remedy())
     }
 }

@@ -6,7 +6,6 @@ use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
 use tarflume_formats::shown::ShowPath;
-use tarflume_formats::shown::shell_word;
 
 use crate::recognize::{PathKind, Samples, already_packed, recognize};
 

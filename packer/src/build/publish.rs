@@ -84,5 +84,5 @@ pub fn mend(scanned: &Scanned) -> Message {
 /// Advice after a refused run.
 pub fn kept(ran: &RunReport) -> Message {
     message!("nothing was published; {} kept. To leave the bad samples out, run the same command with \
-             {on_problem}; after fixing the files, with {fresh}", crate::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are"); on_problem = Name::OnProblem.any_of(&["skip", "quarantine"]), fresh = Name::Fresh.on())
+             {on_problem}; after fixing the files, with {fresh}", tarflume_base::units::counted(ran.packed + ran.skipped, "finished shard is", "finished shards are"); on_problem = Name::OnProblem.any_of(&["skip", "quarantine"]), fresh = Name::Fresh.on())
 }

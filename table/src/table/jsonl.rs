@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use tarflume_base::Failure;
-use tarflume_base::json_rules::REMEDY;
+use tarflume_base::json_rules::remedy;
 use tarflume_formats::json::{JsonFault, JsonRules, Number, Scan, Token, Value, unescaped};
 use tarflume_formats::message;
 use tarflume_formats::message::Message;
