@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::dataset::opening::sidecars::MAPPED_SIDECARS;
 use crate::dataset::shard::ShardFacts;
-use crate::dataset::sidecars::MAPPED_SIDECARS;
 use crate::source::by_url::OpenByUrl;
 use crate::source::cache::SourceCache;
 use crate::source::open::{Open, SourceKind};
@@ -17,17 +17,17 @@ const DEFAULT_SOURCE: SourceKind = SourceKind::Mapped;
 
 /// How the files of a data set are opened.
 #[derive(Debug, Clone)]
-pub(super) struct FileAccess {
+pub(in crate::dataset) struct FileAccess {
     /// What opens local files.
-    pub(super) files: Arc<dyn Open>,
+    pub(in crate::dataset) files: Arc<dyn Open>,
     /// Openers of the program, which shards know by themselves.
-    pub(super) own: Vec<Arc<dyn Open>>,
+    pub(in crate::dataset) own: Vec<Arc<dyn Open>>,
     /// The URLs of stores, and what opens the shards below them.
-    pub(super) remotes: Vec<(String, Arc<dyn Open>)>,
+    pub(in crate::dataset) remotes: Vec<(String, Arc<dyn Open>)>,
     /// Maximum number of open tars.
-    pub(super) cap: usize,
+    pub(in crate::dataset) cap: usize,
     /// Maximum total size in bytes of mapped sidecars.
-    pub(super) mapped_sidecars: u64,
+    pub(in crate::dataset) mapped_sidecars: u64,
 }
 
 impl Default for FileAccess {
@@ -44,7 +44,7 @@ impl Default for FileAccess {
 
 impl FileAccess {
     /// What opens the shards.
-    pub(super) fn opener(&self) -> Arc<dyn Open> {
+    pub(in crate::dataset) fn opener(&self) -> Arc<dyn Open> {
         match self.remotes.is_empty() && self.own.is_empty() {
             true => self.files.clone(),
             false => {
@@ -55,7 +55,11 @@ impl FileAccess {
     }
 
     /// The same with `opener` for the tars `facts`, of which it opens some as files or none.
-    pub(super) fn by(&self, opener: &Arc<dyn Open>, facts: &[Arc<ShardFacts>]) -> FileAccess {
+    pub(in crate::dataset) fn by(
+        &self,
+        opener: &Arc<dyn Open>,
+        facts: &[Arc<ShardFacts>],
+    ) -> FileAccess {
         let is_for_files = facts.iter().any(|shard| shard.opener().is_none());
         let files = if is_for_files { opener } else { &self.files };
         let own = if is_for_files { Vec::new() } else { vec![opener.clone()] };
@@ -63,7 +67,7 @@ impl FileAccess {
     }
 
     /// Adds the stores and openers of another data set.
-    pub(super) fn and(mut self, other: &FileAccess) -> FileAccess {
+    pub(in crate::dataset) fn and(mut self, other: &FileAccess) -> FileAccess {
         self.remotes.extend(other.remotes.iter().cloned());
         for opener in &other.own {
             if !self.own.iter().any(|known| Arc::ptr_eq(known, opener)) {

@@ -8,7 +8,7 @@ use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{Index, Manifest, index_path};
 use tarflume_types::{Error, Result};
 
-use crate::dataset::access::FileAccess;
+use crate::dataset::opening::access::FileAccess;
 use crate::dataset::shard::ShardFacts;
 use crate::dataset::{Dataset, DatasetFacts};
 use crate::source::open::Open;

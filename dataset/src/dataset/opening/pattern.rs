@@ -15,7 +15,7 @@ use tarflume_formats::manifest::FILE_NAME;
 use tarflume_formats::{index_path, name};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use crate::dataset::braces;
+use crate::dataset::opening::braces;
 use crate::remote::name::is_url_list;
 use tarflume_formats::url::is_url;
 

@@ -96,7 +96,7 @@ impl KeySet {
     }
 
     /// Key number `number`, in the order in which keys came first.
-    pub(super) fn key(&self, number: usize) -> &[u8] {
+    pub(in crate::dataset) fn key(&self, number: usize) -> &[u8] {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[number]]
     }
@@ -116,7 +116,7 @@ impl KeySet {
     }
 
     /// A finder for many keys.
-    pub(super) fn finder(&self) -> KeyFinder<'_> {
+    pub(in crate::dataset) fn finder(&self) -> KeyFinder<'_> {
         KeyFinder { keys: self, next: 0 }
     }
 }
@@ -127,7 +127,7 @@ fn occupied(hash: u64, number: usize) -> Slot {
 
 /// Finds the numbers of keys. A key that follows the one found before costs one comparison, and if the keys of the set
 /// ascend, so does a key between two neighbors: the keys of a data set mostly come in the order of its tables.
-pub(super) struct KeyFinder<'a> {
+pub(in crate::dataset) struct KeyFinder<'a> {
     keys: &'a KeySet,
     /// The key that is expected next.
     next: usize,
@@ -135,7 +135,7 @@ pub(super) struct KeyFinder<'a> {
 
 impl KeyFinder<'_> {
     /// The number of `key`; `None` if the set does not have it.
-    pub(super) fn find(&mut self, key: &[u8]) -> Option<usize> {
+    pub(in crate::dataset) fn find(&mut self, key: &[u8]) -> Option<usize> {
         let found = match self.keys.slots.is_empty() {
             true => self.find_ascending(key),
             false if self.is(self.next, key) => Some(self.next),

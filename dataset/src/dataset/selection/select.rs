@@ -9,7 +9,7 @@ use tarflume_formats::{KeyList, index};
 use tarflume_types::{Error, Result};
 
 use crate::dataset::Dataset;
-use crate::dataset::exclude::Exclude;
+use crate::dataset::selection::exclude::Exclude;
 use crate::dataset::shard::Shard;
 use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
 
@@ -219,7 +219,10 @@ impl Dataset {
     }
 
     /// Calls `visit` for every sample.
-    pub(super) fn each(&self, mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>) -> Result<()> {
+    pub(in crate::dataset) fn each(
+        &self,
+        mut visit: impl FnMut(&SampleFacts<'_>) -> Result<()>,
+    ) -> Result<()> {
         for (shard, start) in self.shards().iter().zip(self.starts()) {
             let index = shard.index()?;
             let proofs = FactProofs::new(shard);

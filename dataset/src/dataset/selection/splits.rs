@@ -12,7 +12,7 @@ use tarflume_types::{Error, Result};
 use crate::dataset::{Dataset, DatasetFacts};
 
 impl DatasetFacts {
-    pub(super) fn of(manifest: &Manifest) -> DatasetFacts {
+    pub(in crate::dataset) fn of(manifest: &Manifest) -> DatasetFacts {
         let builds = (1..=manifest.builds()).filter_map(|n| manifest.shards_of(n)).collect();
         DatasetFacts {
             extensions: Some(manifest.extensions.clone()),
@@ -23,7 +23,7 @@ impl DatasetFacts {
     }
 
     /// The facts about both data sets together.
-    pub(super) fn and(&self, other: &DatasetFacts) -> DatasetFacts {
+    pub(in crate::dataset) fn and(&self, other: &DatasetFacts) -> DatasetFacts {
         let both = self.extensions.as_ref().zip(other.extensions.as_ref());
         let classes =
             self.classes.as_ref().filter(|classes| Some(*classes) == other.classes.as_ref());

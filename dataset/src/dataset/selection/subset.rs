@@ -6,8 +6,8 @@ use tarflume_formats::name;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
-use crate::dataset::exclude::Exclude;
-use crate::dataset::key_set::KeySet;
+use crate::dataset::selection::exclude::Exclude;
+use crate::dataset::selection::key_set::KeySet;
 
 /// Some samples of a data set: one bit of memory for each sample of the whole.
 ///

@@ -8,7 +8,7 @@ use tarflume_types::{Error, ErrorKind, Result};
 
 use crate::dataset::Dataset;
 use crate::dataset::shard::proof_pass::{ProofNeeds, ProofPass};
-use crate::dataset::table_values::TableColumn;
+use crate::dataset::values::table_values::TableColumn;
 
 /// Rows of a batch.
 const ROWS: usize = 1 << 16;

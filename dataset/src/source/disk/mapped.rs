@@ -9,7 +9,7 @@ use tarflume_formats::Mapped;
 use tarflume_types::{Error, Result};
 
 use crate::source::Source;
-use crate::source::file::{FileSource, past_the_end, will_need};
+use crate::source::disk::file::{FileSource, past_the_end, will_need};
 use crate::source::identity::Identity;
 
 /// A mapped file. The file stays open beside its mapping, for advice and checks.

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 use tarflume_formats::files::{self, Kind};
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::raw::Origin;
 use crate::remote::name::is_url_list;
 #[cfg(feature = "remote")]
 use crate::remote::sequential::RemoteTar;
+use crate::stream::raw::Origin;
 use tarflume_formats::IgnorePoison;
 use tarflume_formats::url::is_url;
 
@@ -26,9 +26,9 @@ const MOST_NAMES: usize = 1 << 24;
 
 /// One shard: its name and the source of its bytes.
 #[derive(Clone, Debug)]
-pub(super) struct StreamShard {
+pub(in crate::stream) struct StreamShard {
     /// The path or the URL, or a name if there is neither.
-    pub(super) name: Arc<Path>,
+    pub(in crate::stream) name: Arc<Path>,
     place: ShardPlace,
 }
 
@@ -49,7 +49,7 @@ impl StreamShard {
 
     /// A tar in a store.
     #[cfg(feature = "remote")]
-    pub(super) fn object(tar: RemoteTar) -> StreamShard {
+    pub(in crate::stream) fn object(tar: RemoteTar) -> StreamShard {
         let name = PathBuf::from(tar.url());
         StreamShard { name: Arc::from(name), place: ShardPlace::Object(tar) }
     }
@@ -61,12 +61,12 @@ impl StreamShard {
     }
 
     /// A shard read by a user's `Read`.
-    pub(super) fn from_read(name: &Path, read: Box<dyn Read + Send>) -> StreamShard {
+    pub(in crate::stream) fn from_read(name: &Path, read: Box<dyn Read + Send>) -> StreamShard {
         StreamShard::once(name, Origin::Read(read))
     }
 
     /// A shard in an open file, pipe or socket.
-    pub(super) fn from_fd(name: &Path, fd: OwnedFd) -> Result<StreamShard> {
+    pub(in crate::stream) fn from_fd(name: &Path, fd: OwnedFd) -> Result<StreamShard> {
         let origin = Origin::from_fd(fd).map_err(|e| cannot("read", e).with_path(name))?;
         Ok(StreamShard::once(name, origin))
     }
@@ -81,7 +81,7 @@ impl StreamShard {
     ///
     /// # Errors
     /// Returns an error if the system refuses, or if the shard can be read only once and was read.
-    pub(super) fn open(&self) -> Result<Origin> {
+    pub(in crate::stream) fn open(&self) -> Result<Origin> {
         let once = match &self.place {
             ShardPlace::File => {
                 let opened = Origin::open(&self.name);
@@ -100,12 +100,12 @@ impl StreamShard {
     }
 
     /// True if a read ends soon after the stream is dropped.
-    pub(super) fn is_interruptible(&self) -> bool {
+    pub(in crate::stream) fn is_interruptible(&self) -> bool {
         !matches!(self.place, ShardPlace::Once(_, false))
     }
 
     /// True if `pack index` can write a sidecar beside it.
-    pub(super) fn is_indexable(&self) -> bool {
+    pub(in crate::stream) fn is_indexable(&self) -> bool {
         match &self.place {
             ShardPlace::File => true,
             #[cfg(feature = "remote")]
@@ -120,7 +120,7 @@ fn cannot(doing: &str, cause: io::Error) -> Error {
 }
 
 /// Finds the shards of a URL, or of a list of URLs.
-pub(super) trait FindRemote {
+pub(in crate::stream) trait FindRemote {
     /// Prepares for all names of a stream, of which some are local.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ pub(super) trait FindRemote {
 
 /// Finds none: for a program without the feature `remote`.
 #[cfg(not(feature = "remote"))]
-pub(super) struct NoStores;
+pub(in crate::stream) struct NoStores;
 
 #[cfg(not(feature = "remote"))]
 impl FindRemote for NoStores {
@@ -152,7 +152,10 @@ impl FindRemote for NoStores {
 ///
 /// # Errors
 /// Returns an error if a pattern is malformed or matches nothing, or if a folder cannot be read.
-pub(super) fn shards(patterns: &[&str], remote: &mut dyn FindRemote) -> Result<Vec<StreamShard>> {
+pub(in crate::stream) fn shards(
+    patterns: &[&str],
+    remote: &mut dyn FindRemote,
+) -> Result<Vec<StreamShard>> {
     let mut all = Vec::new();
     for pattern in patterns {
         if pattern.is_empty() {
@@ -193,7 +196,7 @@ fn names(pattern: &str) -> Result<Vec<String>> {
 }
 
 /// True if this is the name of a shard in a folder: the end of a tar's name, and not hidden.
-pub(super) fn is_shard(name: &[u8]) -> bool {
+pub(in crate::stream) fn is_shard(name: &[u8]) -> bool {
     !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end))
 }
 

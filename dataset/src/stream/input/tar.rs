@@ -6,13 +6,13 @@
 use tarflume_formats::tar::{BLOCK, Event, Member, Walk, behind_end};
 use tarflume_types::{Error, Result};
 
-use super::unpack::Unpack;
+use crate::stream::packed::unpack::Unpack;
 
 /// Size of the window in bytes. Longer parts are read directly into the caller's buffer.
 const WINDOW: usize = 64 * 1024;
 
 /// A tar, read from its first byte to its last.
-pub(super) struct Tar {
+pub(in crate::stream) struct Tar {
     bytes: Unpack,
     walk: Walk,
     window: Vec<u8>,
@@ -29,7 +29,7 @@ pub(super) struct Tar {
 
 impl Tar {
     /// The tar in `bytes`. With `ignore_zeros`, the tars that are joined there.
-    pub(super) fn new(bytes: Unpack, ignore_zeros: bool) -> Tar {
+    pub(in crate::stream) fn new(bytes: Unpack, ignore_zeros: bool) -> Tar {
         Tar {
             bytes,
             walk: Walk::new().ignoring_zeros(if ignore_zeros { u64::MAX } else { 0 }),
@@ -47,7 +47,7 @@ impl Tar {
     ///
     /// # Errors
     /// As [`Walk::step`]. Returns an error if a read fails.
-    pub(super) fn next_member(&mut self) -> Result<Option<Member>> {
+    pub(in crate::stream) fn next_member(&mut self) -> Result<Option<Member>> {
         loop {
             if self.marker.is_some() {
                 return Ok(None);
@@ -77,7 +77,7 @@ impl Tar {
     ///
     /// # Errors
     /// Returns an error if the tar ends inside the member or a read fails.
-    pub(super) fn data(&mut self, member: &Member, into: &mut [u8]) -> Result<()> {
+    pub(in crate::stream) fn data(&mut self, member: &Member, into: &mut [u8]) -> Result<()> {
         if !self.pass_to(member.data)? {
             return Err(self.placed(self.walk.eof(self.at).into()));
         }
@@ -110,7 +110,7 @@ impl Tar {
     /// # Errors
     /// Returns an error if anything but zeros follows the end marker, if the packed data is truncated or
     /// damaged, or if a read fails.
-    pub(super) fn finish(&mut self) -> Result<()> {
+    pub(in crate::stream) fn finish(&mut self) -> Result<()> {
         if !self.pass_zeros()? {
             return Ok(());
         }

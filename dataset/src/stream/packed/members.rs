@@ -68,7 +68,7 @@ impl<R: BufRead, D: MemberDecoder<R>> Members<R, D> {
 }
 
 /// Skips zeros. False if the data ends.
-pub(super) fn pass_zeros(reader: &mut impl BufRead) -> io::Result<bool> {
+pub(in crate::stream) fn pass_zeros(reader: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {

@@ -9,9 +9,9 @@ use tarflume_formats::frames::large_window;
 use tarflume_types::{Error, ErrorKind, Result};
 
 use super::members::GzipMembers;
-use super::raw::RawReader;
 #[cfg(feature = "zstd")]
 use super::zstd_frames::ZstdFrames;
+use crate::stream::raw::RawReader;
 
 /// Packed bytes read at a time.
 const PIECE: usize = 128 * 1024;
@@ -19,7 +19,7 @@ const PIECE: usize = 128 * 1024;
 const MAGIC: usize = 4;
 
 /// A tar's bytes, in order.
-pub(super) struct Unpack {
+pub(in crate::stream) struct Unpack {
     form: Compression,
 }
 
@@ -36,7 +36,7 @@ impl Unpack {
     ///
     /// # Errors
     /// Returns an error if the bytes cannot be read.
-    pub(super) fn new(raw: RawReader, most_window: u64) -> Result<Unpack> {
+    pub(in crate::stream) fn new(raw: RawReader, most_window: u64) -> Result<Unpack> {
         let mut front = PeekReader { raw, piece: Vec::new(), start: 0, end: 0 };
         front.peek(MAGIC).map_err(unreadable)?;
         let form = match front.piece[front.start..front.end] {
@@ -52,7 +52,7 @@ impl Unpack {
     }
 
     /// True if the tar is compressed.
-    pub(super) fn is_packed(&self) -> bool {
+    pub(in crate::stream) fn is_packed(&self) -> bool {
         !matches!(self.form, Compression::Plain(_))
     }
 
@@ -61,7 +61,7 @@ impl Unpack {
     /// # Errors
     /// Returns an error if the bytes cannot be read, end too early, or are not valid gzip or zstd. The
     /// byte is counted in the packed file.
-    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+    pub(in crate::stream) fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         loop {
             let read = match &mut self.form {
                 Compression::Plain(front) => front.read(into),

@@ -4,17 +4,17 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 /// Other bytes for a place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Patch {
+pub(in crate::formats) struct Patch {
     /// Offset of the first byte.
-    pub(super) at: usize,
-    pub(super) bytes: [u8; 8],
+    pub(in crate::formats) at: usize,
+    pub(in crate::formats) bytes: [u8; 8],
     /// Number of bytes.
-    pub(super) length: usize,
+    pub(in crate::formats) length: usize,
 }
 
 /// A reader of a file with a patch.
 #[derive(Debug)]
-pub(super) struct Patched<'a> {
+pub(in crate::formats) struct Patched<'a> {
     file: &'a [u8],
     patch: Patch,
     position: usize,
@@ -22,7 +22,7 @@ pub(super) struct Patched<'a> {
 
 impl<'a> Patched<'a> {
     /// Reads `file` with `patch`, which is inside it.
-    pub(super) fn new(file: &'a [u8], patch: Option<Patch>) -> Patched<'a> {
+    pub(in crate::formats) fn new(file: &'a [u8], patch: Option<Patch>) -> Patched<'a> {
         let none = Patch { at: file.len(), bytes: [0; 8], length: 0 };
         Patched { file, patch: patch.unwrap_or(none), position: 0 }
     }

@@ -7,17 +7,17 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 /// Returns the first range to be read at or after the boundary `at`; `None` at the end.
-pub(super) type NextPart = fn(bytes: &[u8], at: usize) -> Option<Range<usize>>;
+pub(in crate::formats) type NextPart = fn(bytes: &[u8], at: usize) -> Option<Range<usize>>;
 
 /// A reader of the ranges that [`NextPart`] returns.
-pub(super) struct Pieces<'a> {
+pub(in crate::formats) struct Pieces<'a> {
     bytes: &'a [u8],
     next: NextPart,
     piece: Range<usize>,
 }
 
 impl<'a> Pieces<'a> {
-    pub(super) fn new(bytes: &'a [u8], next: NextPart) -> Pieces<'a> {
+    pub(in crate::formats) fn new(bytes: &'a [u8], next: NextPart) -> Pieces<'a> {
         Pieces { bytes, next, piece: 0..0 }
     }
 }

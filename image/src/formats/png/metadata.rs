@@ -6,7 +6,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::png;
+use crate::formats::png;
 
 /// Maximum bytes of a compressed text that are decompressed. The orientation is near the start of its block.
 const LONGEST: u64 = 256 << 10;
@@ -24,7 +24,7 @@ const APP1_XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
 
 /// The metadata that can state an orientation.
 #[derive(Debug, Default)]
-pub(super) struct PngMetadata<'a> {
+pub(in crate::formats) struct PngMetadata<'a> {
     exif_chunk: Option<&'a [u8]>,
     xmp_text: Option<Cow<'a, [u8]>>,
     raw_exif: Option<Vec<u8>>,
@@ -34,7 +34,7 @@ pub(super) struct PngMetadata<'a> {
 
 impl<'a> PngMetadata<'a> {
     /// Reads the chunks of a file. The first of several chunks of a kind counts.
-    pub(super) fn of(bytes: &'a [u8]) -> PngMetadata<'a> {
+    pub(in crate::formats) fn of(bytes: &'a [u8]) -> PngMetadata<'a> {
         let mut found = PngMetadata::default();
         for (kind, data) in png::chunks(bytes) {
             match &kind {
@@ -58,13 +58,13 @@ impl<'a> PngMetadata<'a> {
     }
 
     /// The EXIF block. The chunk precedes the dumps.
-    pub(super) fn exif(&self) -> Option<&[u8]> {
+    pub(in crate::formats) fn exif(&self) -> Option<&[u8]> {
         let app1 = || self.raw_app1.as_deref().filter(|app1| app1.starts_with(APP1_EXIF));
         self.exif_chunk.or(self.raw_exif.as_deref()).or_else(app1)
     }
 
     /// The XMP packet.
-    pub(super) fn xmp(&self) -> Option<&[u8]> {
+    pub(in crate::formats) fn xmp(&self) -> Option<&[u8]> {
         let app1 = || self.raw_app1.as_deref()?.strip_prefix(APP1_XMP);
         self.xmp_text.as_deref().or(self.raw_xmp.as_deref()).or_else(app1)
     }

@@ -6,19 +6,19 @@ use crate::picture::pixels::{Channels, Depth, luma, luma_of_words};
 
 /// How a decoder stores a pixel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PixelKind {
-    pub(super) channels: usize,
-    pub(super) depth: Depth,
+pub(in crate::formats) struct PixelKind {
+    pub(in crate::formats) channels: usize,
+    pub(in crate::formats) depth: Depth,
 }
 
 impl PixelKind {
     /// Bytes of a pixel.
-    pub(super) fn bytes(self) -> usize {
+    pub(in crate::formats) fn bytes(self) -> usize {
         self.channels * self.depth.bytes()
     }
 
     /// The channels that pixels of this kind have when `wanted` are decoded.
-    pub(super) fn decoded(self, wanted: Channels) -> usize {
+    pub(in crate::formats) fn decoded(self, wanted: Channels) -> usize {
         match (wanted, self.channels) {
             _ if wanted.is_one() => 1,
             (_, 1) | (Channels::Rgb, 2) => 1,
@@ -52,7 +52,7 @@ impl PixelKind {
 }
 
 /// Converts `count` pixels of `kind` into pixels of `channels` bytes, in place.
-pub(super) fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: usize) {
+pub(in crate::formats) fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: usize) {
     let stored = kind.bytes();
     if kind.depth == Depth::Byte && kind.channels == channels {
         return;
@@ -64,7 +64,7 @@ pub(super) fn narrow(bytes: &mut [u8], count: usize, kind: PixelKind, channels: 
 }
 
 /// A sample of more than 8 bits.
-pub(super) trait WideSample: Pod + Default {
+pub(in crate::formats) trait WideSample: Pod + Default {
     /// Full opacity.
     const OPAQUE: Self;
 
@@ -88,7 +88,7 @@ impl WideSample for f32 {
 }
 
 /// Converts `count` pixels of `stored` samples into pixels of `channels` samples, in place.
-pub(super) fn rearrange<T: WideSample>(
+pub(in crate::formats) fn rearrange<T: WideSample>(
     samples: &mut [T],
     count: usize,
     stored: usize,

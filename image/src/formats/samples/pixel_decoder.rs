@@ -5,7 +5,7 @@ use tarflume_types::Result;
 use super::channels::PixelKind;
 
 /// What decodes the pixels of a picture whose header was read.
-pub(super) trait PixelDecoder {
+pub(in crate::formats) trait PixelDecoder {
     /// How a pixel is decoded.
     ///
     /// # Errors

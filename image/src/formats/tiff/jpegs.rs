@@ -6,7 +6,7 @@
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 
-use super::bytes::part;
+use crate::formats::input::bytes::part;
 
 /// Maximum bytes of a JPEG before its first code; only these are parsed.
 const HEAD: usize = 512 << 10;
@@ -17,7 +17,7 @@ const REPEATED: u64 = 64 << 20;
 const COMPONENTS: u8 = 4;
 
 /// The JPEGs of one picture.
-pub(super) struct TiffJpegs<'a> {
+pub(in crate::formats) struct TiffJpegs<'a> {
     bytes: &'a [u8],
     tables: Option<&'a [u8]>,
     /// Width and height of a strip or tile.
@@ -35,7 +35,7 @@ impl<'a> TiffJpegs<'a> {
     ///
     /// # Errors
     /// Returns a message if the tables are shorter than their markers.
-    pub(super) fn new(
+    pub(in crate::formats) fn new(
         bytes: &'a [u8],
         tables: Option<&'a [u8]>,
         chunk: (u64, u64),
@@ -51,7 +51,7 @@ impl<'a> TiffJpegs<'a> {
     /// # Errors
     /// Returns a message if it is larger than its strip or tile, if its header cannot be read, or if all JPEGs together
     /// are too long.
-    pub(super) fn take(&mut self, place: usize, length: u64) -> Result<(), String> {
+    pub(in crate::formats) fn take(&mut self, place: usize, length: u64) -> Result<(), String> {
         let available = self.bytes.len().saturating_sub(place) as u64;
         let length = length.min(available);
         let tables = self.tables.map_or(0, <[u8]>::len) as u64;
@@ -88,7 +88,7 @@ impl<'a> TiffJpegs<'a> {
     }
 
     /// Maximum bytes for decoding the largest JPEG: pixels, all coefficients, some lines, and a copy of the data.
-    pub(super) fn memory(&self) -> u64 {
+    pub(in crate::formats) fn memory(&self) -> u64 {
         let (width, height) = (self.chunk.0 + 31, self.chunk.1 + 31);
         let pixels = width.saturating_mul(height).saturating_mul(20);
         pixels.saturating_add(2048 * width).saturating_add(4 * self.longest)

@@ -28,7 +28,7 @@ const SIDE: u32 = 1 << 14;
 
 /// Bytes that the decoder allocates for the codes of a lossless bitstream. `sides` is the size of a bitstream that
 /// does not contain it (an opacity plane). `None` if the codes are damaged or truncated.
-pub(super) fn memory(bytes: &[u8], sides: Option<(u32, u32)>) -> Option<u64> {
+pub(in crate::formats) fn memory(bytes: &[u8], sides: Option<(u32, u32)>) -> Option<u64> {
     let mut bits = CodeBits { bytes, at: 0 };
     let (width, height) = match sides {
         Some(sides) => sides,

@@ -6,7 +6,7 @@
 use tarflume_formats::npy::Header;
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::{Decode, Sample, Scratch};
+use crate::decode::{Decode, Sample, Scratch};
 
 /// A column of arrays. Type and shape must be those of the files; nothing is cast. Arrays in Fortran order are
 /// rejected unless the order makes no difference.

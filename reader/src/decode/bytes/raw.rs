@@ -2,7 +2,7 @@
 
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
 /// A column of bytes, or of elements that the file stores in the machine's representation (little-endian).
 ///

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tarflume_dataset::StoredValues;
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::number::Number;
 use super::stored_number::StoredNumber;
-use super::text::packed;
-use super::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::texts::text::packed;
+use crate::decode::values::number::Number;
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
 /// A column of integers: ASCII digits with an optional sign and optional white space around them.
 ///

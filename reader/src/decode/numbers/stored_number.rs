@@ -9,16 +9,16 @@ use tarflume_formats::index::{Value, ValueType};
 use tarflume_formats::json::JsonRules;
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::json_advice::{Language, no_such_label, no_value, shown};
-use super::number::Number;
-use super::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::values::json_advice::{Language, no_such_label, no_value, shown};
+use crate::decode::values::number::Number;
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
 /// The text of the newest label.
 #[derive(Default)]
 struct LabelText(Vec<u8>);
 
 /// A column of numbers from the sidecars.
-pub(super) struct StoredNumber {
+pub(in crate::decode) struct StoredNumber {
     values: StoredValues,
     dtype: DType,
     labels: Option<HashMap<String, i64>>,
@@ -30,7 +30,7 @@ pub(super) struct StoredNumber {
 impl StoredNumber {
     /// Returns `None` if the type of the column may give other rows than the parts: a rounded float, or a number where
     /// labels are expected.
-    pub(super) fn new(
+    pub(in crate::decode) fn new(
         values: StoredValues,
         dtype: DType,
         labels: Option<&HashMap<String, i64>>,
@@ -48,12 +48,12 @@ impl StoredNumber {
     }
 
     /// Sets whether `NaN` and infinite numbers are values, as in the text.
-    pub(super) fn with_rules(self, rules: JsonRules) -> StoredNumber {
+    pub(in crate::decode) fn with_rules(self, rules: JsonRules) -> StoredNumber {
         StoredNumber { rules, ..self }
     }
 
     /// Sets the language of the calls that errors advise.
-    pub(super) fn with_language(self, language: Option<Language>) -> StoredNumber {
+    pub(in crate::decode) fn with_language(self, language: Option<Language>) -> StoredNumber {
         StoredNumber { language, ..self }
     }
 

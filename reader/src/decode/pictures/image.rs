@@ -20,10 +20,10 @@ use tarflume_image::{
 use tarflume_jpeg::Scale;
 use tarflume_types::{DType, DecodeFault, Error, ErrorKind, PictureShape, Result, Row, RowShape};
 
-use super::jpeg::{View, view};
 use super::open_picture::{Codec, OpenPicture, PictureSource};
 use super::picture_decoder::{Decoded, GROUP, Owner, PictureDecoder};
-use super::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
+use crate::decode::jpeg::{View, view};
+use crate::decode::{Decode, DecodeHooks, ForDevice, ForResident, PictureStorage, Sample, Scratch};
 
 use self::opening::UNKNOWN;
 pub use self::opening::room_pixels;
@@ -80,7 +80,7 @@ impl Image {
         Ok((turn.and_flip(placement.flip), turn.stored(placement, upright)))
     }
 
-    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](super::jpeg::Jpeg::view).
+    /// How far a picture is reduced while it is decoded; see [`Jpeg::view`](crate::decode::jpeg::Jpeg::view).
     fn gap(&self) -> Option<f64> {
         self.reducing_gap.filter(|_| self.resize_filter().mixes())
     }

@@ -7,11 +7,11 @@ use tarflume_jpeg::Excerpt;
 use tarflume_types::Result;
 
 use super::fallback::FallbackPicture;
-use super::jpeg::{Jpeg, View};
+use crate::decode::jpeg::{Jpeg, View};
 
 /// A picture whose header was read.
 #[allow(clippy::large_enum_variant)] // a box would be an allocation a sample
-pub(super) enum PictureSource<'a> {
+pub(in crate::decode) enum PictureSource<'a> {
     Jpeg(Jpeg<'a>),
     Other(OtherPicture<'a>),
     /// A picture of a kind that is not decoded here.
@@ -23,7 +23,7 @@ impl<'a> PictureSource<'a> {
     ///
     /// # Errors
     /// Returns an error if the format is unknown or the header is damaged.
-    pub(super) fn open(
+    pub(in crate::decode) fn open(
         bytes: &'a [u8],
         entry_points: Option<&'a [u8]>,
         excerpt: Option<Excerpt<'a>>,
@@ -35,7 +35,7 @@ impl<'a> PictureSource<'a> {
     }
 
     /// Size as stored.
-    pub(super) fn size(&self) -> ImageSize {
+    pub(in crate::decode) fn size(&self) -> ImageSize {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.size(),
             PictureSource::Other(other) => other.size,
@@ -44,7 +44,7 @@ impl<'a> PictureSource<'a> {
     }
 
     /// The turn of its orientation.
-    pub(super) fn turn(&self) -> Turn {
+    pub(in crate::decode) fn turn(&self) -> Turn {
         match self {
             PictureSource::Jpeg(jpeg) => jpeg.turn(),
             PictureSource::Other(other) => other.turn,
@@ -53,7 +53,7 @@ impl<'a> PictureSource<'a> {
     }
 
     /// The type of the samples that the picture stores.
-    pub(super) fn depth(&self) -> Depth {
+    pub(in crate::decode) fn depth(&self) -> Depth {
         match self {
             PictureSource::Jpeg(_) | PictureSource::Fallback(_) => Depth::Byte,
             PictureSource::Other(other) => other.depth(),
@@ -62,21 +62,21 @@ impl<'a> PictureSource<'a> {
 }
 
 /// A picture and how it will be decoded.
-pub(super) struct OpenPicture<'a> {
-    pub(super) codec: Codec<'a>,
+pub(in crate::decode) struct OpenPicture<'a> {
+    pub(in crate::decode) codec: Codec<'a>,
     /// The placement on the decoded pixels.
-    pub(super) placement: Placement,
+    pub(in crate::decode) placement: Placement,
     /// The turn from the stored pixels to the output, including mirroring.
-    pub(super) turn: Turn,
+    pub(in crate::decode) turn: Turn,
     /// Bytes of memory for decoding.
-    pub(super) memory: u64,
+    pub(in crate::decode) memory: u64,
     /// Additional bytes for resizing and writing the row, set by the caller.
-    pub(super) finishing: u64,
+    pub(in crate::decode) finishing: u64,
 }
 
 /// The codec and its parameters.
 #[allow(clippy::large_enum_variant)] // as above
-pub(super) enum Codec<'a> {
+pub(in crate::decode) enum Codec<'a> {
     /// A part of a JPEG.
     Jpeg(Jpeg<'a>, View),
     /// A picture of another format, which is decoded whole.
@@ -91,7 +91,7 @@ impl<'a> OpenPicture<'a> {
     ///
     /// # Errors
     /// Returns an error if the placement is outside the picture.
-    pub(super) fn new(
+    pub(in crate::decode) fn new(
         source: PictureSource<'a>,
         placement: Placement,
         turn: Turn,

@@ -7,29 +7,29 @@ use tarflume_image::{Channels, Pixels, Placement, Turn, Wanted};
 use tarflume_jpeg::Decoder;
 use tarflume_types::{ErrorKind, Result};
 
-use super::blocks::Blocks;
-use super::calls::Calls;
-use super::jpeg::convert_error;
 use super::open_picture::{Codec, OpenPicture};
 use crate::decode::Scratch;
+use crate::decode::calls::Calls;
+use crate::decode::jpeg::convert_error;
+use crate::decode::texts::blocks::Blocks;
 
 /// Maximum number of pictures that are decoded at once.
-pub(super) const GROUP: usize = 8;
+pub(in crate::decode) const GROUP: usize = 8;
 
 /// A decoded picture. Its pixels are in a buffer of the decoder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Decoded {
+pub(in crate::decode) struct Decoded {
     /// The placement, in the coordinates of these pixels.
-    pub(super) placement: Placement,
-    pub(super) turn: Turn,
+    pub(in crate::decode) placement: Placement,
+    pub(in crate::decode) turn: Turn,
 }
 
 /// Identifies a picture: the column, the sample and its random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Owner {
-    pub(super) column: usize,
-    pub(super) ordinal: u64,
-    pub(super) seed: u64,
+pub(in crate::decode) struct Owner {
+    pub(in crate::decode) column: usize,
+    pub(in crate::decode) ordinal: u64,
+    pub(in crate::decode) seed: u64,
 }
 
 /// Results of pictures that were decoded before their row was requested.
@@ -37,7 +37,7 @@ type Results = Vec<Option<(Owner, Result<Decoded>)>>;
 
 /// The decoding state of a thread.
 #[derive(Debug, Default)]
-pub(super) struct PictureDecoder {
+pub(in crate::decode) struct PictureDecoder {
     decoder: Decoder,
     pixels: Pixels,
     /// Results of [`PictureDecoder::decode_ahead`]; `None` is a free slot. The pixels of a slot are in the buffer
@@ -45,14 +45,14 @@ pub(super) struct PictureDecoder {
     ahead: Results,
     ahead_pixels: Vec<Pixels>,
     /// Statistics since the last reset.
-    pub(super) blocks: Blocks,
+    pub(in crate::decode) blocks: Blocks,
     /// Statistics of the user's decoder since the last reset.
-    pub(super) calls: Calls,
+    pub(in crate::decode) calls: Calls,
 }
 
 impl PictureDecoder {
     /// The pixels of the picture that was decoded last, one by one.
-    pub(super) fn pixels(&self) -> &Pixels {
+    pub(in crate::decode) fn pixels(&self) -> &Pixels {
         &self.pixels
     }
 
@@ -60,7 +60,11 @@ impl PictureDecoder {
     ///
     /// # Errors
     /// Returns an error if it is damaged or memory is exhausted.
-    pub(super) fn decode(&mut self, opened: OpenPicture<'_>, wanted: Wanted) -> Result<Decoded> {
+    pub(in crate::decode) fn decode(
+        &mut self,
+        opened: OpenPicture<'_>,
+        wanted: Wanted,
+    ) -> Result<Decoded> {
         let OpenPicture { codec, placement, turn, .. } = opened;
         match codec {
             Codec::Jpeg(jpeg, view) => {
@@ -79,7 +83,12 @@ impl PictureDecoder {
 
     /// Decodes several JPEGs at once, for [`PictureDecoder::take`]. Discards earlier results of the same
     /// column that were not taken.
-    pub(super) fn decode_ahead(&mut self, column: usize, group: &Group<'_>, wanted: Channels) {
+    pub(in crate::decode) fn decode_ahead(
+        &mut self,
+        column: usize,
+        group: &Group<'_>,
+        wanted: Channels,
+    ) {
         let PictureDecoder { decoder, ahead, ahead_pixels, blocks, .. } = self;
         for slot in ahead.iter_mut() {
             slot.take_if(|(owner, _)| owner.column == column);
@@ -122,7 +131,7 @@ impl PictureDecoder {
 
     /// The result of decoding ahead for `owner`, if there is one. A picture of a kind that is not decoded here has none: it
     /// is opened again, so that a fallback can take it.
-    pub(super) fn take(&mut self, owner: Owner) -> Option<Result<(Decoded, &Pixels)>> {
+    pub(in crate::decode) fn take(&mut self, owner: Owner) -> Option<Result<(Decoded, &Pixels)>> {
         let is_its = |slot: &Option<(Owner, _)>| slot.as_ref().is_some_and(|(o, _)| *o == owner);
         let place = self.ahead.iter().position(is_its)?;
         let (_, result) = self.ahead[place].take()?;
@@ -134,7 +143,7 @@ impl PictureDecoder {
     }
 
     /// Frees buffers that are too large to be kept.
-    pub(super) fn drop_large(&mut self) {
+    pub(in crate::decode) fn drop_large(&mut self) {
         for pixels in [&mut self.pixels].into_iter().chain(&mut self.ahead_pixels) {
             pixels.drop_large(Scratch::KEEP);
         }
@@ -143,4 +152,4 @@ impl PictureDecoder {
 }
 
 /// Pictures that are decoded at once, with their owners.
-pub(super) type Group<'a> = [Option<(Owner, OpenPicture<'a>)>; GROUP];
+pub(in crate::decode) type Group<'a> = [Option<(Owner, OpenPicture<'a>)>; GROUP];

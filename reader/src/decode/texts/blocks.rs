@@ -68,7 +68,7 @@ impl Blocks {
     }
 
     /// The counts of one picture.
-    pub(super) fn of(report: &tarflume_jpeg::Report) -> Blocks {
+    pub(in crate::decode) fn of(report: &tarflume_jpeg::Report) -> Blocks {
         use tarflume_jpeg::{Damage, Use};
         Blocks {
             all: report.blocks,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::number::Number;
-use super::{Decode, Sample, Scratch};
+use crate::decode::values::number::Number;
+use crate::decode::{Decode, Sample, Scratch};
 
 /// A column of sequences of equal length.
 ///
@@ -216,9 +216,9 @@ struct SequenceBuffer(Vec<u64>);
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::Json;
-    use super::super::raw::Raw;
     use super::*;
+    use crate::decode::bytes::raw::Raw;
+    use crate::decode::json::Json;
 
     fn decode(column: &impl Decode, bytes: &[u8]) -> Result<Vec<u8>> {
         column.validate()?;

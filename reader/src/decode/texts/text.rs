@@ -3,9 +3,9 @@
 use tarflume_formats::Content;
 use tarflume_types::{DType, Error, ErrorKind, Result, Row, RowShape};
 
-use super::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
 
-/// A column of text. Invalid UTF-8 is an error; [`Raw`](super::raw::Raw) accepts any bytes.
+/// A column of text. Invalid UTF-8 is an error; [`Raw`](crate::decode::bytes::raw::Raw) accepts any bytes.
 ///
 /// ```
 /// use tarflume::{Loader, Text};
@@ -62,7 +62,7 @@ impl DecodeHooks for Text {
 }
 
 /// Returns why compressed data is no text, and how it is read; `None` for other data.
-pub(super) fn packed(bytes: &[u8], ext: &str) -> Option<String> {
+pub(in crate::decode) fn packed(bytes: &[u8], ext: &str) -> Option<String> {
     let found = Content::of(bytes).filter(|found| found.is_compressed())?;
     Some(format!(
         "the part is {}; take its bytes with Raw({ext:?}) and decompress them, or pack the files without compression",

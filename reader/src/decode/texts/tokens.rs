@@ -6,7 +6,7 @@
 use tarflume_formats::npy::{Header, MAX_DIMS};
 use tarflume_types::{DType, Element, Error, ErrorKind, Result, Row, RowShape};
 
-use super::{Decode, Sample, Scratch};
+use crate::decode::{Decode, Sample, Scratch};
 
 /// The label that losses leave out.
 const IGNORED: i64 = -100;

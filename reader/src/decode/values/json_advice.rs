@@ -21,7 +21,7 @@ pub enum Language {
 
 impl Language {
     /// The advice for a text where a number is expected.
-    pub(super) fn for_text(self, pointer: &str, text: &str) -> String {
+    pub(in crate::decode) fn for_text(self, pointer: &str, text: &str) -> String {
         let text = shown(text);
         let call = match self {
             Language::Rust => {
@@ -33,7 +33,7 @@ impl Language {
     }
 
     /// The advice for samples without a value.
-    pub(super) fn for_nothing(self) -> &'static str {
+    pub(in crate::decode) fn for_nothing(self) -> &'static str {
         match self {
             Language::Rust => "if a sample may lack it, give its column a default: .default(0)",
             Language::Python => "if a sample may lack it, give its column a default: default=0",
@@ -42,7 +42,7 @@ impl Language {
 }
 
 /// What is wrong if there is no value at a pointer; `has` are the pointers that lead to one.
-pub(super) fn no_value(has: &[String], language: Option<Language>) -> String {
+pub(in crate::decode) fn no_value(has: &[String], language: Option<Language>) -> String {
     let some: Vec<String> = has.iter().take(LISTED).map(|field| format!("{field:?}")).collect();
     let more = if has.len() > LISTED { ", ..." } else { "" };
     let has = match has {
@@ -54,7 +54,7 @@ pub(super) fn no_value(has: &[String], language: Option<Language>) -> String {
 }
 
 /// What is wrong with a text that is none of the labels.
-pub(super) fn no_such_label(text: &str, labels: &HashMap<String, i64>) -> String {
+pub(in crate::decode) fn no_such_label(text: &str, labels: &HashMap<String, i64>) -> String {
     let mut known: Vec<(&i64, &String)> =
         labels.iter().map(|(label, number)| (number, label)).collect();
     known.sort();
@@ -64,7 +64,7 @@ pub(super) fn no_such_label(text: &str, labels: &HashMap<String, i64>) -> String
 }
 
 /// The quoted beginning of a text, for a message. A text may be as long as its part.
-pub(super) fn shown(text: &str) -> String {
+pub(in crate::decode) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),

@@ -13,7 +13,7 @@ use super::number::Number;
 
 /// The result of reading a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum JsonResult {
+pub(in crate::decode) enum JsonResult {
     Value,
     /// The value is `null` or absent.
     Nothing,
@@ -21,27 +21,27 @@ pub(super) enum JsonResult {
 
 /// Receives the elements of a value and writes them into a row.
 #[derive(Debug)]
-pub(super) struct Sink<'a> {
-    pub(super) bytes: &'a mut [u8],
+pub(in crate::decode) struct Sink<'a> {
+    pub(in crate::decode) bytes: &'a mut [u8],
     /// Number of bytes written.
-    pub(super) written: usize,
-    pub(super) dtype: DType,
+    pub(in crate::decode) written: usize,
+    pub(in crate::decode) dtype: DType,
     /// The expected lengths of the nested arrays; `None` for one array of any length.
-    pub(super) shape: Option<&'a [usize]>,
+    pub(in crate::decode) shape: Option<&'a [usize]>,
     /// The lengths of the nested arrays in one array of any length.
-    pub(super) inner: &'a [usize],
+    pub(in crate::decode) inner: &'a [usize],
     /// Whether a text is expected.
-    pub(super) text: bool,
-    pub(super) labels: Option<&'a HashMap<String, i64>>,
+    pub(in crate::decode) text: bool,
+    pub(in crate::decode) labels: Option<&'a HashMap<String, i64>>,
     /// Where the value is, and the language of errors about it.
-    pub(super) pointer: &'a str,
-    pub(super) language: Option<Language>,
+    pub(in crate::decode) pointer: &'a str,
+    pub(in crate::decode) language: Option<Language>,
     /// What an error advises.
-    pub(super) advice: Option<String>,
+    pub(in crate::decode) advice: Option<String>,
 }
 
 impl Sink<'_> {
-    pub(super) fn number(&mut self, number: Number) -> Result<(), String> {
+    pub(in crate::decode) fn number(&mut self, number: Number) -> Result<(), String> {
         let Some((bytes, size)) = number.encode(self.dtype) else {
             return Err(number.misfit(self.dtype));
         };
@@ -69,7 +69,7 @@ impl Sink<'_> {
         self.number(Number::Real(real))
     }
 
-    pub(super) fn string(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::decode) fn string(&mut self, text: &str) -> Result<(), String> {
         if self.text {
             return self.put(text.as_bytes());
         }
@@ -108,7 +108,7 @@ impl From<JsonFault> for Wrong {
 ///
 /// # Errors
 /// Returns a message with the byte if the value does not have the expected type or shape.
-pub(super) fn read(
+pub(in crate::decode) fn read(
     bytes: &[u8],
     at: Range<usize>,
     rules: JsonRules,

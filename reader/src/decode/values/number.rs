@@ -46,7 +46,7 @@ impl Number {
     /// The bytes of the number as an element of type `dtype`, and their count. `None` if the type cannot
     /// represent it: a fraction in an integer type, a whole number that a float type would round, or a value outside its
     /// range. Fractions round to nearest.
-    pub(super) fn encode(self, dtype: DType) -> Option<([u8; 8], usize)> {
+    pub(in crate::decode) fn encode(self, dtype: DType) -> Option<([u8; 8], usize)> {
         let mut bytes = [0; 8];
         let size = dtype.size();
         macro_rules! put {
@@ -102,7 +102,7 @@ impl Number {
     }
 
     /// Returns why a type cannot represent the number.
-    pub(super) fn misfit(self, dtype: DType) -> String {
+    pub(in crate::decode) fn misfit(self, dtype: DType) -> String {
         match self {
             Number::Whole(whole) if dtype.is_float() => {
                 format!(

@@ -7,8 +7,8 @@ use serde::Serialize;
 use tarflume_dataset::FetchStats;
 use tarflume_types::seconds;
 
-use crate::decode::blocks::Blocks;
 use crate::decode::calls::Calls;
+use crate::decode::texts::blocks::Blocks;
 use crate::loader::metrics::idle::{IdleStats, SampledTime};
 
 /// What one stage did and waited for. Times of stages that run in several threads are their sum.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::decode::image::room_pixels;
+use crate::decode::pictures::image::room_pixels;
 use crate::fetch::plan::UnreadableSample;
 use crate::loader::metrics::counters::Counters;
 use crate::loader::pipeline::memory_budget::MemoryBudget;

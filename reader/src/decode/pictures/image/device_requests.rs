@@ -9,7 +9,7 @@ use tarflume_types::{Error, Result};
 use super::settings::Image;
 use crate::decode::hybrid::balance::DeviceShare;
 use crate::decode::hybrid::request::DecodeRequest;
-use crate::decode::open_picture::PictureSource;
+use crate::decode::pictures::open_picture::PictureSource;
 use crate::decode::{DecodeRequests, Sample, SharedJpegs};
 
 impl Image {

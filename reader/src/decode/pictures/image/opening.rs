@@ -5,7 +5,7 @@ use tarflume_types::{Error, ErrorKind, Result};
 
 use super::settings::Image;
 use crate::decode::Sample;
-use crate::decode::open_picture::{OpenPicture, PictureSource};
+use crate::decode::pictures::open_picture::{OpenPicture, PictureSource};
 
 /// What to do about a picture of a kind that is not decoded.
 const WAYS_ON: &str = "convert it to JPEG or PNG, or let another library decode it with Image's `fallback` (in Python \

@@ -8,8 +8,8 @@ use tarflume_image::convert::{Finish, PixelElement};
 use tarflume_image::{Channels, Elements, Filter, Layout, Normalize, Transform};
 use tarflume_types::{Error, Result};
 
-use crate::decode::fallback::Fallback;
 use crate::decode::hybrid::balance::DeviceShare;
+use crate::decode::pictures::fallback::Fallback;
 
 /// A column of pictures.
 ///

@@ -87,18 +87,18 @@ fn worst_as_seen(found: &[u8], expected: &[u8]) -> u8 {
 fn resizing_is_pillows() {
     let files: [(&[u8], &[u8], Channels); 3] = [
         (
-            include_bytes!("../../../tests/golden/rgb.png"),
-            include_bytes!("../../../tests/golden/rgb.pillow"),
+            include_bytes!("../../../../tests/golden/rgb.png"),
+            include_bytes!("../../../../tests/golden/rgb.pillow"),
             Channels::Rgb,
         ),
         (
-            include_bytes!("../../../tests/golden/gray.png"),
-            include_bytes!("../../../tests/golden/gray.pillow"),
+            include_bytes!("../../../../tests/golden/gray.png"),
+            include_bytes!("../../../../tests/golden/gray.pillow"),
             Channels::Gray,
         ),
         (
-            include_bytes!("../../../tests/golden/rgba.png"),
-            include_bytes!("../../../tests/golden/rgba.pillow"),
+            include_bytes!("../../../../tests/golden/rgba.png"),
+            include_bytes!("../../../../tests/golden/rgba.pillow"),
             Channels::Rgba,
         ),
     ];
@@ -132,8 +132,8 @@ fn resizing_is_pillows() {
 #[test]
 fn the_evaluation_transform_equals_two_steps_of_torchvision() {
     let image = Image::new("png", ResizeCenterCrop::new(64, 48));
-    let found = decode(&image, include_bytes!("../../../tests/golden/rgb.png")).unwrap();
-    assert!(worst(&found, include_bytes!("../../../tests/golden/evaluation.pillow")) <= 1);
+    let found = decode(&image, include_bytes!("../../../../tests/golden/rgb.png")).unwrap();
+    assert!(worst(&found, include_bytes!("../../../../tests/golden/evaluation.pillow")) <= 1);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn huge_pictures_are_refused_by_their_header() {
 #[test]
 fn memory_is_reserved_before_it_is_allocated() {
     struct Small;
-    impl super::super::Memory for Small {
+    impl crate::decode::Memory for Small {
         fn take(&self, held: u64, bytes: u64) -> Result<()> {
             if held + bytes <= 210_000 {
                 return Ok(());

@@ -20,9 +20,9 @@ use crate::decode::hybrid::row::PICTURE_ROOM;
 use crate::decode::resident::jpeg::{Admits, Entries, PreloadJpeg, StoredJpeg};
 use crate::decode::resident::row::{RowNumber, StoreCrops, StoreRows, StoredPicture};
 use crate::decode::{AsJpeg, Decode, ForResident};
+use crate::loader::gpu::columns::resident_config::{Residency, ResidentSize};
+use crate::loader::gpu::columns::resident_jpegs::ResidentJpegs;
 use crate::loader::gpu::division::NamedColumn;
-use crate::loader::gpu::resident_config::{Residency, ResidentSize};
-use crate::loader::gpu::resident_jpegs::ResidentJpegs;
 use crate::loader::pipeline::columns::Columns;
 
 /// A resident column: what fills it, and what an epoch makes of it.
